@@ -1,0 +1,270 @@
+"""The values that pass between the parts: `discover → declare → count → judge → report`.
+
+Plain frozen dataclasses without behaviour beyond their own text form. Paths are relative to the
+project root and written with `/`; lines and columns count from 1; every count is an exact integer.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+Severity = Literal["error", "warning"]
+Origin = Literal["docstring", "config", "prose"]
+NameValue = int | float | str | bool | None
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """A place in a source or config file; `line` and `column` count from 1."""
+
+    path: str
+    line: int = 1
+    column: int = 1
+
+
+# --- discover -------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class DocLine:
+    """One line of a docstring: its text, and where the text's first character stands."""
+
+    text: str
+    line: int
+    column: int
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """One parameter of a constructor or factory, as written (`self` and `cls` left out)."""
+
+    name: str
+    required: bool
+    annotation: str | None = None
+    default: str | None = None
+    kind: Literal["positional", "keyword", "varargs", "varkwargs"] = "positional"
+
+
+@dataclass(frozen=True, slots=True)
+class Definition:
+    """A model class or a factory function that returns a model.
+
+    `parameters` is None where the constructor is inherited from outside the repository.
+    `docstrings` holds the docstring of the class, then of its `__init__`; or of the factory.
+    """
+
+    path: str
+    qualname: str
+    kind: Literal["class", "factory"]
+    line: int
+    column: int
+    docstrings: tuple[tuple[DocLine, ...], ...] = ()
+    parameters: tuple[Parameter, ...] | None = ()
+
+    @property
+    def target(self) -> str:
+        return f"{self.path}::{self.qualname}"
+
+
+@dataclass(frozen=True, slots=True)
+class ImportAttempt:
+    """One way to import a file: put `roots` (relative directories, "" is the project root) on the
+    import path, in this order, and import the file as `module`. The first root contains it."""
+
+    module: str
+    roots: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """A file that could not be read or parsed, with the reason."""
+
+    position: Position
+    message: str
+
+
+# --- count ----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """Totals of one model. `buffers` counts elements; `bytes` is parameters and buffers."""
+
+    total: int
+    trainable: int
+    frozen: int
+    buffers: int
+    bytes: int
+    non_embedding: int
+
+
+@dataclass(frozen=True, slots=True)
+class ModuleRow:
+    """One submodule. `own`: elements of the parameters that it holds itself and that no module
+    before it holds. `total`, `trainable`, …: distinct parameters at or below it. `embedding`: those
+    of them that belong to `nn.Embedding` modules. `source`: where it was created (`path:line`).
+    `shared_with`: the path under which this very module appeared before. `tied`: own parameters
+    that appeared before, as `name = other.path.name`. The root's path is the empty string."""
+
+    path: str
+    type: str
+    own: int
+    total: int
+    trainable: int
+    buffers: int
+    bytes: int
+    embedding: int = 0
+    source: str | None = None
+    shared_with: str | None = None
+    tied: tuple[str, ...] = ()
+
+    @property
+    def frozen(self) -> int:
+        return self.total - self.trainable
+
+
+@dataclass(frozen=True, slots=True)
+class ParameterRow:
+    """One distinct parameter under its first name; `also`: its other names (tied weights)."""
+
+    name: str
+    shape: tuple[int, ...]
+    dtype: str
+    trainable: bool
+    source: str | None = None
+    also: tuple[str, ...] = ()
+    note: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Hidden:
+    """Parameters that `parameters()` does not return: where they are kept, and how many."""
+
+    path: str
+    count: int
+    what: str
+    source: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceResult:
+    """What one device said. `bytes`: what its allocator took. `differences`: one text for each
+    parameter whose name, shape or dtype differs from the first device's."""
+
+    status: Literal["measured", "failed", "skipped"]
+    total: int | None = None
+    reason: str | None = None
+    bytes: int | None = None
+    differences: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """A model that was built and counted. `call`: the expression that built it. `rung`: how
+    (`meta`, `meta with values`, `cpu without initialisation`, `cpu`). `names`: the values of the
+    names that formulas asked for; `known_names`: every name a formula could have asked for."""
+
+    call: str
+    counts: Counts
+    modules: tuple[ModuleRow, ...]
+    rung: str = "meta"
+    devices: dict[str, DeviceResult] = field(default_factory=dict)
+    names: dict[str, NameValue] = field(default_factory=dict)
+    known_names: tuple[str, ...] = ()
+    parameters: tuple[ParameterRow, ...] = ()
+    hidden: tuple[Hidden, ...] = ()
+    notes: tuple[str, ...] = ()
+    type: str = ""
+    cached: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class NotMeasured:
+    """Why a model was not counted; never a pass. `code` is the finding's code; `hint` the next
+    step; `missing` the required arguments when that is the reason; `source` a project line."""
+
+    code: str
+    reason: str
+    hint: str | None = None
+    missing: tuple[str, ...] = ()
+    source: str | None = None
+    devices: dict[str, DeviceResult] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+    cached: bool = False
+
+
+Measurement = Measured | NotMeasured
+
+
+# --- judge ----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class BudgetResult:
+    """A budget against its measurement. `actual` and `drift` are None where nothing was measured;
+    `low`/`high` are the inclusive bounds (None: unbounded). A glob gives one for each module."""
+
+    declared: str
+    selector: str
+    low: int | None
+    high: int | None
+    actual: int | None
+    drift: float | None
+    ok: bool
+    origin: Origin
+    position: Position
+    module: str | None = None
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """`message` is one line; `detail` holds further lines (the heaviest modules, the remedy)."""
+
+    code: str
+    severity: Severity
+    position: Position
+    message: str
+    target: str = ""
+    detail: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ModelReport:
+    """One target: what was asked, what was measured, what was declared. `position` is where the
+    model is defined (or declared, for an installed package). `top_level`: no other model of the
+    run contains it, so that its table is printed."""
+
+    target: str
+    position: Position
+    measurement: Measurement
+    budgets: tuple[BudgetResult, ...] = ()
+    findings: tuple[Finding, ...] = ()
+    declared: bool = False
+    top_level: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Environment:
+    """The interpreter that built the models, and why it was chosen."""
+
+    python: str
+    reason: str
+    torch: str | None = None
+    devices: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """Everything that one run found out; what a formatter is given. `findings` holds all findings,
+    those of the models too, sorted by place. `skipped`: undeclared models that were not counted,
+    with the reason (they need arguments, for instance)."""
+
+    version: str
+    environment: Environment | None
+    models: tuple[ModelReport, ...]
+    findings: tuple[Finding, ...]
+    skipped: tuple[tuple[str, str], ...] = ()
+    files: int = 0
+    seconds: float = 0.0
