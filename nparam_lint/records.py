@@ -163,7 +163,8 @@ class DeviceResult:
 class Measured:
     """A model that was built and counted. `call`: the expression that built it. `rung`: how
     (`meta`, `meta with values`, `cpu without initialisation`, `cpu`). `names`: the values of the
-    names that formulas asked for; `known_names`: every name a formula could have asked for."""
+    names that formulas asked for; `known_names`: every name a formula could have asked for. `type`:
+    the full name of the model's class; `types`: those of all modules inside it."""
 
     call: str
     counts: Counts
@@ -176,19 +177,22 @@ class Measured:
     hidden: tuple[Hidden, ...] = ()
     notes: tuple[str, ...] = ()
     type: str = ""
+    types: tuple[str, ...] = ()
     cached: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class NotMeasured:
     """Why a model was not counted; never a pass. `code` is the finding's code; `hint` the next
-    step; `missing` the required arguments when that is the reason; `source` a project line."""
+    step; `missing` the required arguments when that is the reason; `source` a project line;
+    `output` the last lines that a process printed before it died."""
 
     code: str
     reason: str
     hint: str | None = None
     missing: tuple[str, ...] = ()
     source: str | None = None
+    output: str = ""
     devices: dict[str, DeviceResult] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     cached: bool = False

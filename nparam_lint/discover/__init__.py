@@ -1,0 +1,19 @@
+"""Finds model classes and factories in source, and says how their files can be imported.
+
+Reads only: nothing of the user's is imported here, and neither is torch.
+"""
+
+from nparam_lint.discover.files import find_root, list_files, list_importable
+from nparam_lint.discover.resolve import Discovery, discover
+from nparam_lint.discover.roots import import_plan
+from nparam_lint.discover.scan import scan_source
+
+__all__ = [
+    "Discovery",
+    "discover",
+    "find_root",
+    "import_plan",
+    "list_files",
+    "list_importable",
+    "scan_source",
+]

@@ -1,0 +1,53 @@
+"""Turn a `Report` into text. A formatter is one module with `render(report, options) -> str`.
+
+Formatters are pure: they never print and never ask what they are printed on. What they return is
+empty or ends with one newline. Each is imported when it is used, so that no run pays for another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import import_module
+
+from nparam_lint.records import ModelReport, Report
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How a report is to look; decided by the edge, which knows the terminal.
+
+    `depth`: levels of modules below the root (None: as many as make a short table). `tables`: how
+    many tables of top-level models are printed; those of broken budgets always are.
+    """
+
+    width: int = 80
+    color: bool = False
+    depth: int | None = None
+    verbose: int = 0
+    quiet: bool = False
+    tables: int = 5
+
+
+Formatter = Callable[[Report, Options], str]
+
+
+def _lazy(module: str) -> Formatter:
+    def render(report: Report, options: Options) -> str:
+        text: str = import_module(f"{__name__}.{module}").render(report, options)
+        return text
+
+    return render
+
+
+FORMATS: dict[str, Formatter] = {
+    "text": _lazy("text"),
+    "concise": _lazy("concise"),
+    "json": _lazy("json_"),
+}
+
+
+def render_show(model: ModelReport, options: Options) -> str:
+    """The page of one model, for `nparam-lint show TARGET`."""
+    text: str = import_module(f"{__name__}.show").render_show(model, options)
+    return text

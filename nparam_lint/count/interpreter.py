@@ -1,0 +1,165 @@
+"""Finds the project's own interpreter: the one place where its dependencies, torch among them, are.
+
+Nothing is installed or synced. Prefixes are compared as they are spelled by the environments
+themselves; resolving symbolic links would make every virtual environment look like its base.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True)
+class Interpreter:
+    """`python`: the executable. `reason`: why this one. `passed_over`: what was looked at before,
+    with the reason why not. `has_torch`: False means that the run cannot work."""
+
+    python: str
+    reason: str
+    has_torch: bool = True
+    passed_over: tuple[str, ...] = ()
+
+
+class NoInterpreter(Exception):
+    """An interpreter that was asked for by name does not exist."""
+
+
+def find_interpreter(
+    root: Path, explicit: str | None, configured: str | None, environ: Mapping[str, str]
+) -> Interpreter:
+    """The interpreter to build models with. `explicit`: from the command line or
+    `NPARAM_LINT_PYTHON`; `configured`: from the config, relative to `root`.
+
+    Raises NoInterpreter where `explicit` or `configured` names nothing that can be run.
+    """
+    for value, why in ((explicit, "asked for with --python"), (configured, "config key 'python'")):
+        if value:
+            return Interpreter(_named(value, root if why[0] == "c" else Path.cwd(), why), why)
+    passed_over: list[str] = []
+    first: Interpreter | None = None
+    for python, why in _candidates(root, environ):
+        if _same(_prefix(python), sys.prefix) and not _own_has_torch():
+            continue
+        if _has_torch(python):
+            return Interpreter(python, why, True, tuple(passed_over))
+        passed_over.append(f"{python} ({why}) has no torch")
+        first = first or Interpreter(python, why, False)
+    if first is None:
+        return Interpreter(
+            sys.executable, "no other environment was found", _own_has_torch(), tuple(passed_over)
+        )
+    return Interpreter(first.python, first.reason, False, tuple(passed_over))
+
+
+def _named(value: str, base: Path, why: str) -> str:
+    path = Path(value).expanduser()
+    if os.sep not in value and not path.exists():
+        from shutil import which
+
+        found = which(value)
+        if found:
+            return found
+    path = path if path.is_absolute() else base / path
+    if path.is_dir():  # an environment rather than its executable
+        path = _executable(path) or path
+    if not path.is_file():
+        raise NoInterpreter(
+            f"no interpreter at {path} ({why}, {value!r}): name an existing one, such as "
+            ".venv/bin/python, or leave it out to have it found"
+        )
+    return str(path)
+
+
+def _candidates(root: Path, environ: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """(executable, reason), best first. Our own interpreter stands before those on PATH: a hook's
+    isolated environment has no torch, and one that has torch was given it on purpose."""
+    main = _main_worktree(root)
+    for where, place in ((root, "the project"), (main, "the main worktree")):
+        for name in (".venv", "venv"):
+            python = _executable(where / name) if where else None
+            if python:
+                yield str(python), f"{name} in {place}"
+    active = environ.get("VIRTUAL_ENV")
+    if active and not _same(active, sys.prefix):
+        python = _executable(Path(active))
+        if python:
+            yield str(python), "VIRTUAL_ENV"
+    if _own_has_torch():
+        yield sys.executable, "nparam-lint's own environment has torch"
+    for directory in environ.get("PATH", "").split(os.pathsep):
+        for name in ("python3", "python"):
+            path = Path(directory) / (name + (".exe" if os.name == "nt" else ""))
+            if directory and path.is_file() and not _same(_prefix(str(path)), sys.prefix):
+                yield str(path), "next on PATH"
+                break
+    conda = environ.get("CONDA_PREFIX")
+    python = _executable(Path(conda)) if conda else None
+    if python:
+        yield str(python), "CONDA_PREFIX"
+
+
+def _executable(environment: Path) -> Path | None:
+    for name in ("bin/python", "bin/python3", "Scripts/python.exe", "python.exe"):
+        if (environment / name).is_file():
+            return environment / name
+    return None
+
+
+def _main_worktree(root: Path) -> Path | None:
+    """The main worktree, when `root` lies in a linked one: `.git` is a file that points there."""
+    for directory in (root, *root.parents):
+        git = directory / ".git"
+        if git.is_file():
+            text = git.read_text(errors="replace").strip().removeprefix("gitdir: ")
+            parts = Path(text).parts
+            if "worktrees" in parts:
+                return (directory / Path(*parts[: parts.index("worktrees")])).parent
+        if git.exists():
+            return None
+    return None
+
+
+def _prefix(python: str) -> str:
+    return str(Path(python).parent.parent)
+
+
+def _same(one: str, other: str) -> bool:
+    return os.path.normcase(os.path.abspath(one)) == os.path.normcase(os.path.abspath(other))
+
+
+def _own_has_torch() -> bool:
+    return importlib.util.find_spec("torch") is not None
+
+
+def _has_torch(python: str) -> bool:
+    """Whether torch is there: seen on disk in a virtual environment, which takes no time, else
+    asked (a shim or a system interpreter keeps its packages anywhere)."""
+    if python == sys.executable:
+        return _own_has_torch()
+    prefix = Path(_prefix(python))
+    packages = [*prefix.glob("lib/python3*/site-packages"), prefix / "Lib" / "site-packages"]
+    if any((p / "torch" / "__init__.py").is_file() for p in packages):
+        return True
+    settings = prefix / "pyvenv.cfg"
+    if settings.is_file():
+        text = settings.read_text(errors="replace").replace(" ", "").lower()
+        if "include-system-site-packages=true" not in text:
+            return any(any(p.glob("*.pth")) for p in packages) and _asked(python)
+    return _asked(python)
+
+
+def _asked(python: str) -> bool:
+    code = "import importlib.util as u, sys; sys.exit(u.find_spec('torch') is None)"
+    try:
+        done = subprocess.run(
+            [python, "-c", code], capture_output=True, stdin=subprocess.DEVNULL, timeout=20, cwd="/"
+        )
+    except (OSError, subprocess.SubprocessError):
+        return False
+    return done.returncode == 0

@@ -1,0 +1,330 @@
+"""Runs the worker in the project's interpreter and reads its answers.
+
+The worker is not trusted: an answer that is missing, truncated, forged or of another protocol is
+`NotMeasured`, never a count.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import queue
+import re
+import secrets
+import signal
+import subprocess
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from nparam_lint.records import (
+    Counts,
+    DeviceResult,
+    Hidden,
+    ImportAttempt,
+    Measured,
+    Measurement,
+    ModuleRow,
+    NotMeasured,
+    ParameterRow,
+)
+
+PROTOCOL = 1
+WORKER = Path(__file__).with_name("worker.py")
+START_LIMIT = 300.0  # seconds for importing torch; on a cold network disk it takes minutes
+
+# What a hub, a logger or a downloader reads to stay offline; caches that go to the temporary place.
+OFFLINE = {
+    "HF_HUB_OFFLINE": "1",
+    "HF_DATASETS_OFFLINE": "1",
+    "TRANSFORMERS_OFFLINE": "1",
+    "HF_HUB_DISABLE_TELEMETRY": "1",
+    "WANDB_MODE": "disabled",
+    "WANDB_SILENT": "true",
+    "DO_NOT_TRACK": "1",
+    "MPLBACKEND": "Agg",
+    "TOKENIZERS_PARALLELISM": "false",
+    "NO_ALBUMENTATIONS_UPDATE": "1",
+    "PYTHONUNBUFFERED": "1",
+}
+TEMPORARY_CACHES = (
+    "MPLCONFIGDIR",
+    "TORCHINDUCTOR_CACHE_DIR",
+    "TRITON_CACHE_DIR",
+    "NUMBA_CACHE_DIR",
+    "HF_MODULES_CACHE",
+    "TORCH_EXTENSIONS_DIR",
+    "CUDA_CACHE_PATH",
+)
+_SECRET = re.compile(
+    r"TOKEN|SECRET|PASSW|CREDENTIAL|API_?KEY|ACCESS_?KEY|PRIVATE_?KEY|^SSH_|^GPG_|^GIT_|_AUTH$",
+    re.IGNORECASE,
+)
+_OWN_SWITCHES = re.compile(r"^NPARAM_LINT_(?!FORK$)|^PYTHON(PATH|HOME|STARTUP|BREAKPOINT|INSPECT)$")
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """One call to build. `file`: the defining file below the root, or None for an installed
+    module; `attempts`: ways to import it. `callable` and `arguments`, or `setup` and `call`, say
+    what to build; `names`: what its formulas ask for; `input`: shapes lazy parameters."""
+
+    id: int
+    label: str
+    file: str | None
+    attempts: tuple[ImportAttempt, ...]
+    callable: str
+    arguments: str | None = None
+    setup: str | None = None
+    call: str | None = None
+    input: str | None = None
+    device: str = "meta"
+    names: tuple[str, ...] = ()
+    parameters: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """`timeout`: seconds for one model. `memory`: resident bytes for one model. `jobs`: processes
+    that build at a time."""
+
+    timeout: float = 60.0
+    memory: int = 0
+    jobs: int = 2
+
+
+@dataclass(slots=True)
+class Answers:
+    """What a run brought: measurements by job id, and what the worker said of its interpreter.
+    `broken`: why nothing at all could be measured (no torch), else None."""
+
+    measurements: dict[int, Measurement] = field(default_factory=dict)
+    torch: str | None = None
+    python: str | None = None
+    cuda: bool | None = None
+    broken: str | None = None
+
+
+def default_memory() -> int:
+    """Half of the machine's memory, in bytes; 0 (no limit) where the system does not tell."""
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2
+    except (AttributeError, OSError, ValueError):
+        return 0
+
+
+def worker_environment(environ: Mapping[str, str], temporary: str) -> dict[str, str]:
+    """The environment of the worker: offline, without secrets and without what would make its
+    interpreter another one."""
+    kept = {k: v for k, v in environ.items() if not _SECRET.search(k) and not _OWN_SWITCHES.search(k)}
+    kept.update(OFFLINE)
+    kept.update({name: os.path.join(temporary, name.lower()) for name in TEMPORARY_CACHES})
+    kept.update(TMPDIR=temporary, TEMP=temporary, TMP=temporary)
+    return kept
+
+
+def run_jobs(
+    python: str,
+    root: Path,
+    jobs: Sequence[Job],
+    limits: Limits,
+    environ: Mapping[str, str],
+    progress: Callable[[int, int, str], None] | None = None,
+) -> Answers:
+    """Build and count every job. `progress(done, all, label)` is called after each answer."""
+    answers = Answers()
+    with tempfile.TemporaryDirectory(prefix="nparam-lint-", ignore_cleanup_errors=True) as temporary:
+        nonce = secrets.token_hex(16)
+        settings = {
+            "root": str(root),
+            "temporary": temporary,
+            "nonce": nonce,
+            "timeout": limits.timeout,
+            "memory": limits.memory,
+            "jobs": limits.jobs,
+        }
+        request = {"settings": settings, "jobs": [asdict(job) for job in jobs], "probe": not jobs}
+        with _Worker(python, worker_environment(environ, temporary)) as worker:
+            worker.send(request)
+            why = _read(worker, nonce, jobs, answers, limits, progress)
+        if answers.torch is None:
+            answers.broken = why + worker.tail_text()
+        for job in jobs:
+            if job.id not in answers.measurements:
+                answers.measurements[job.id] = NotMeasured(
+                    "NPL005", why, output=worker.tail_text().strip()
+                )
+    return answers
+
+
+def _read(
+    worker: _Worker,
+    nonce: str,
+    jobs: Sequence[Job],
+    answers: Answers,
+    limits: Limits,
+    progress: Callable[[int, int, str], None] | None,
+) -> str:
+    """Take in frames until the end marker; returns what to say of the jobs without an answer."""
+    labels = {job.id: job.label for job in jobs}
+    # The worker watches over its own children; this only catches the worker itself hanging.
+    patience = START_LIMIT
+    for frame in worker.frames(nonce, lambda: patience):
+        event = frame.get("event")
+        if event == "ready":
+            if frame.get("protocol") != PROTOCOL:
+                return f"the worker speaks protocol {frame.get('protocol')}, not {PROTOCOL}"
+            answers.torch, answers.python = frame["torch"], frame["version"]
+            answers.cuda = frame.get("cuda")
+            patience = 3 * limits.timeout + 60
+        elif event == "no torch":
+            return str(frame["reason"])
+        elif event == "result" and frame.get("id") in labels:
+            answers.measurements[frame["id"]] = measurement(frame)
+            if progress:
+                progress(len(answers.measurements), len(jobs), labels[frame["id"]])
+        elif event == "end":
+            return "the worker ended without an answer for it"
+    return worker.obituary()
+
+
+def measurement(frame: dict[str, Any]) -> Measurement:
+    """A result frame as a value; one that cannot be read is not measured."""
+    try:
+        devices = {
+            k: DeviceResult(**{**v, "differences": tuple(v.get("differences", ()))})
+            for k, v in (frame.get("devices") or {}).items()
+        }
+        notes = tuple(dict.fromkeys(frame.get("notes") or ()))
+        if not frame["ok"]:
+            return NotMeasured(
+                frame["code"],
+                frame["reason"],
+                frame.get("hint"),
+                tuple(frame.get("missing") or ()),
+                frame.get("source"),
+                frame.get("output") or "",
+                devices,
+                notes,
+            )
+        return Measured(
+            call=frame["call"],
+            counts=Counts(**frame["counts"]),
+            modules=tuple(ModuleRow(**{**r, "tied": tuple(r["tied"])}) for r in frame["modules"]),
+            rung=frame["rung"],
+            devices=devices,
+            names=frame["names"],
+            known_names=tuple(frame["known_names"]),
+            parameters=tuple(
+                ParameterRow(**{**p, "shape": tuple(p["shape"]), "also": tuple(p["also"])})
+                for p in frame["parameters"]
+            ),
+            hidden=tuple(Hidden(**h) for h in frame["hidden"]),
+            notes=notes,
+            type=frame["type"],
+            types=tuple(frame["types"]),
+        )
+    except (KeyError, TypeError) as error:
+        return NotMeasured("NPL005", f"the worker's answer cannot be read ({error!r})")
+
+
+class _Worker:
+    """The worker's process, its frames, and the end of what it printed to standard error."""
+
+    def __init__(self, python: str, environ: Mapping[str, str]) -> None:
+        # -P/-I are not used: the project may rely on its environment; our directory is taken off
+        # the import path by the worker itself.
+        command = [python, "-X", "faulthandler", str(WORKER)]
+        self.problem = ""
+        self.process: subprocess.Popen[bytes] | None = None
+        try:
+            self.process = subprocess.Popen(
+                command,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                env=dict(environ),
+                start_new_session=os.name == "posix",
+            )
+        except OSError as error:
+            self.problem = f"cannot start {python}: {error.strerror or error}"
+        self.lines: queue.Queue[bytes | None] = queue.Queue()
+        self.tail = b""
+        self.threads: list[threading.Thread] = []
+
+    def __enter__(self) -> _Worker:
+        if self.process:
+            for read in (self._read_frames, self._read_errors):
+                thread = threading.Thread(target=read, daemon=True)
+                thread.start()
+                self.threads.append(thread)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """End the worker and everything that it started, on every way out (Ctrl-C too)."""
+        if not self.process:
+            return
+        assert self.process.stdin
+        with suppress(OSError):
+            self.process.stdin.close()  # it takes this as the order to stop
+        with suppress(subprocess.TimeoutExpired):
+            self.process.wait(timeout=2)
+        if os.name == "posix":
+            with suppress(ProcessLookupError, PermissionError):
+                os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.kill()
+        self.process.wait()
+        for thread in self.threads:
+            thread.join(timeout=2)
+
+    def _read_frames(self) -> None:
+        assert self.process and self.process.stdout
+        for line in self.process.stdout:
+            self.lines.put(line)
+        self.lines.put(None)
+
+    def _read_errors(self) -> None:
+        assert self.process and self.process.stderr
+        while data := os.read(self.process.stderr.fileno(), 1 << 16):
+            self.tail = (self.tail + data)[-4096:]
+
+    def send(self, request: object) -> None:
+        if self.process and self.process.stdin:
+            with suppress(OSError):
+                self.process.stdin.write(json.dumps(request).encode() + b"\n")
+                self.process.stdin.flush()
+
+    def frames(self, nonce: str, patience: Callable[[], float]) -> Iterator[dict[str, Any]]:
+        """The frames that carry this run's nonce, until the end or until nothing has come for
+        `patience()` seconds."""
+        marker = nonce.encode() + b" "
+        while self.process:
+            try:
+                line = self.lines.get(timeout=patience())
+            except queue.Empty:
+                self.problem = f"the worker said nothing for {patience():g} s"
+                return
+            if line is None:
+                return
+            if line.startswith(marker):
+                with suppress(ValueError):
+                    frame = json.loads(line[len(marker) :])
+                    if isinstance(frame, dict):
+                        yield frame
+
+    def obituary(self) -> str:
+        if self.problem or not self.process:
+            return self.problem
+        deadline = time.monotonic() + 2
+        while self.process.poll() is None and time.monotonic() < deadline:
+            time.sleep(0.01)
+        return f"the worker ended before its work was done (exit status {self.process.returncode})"
+
+    def tail_text(self) -> str:
+        text = self.tail.decode("utf-8", "replace").strip()
+        return "\n" + text if text else ""

@@ -1,0 +1,2023 @@
+"""Builds models and counts their parameters, in the project's own interpreter.
+
+The contract. This one file needs the standard library and torch, nothing else, and keeps to
+Python 3.9's syntax; the front end runs it by path and never imports it.
+
+In:    one line of JSON on standard input (see `Request` below); standard input then stays open, and
+       its end means that the front end is gone: everything is killed.
+Out:   frames, one a line, `NONCE JSON`, on a private copy of standard output that is taken away from
+       file descriptor 1 before any code of the project runs. What the project prints goes elsewhere.
+       {"event": "ready", "protocol": 1, "torch": …, "python": …}
+       {"event": "result", "id": …, "ok": true | false, …}      one for each job
+       {"event": "end", "jobs": n}                               nothing after it
+       A job without a result was not measured; so was every job of a run without its end.
+
+Three kinds of process, all supervised by the same loop (`supervise`):
+    server   imports torch, once, and no code of the project;
+    group    forked for the jobs that share an import path; imports the project's modules;
+    job      forked for one model; builds and counts it.
+Where forking is impossible, a group is spawned afresh and builds its models itself, one by one.
+A process that dies, hangs or grows too large costs its own job; the others are still counted.
+
+The project's code is executed. What keeps accidents away from the user (a guard, not a sandbox): no
+standard input; writes, programs and connections refused by an audit hook; limits on time and memory.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import collections
+import collections.abc
+import contextlib
+import gc
+import importlib
+import importlib.machinery
+import inspect
+import io
+import json
+import os
+import random
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import types
+
+PROTOCOL = 1
+CAN_FORK = hasattr(os, "fork") and os.environ.get("NPARAM_LINT_FORK", "1") != "0"
+TAIL = 4096  # bytes of a child's output that are kept for the message about its death
+GRACE = 10.0  # seconds that a supervising process gets beyond what it supervises
+MESSAGE = 500  # characters of an exception's text that are passed on
+
+ROOT = ""  # the project's directory, absolute, real path
+TEMPORARY = ""  # the one place where writing is allowed
+VIRTUAL = ()  # environments below ROOT: not the project's code
+
+
+# ---------------------------------------------------------------------------------------------
+# Where in the project
+
+
+def is_project(path):
+    """Whether the file at `path` is the project's own code."""
+    if not path.startswith(ROOT + os.sep):
+        return False
+    return not path.startswith(VIRTUAL) and "site-packages" not in path
+
+
+def relative(path):
+    """`path` as the user knows it: below the project, or below the environment's packages."""
+    path = path.replace("\\", "/")
+    root = ROOT.replace("\\", "/") + "/"
+    if path.startswith(root):
+        return path[len(root) :]
+    for marker in ("/site-packages/", "/dist-packages/"):
+        if marker in path:
+            return path.rsplit(marker, 1)[1]
+    return path
+
+
+def line_of(frame):
+    """The nearest line of the project at or above `frame`, else of a package that is not torch."""
+    fallback = None
+    while frame is not None:
+        name = frame.f_code.co_filename
+        if name.startswith("<nparam"):
+            return None
+        if is_project(name):
+            return "{}:{}".format(relative(name), frame.f_lineno)
+        if fallback is None and "site-packages" in name and "/torch/" not in name:
+            fallback = "{}:{}".format(relative(name), frame.f_lineno)
+        frame = frame.f_back
+    return fallback
+
+
+def line_of_error(error):
+    """The innermost line of the project in the traceback of `error`."""
+    found = None
+    if isinstance(error, SyntaxError) and error.filename and is_project(error.filename):
+        return "{}:{}".format(relative(error.filename), error.lineno or 1)
+    trace = error.__traceback__
+    while trace is not None:
+        if is_project(trace.tb_frame.f_code.co_filename):
+            found = "{}:{}".format(relative(trace.tb_frame.f_code.co_filename), trace.tb_lineno)
+        trace = trace.tb_next
+    return found
+
+
+def describe(error):
+    """One line of text for any exception, however hostile its `__str__`."""
+    try:
+        text = " ".join(str(error).split())
+    except BaseException:
+        text = "(its message cannot be printed)"
+    if len(text) > MESSAGE:
+        text = text[:MESSAGE] + " …"
+    name = type(error).__name__
+    if isinstance(error, SystemExit):
+        return "called sys.exit({})".format(text)
+    return "{}: {}".format(name, text) if text else name
+
+
+# ---------------------------------------------------------------------------------------------
+# The guard
+
+
+class Refused(PermissionError):
+    """What project code gets for writing, connecting or starting programs while it is counted."""
+
+
+REFUSALS = []
+_WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
+_HARMLESS_PROGRAMS = {"uname", "ldconfig", "lscpu", "nvidia-smi", "rocminfo", "sysctl", "lsb_release"}
+_PATHS = {  # audit event -> which of its arguments are paths that it changes
+    "os.mkdir": (0,),
+    "os.remove": (0,),
+    "os.rmdir": (0,),
+    "os.rename": (0, 1),
+    "os.link": (1,),
+    "os.symlink": (1,),
+    "os.truncate": (0,),
+    "os.chmod": (0,),
+    "os.chown": (0,),
+    "os.utime": (0,),
+    "os.setxattr": (0,),
+    "sqlite3.connect": (0,),
+}
+_PROGRAMS = {"subprocess.Popen", "os.system", "os.exec", "os.posix_spawn", "os.spawn", "os.startfile"}
+_NETWORK = {
+    "socket.connect",
+    "socket.getaddrinfo",
+    "socket.gethostbyname",
+    "socket.sendto",
+    "webbrowser.open",
+}
+
+
+def _may_write(path):
+    if isinstance(path, int):
+        return True  # a file that is open already
+    path = os.fsdecode(path)
+    if path in (":memory:", ""):
+        return True
+    path = os.path.realpath(path)
+    if path.startswith(TEMPORARY + os.sep) or path == TEMPORARY or path.startswith("/dev/"):
+        return True
+    # Bytecode of installed packages: importing them anywhere writes it; refusing slows every run.
+    return path.rsplit(".", 1)[-1].startswith("pyc") and not is_project(path)
+
+
+def _refuse(what):
+    where = line_of(sys._getframe(2))
+    text = "nparam-lint refused {} while it was counting{}".format(
+        what, " (asked for at {})".format(where) if where else ""
+    )
+    if len(REFUSALS) < 5 and text not in REFUSALS:
+        REFUSALS.append(text)
+    raise Refused(text)
+
+
+def guard(event, args):
+    """The audit hook. Called for everything that happens: the common events leave at once."""
+    if event == "open":
+        path, mode, flags = args
+        writes = any(c in mode for c in "wxa+") if isinstance(mode, str) else flags & _WRITING
+        if writes and not _may_write(path):
+            _refuse("to write {!r}".format(os.fsdecode(path)))
+    elif event in _PATHS:
+        for index in _PATHS[event]:
+            if not _may_write(args[index]):
+                _refuse("{} of {!r}".format(event, os.fsdecode(args[index])))
+    elif event in _PROGRAMS:
+        program = args[0] if not isinstance(args[0], (list, tuple)) else args[0][0]
+        name = os.path.basename(os.fsdecode(program)).split(" ")[0] if program else ""
+        if name not in _HARMLESS_PROGRAMS:
+            _refuse("to start the program {!r}".format(name))
+    elif event in _NETWORK:
+        address = args[1] if event in ("socket.connect", "socket.sendto") else args[0]
+        if isinstance(address, (str, bytes)) and event == "socket.connect":
+            return  # a Unix socket
+        _refuse("a network connection to {!r}".format(address))
+    elif event == "os.kill" and args[0] in (os.getppid(), 0, -1, 1):
+        _refuse("to kill process {}".format(args[0]))
+
+
+# ---------------------------------------------------------------------------------------------
+# Reading the project's source: never from stale bytecode, and in part where the whole would work
+
+WORK_CALLS = re.compile(
+    r"^_*(main|run|train|test|eval|evaluate|demo|cli|app|start|launch|fit|bench|benchmark|profile|"
+    r"export|convert|plot|show|process|experiment|generate|sample|predict|infer|inference)($|_)"
+)
+WORK_METHODS = {
+    "backward",
+    "step",
+    "zero_grad",
+    "fit",
+    "train",
+    "eval",
+    "item",
+    "init_process_group",
+    "show",
+    "savefig",
+    "imshow",
+    "sleep",
+    "Fire",
+    "serve",
+    "launch",
+    "mainloop",
+    "run",
+}
+WORK_NAMES = {"input", "exec", "exit", "quit", "tqdm", "trange", "DataLoader", "load_dataset"}
+HARMLESS_NAMES = set(
+    "int float str bool len range dict list set tuple frozenset min max sum sorted zip enumerate abs "
+    "round isinstance issubclass hasattr getattr repr reversed map filter any all type open print "
+    "Path PosixPath partial namedtuple defaultdict OrderedDict Counter deque TypeVar NewType "
+    "ParamSpec field device dtype getLogger".split()
+)
+HARMLESS_ROOTS = set(
+    "math os sys re logging warnings argparse collections functools itertools operator typing t "
+    "dataclasses copy json yaml toml tomllib enum string pathlib np numpy torch th platform "
+    "OmegaConf omegaconf easydict".split()
+)
+UNSAFE_METHODS = {"load", "save", "memmap", "fromfile", "system", "execv", "chdir", "exit", "kill"}
+HARMLESS_METHODS = set(
+    "append extend add update insert setdefault get keys values items format join split strip lower "
+    "upper replace copy add_argument add_argument_group add_mutually_exclusive_group set_defaults "
+    "parse_args parse_known_args is_available device_count setLevel addHandler exists resolve index "
+    "startswith endswith read read_text pop".split()
+)
+
+
+def dotted(node):
+    """`a.b.c` for an attribute chain, else the empty string."""
+    parts = []
+    while isinstance(node, ast.Attribute):
+        parts.append(node.attr)
+        node = node.value
+    if isinstance(node, ast.Name):
+        parts.append(node.id)
+        return ".".join(reversed(parts))
+    return ""
+
+
+def calls_in(node):
+    """The calls that running `node` makes; bodies of functions and lambdas only run when called."""
+    todo = [node]
+    while todo:
+        node = todo.pop()
+        if isinstance(node, ast.Call):
+            yield node
+        if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
+            todo.extend(ast.iter_child_nodes(node))
+
+
+def is_main_guard(node):
+    return (
+        isinstance(node, ast.If)
+        and isinstance(node.test, ast.Compare)
+        and any(isinstance(n, ast.Name) and n.id == "__name__" for n in ast.walk(node.test))
+    )
+
+
+def would_work(tree):
+    """Whether running the whole file would do a script's work (train, parse, plot) rather than
+    define things. Wrong either way is survivable: what runs is guarded and limited, and a file
+    that fails is read in part all the same."""
+    local = {n.name for n in tree.body if isinstance(n, ast.FunctionDef)}
+    for node in tree.body:
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            continue
+        if isinstance(node, (ast.Import, ast.ImportFrom)) or is_main_guard(node):
+            continue
+        if isinstance(node, ast.While):
+            return True
+        for call in calls_in(node):
+            name = dotted(call.func)
+            last = name.rsplit(".", 1)[-1]
+            if name in WORK_NAMES or last in ("DataLoader", "load_dataset"):
+                return True
+            if name in local and WORK_CALLS.match(name):
+                return True
+            if isinstance(call.func, ast.Attribute) and call.func.attr in WORK_METHODS:
+                return True
+            if name in ("sys.exit", "torch.save", "wandb.init", "torch.load", "unittest.main"):
+                return True
+            if any(k.arg == "download" for k in call.keywords):
+                return True
+    return False
+
+
+def bound_names(node):
+    """The names that a statement would bind or change."""
+    names = set()
+    for child in ast.walk(node):
+        if isinstance(child, ast.Name) and isinstance(child.ctx, (ast.Store, ast.Del)):
+            names.add(child.id)
+        elif isinstance(child, (ast.Attribute, ast.Subscript)) and isinstance(
+            child.ctx, (ast.Store, ast.Del)
+        ):
+            base = child
+            while isinstance(base, (ast.Attribute, ast.Subscript)):
+                base = base.value
+            if isinstance(base, ast.Name):
+                names.add(base.id)
+        elif isinstance(child, (ast.FunctionDef, ast.ClassDef)):
+            names.add(child.name)
+        elif isinstance(child, ast.alias):
+            names.add((child.asname or child.name).split(".")[0])
+    return names
+
+
+class Slice:
+    """Runs a file in part: its imports, definitions and harmless assignments, one by one.
+
+    A statement that is left out, or fails, takes the names that it would have set with it, so that
+    a count never rests on a value that the whole file would have replaced. `lost` says why a name
+    is not there.
+    """
+
+    def __init__(self, tree, path, namespace):
+        self.tree, self.path, self.namespace = tree, path, namespace
+        self.lost = {}
+        self.flags = 0
+        for node in tree.body:
+            if isinstance(node, ast.ImportFrom) and node.module == "__future__":
+                for alias in node.names:
+                    feature = getattr(importlib.import_module("__future__"), alias.name, None)
+                    self.flags |= getattr(feature, "compiler_flag", 0)
+
+    def run(self):
+        self.block(self.tree.body)
+        return self.lost
+
+    def block(self, body):
+        for node in body:
+            if is_main_guard(node):
+                continue
+            if isinstance(node, ast.If):
+                self.condition(node)
+            elif self.is_kept(node):
+                self.execute(node)
+            else:
+                self.lose(node, "set by work at line {} that nparam-lint does not run")
+
+    def condition(self, node):
+        if not self.harmless(node.test):
+            self.lose(node, "set under a condition at line {} that nparam-lint does not evaluate")
+            return
+        code = compile(ast.Expression(node.test), self.path, "eval", self.flags, True)
+        try:
+            chosen = node.body if eval(code, self.namespace) else node.orelse
+        except Exception as error:
+            self.lose(node, "set under a condition at line {} that failed (" + describe(error) + ")")
+            return
+        self.block(chosen)
+
+    def is_kept(self, node):
+        if isinstance(node, (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.AsyncFunctionDef)):
+            return True
+        if isinstance(node, (ast.ClassDef, ast.Pass, ast.Assert, ast.Global)):
+            return True
+        if isinstance(node, ast.Try):
+            inner = node.body + node.orelse + node.finalbody
+            return all(self.is_kept(n) for n in inner) and all(
+                self.is_kept(n) for h in node.handlers for n in h.body
+            )
+        if isinstance(node, ast.If):
+            return self.harmless(node.test) and all(map(self.is_kept, node.body + node.orelse))
+        if isinstance(node, ast.For):
+            return self.harmless(node.iter) and all(map(self.is_kept, node.body + node.orelse))
+        if isinstance(node, ast.With):
+            return all(self.harmless(i.context_expr) for i in node.items) and all(
+                map(self.is_kept, node.body)
+            )
+        if isinstance(node, (ast.Assign, ast.AnnAssign, ast.AugAssign)):
+            return node.value is None or self.harmless(node.value)
+        if isinstance(node, ast.Expr):
+            return self.harmless(node.value)
+        return type(node).__name__ == "TypeAlias" or isinstance(node, (ast.Raise, ast.Delete))
+
+    def harmless(self, node):
+        if any(isinstance(n, (ast.Await, ast.Yield, ast.YieldFrom)) for n in ast.walk(node)):
+            return False
+        return all(self.harmless_call(call) for call in calls_in(node))
+
+    def harmless_call(self, call):
+        name = dotted(call.func)
+        root, last = name.split(".")[0], name.rsplit(".", 1)[-1]
+        if isinstance(call.func, ast.Attribute):
+            if call.func.attr in HARMLESS_METHODS:
+                return True
+            return root in HARMLESS_ROOTS and last not in UNSAFE_METHODS and ".hub." not in name
+        found = self.namespace.get(name)
+        if isinstance(found, type) and getattr(found, "__module__", "") == self.namespace["__name__"]:
+            # A class of this file: a config object is fine, a model is built only when asked for.
+            return not any(base.__module__.startswith("torch.") for base in found.__mro__)
+        return name in HARMLESS_NAMES
+
+    def execute(self, node):
+        code = compile(
+            ast.Module(body=[node], type_ignores=[]), self.path, "exec", self.flags, True
+        )
+        try:
+            exec(code, self.namespace)
+        except (Exception, SystemExit) as error:
+            strict = isinstance(error, ImportError) and not TOLERANT
+            if strict or isinstance(node, (ast.Assert, ast.Raise)):
+                raise
+            self.lose(node, "lost at line {}: " + describe(error).replace("{", "(").replace("}", ")"))
+        else:
+            for name in bound_names(node):
+                self.lost.pop(name, None)
+
+    def lose(self, node, why):
+        names = bound_names(node)
+        for call in calls_in(node):
+            # `cfg.merge(…)` changes cfg: a value that was only half made must not be counted with.
+            if isinstance(call.func, ast.Attribute) and not isinstance(
+                node, (ast.ClassDef, ast.FunctionDef)
+            ):
+                base = dotted(call.func).split(".")[0]
+                value = self.namespace.get(base)
+                if base and not isinstance(value, (types.ModuleType, type, types.FunctionType)):
+                    names.add(base)
+        for name in names:
+            if name in self.namespace and name.startswith("__"):
+                continue
+            self.namespace.pop(name, None)
+            self.lost[name] = why.format(node.lineno)
+
+
+SLICED = {}  # path -> Slice of every file that was read in part
+SLICE_ALL = False  # after a file hung or killed its process: nothing is run whole any more
+TOLERANT = False  # once every way to import a file has failed: do without the imports that fail
+
+
+def read_tree(path):
+    with io.open(path, "rb") as file:
+        return ast.parse(file.read(), path)
+
+
+def exec_project(loader, module):
+    """`SourceFileLoader.exec_module` for files of the project: compiled from the source as it is
+    now (pre-commit's stash makes edits of the same size and time, which bytecode would hide), and
+    run in part where the whole file would work or has failed."""
+    path = loader.get_filename(module.__name__)
+    tree = read_tree(path)
+    clean = dict(module.__dict__)
+    if not (SLICE_ALL or would_work(tree)):
+        try:
+            exec(compile(tree, path, "exec", dont_inherit=True), module.__dict__)
+            return
+        except (Exception, SystemExit) as error:
+            if isinstance(error, ImportError) and not TOLERANT:
+                raise  # another import path may be the right one
+            failure = error
+        module.__dict__.clear()
+        module.__dict__.update(clean)
+        part = Slice(tree, path, module.__dict__)
+        part.failure = failure
+    else:
+        part = Slice(tree, path, module.__dict__)
+        part.failure = None
+    SLICED[path] = part
+    part.run()
+
+
+def install_loader():
+    """Patch the one class that every finder (path, editable install, by file) loads source with."""
+    loader = importlib.machinery.SourceFileLoader
+    get_code, exec_module = loader.get_code, loader.exec_module
+
+    def project_get_code(self, fullname):
+        path = os.path.realpath(self.get_filename(fullname))
+        if is_project(path):
+            return compile(read_tree(path), path, "exec", dont_inherit=True)
+        return get_code(self, fullname)
+
+    def project_exec_module(self, module):
+        if is_project(os.path.realpath(self.get_filename(module.__name__))):
+            exec_project(self, module)
+        else:
+            exec_module(self, module)
+
+    loader.get_code, loader.exec_module = project_get_code, project_exec_module
+
+
+def relax_argparse():
+    """A script that parses its arguments when imported gets its defaults, not our command line."""
+    import argparse
+
+    def no_arguments(original):
+        def parse(self, args=None, namespace=None, **kwargs):
+            for action in self._actions:
+                action.required = False
+                if not action.option_strings and action.nargs is None:
+                    action.nargs = "?"
+            return original(self, [], namespace, **kwargs)
+
+        return parse
+
+    parser = argparse.ArgumentParser
+    parser.parse_known_args = no_arguments(parser.parse_known_args)
+
+
+# ---------------------------------------------------------------------------------------------
+# Importing the module of a job
+
+
+class Failure(Exception):
+    """Why a job was not measured. `code`: the finding; the rest goes into the result."""
+
+    def __init__(self, code, reason, **more):
+        super().__init__(reason)
+        self.result = dict(more, ok=False, code=code, reason=reason)
+
+
+def shadows(root):
+    """A name at the top of `root` that would hide an installed package or the standard library."""
+    clean = [p for p in sys.path if p and not os.path.realpath(p).startswith(ROOT + os.sep)]
+    try:
+        entries = os.listdir(root)
+    except OSError:
+        return None
+    for entry in sorted(entries):
+        path = os.path.join(root, entry)
+        name = entry[:-3] if entry.endswith(".py") else entry
+        if not name.isidentifier() or name == "__init__":
+            continue
+        if not entry.endswith(".py") and not os.path.exists(os.path.join(path, "__init__.py")):
+            continue  # a plain directory loses against any installed package
+        if name in getattr(sys, "stdlib_module_names", ()) or name in sys.builtin_module_names:
+            return name
+        spec = importlib.machinery.PathFinder.find_spec(name, clean)
+        if spec is not None and spec.origin and not is_project(os.path.realpath(spec.origin)):
+            return name
+    return None
+
+
+def set_import_path(roots):
+    """Put the project's `roots` on the import path: the repository root and `src`, from which the
+    project itself is imported, and any directory that shadows nothing, in front; a directory that
+    would shadow an installed package last."""
+    front, back = [], []
+    for root in roots:
+        path = os.path.join(ROOT, root) if root else ROOT
+        trusted = root in ("", "src") or shadows(path) is None
+        (front if trusted else back).append(path)
+    taken = set(front + back)
+    sys.path[:] = front + [p for p in sys.path if p not in taken and p != ""] + back
+
+
+def import_target(job):
+    """The module of a job, or a Failure that says which line stands in the way."""
+    name = job["module"]
+    if job["file"]:
+        expected = os.path.join(ROOT, job["file"])
+        top = name.split(".")[0]
+        if top in sys.modules and not _is_ours(sys.modules[top]):
+            raise Failure(
+                "NPL003",
+                "{} cannot be imported as {!r}: an installed package has the name {!r}".format(
+                    job["file"], name, top
+                ),
+                next_attempt=True,
+            )
+    before = set(sys.modules)
+    try:
+        module = importlib.import_module(name)
+    except BaseException as error:
+        for added in set(sys.modules) - before:
+            if _is_ours(sys.modules[added]):
+                del sys.modules[added]
+        _raise_import_failure(job, error)
+    if job["file"]:
+        found = os.path.realpath(getattr(module, "__file__", None) or "")
+        if found != os.path.realpath(expected):
+            raise Failure(
+                "NPL003",
+                "importing {!r} gave {} instead of {}".format(name, relative(found), job["file"]),
+                next_attempt=True,
+            )
+    return module
+
+
+def _is_ours(module):
+    path = getattr(module, "__file__", None)
+    if path:
+        return is_project(os.path.realpath(path))
+    try:  # a namespace package
+        return any(is_project(os.path.realpath(p) + os.sep) for p in list(module.__path__))
+    except Exception:
+        return False
+
+
+def _raise_import_failure(job, error):
+    if isinstance(error, KeyboardInterrupt):
+        raise error
+    what = job["file"] or job["module"]
+    hint = None
+    if isinstance(error, ModuleNotFoundError) and error.name:
+        missing = error.name.split(".")[0]
+        hint = "install {!r} into {}, or choose another interpreter with --python".format(
+            missing, sys.executable
+        )
+        if not job["file"] and missing == job["module"].split(".")[0]:
+            raise Failure(
+                "NPL003", "there is no module {!r} in {}".format(error.name, sys.prefix), hint=hint
+            )
+    raise Failure(
+        "NPL003",
+        "cannot import {}: {}".format(what, describe(error)),
+        hint=hint,
+        source=line_of_error(error),
+        next_attempt=isinstance(error, ImportError),
+    )
+
+
+def why_missing(module, name):
+    """The reason why a name that the source defines is not in the module, from its slice."""
+    part = SLICED.get(os.path.realpath(getattr(module, "__file__", None) or ""))
+    if part is None:
+        return None
+    reason = part.lost.get(name)
+    if reason is None and part.failure is not None:
+        reason = describe(part.failure)
+    return reason
+
+
+def explain_name_error(error, module):
+    """What a NameError at build time owes to a file that was only read in part."""
+    if not isinstance(error, NameError):
+        return ""
+    name = getattr(error, "name", None) or (re.findall(r"'(\w+)'", str(error)) or [""])[0]
+    for part in SLICED.values():
+        if name in part.lost:
+            return " ({!r} in {}: {})".format(name, relative(part.path), part.lost[name])
+    return ""
+
+
+# ---------------------------------------------------------------------------------------------
+# Building: the ladder of devices
+
+RUNGS = ("meta", "meta with values", "cpu without initialisation", "cpu")
+SKIP = {"init": False}
+_RANDOM_IN_PLACE = (
+    "normal_ uniform_ log_normal_ exponential_ cauchy_ geometric_ random_ bernoulli_ erfinv_".split()
+)
+
+
+def patch_initialisers(torch):
+    """Make `torch.nn.init.*_` do nothing while SKIP["init"] is set. They never change a count, and
+    the first normal_ on meta imports 900 modules. Before the project is imported, so that
+    `from torch.nn.init import xavier_uniform_` gets them too."""
+    init = torch.nn.init
+
+    def quiet(original, fan):
+        def initialise(*args, **kwargs):
+            if not SKIP["init"]:
+                return original(*args, **kwargs)
+            tensor = args[0] if args else kwargs["tensor"]
+            if fan:  # the one check in them that tells a wrong model from a right one
+                init._calculate_fan_in_and_fan_out(tensor)
+            return tensor
+
+        initialise.__name__ = original.__name__
+        initialise.__doc__ = original.__doc__
+        initialise.__wrapped__ = original
+        return initialise
+
+    for name, function in list(vars(init).items()):
+        if name.endswith("_") and not name.startswith("_") and callable(function):
+            setattr(init, name, quiet(function, name.startswith(("xavier", "kaiming"))))
+
+
+def make_modes(torch):
+    """The two function modes under which models are built (classes, since torch comes late)."""
+    from torch.overrides import TorchFunctionMode
+
+    tensor = torch.Tensor
+    in_place = {getattr(tensor, n) for n in _RANDOM_IN_PLACE if hasattr(tensor, n)}
+    random_makers = {torch.randn, torch.rand}
+    # These set values that constructors read back (`torch.linspace(0, 0.1, depth).tolist()`).
+    value_makers = {
+        torch.tensor,
+        torch.as_tensor,
+        torch.asarray,
+        torch.linspace,
+        torch.logspace,
+        torch.arange,
+        torch.scalar_tensor,
+        torch.tril_indices,
+        torch.triu_indices,
+    }
+    from torch.utils._device import _device_constructors
+
+    makers = set(_device_constructors())
+    moves = {tensor.to, tensor.cuda, tensor.cpu}
+
+    class SkipRandom(TorchFunctionMode):
+        """Random values are never needed for a count; making them on meta is slow the first time."""
+
+        def __torch_function__(self, func, types, args=(), kwargs=None):
+            kwargs = kwargs or {}
+            if func in in_place:
+                return args[0]
+            if func in random_makers:
+                kwargs.pop("generator", None)
+                return torch.empty(*args, **kwargs)
+            return func(*args, **kwargs)
+
+    class Rewrite(TorchFunctionMode):
+        """Everything on `device`, whatever the constructor asks for; on meta the small functions
+        that make values stay on the CPU. Moves change the dtype only."""
+
+        def __init__(self, device, skip_init):
+            super().__init__()
+            self.device, self.skip_init = device, skip_init
+
+        def __torch_function__(self, func, types, args=(), kwargs=None):
+            kwargs = dict(kwargs or {})
+            if self.skip_init and func in in_place:
+                return args[0]
+            if func in moves:
+                return self.move(func, args, kwargs)
+            if func in makers:
+                kwargs["device"] = "cpu" if func in value_makers else self.device
+                kwargs.pop("pin_memory", None)
+            try:
+                return func(*args, **kwargs)
+            except RuntimeError as error:
+                if self.device != "meta" or "device" not in str(error):
+                    raise
+                to_meta = lambda x: x.to("meta") if isinstance(x, tensor) else x  # noqa: E731
+                return func(*[to_meta(a) for a in args], **{k: to_meta(v) for k, v in kwargs.items()})
+
+        @staticmethod
+        def move(func, args, kwargs):
+            this, rest = args[0], list(args[1:]) + list(kwargs.values())
+            for value in rest:
+                if isinstance(value, torch.dtype):
+                    return this.to(value)
+                if isinstance(value, tensor):
+                    return this.to(value.dtype)
+            return this
+
+    return SkipRandom, Rewrite
+
+
+@contextlib.contextmanager
+def rung(torch, modes, name):
+    """The context in which a model is built on one rung of the ladder."""
+    skip_random, rewrite = modes
+    SKIP["init"] = name != "cpu"
+    with contextlib.ExitStack() as stack:
+        if name == "meta":
+            stack.enter_context(torch.device("meta"))
+            stack.enter_context(skip_random())
+        elif name == "meta with values":
+            stack.enter_context(rewrite("meta", skip_init=True))
+        else:
+            stack.enter_context(rewrite("cpu", skip_init=name != "cpu"))
+        try:
+            yield
+        finally:
+            SKIP["init"] = False
+
+
+# ---------------------------------------------------------------------------------------------
+# Calling the target
+
+
+CONFIG_PARAMETER = re.compile("conf|cfg|args|hparam|params|settings|opt", re.IGNORECASE)
+CONFIG_CLASS = re.compile("(Config|Cfg|Args|Arguments|Settings|HParams|Hparams|Options)$")
+
+
+class Call:
+    """A call of the target, as text, evaluated in its module's namespace; remembers the arguments
+    with which the callable was really called, because formulas speak of them."""
+
+    def __init__(self, job, module):
+        self.module = module
+        self.job = job
+        self.function = self.find(job["callable"])
+        self.arguments = {}
+        self.text = job["callable"]
+
+    def find(self, qualname):
+        found = self.module
+        done = []
+        for part in qualname.split("."):
+            try:
+                found = getattr(found, part)
+            except AttributeError:
+                where = ".".join([self.module.__name__] + done)
+                why = why_missing(self.module, part) if not done else None
+                raise Failure(
+                    "NPL003" if why else "NPL004",
+                    "{} has no {!r}{}".format(where, part, ": " + why if why else ""),
+                    source=None,
+                ) from None
+            done.append(part)
+        if not callable(found):
+            raise Failure("NPL004", "{} is {}, not a class or function".format(qualname, type(found)))
+        return found
+
+    def namespace(self):
+        """A copy of the module's names, completed by what its `__getattr__` provides."""
+        names = dict(vars(self.module))
+        text = (self.job.get("setup") or "") + "\n" + (self.job.get("call") or "")
+        text += "\n" + (self.job.get("arguments") or "")
+        for word in set(re.findall(r"[A-Za-z_]\w*", text)) - set(names):
+            if not hasattr(builtins, word):
+                with contextlib.suppress(Exception):
+                    names[word] = getattr(self.module, word)
+        return names
+
+    def __call__(self):
+        if self.job.get("call"):
+            self.text = self.job["call"]
+            names = self.namespace()
+            if self.job.get("setup"):
+                exec(compile(self.job["setup"], "<nparam setup>", "exec"), names)
+            return self.evaluate(self.text, names)
+        arguments = self.job.get("arguments")
+        if arguments is not None:
+            self.text = "{}({})".format(self.job["callable"], arguments)
+            return self.evaluate(self.text, self.namespace())
+        return self.with_defaults()
+
+    def evaluate(self, text, names):
+        tree = ast.parse(text.strip(), "<nparam call>", "eval")
+        if isinstance(tree.body, ast.Call):
+            call = tree.body
+            call.args.insert(0, call.func)
+            call.func = ast.copy_location(ast.Name("__nparam_call__", ast.Load()), call)
+            names["__nparam_call__"] = self.record
+        return eval(compile(ast.fix_missing_locations(tree), "<nparam call>", "eval"), names)
+
+    def record(self, function, *args, **kwargs):
+        with contextlib.suppress(Exception):
+            signature = inspect.signature(function)
+            bound = signature.bind(*args, **kwargs)
+            bound.apply_defaults()
+            self.arguments = dict(bound.arguments)
+            for parameter in signature.parameters.values():
+                if parameter.kind is parameter.VAR_KEYWORD:
+                    self.arguments.update(self.arguments.pop(parameter.name, {}))
+        return function(*args, **kwargs)
+
+    def with_defaults(self):
+        required = self.required()
+        if not required:
+            self.text = self.job["callable"] + "()"
+            return self.record(self.function)
+        config = self.default_config(required[0]) if len(required) == 1 else None
+        if config is None:
+            names = [p.name for p in required]
+            raise Failure(
+                "NPL004",
+                "{} needs {}".format(self.job["callable"], ", ".join(names)),
+                missing=names,
+            )
+        self.text = "{}({}())".format(self.job["callable"], config.__name__)
+        return self.record(self.function, config())
+
+    def required(self):
+        try:
+            signature = inspect.signature(self.function)
+        except (TypeError, ValueError):
+            return []
+        return [
+            p
+            for p in signature.parameters.values()
+            if p.default is p.empty and p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)
+        ]
+
+    def default_config(self, parameter):
+        """The config class to build the one required parameter from, when it builds from its
+        defaults: the class that annotates it; or, where nothing does and its name says `config`,
+        the module's `<Class>Config`, or its only config class."""
+        if parameter.annotation is not parameter.empty:
+            candidates = [self.annotated(parameter.annotation)]
+        elif CONFIG_PARAMETER.search(parameter.name):
+            classes = {
+                name: value
+                for name, value in vars(self.module).items()
+                if isinstance(value, type) and CONFIG_CLASS.search(name)
+            }
+            own = classes.get(self.job["callable"].split(".")[-1] + "Config")
+            candidates = [own] if own else list(classes.values()) if len(classes) == 1 else []
+        else:
+            candidates = []
+        for candidate in candidates:
+            if isinstance(candidate, type) and not candidate.__module__.startswith(
+                ("builtins", "typing", "torch.", "collections", "pathlib")
+            ):
+                with contextlib.suppress(Exception):
+                    candidate()
+                    return candidate
+        return None
+
+    def annotated(self, annotation):
+        if isinstance(annotation, str):
+            function = inspect.unwrap(self.function)
+            function = function.__init__ if isinstance(function, type) else function
+            names = dict(vars(self.module))
+            names.update(getattr(function, "__globals__", {}))
+            try:
+                annotation = eval(annotation, names)
+            except Exception:
+                return None
+        if not isinstance(annotation, type):  # Optional[Config], Config | None
+            for part in getattr(annotation, "__args__", ()):
+                if isinstance(part, type) and part is not type(None):
+                    return part
+        return annotation
+
+
+def resolve_names(wanted, arguments, model):
+    """Values for the names that formulas use: constructor arguments, then fields of arguments that
+    are config objects, then integer attributes of the model. Returns (values, every known name)."""
+    known = {}
+    plain = (bool, int, float, str, type(None))
+    holders = []
+    for name, value in arguments.items():
+        if isinstance(value, plain):
+            known[name] = value
+        elif not isinstance(value, (list, tuple, set)):
+            holders.append(value)
+    fields = {}
+    for holder in holders:
+        items = holder if isinstance(holder, collections.abc.Mapping) else None
+        with contextlib.suppress(Exception):
+            items = vars(holder) if items is None else items
+            for name, value in items.items():
+                if isinstance(name, str) and isinstance(value, plain):
+                    fields.setdefault(name, value)
+        for name in wanted:  # properties, aliases and class attributes
+            with contextlib.suppress(Exception):
+                value = getattr(holder, name)
+                if isinstance(value, plain):
+                    fields.setdefault(name, value)
+    for name, value in fields.items():
+        known.setdefault(name, value)
+    for name in wanted:
+        if name not in known:
+            with contextlib.suppress(Exception):
+                value = getattr(model, name)
+                if isinstance(value, (bool, int)):
+                    known[name] = value
+                elif hasattr(value, "__index__") and not hasattr(value, "shape"):
+                    known[name] = value.__index__()
+    attributes = sorted(k for k, v in vars(model).items() if isinstance(v, int) and k[0] != "_")
+    names = sorted(n for n, v in known.items() if isinstance(v, (int, float)))
+    return {n: known[n] for n in wanted if n in known}, names + attributes
+
+
+# ---------------------------------------------------------------------------------------------
+# Counting
+
+
+class Count:
+    """Everything about one built model. Identity is `id(parameter)`: on meta every data_ptr is 0."""
+
+    def __init__(self, torch, model, sources):
+        self.torch, self.model, self.sources = torch, model, sources
+        self.parameters = {}  # id -> [tensor, first name, other names]
+        self.buffers = {}  # id -> tensor
+        self.rows = []
+        self.first_path = {}  # id(module) -> path
+        self.again = []  # (path, first path) of modules that stand in more than one place
+        self.owners = collections.defaultdict(list)  # id(parameter) -> paths of owning modules
+        self.buffer_owners = collections.defaultdict(list)
+        self.lazy = []
+        self.embedding = set()
+        self.walk()
+
+    def walk(self):
+        """Every module once, by its first path; a second path of the same module becomes a row that
+        points to the first. (Not `named_modules(remove_duplicate=False)`: it never ends where a
+        child holds its parent.)"""
+        torch = self.torch
+        lazy = torch.nn.parameter.UninitializedTensorMixin
+        embedding = (torch.nn.Embedding, torch.nn.EmbeddingBag)
+        stack = [("", self.model)]
+        while stack:
+            path, module = stack.pop()
+            row = {"path": path, "type": type(module).__name__, "own": 0, "tied": []}
+            row["source"] = self.sources["modules"].get(id(module))
+            self.rows.append(row)
+            if id(module) in self.first_path:
+                row["shared_with"] = self.first_path[id(module)]
+                self.again.append((path, row["shared_with"]))
+                continue
+            self.first_path[id(module)] = path
+            prefix = path + "." if path else ""
+            for name, parameter in list((getattr(module, "_parameters", None) or {}).items()):
+                if parameter is None:
+                    continue
+                if isinstance(parameter, lazy):
+                    self.lazy.append(prefix + name)
+                    continue
+                key = id(parameter)
+                self.owners[key].append(path)
+                if isinstance(module, embedding):
+                    self.embedding.add(key)
+                if key in self.parameters:
+                    first = self.parameters[key]
+                    first[2].append(prefix + name)
+                    row["tied"].append("{} = {}".format(name, first[1]))
+                else:
+                    self.parameters[key] = [parameter, prefix + name, []]
+                    row["own"] += parameter.numel()
+            for name, buffer in list((getattr(module, "_buffers", None) or {}).items()):
+                if buffer is None:
+                    continue
+                if isinstance(buffer, lazy):
+                    self.lazy.append(prefix + name)
+                    continue
+                self.buffers[id(buffer)] = buffer
+                self.buffer_owners[id(buffer)].append(path)
+            children = (getattr(module, "_modules", None) or {}).items()
+            children = [(prefix + n, m) for n, m in list(children) if m is not None]
+            stack.extend(reversed(children))
+
+    def totals(self):
+        """Fill in, for each row, what lies at or below it; a shared parameter once in each."""
+        zero = {"total": 0, "trainable": 0, "buffers": 0, "bytes": 0, "embedding": 0}
+        sums = {row["path"]: dict(zero) for row in self.rows}
+
+        def add(paths, amounts):
+            holders = set()
+            for path in paths:
+                holders.add("")
+                parts = path.split(".") if path else []
+                for end in range(1, len(parts) + 1):
+                    holders.add(".".join(parts[:end]))
+            for holder in holders:
+                for kind, amount in amounts:
+                    sums[holder][kind] += amount
+
+        for key, (parameter, _, _) in self.parameters.items():
+            size = parameter.numel()
+            amounts = [("total", size), ("bytes", size * parameter.element_size())]
+            if parameter.requires_grad:
+                amounts.append(("trainable", size))
+            if key in self.embedding:
+                amounts.append(("embedding", size))
+            add(self.all_paths(self.owners[key]), amounts)
+        for key, buffer in self.buffers.items():
+            size = buffer.numel()
+            amounts = [("buffers", size), ("bytes", size * buffer.element_size())]
+            add(self.all_paths(self.buffer_owners[key]), amounts)
+        for row in self.rows:
+            first = row.get("shared_with")
+            # A module that holds its own ancestor would count it all again.
+            inside = first is not None and (row["path"] + ".").startswith(first + "." if first else "")
+            row.update(zero if inside else sums[row["path"] if first is None else first])
+        return self.rows
+
+    def all_paths(self, paths):
+        """The owners' paths, and the paths at which a shared module above them stands again."""
+        return list(paths) + [
+            path
+            for path, first in self.again
+            if any(p == first or p.startswith(first + ".") for p in paths)
+        ]
+
+    def parameter_rows(self):
+        storages = {}
+        rows = []
+        for parameter, name, others in self.parameters.values():
+            note = None
+            with contextlib.suppress(Exception):
+                storage = parameter.untyped_storage()._cdata
+                if storage in storages and parameter.numel():
+                    note = "shares its storage with {} (counted twice)".format(storages[storage])
+                storages.setdefault(storage, name)
+            if note is None and parameter.numel() and any(s == 0 for s in parameter.stride()):
+                if any(n > 1 and s == 0 for n, s in zip(parameter.shape, parameter.stride())):
+                    note = "expanded: fewer values are stored than counted"
+            rows.append(
+                {
+                    "name": name,
+                    "shape": [int(n) for n in parameter.shape],
+                    "dtype": str(parameter.dtype).replace("torch.", ""),
+                    "trainable": bool(parameter.requires_grad),
+                    "source": self.sources["parameters"].get(id(parameter)),
+                    "also": others,
+                    "note": note,
+                }
+            )
+        return rows
+
+    def hidden(self):
+        """Parameters and modules in plain attributes, lists, dicts, that parameters() passes over."""
+        torch = self.torch
+        found, seen = [], set(self.parameters)
+        registered = set(self.first_path)
+        skip = {"_parameters", "_buffers", "_modules"}
+        for module_id, path in list(self.first_path.items()):
+            module = self.by_id[module_id]
+            for name, value in list(vars(module).items()):
+                if name in skip or name.endswith("_hooks") or isinstance(value, (str, int, float)):
+                    continue
+                tensors = []
+                self.search(value, tensors, registered, 0, set())
+                tensors = [t for t in tensors if id(t) not in seen and id(t) not in self.buffers]
+                unique = {id(t): t for t in tensors}
+                seen.update(unique)
+                count = sum(t.numel() for t in unique.values())
+                if count:
+                    where = (path + "." if path else "") + name
+                    source = next(
+                        (
+                            self.sources["parameters"][i]
+                            for i in unique
+                            if i in self.sources["parameters"]
+                        ),
+                        self.sources["modules"].get(module_id),
+                    )
+                    kind = type(value).__name__
+                    found.append({"path": where, "count": count, "what": kind, "source": source})
+        overridden = type(self.model).parameters is not torch.nn.Module.parameters
+        if overridden:
+            with contextlib.suppress(Exception):
+                returned = {id(p) for p in self.model.parameters()}
+                missing = [p for k, (p, _, _) in self.parameters.items() if k not in returned]
+                if missing:
+                    count = sum(p.numel() for p in missing)
+                    found.append(
+                        {"path": "", "count": count, "what": "overridden parameters()", "source": None}
+                    )
+        return found
+
+    def search(self, value, found, registered, depth, seen):
+        torch = self.torch
+        if depth > 4 or id(value) in seen:
+            return
+        seen.add(id(value))
+        if isinstance(value, torch.nn.Module):
+            if id(value) not in registered:
+                for module in torch.nn.Module.modules(value):
+                    registered_here = [p for p in module._parameters.values() if p is not None]
+                    found.extend(p for p in registered_here if not self.is_lazy(p))
+        elif isinstance(value, torch.Tensor):
+            parameter = isinstance(value, torch.nn.Parameter)
+            if not self.is_lazy(value) and (parameter or (value.requires_grad and value.is_leaf)):
+                found.append(value)
+        elif isinstance(value, dict):
+            for item in list(value.values())[:10000]:
+                self.search(item, found, registered, depth + 1, seen)
+        elif isinstance(value, (list, tuple, set, frozenset, collections.deque)):
+            for item in list(value)[:10000]:
+                self.search(item, found, registered, depth + 1, seen)
+
+    def is_lazy(self, tensor):
+        return isinstance(tensor, self.torch.nn.parameter.UninitializedTensorMixin)
+
+    @property
+    def by_id(self):
+        if not hasattr(self, "_by_id"):
+            self._by_id = {id(m): m for m in self.torch.nn.Module.modules(self.model)}
+        return self._by_id
+
+    def result(self, with_parameters):
+        rows = self.totals()
+        root = rows[0]
+        parameters = self.parameter_rows()
+        notes = ["{}: {}".format(p["name"], p["note"]) for p in parameters if p["note"]]
+        by_dtype = collections.Counter()
+        for parameter, _, _ in self.parameters.values():
+            by_dtype[str(parameter.dtype).replace("torch.", "")] += (
+                parameter.numel() * parameter.element_size()
+            )
+        return {
+            "ok": True,
+            "type": full_name(self.model),
+            "types": sorted({full_name(m) for m in self.by_id.values() if m is not self.model}),
+            "counts": {
+                "total": root["total"],
+                "trainable": root["trainable"],
+                "frozen": root["total"] - root["trainable"],
+                "buffers": root["buffers"],
+                "bytes": root["bytes"],
+                "non_embedding": root["total"] - root["embedding"],
+            },
+            "bytes_by_dtype": dict(by_dtype),
+            "modules": rows,
+            "hidden": self.hidden(),
+            "notes": notes,
+            "parameters": parameters if with_parameters else [],
+        }, [(p["name"], tuple(p["shape"]), p["dtype"]) for p in parameters]
+
+
+def full_name(module):
+    return "{}.{}".format(type(module).__module__, type(module).__qualname__)
+
+
+# ---------------------------------------------------------------------------------------------
+# One job
+
+
+class Job:
+    """Builds the model of one job, on the first rung that carries it, and counts it."""
+
+    def __init__(self, job, module, torch, modes):
+        self.job, self.module, self.torch, self.modes = job, module, torch, modes
+        # id -> line, and the objects themselves: an id must not be given away while it counts.
+        self.sources = {"parameters": {}, "modules": {}, "objects": []}
+
+    def run(self):
+        hooks = torch_hooks(self.torch, self.sources)
+        try:
+            return self.climb()
+        finally:
+            for hook in hooks:
+                hook.remove()
+
+    def climb(self):
+        devices = {}
+        failure = None
+        for name in RUNGS:
+            device = "meta" if name.startswith("meta") else "cpu"
+            try:
+                result = self.once(name)
+            except Failure as error:
+                raise error
+            except BaseException as error:
+                failure = error
+                devices.setdefault(device, {"status": "failed", "reason": describe(error)})
+                if isinstance(error, (SystemExit, KeyboardInterrupt, MemoryError)):
+                    break
+                # The traceback keeps the half-built model, and so its memory, alive.
+                error = None
+                continue
+            result["rung"] = name
+            devices[device] = {"status": "measured", "total": result["counts"]["total"]}
+            result["devices"] = devices
+            self.compare(result)
+            result["notes"] = result["notes"] + REFUSALS + self.sliced_note()
+            result.pop("signature")
+            return result
+        raise self.failed(failure, devices)
+
+    def sliced_note(self):
+        part = SLICED.get(os.path.realpath(getattr(self.module, "__file__", None) or ""))
+        if part is None:
+            return []
+        why = "it failed as a whole: " + describe(part.failure) if part.failure else "it is a script"
+        return ["{} was read in part ({})".format(relative(part.path), why)]
+
+    def failed(self, error, devices):
+        call = self.text
+        if isinstance(error, MemoryError):
+            return Failure("NPL005", "{} ran out of memory".format(call), devices=devices)
+        reason = "{} raised {}".format(call, describe(error))
+        if isinstance(error, SystemExit):
+            reason = "{} {}".format(call, describe(error))
+        hint = None
+        if isinstance(error, AttributeError) and re.search("'_(modules|parameters)'", reason):
+            hint = "its constructor must call super().__init__() before it assigns anything"
+        return Failure(
+            "NPL004",
+            reason + explain_name_error(error, self.module),
+            hint=hint,
+            source=line_of_error(error),
+            devices=devices,
+            notes=self.sliced_note(),
+        )
+
+    def build(self, context):
+        """One build: (model, call). The call is made anew each time, because constructors change
+        the config objects that they are given."""
+        call = Call(self.job, self.module)
+        self.text = call.text
+        with context:
+            try:
+                model = call()
+            finally:
+                self.text = call.text
+            model = only_module(self.torch, model, call.text)
+            if self.job.get("input"):
+                self.forward(model)
+        return model, call
+
+    def forward(self, model):
+        """Run the declared input through the model, so that lazy parameters get their shapes."""
+        names = Call(dict(self.job, call=self.job["input"]), self.module).namespace()
+        names.setdefault("torch", self.torch)
+        value = eval(compile(self.job["input"], "<nparam input>", "eval"), names)
+        model.eval()
+        with self.torch.no_grad():
+            if isinstance(value, dict):
+                model(**value)
+            else:
+                model(*(value if isinstance(value, tuple) else (value,)))
+
+    def once(self, name, check_random=True):
+        torch = self.torch
+        for lines in self.sources.values():
+            lines.clear()
+        seed(torch, 0)
+        before = random_state(torch)
+        model, call = self.build(rung(torch, self.modes, name))
+        count = Count(torch, model, self.sources)
+        if count.lazy:
+            raise Failure(
+                "NPL009",
+                "{} has {} uninitialised lazy parameters: {}".format(
+                    call.text, len(count.lazy), ", ".join(count.lazy[:4])
+                ),
+                hint='declare an input: {{ call = "{}", input = "torch.zeros(1, …)" }}'.format(call.text),
+            )
+        result, signature = count.result(self.job.get("parameters", False))
+        if check_random and random_state(torch) != before:
+            seed(torch, 1)
+            again, _ = self.build(rung(torch, self.modes, name))
+            other = Count(torch, again, self.sources).totals()[0]["total"]
+            if other != result["counts"]["total"]:
+                raise Failure(
+                    "NPL004",
+                    "{} has {:,} parameters in one build and {:,} in the next: its widths come from "
+                    "random numbers".format(call.text, result["counts"]["total"], other),
+                    hint="give the constructor fixed widths, or fix them in the call",
+                )
+        result["call"] = call.text
+        result["signature"] = signature
+        result["names"], result["known_names"] = resolve_names(
+            self.job.get("names", ()), call.arguments, model
+        )
+        return result
+
+    def compare(self, result):
+        """Build again, for real, on each device that was asked for, and compare parameter by
+        parameter with what was counted first."""
+        wanted = self.job.get("device", "meta")
+        if wanted == "cpu" and result["devices"].get("cpu", {}).get("status") != "measured":
+            result["devices"]["cpu"] = self.on_device("cpu", result)
+        elif wanted in ("auto", "cuda"):
+            why = no_cuda(self.torch)
+            if why is not None:
+                result["devices"]["cuda"] = {"status": "skipped", "reason": why}
+            else:
+                result["devices"]["cuda:0"] = self.on_device("cuda:0", result)
+
+    def on_device(self, device, result):
+        torch = self.torch
+        if device != "cpu":
+            free, _ = torch.cuda.mem_get_info(0)
+            need = result["counts"]["bytes"]
+            if need > free * 0.95:
+                reason = "needs {:,} bytes, {:,} are free".format(need, free)
+                return {"status": "skipped", "reason": reason}
+            torch.cuda.reset_peak_memory_stats(0)
+            start = torch.cuda.memory_allocated(0)
+        seed(torch, 0)
+        try:
+            model, _ = self.build(torch.device(device))
+            if device != "cpu":
+                with torch.device(device):
+                    model = torch.nn.Module.to(model, device)
+            count = Count(torch, model, {"parameters": {}, "modules": {}})
+            other, signature = count.result(False)
+        except Exception as error:
+            return {"status": "failed", "reason": describe(error)}
+        answer = {"status": "measured", "total": other["counts"]["total"]}
+        if device != "cpu":
+            answer["bytes"] = torch.cuda.memory_allocated(0) - start
+        answer["differences"] = differences(result["signature"], signature)
+        return answer
+
+
+def torch_hooks(torch, sources):
+    """Remember the line that made each parameter and each module, with torch's own hooks."""
+    from torch.nn.modules import module as registry
+
+    def parameter_made(module, name, parameter):
+        if parameter is not None and id(parameter) not in sources["parameters"]:
+            sources["objects"].append(parameter)
+            sources["parameters"][id(parameter)] = line_of(sys._getframe(1))
+
+    def module_made(module, name, child):
+        if child is not None and id(child) not in sources["modules"]:
+            sources["objects"].append(child)
+            sources["modules"][id(child)] = line_of(sys._getframe(1))
+
+    return [
+        registry.register_module_parameter_registration_hook(parameter_made),
+        registry.register_module_module_registration_hook(module_made),
+    ]
+
+
+def only_module(torch, value, text):
+    """The model that a call returned; factories often return it together with other things."""
+    if isinstance(value, torch.nn.Module):
+        return value
+    items = list(value.values()) if isinstance(value, dict) else value
+    if isinstance(items, (list, tuple)):
+        modules = [v for v in items if isinstance(v, torch.nn.Module)]
+        if len(modules) == 1:
+            return modules[0]
+    raise Failure("NPL004", "{} returned {}, not a model".format(text, type(value).__name__))
+
+
+def seed(torch, value):
+    random.seed(value)
+    if "numpy" in sys.modules:
+        with contextlib.suppress(Exception):
+            sys.modules["numpy"].random.seed(value)
+    torch.default_generator.manual_seed(value)
+
+
+def random_state(torch):
+    """What changes when a constructor draws random numbers."""
+    numpy = None
+    if "numpy" in sys.modules:
+        with contextlib.suppress(Exception):
+            state = sys.modules["numpy"].random.get_state()
+            numpy = (bytes(state[1].data), state[2])
+    drawn = bytes(torch.default_generator.get_state().tolist())
+    return random.getstate(), numpy, drawn
+
+
+def no_cuda(torch):
+    if not torch.backends.cuda.is_built():
+        return "this torch is built without CUDA"
+    if not torch.cuda.is_available():
+        return "no CUDA device"
+    return None
+
+
+def differences(first, second):
+    """Texts for the parameters whose name, shape or dtype is not the same in both builds."""
+    one, two = {p[0]: p[1:] for p in first}, {p[0]: p[1:] for p in second}
+    texts = []
+    for name in list(one) + [n for n in two if n not in one]:
+        if one.get(name) != two.get(name):
+            show = lambda v: "absent" if v is None else "{} {}".format(list(v[0]), v[1])  # noqa: E731
+            texts.append("{}: {}, then {}".format(name, show(one.get(name)), show(two.get(name))))
+    return texts[:20]
+
+
+# ---------------------------------------------------------------------------------------------
+# Processes
+
+
+class Channel:
+    """Frames to the process above; whole lines, so that frames of several children never mix."""
+
+    def __init__(self, descriptor, nonce):
+        self.descriptor, self.nonce = descriptor, nonce
+
+    def send(self, **frame):
+        # The leading line break ends whatever a start-up file may have printed without one.
+        data = "\n{} {}\n".format(self.nonce, json.dumps(frame)).encode()
+        self.write(data)
+
+    def write(self, data):
+        view = memoryview(data)
+        while view:
+            view = view[os.write(self.descriptor, view) :]
+
+
+class Child:
+    """A process that does one task, its frames, and the end of what it printed."""
+
+    def __init__(self, task, pid, channel, output, process=None):
+        self.task, self.pid, self.process = task, pid, process
+        self.channel, self.output = channel, output
+        self.buffer, self.tail = b"", b""
+        self.open = {channel, output}
+        self.finished = False
+        self.killed = None
+        self.status = None
+        self.gone = False
+        self.deadline = time.monotonic() + task.limit
+
+    def frames(self, data, nonce):
+        self.buffer += data
+        *lines, self.buffer = self.buffer.split(b"\n")
+        for line in lines:
+            if line.startswith(nonce):
+                yield json.loads(line[len(nonce) + 1 :])
+
+    def kill(self, why):
+        """End the process, unless it has ended, and whatever it forked; `why`: its obituary."""
+        if not self.exited():
+            self.killed = self.killed or why
+        if self.process is not None and os.name != "posix":
+            self.process.kill()
+            return
+        with contextlib.suppress(OSError):
+            os.killpg(self.pid, signal.SIGKILL)
+        if self.status is None:  # it may not have made its own process group yet
+            with contextlib.suppress(OSError):
+                os.kill(self.pid, signal.SIGKILL)
+
+    def exited(self):
+        """Whether the process is gone (something that it forked may still hold its pipes)."""
+        if self.status is None and self.process is not None:
+            self.status = self.process.poll()
+        elif self.status is None:
+            pid, raw = os.waitpid(self.pid, os.WNOHANG)
+            if pid:
+                self.status = -os.WTERMSIG(raw) if os.WIFSIGNALED(raw) else os.WEXITSTATUS(raw)
+        return self.status is not None
+
+    def wait(self):
+        """How the process ended, in words; None for an orderly end."""
+        while not self.exited():
+            time.sleep(0.001)
+        status = self.status
+        if self.killed:
+            return self.killed
+        if self.finished:
+            return None
+        if status < 0:
+            try:
+                name = signal.Signals(-status).name
+            except ValueError:
+                name = "signal {}".format(-status)
+            return "was killed by {}".format(name)
+        return "ended with exit status {} before it was counted".format(status)
+
+    def memory(self):
+        """Resident bytes, where the system tells; 0 elsewhere."""
+        try:
+            with io.open("/proc/{}/statm".format(self.pid)) as file:
+                return int(file.read().split()[1]) * 4096
+        except (OSError, ValueError, IndexError):
+            return 0
+
+
+class SelectPoller:
+    """Reads from several pipes at once, without threads (a process with threads must not fork)."""
+
+    def __init__(self):
+        import selectors
+
+        self.selector = selectors.DefaultSelector()
+        self.read_event = selectors.EVENT_READ
+
+    def add(self, descriptor, key):
+        self.selector.register(descriptor, self.read_event, key)
+
+    def remove(self, descriptor):
+        self.selector.unregister(descriptor)
+        os.close(descriptor)
+
+    def poll(self, timeout):
+        for key, _ in self.selector.select(timeout):
+            data = os.read(key.fd, 1 << 16)
+            if not data and key.data is not None:
+                self.remove(key.fd)
+            yield key.data, data
+
+    def close(self):
+        self.selector.close()
+
+
+class ThreadPoller:
+    """The same with a thread for each pipe, for systems whose pipes cannot be selected on."""
+
+    def __init__(self):
+        import queue
+
+        self.queue, self.empty = queue.Queue(), queue.Empty
+
+    def add(self, descriptor, key):
+        def read():
+            while True:
+                try:
+                    data = os.read(descriptor, 1 << 16)
+                except OSError:
+                    data = b""
+                self.queue.put((key, data))
+                if not data:
+                    return
+
+        threading.Thread(target=read, daemon=True).start()
+
+    def remove(self, descriptor):
+        """Nothing: its thread ends with the pipe, whose last writer has been killed."""
+
+    def poll(self, timeout):
+        try:
+            yield self.queue.get(timeout=timeout)
+            while True:
+                yield self.queue.get_nowait()
+        except self.empty:
+            return
+
+    def close(self):
+        pass
+
+
+def supervise(tasks, settings, on_frame, on_death, alive=None):
+    """Run `tasks`, at most `settings["jobs"]` at a time, each in a process of its own.
+
+    A task has `limit` (seconds without a frame), `start()` → Child. `on_frame(task, frame)` gets
+    what it sends; `on_death(task, why, tail)` is told of one that ended otherwise than by its
+    "done" frame, and returns tasks to run in its place. `alive`: a descriptor whose end means
+    that nobody waits for the answers any more.
+    """
+    waiting = collections.deque(tasks)
+    poller = SelectPoller() if CAN_FORK else ThreadPoller()
+    nonce = settings["nonce"].encode()
+    running = {}
+    if alive is not None:
+        poller.add(alive, None)
+    try:
+        while waiting or running:
+            while waiting and len(running) < settings["jobs"]:
+                child = waiting.popleft().start()
+                running[id(child)] = child
+                poller.add(child.channel, (child, child.channel))
+                poller.add(child.output, (child, child.output))
+            heard = set()
+            for key, data in poller.poll(0.1):
+                if key is None:
+                    if not data:  # the front end is gone
+                        for child in running.values():
+                            child.kill("stopped")
+                        os._exit(3)
+                    continue
+                child, descriptor = key
+                heard.add(child)
+                if not data:
+                    child.open.discard(descriptor)
+                elif descriptor == child.output:
+                    child.tail = (child.tail + data)[-TAIL:]
+                else:
+                    for frame in child.frames(data, nonce):
+                        child.deadline = time.monotonic() + frame.get("limit", child.task.limit)
+                        if frame["event"] == "done":
+                            child.finished = True
+                        else:
+                            on_frame(child.task, frame)
+            for child in list(running.values()):
+                if time.monotonic() > child.deadline and not child.finished:
+                    child.kill("did not finish within {:g} s".format(settings["timeout"]))
+                elif child.memory() > settings["memory"] > 0:
+                    child.kill(
+                        "used more than the {:,} MB of memory that it may".format(
+                            settings["memory"] >> 20
+                        )
+                    )
+                # Its own end of the channel counts; a grandchild may hold the output open for ever.
+                closed = child.channel not in child.open
+                if child.finished or child.killed or closed or (child.gone and child not in heard):
+                    del running[id(child)]
+                    for descriptor in child.open:
+                        poller.remove(descriptor)
+                    child.kill("closed the channel that it answers on" if closed else None)
+                    why = child.wait()
+                    tail = child.tail.decode("utf-8", "replace")
+                    reap_strays(running)
+                    if why is not None and not child.finished:
+                        waiting.extendleft(reversed(on_death(child.task, why, tail) or []))
+                else:
+                    child.gone = child.exited()  # what it still had to say is heard first
+    finally:
+        for child in running.values():
+            child.kill("stopped")
+        poller.close()
+
+
+def reap_strays(running):
+    """Kill what user code left behind: orphans come to us, because we asked to be their reaper."""
+    if not sys.platform.startswith("linux"):
+        return
+    known = {child.pid for child in running.values()}
+    for _ in range(100):
+        try:
+            with io.open("/proc/self/task/{}/children".format(os.getpid())) as file:
+                strays = [int(p) for p in file.read().split() if int(p) not in known]
+        except OSError:
+            return
+        if not strays:
+            return
+        for pid in strays:
+            with contextlib.suppress(OSError):
+                os.kill(pid, signal.SIGKILL)
+                os.waitpid(pid, 0)
+
+
+def prctl(option, value):
+    """Linux: 1 = die with the parent, 36 = adopt orphans below us."""
+    if sys.platform.startswith("linux"):
+        with contextlib.suppress(Exception):
+            import ctypes
+
+            ctypes.CDLL(None, use_errno=True).prctl(option, value, 0, 0, 0)
+
+
+def fork_child(task, body, nonce):
+    """Fork; in the child, `body(channel)` runs with its output caught, then the process ends
+    without any clean-up that user code could have registered."""
+    channel_read, channel_write = os.pipe()
+    output_read, output_write = os.pipe()
+    pid = os.fork()
+    if pid:
+        os.close(channel_write)
+        os.close(output_write)
+        return Child(task, pid, channel_read, output_read)
+    status = 1
+    try:
+        os.setsid()
+        prctl(1, signal.SIGKILL)
+        os.close(channel_read)
+        os.close(output_read)
+        os.dup2(output_write, 1)
+        os.dup2(output_write, 2)
+        os.close(output_write)
+        channel = Channel(channel_write, nonce)
+        body(channel)
+        channel.send(event="done")
+        status = 0
+    except BaseException:
+        import traceback
+
+        traceback.print_exc()
+    finally:
+        with contextlib.suppress(BaseException):
+            sys.stdout.flush()
+            sys.stderr.flush()
+        os._exit(status)
+
+
+class JobTask:
+    """One model, in a process forked from its group."""
+
+    def __init__(self, job, group):
+        self.job, self.group = job, group
+        self.limit = group.settings["timeout"]
+
+    def start(self):
+        return fork_child(self, self.run, self.group.settings["nonce"])
+
+    def run(self, channel):
+        channel.send(event="result", id=self.job["id"], **self.group.measure(self.job))
+
+
+class GroupTask:
+    """The jobs that share an import path, in one process that imports their modules."""
+
+    def __init__(self, jobs, settings, torch, slice_all=False, width=1):
+        self.jobs, self.settings, self.torch, self.slice_all = jobs, settings, torch, slice_all
+        self.width = width  # models that it builds at a time
+        self.limit = settings["timeout"]
+        self.importing = None  # the job whose module is being imported, as its frames tell
+        self.building = None
+        self.answered = set()
+
+    def start(self):
+        if CAN_FORK:
+            return fork_child(self, self.run, self.settings["nonce"])
+        process = subprocess.Popen(
+            [sys.executable, *_flags(), os.path.abspath(__file__), "--group"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            start_new_session=os.name == "posix",
+        )
+        request = {"jobs": self.jobs, "settings": self.settings, "slice_all": self.slice_all}
+        process.stdin.write(json.dumps(request).encode() + b"\n")
+        process.stdin.close()
+        return Child(self, process.pid, process.stdout.fileno(), process.stderr.fileno(), process)
+
+    def run(self, channel):
+        global SLICE_ALL, TOLERANT
+        SLICE_ALL, TOLERANT = self.slice_all, self.jobs[0]["tolerant"]
+        prctl(36, 1)
+        self.modes = make_modes(self.torch)
+        self.modules = {}
+        set_import_path(self.jobs[0]["roots"])
+        sys.argv = [os.path.join(ROOT, self.jobs[0]["file"] or "python")]
+        os.chdir(ROOT)
+        sys.addaudithook(guard)
+        ready = []
+        for job in self.jobs:
+            channel.send(event="importing", id=job["id"], limit=self.settings["timeout"])
+            try:
+                if job["module"] not in self.modules:
+                    self.modules[job["module"]] = import_target(job)
+            except Failure as failure:
+                channel.send(event="result", id=job["id"], **failure.result)
+            else:
+                ready.append(job)
+        limit = self.settings["timeout"] + GRACE
+        channel.send(event="imported", limit=limit)
+        gc.disable()
+        gc.freeze()
+        if CAN_FORK:
+            supervise(
+                [JobTask(job, self) for job in ready],
+                dict(self.settings, jobs=self.width),
+                lambda task, frame: channel.send(limit=limit, **frame),
+                lambda task, why, tail: channel.send(limit=limit, **died(task.job, why, tail)),
+            )
+            return
+        for job in ready:
+            channel.send(event="building", id=job["id"])
+            channel.send(event="result", id=job["id"], **self.measure(job))
+
+    def measure(self, job):
+        REFUSALS.clear()
+        try:
+            return Job(job, self.modules[job["module"]], self.torch, self.modes).run()
+        except Failure as failure:
+            return dict(failure.result, notes=failure.result.get("notes") or list(REFUSALS))
+
+
+def died(job, why, tail):
+    """The result of a job whose process ended without one."""
+    source = None
+    for path, line in re.findall(r'File "([^"]+)", line (\d+)', tail):
+        if is_project(path):
+            source = "{}:{}".format(relative(path), line)
+            break
+    return {
+        "event": "result",
+        "id": job["id"],
+        "ok": False,
+        "code": "NPL005",
+        "reason": "the process that built {} {}".format(job["label"], why),
+        "source": source,
+        "output": "\n".join(tail.strip().splitlines()[-6:]),
+    }
+
+
+def _flags():
+    return [f for f in ("-I",) if sys.flags.isolated] + ["-X", "faulthandler"]
+
+
+class Server:
+    """Hands the jobs to groups, follows up on what becomes of them, and passes the results on."""
+
+    def __init__(self, request, channel, torch):
+        self.settings = request["settings"]
+        self.jobs = {job["id"]: job for job in request["jobs"]}
+        for job in request["jobs"]:
+            job.update(attempt=0, tolerant=False)
+        self.channel, self.torch = channel, torch
+        self.first_failure = {}
+        self.answered = set()
+
+    def tasks(self, jobs):
+        groups = collections.OrderedDict()
+        for job in jobs:
+            attempt = job["attempts"][job["attempt"]]
+            job["module"], job["roots"] = attempt["module"], attempt["roots"]
+            groups.setdefault((job["tolerant"], *attempt["roots"]), []).append(job)
+        width = max(1, self.settings["jobs"] // len(groups))
+        return [GroupTask(g, self.settings, self.torch, width=width) for g in groups.values()]
+
+    def run(self, alive):
+        todo = list(self.jobs.values())
+        while todo:
+            self.retry = []
+            supervise(self.tasks(todo), self.settings, self.on_frame, self.on_death, alive)
+            todo = self.retry
+        self.channel.send(event="end", jobs=len(self.answered))
+
+    def on_frame(self, task, frame):
+        job = self.jobs.get(frame.get("id"))
+        if frame["event"] == "importing":
+            task.importing = job
+        elif frame["event"] == "imported":
+            task.importing = None
+        elif frame["event"] == "building":
+            task.building = job
+        elif frame["event"] == "result":
+            task.answered.add(job["id"])
+            self.answer(job, frame)
+
+    def answer(self, job, frame):
+        """Pass a result on; or, when the import failed, try the next way to import: every path
+        strictly, then every path without the imports that fail."""
+        if frame.pop("next_attempt", False):
+            self.first_failure.setdefault(job["id"], frame)
+            job["attempt"] += 1
+            if job["attempt"] == len(job["attempts"]) and not job["tolerant"]:
+                job["attempt"], job["tolerant"] = 0, True
+            if job["attempt"] < len(job["attempts"]):
+                self.retry.append(job)
+                return
+        if not frame["ok"] and frame.get("code") == "NPL003":
+            frame = self.first_failure.get(job["id"], frame)
+        if job["id"] not in self.answered:
+            self.answered.add(job["id"])
+            frame.pop("limit", None)
+            self.channel.send(**frame)
+
+    def on_death(self, task, why, tail):
+        """A group died: while importing (its file is at fault: try again, reading files in part,
+        then give it up) or, where it builds by itself, while building."""
+        left = [j for j in task.jobs if j["id"] not in task.answered]
+        guilty = task.importing or task.building
+        if guilty is None or not left:
+            for job in left:
+                self.answer(job, died(job, why, tail))
+            return []
+        if task.importing and not task.slice_all:
+            return [GroupTask(left, self.settings, self.torch, True, task.width)]
+        same_file = [j for j in left if task.importing and j["module"] == guilty["module"]]
+        for job in same_file or [guilty]:
+            frame = died(job, why, tail)
+            if task.importing:
+                frame["reason"] = "the process that imported {} {}".format(
+                    job["file"] or job["module"], why
+                )
+            self.answer(job, frame)
+        rest = [j for j in left if j not in (same_file or [guilty])]
+        return [GroupTask(rest, self.settings, self.torch, task.slice_all, task.width)] if rest else []
+
+
+def set_places(settings):
+    global ROOT, TEMPORARY, VIRTUAL
+    ROOT = os.path.realpath(settings["root"])
+    TEMPORARY = os.path.realpath(settings["temporary"])
+    tempfile.tempdir = TEMPORARY
+    prefixes = {os.path.realpath(sys.prefix), os.path.realpath(sys.base_prefix)}
+    VIRTUAL = tuple(p + os.sep for p in prefixes if (p + os.sep).startswith(ROOT + os.sep))
+
+
+def take_standard_streams():
+    """(request, channel descriptor, liveness descriptor): the streams of this process are taken
+    for ourselves; user code gets an empty input and an output that is not the channel."""
+    line = b""
+    while not line.endswith(b"\n"):
+        data = os.read(0, 1 << 16)
+        if not data:
+            break
+        line += data
+    request = json.loads(line)
+    alive, channel = os.dup(0), os.dup(1)
+    null = os.open(os.devnull, os.O_RDWR)
+    os.dup2(null, 0)
+    os.dup2(2, 1)
+    os.close(null)
+    return request, channel, alive
+
+
+def import_torch():
+    # transformers, timm and others print advice at import; warnings of theirs help nobody here.
+    import warnings
+
+    warnings.simplefilter("ignore")
+    # Each process builds on one core; two at a time use both. Threads would also make forking unsafe.
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
+    import torch
+
+    patch_initialisers(torch)
+    install_loader()
+    relax_argparse()
+    return torch
+
+
+def main():
+    request, descriptor, alive = take_standard_streams()
+    settings = request["settings"]
+    channel = Channel(descriptor, settings["nonce"])
+    set_places(settings)
+    # The directory of this file is ours, not a place for the project to import from.
+    here = os.path.dirname(os.path.abspath(__file__))
+    sys.path[:] = [p for p in sys.path if os.path.abspath(p) != here]
+    import faulthandler
+
+    faulthandler.enable()
+    if "--group" in sys.argv:
+        torch = import_torch()
+        task = GroupTask(request["jobs"], settings, torch, request["slice_all"])
+        task.run(channel)
+        channel.send(event="done")
+        os._exit(0)
+    prctl(1, signal.SIGKILL)
+    prctl(36, 1)
+    try:
+        torch = import_torch()
+    except BaseException as error:
+        channel.send(event="no torch", reason=describe(error), python=sys.executable)
+        return
+    channel.send(
+        event="ready",
+        protocol=PROTOCOL,
+        torch=str(torch.__version__),
+        python=sys.executable,
+        version=".".join(map(str, sys.version_info[:3])),
+        cuda=no_cuda(torch) is None if request.get("probe") else None,
+    )
+    gc.freeze()
+    Server(request, channel, torch).run(alive)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,178 @@
+"""Which Python files belong to the project, and where the project's root is."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pathspec
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+# Never the project's own source, wherever they stand.
+_FOREIGN = frozenset({"site-packages", "node_modules", "__pycache__"})
+_OUR_TABLE = re.compile(rb"""^\s*\[+\s*tool\s*\.\s*["']?nparam-lint\b""", re.MULTILINE)
+
+
+def find_root(path: Path) -> Path:
+    """The project's root for `path`: the nearest ancestor that configures us (not beyond the git
+    repository), else the git top level, else the nearest Python project, else the directory."""
+    start = Path(os.path.abspath(path))  # noqa: PTH100 (Path.absolute keeps `..`)
+    if not start.is_dir():
+        start = start.parent
+    inside: list[Path] = []
+    toplevel = None
+    for directory in (start, *start.parents):
+        inside.append(directory)
+        if (directory / ".git").exists():
+            toplevel = directory
+            break
+    for directory in inside:
+        if _configures_us(directory):
+            return directory
+    if toplevel is not None:
+        return toplevel
+    for directory in inside:
+        if any(
+            (directory / name).is_file() for name in ("pyproject.toml", "setup.py", "setup.cfg")
+        ):
+            return directory
+    return start
+
+
+def _configures_us(directory: Path) -> bool:
+    if (directory / "nparam-lint.toml").is_file():
+        return True
+    try:
+        return bool(_OUR_TABLE.search((directory / "pyproject.toml").read_bytes()))
+    except OSError:
+        return False
+
+
+def list_files(root: Path, paths: Sequence[Path] = (), exclude: Sequence[str] = ()) -> list[str]:
+    """The Python files under `paths` (default: `root`), relative to `root`, with `/`, sorted.
+
+    Git decides what belongs to the project: tracked files, and untracked ones that are not ignored.
+    A file that is named itself is always included; a directory that is named although git ignores
+    it is walked. `exclude` holds patterns as in a `.gitignore`.
+
+    Raises FileNotFoundError for a path that does not exist, ValueError for one outside `root`.
+    """
+    spec = pathspec.GitIgnoreSpec.from_lines(exclude)
+    found: set[str] = set()
+    for path in paths or (root,):
+        relative = _relative(path, root)
+        if path.is_file():
+            if path.suffix == ".py":
+                found.add(relative)
+        elif path.is_dir():
+            names = _git_files(path)
+            for name in _walk(path) if names is None else names:
+                joined = join(relative, name)
+                if not spec.match_file(joined):
+                    found.add(joined)
+        else:
+            raise FileNotFoundError(f"{path} does not exist")
+    return sorted(found)
+
+
+def list_importable(root: Path) -> list[str]:
+    """All Python files that the project's imports may reach: nothing excluded, submodules too."""
+    found = set(list_files(root))
+    try:
+        modules = (root / ".gitmodules").read_text("utf-8", "replace")
+    except OSError:
+        modules = ""
+    for match in re.finditer(r"^\s*path\s*=\s*(.+?)\s*$", modules, re.MULTILINE):
+        submodule = root / match[1]
+        if submodule.is_dir() and submodule.resolve().is_relative_to(root.resolve()):
+            found.update(list_files(root, [submodule]))
+    return sorted(found)
+
+
+def join(directory: str, name: str) -> str:
+    """Join two relative posix paths, where "" is the root."""
+    return f"{directory}/{name}" if directory and name else directory or name
+
+
+def parent(path: str) -> str:
+    return path.rpartition("/")[0]
+
+
+def _relative(path: Path, root: Path) -> str:
+    # Lexically first: a symbolic link inside the project keeps its own name there.
+    given, base = os.path.abspath(path), os.path.abspath(root)  # noqa: PTH100
+    for here, there in ((Path(given), Path(base)), (Path(given).resolve(), Path(base).resolve())):
+        if here.is_relative_to(there):
+            text = here.relative_to(there).as_posix()
+            return "" if text == "." else text
+    raise ValueError(f"{path} is outside the project root {root}")
+
+
+def _git_files(directory: Path) -> list[str] | None:
+    """Files of `directory` that git does not ignore, relative to it; None: git cannot say."""
+    listed = _git(directory, "ls-files", "-co", "--exclude-standard", "-z", "--", "*.py")
+    if listed is None:
+        return None
+    if not listed and _git(directory, "check-ignore", "-q", ".") is not None:
+        return None  # the user names a directory that git ignores
+    names = {os.fsdecode(name) for name in listed.split(b"\0") if name}
+    return list(_own(directory, names))
+
+
+def _own(directory: Path, names: Iterable[str]) -> Iterator[str]:
+    # An environment that nobody told git to ignore is still no part of the project.
+    foreign: dict[str, bool] = {"": False}
+
+    def is_foreign(folder: str) -> bool:
+        if folder not in foreign:
+            foreign[folder] = (
+                is_foreign(parent(folder))
+                or folder.rpartition("/")[2] in _FOREIGN
+                or (directory / folder / "pyvenv.cfg").exists()
+            )
+        return foreign[folder]
+
+    for name in names:
+        # Tracked files may be deleted, links may be broken.
+        if not is_foreign(parent(name)) and (directory / name).is_file():
+            yield name
+
+
+def _git(directory: Path, *arguments: str) -> bytes | None:
+    # Inside a hook GIT_DIR and its like point elsewhere: what counts is the given directory.
+    environment = {key: value for key, value in os.environ.items() if not key.startswith("GIT_")}
+    try:
+        done = subprocess.run(
+            ["git", *arguments],
+            cwd=directory,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            check=False,
+        )
+    except OSError:
+        return None
+    return done.stdout if done.returncode == 0 else None
+
+
+def _walk(directory: Path) -> Iterator[str]:
+    for folder, subfolders, names in os.walk(directory):
+        here = Path(folder)
+        subfolders[:] = [name for name in subfolders if not _skipped(here / name)]
+        for name in names:
+            if name.endswith(".py") and (here / name).is_file():
+                yield (here / name).relative_to(directory).as_posix()
+
+
+def _skipped(folder: Path) -> bool:
+    name = folder.name
+    if name.startswith(".") or name in _FOREIGN or name.endswith(".egg-info"):
+        return True
+    if name in ("build", "dist"):  # what setuptools leaves behind, but not a package of that name
+        return not (folder / "__init__.py").exists()
+    return (folder / "pyvenv.cfg").exists()

@@ -1,0 +1,130 @@
+"""From files to model definitions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING
+
+from nparam_lint.discover import outside
+from nparam_lint.discover.files import list_importable
+from nparam_lint.discover.models import Models
+from nparam_lint.discover.names import Names
+from nparam_lint.discover.roots import import_plan
+from nparam_lint.discover.tree import Tree
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Sequence
+    from pathlib import Path
+
+    from nparam_lint.records import Definition, ImportAttempt, Problem
+
+_FEW = 300
+# What turns a file into the words in it, at the speed of memory.
+_NO_WORD = bytes(
+    byte if chr(byte).isalnum() or byte == ord("_") or byte > 127 else ord(" ")
+    for byte in range(256)
+)
+
+
+@dataclass(frozen=True)
+class Discovery:
+    """What was found in `files`. `plan` and `names` answer for any file of the project."""
+
+    files: tuple[str, ...]
+    definitions: tuple[Definition, ...]
+    problems: tuple[Problem, ...]
+    tree: Tree
+
+    def plan(self, path: str) -> tuple[ImportAttempt, ...]:
+        """The ways to import the file, best first."""
+        return import_plan(path, self.tree)
+
+    def names(self, path: str) -> frozenset[str]:
+        """The names at the file's top level; empty where there is no such file."""
+        return Names(self.tree).names(path) if path in self.tree.files else frozenset()
+
+
+def discover(
+    root: Path,
+    files: Sequence[str],
+    *,
+    read: Callable[[str], bytes] | None = None,
+    importable: Iterable[str] | None = None,
+    wanted: Collection[str] = (),
+    declared_only: bool = False,
+) -> Discovery:
+    """Find the model classes and the factories in `files` (relative to `root`).
+
+    `read` replaces reading from disk (it raises OSError); `importable` the files that imports may
+    reach (default: all Python files of the project). Test files count for what declares a budget
+    only. With `declared_only` so do all files, and those without the word `nparam` are not even
+    parsed: the hook's fast way. `wanted` files (named by the user, or by a budget in the config)
+    are looked through in full in either case.
+    """
+    if importable is None:
+        importable = list_importable(root) if read is None else ()
+    every = {*importable, *files}
+    tree = Tree(every, read or (lambda path: (root / path).read_bytes()), root.absolute().name)
+    models = Models(Names(tree))
+    strict: set[str] = set()  # those in which only a declared budget makes a definition
+    parsed: list[str] = []
+    rest: list[str] = []
+    for path in files:
+        source = tree.source(path)
+        if path not in wanted and (declared_only or _is_test(path, source)):
+            strict.add(path)
+        hints = (b"nparam",) if path in strict else outside.HINTS
+        # One that is empty perhaps could not be read: parsing it brings out why.
+        if not source or (_defines(source) and any(hint in source for hint in hints)):
+            parsed.append(path)
+        elif path not in strict and _defines(source):
+            rest.append(path)
+    parsed += _naming_models(tree, models, rest)
+    problems = (tree.facts(path).problem for path in parsed)
+    return Discovery(
+        tuple(files),
+        tuple(
+            definition
+            for path in sorted(set(parsed))
+            for definition in models.definitions(path, declared_only=path in strict)
+        ),
+        tuple(problem for problem in problems if problem is not None),
+        tree,
+    )
+
+
+def _is_test(path: str, source: bytes) -> bool:
+    *folders, name = PurePosixPath(path).parts
+    if not {"test", "tests", "testing"}.isdisjoint(folders) or name == "conftest.py":
+        return True
+    # timm has layers/test_time_pool.py, which is a layer.
+    return (name.startswith("test_") or name.endswith("_test.py")) and b"def test_" in source
+
+
+def _defines(source: bytes) -> bool:
+    return b"class " in source or b"def " in source
+
+
+def _naming_models(tree: Tree, models: Models, rest: list[str]) -> list[str]:
+    """Of the files without a word of torch those that may hold a model all the same, because they
+    name one of the repository's (`class Tiny(BaseNet)`)."""
+    if len(rest) <= _FEW:  # parsing them costs less than finding out
+        return [path for path in rest if tree.leads_to(path)[1]]
+    fresh = [
+        path
+        for path in sorted(tree.files)
+        if any(hint in tree.source(path) for hint in outside.HINTS)
+    ]
+    added: list[str] = []
+    while fresh and rest:
+        words = {name.encode() for path in fresh for name in models.model_names(path)}
+        fresh = [path for path in rest if not words.isdisjoint(_words(tree.source(path)))]
+        # These may be the bases of others in turn.
+        added += fresh
+        rest = sorted(set(rest).difference(fresh))
+    return added
+
+
+def _words(source: bytes) -> set[bytes]:
+    return set(source.translate(_NO_WORD).split())

@@ -1,0 +1,333 @@
+"""What one source file says about itself, read with `ast`: imports, classes, functions."""
+
+from __future__ import annotations
+
+import ast
+import io
+import re
+import sys
+import tokenize
+import warnings
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from nparam_lint.discover.docstrings import character, docstring_lines
+from nparam_lint.discover.syntax import (
+    FUNCTIONS,
+    Function,
+    bound_names,
+    choices,
+    decorators,
+    dotted_name,
+    flat,
+    returned_calls,
+    tail,
+)
+from nparam_lint.records import DocLine, Parameter, Position, Problem
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+_NPARAM = re.compile(r"\s*:?nparam\s*[:(\[]")
+
+
+@dataclass(frozen=True, slots=True)
+class Import:
+    """One name bound by an import. `name` is None for `import module` and "*" for everything."""
+
+    module: str
+    level: int
+    name: str | None
+    bound: str
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionFacts:
+    """`returned`: dotted names of what is called to make the returned values. `hands_back`: a
+    required parameter is returned. `returns`: the annotation as written. `imports`: made inside."""
+
+    name: str
+    line: int
+    column: int
+    parameters: tuple[Parameter, ...]
+    decorators: tuple[str, ...] = ()
+    returns: str | None = None
+    docstring: tuple[DocLine, ...] = ()
+    returned: tuple[str, ...] = ()
+    hands_back: bool = False
+    imports: tuple[Import, ...] = ()
+
+    @property
+    def declares(self) -> bool:
+        return any(_NPARAM.match(line.text) for line in self.docstring)
+
+
+@dataclass(frozen=True, slots=True)
+class ClassFacts:
+    """`init`: its own `__init__`. `fields`: the dataclass fields that its constructor takes; None
+    when it is no dataclass. `abstract`: it cannot be instantiated."""
+
+    qualname: str
+    line: int
+    column: int
+    bases: tuple[str, ...]
+    decorators: tuple[str, ...] = ()
+    docstring: tuple[DocLine, ...] = ()
+    init: FunctionFacts | None = None
+    fields: tuple[Parameter, ...] | None = None
+    abstract: bool = False
+
+    @property
+    def declares(self) -> bool:
+        own = any(_NPARAM.match(line.text) for line in self.docstring)
+        return own or (self.init is not None and self.init.declares)
+
+
+@dataclass(frozen=True, slots=True)
+class FileFacts:
+    """`aliases`: module-level `X = dotted.name`. `exports`: `__all__`. `names`: all that the top
+    level binds. A file with a `problem` has nothing else."""
+
+    path: str
+    imports: tuple[Import, ...] = ()
+    classes: tuple[ClassFacts, ...] = ()
+    functions: tuple[FunctionFacts, ...] = ()
+    aliases: tuple[tuple[str, str], ...] = ()
+    exports: frozenset[str] | None = None
+    names: frozenset[str] = field(default_factory=frozenset)
+    problem: Problem | None = None
+
+
+def scan_source(path: str, source: bytes) -> FileFacts:
+    """Read one file. Never raises for its content: what cannot be read becomes its `problem`."""
+    if b"\0" in source:
+        line = source.count(b"\n", 0, source.index(b"\0")) + 1
+        return _unreadable(path, line, 1, "cannot be parsed: it contains null bytes")
+    try:
+        text = _decode(source)
+    except (SyntaxError, LookupError) as error:
+        return _unreadable(path, 1, 1, f"cannot be decoded: {error}")
+    except UnicodeDecodeError as error:
+        line = source.count(b"\n", 0, error.start) + 1
+        column = error.start - (source.rfind(b"\n", 0, error.start) + 1) + 1
+        reason = f"cannot be decoded: byte 0x{source[error.start]:02x} is no {error.encoding}"
+        return _unreadable(path, line, column, reason)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # invalid escapes are not our business
+            tree = ast.parse(text)
+        return _Scanner(path, text.split("\n")).scan(tree)
+    except SyntaxError as error:
+        reason = f"cannot be parsed: {error.msg}{_second_opinion(text)}"
+        return _unreadable(path, max(1, error.lineno or 1), max(1, error.offset or 1), reason)
+    except (RecursionError, MemoryError):
+        return _unreadable(path, 1, 1, "cannot be parsed: its expressions are nested too deeply")
+
+
+def _unreadable(path: str, line: int, column: int, message: str) -> FileFacts:
+    return FileFacts(path, problem=Problem(Position(path, line, column), message))
+
+
+def _decode(source: bytes) -> str:
+    encoding, _ = tokenize.detect_encoding(io.BytesIO(source).readline)
+    return re.sub(r"\r\n?", "\n", source.decode(encoding))  # the line ends that Python knows
+
+
+def _second_opinion(text: str) -> str:
+    # libcst brings a parser of its own, which may know a newer grammar than this interpreter.
+    # Imported only here: it costs more than all the rest of discovery.
+    import libcst
+
+    try:
+        libcst.parse_module(text)
+    except Exception:  # ParserSyntaxError, or whatever its parser does on broken input
+        return ""
+    here = f"{sys.version_info[0]}.{sys.version_info[1]}"
+    return (
+        f" (it seems valid in a newer Python than the {here} that nparam-lint runs on:"
+        " install nparam-lint under a newer one)"
+    )
+
+
+class _Scanner:
+    def __init__(self, path: str, lines: Sequence[str]) -> None:
+        self.path = path
+        self.lines = lines
+        self.imports: list[Import] = []
+        self.classes: list[ClassFacts] = []
+        self.functions: list[FunctionFacts] = []
+        self.aliases: list[tuple[str, str]] = []
+        self.exports: set[str] | None = None
+        self.names: set[str] = set()
+
+    def scan(self, tree: ast.Module) -> FileFacts:
+        for statement in flat(tree.body):
+            if isinstance(statement, (ast.Import, ast.ImportFrom)):
+                self.imports.extend(_imported(statement))
+            elif isinstance(statement, ast.ClassDef):
+                self.names.add(statement.name)
+                self._class(statement, "")
+            elif isinstance(statement, FUNCTIONS):
+                self.names.add(statement.name)
+                self.functions.append(self._function(statement, method=False))
+            else:
+                self._assignment(statement)
+        self.names.update(item.bound for item in self.imports if item.bound != "*")
+        return FileFacts(
+            self.path,
+            tuple(self.imports),
+            tuple(self.classes),
+            tuple(self.functions),
+            tuple(self.aliases),
+            None if self.exports is None else frozenset(self.exports),
+            frozenset(self.names),
+        )
+
+    def _assignment(self, node: ast.stmt) -> None:
+        targets: list[ast.expr] = []
+        value: ast.expr | None = None
+        if isinstance(node, ast.Assign):
+            targets, value = node.targets, node.value
+        elif isinstance(node, (ast.AnnAssign, ast.AugAssign)):
+            targets, value = [node.target], node.value
+        elif isinstance(node, (ast.For, ast.AsyncFor)):
+            targets = [node.target]
+        elif isinstance(node, (ast.With, ast.AsyncWith)):
+            targets = [item.optional_vars for item in node.items if item.optional_vars]
+        names = [name for target in targets for name in bound_names(target)]
+        self.names.update(names)
+        if "__all__" in names and isinstance(value, (ast.List, ast.Tuple)):
+            self.exports = (self.exports or set()) | {
+                item.value
+                for item in value.elts
+                if isinstance(item, ast.Constant) and isinstance(item.value, str)
+            }
+        if value is not None and len(names) == 1:
+            for choice in choices(value):
+                dotted = dotted_name(choice)
+                if dotted:
+                    self.aliases.append((names[0], dotted))
+
+    def _class(self, node: ast.ClassDef, outer: str) -> None:
+        qualname = f"{outer}{node.name}"
+        init = None
+        abstract = False
+        fields: list[Parameter] = []
+        position = len(self.classes)
+        for statement in flat(node.body):
+            if isinstance(statement, ast.ClassDef):
+                self._class(statement, f"{qualname}.")
+            elif isinstance(statement, FUNCTIONS):
+                abstract |= any(tail(name) == "abstractmethod" for name in decorators(statement))
+                if statement.name == "__init__":
+                    init = self._function(statement, method=True)
+            elif isinstance(statement, ast.AnnAssign):
+                fields.extend(self._field(statement))
+        bases = tuple(dotted for dotted in map(dotted_name, node.bases) if dotted)
+        metaclasses = [tail(dotted_name(item.value)) for item in node.keywords]
+        decorated = decorators(node)
+        is_dataclass = any(tail(name) == "dataclass" for name in decorated)
+        self.classes.insert(
+            position,
+            ClassFacts(
+                qualname,
+                node.lineno,
+                node.col_offset + 1,
+                bases,
+                decorated,
+                docstring_lines(node.body, self.lines),
+                init,
+                tuple(fields) if is_dataclass and init is None else None,
+                # Without the metaclass `abstractmethod` forbids nothing.
+                abstract and ("ABC" in map(tail, bases) or "ABCMeta" in metaclasses),
+            ),
+        )
+
+    def _field(self, node: ast.AnnAssign) -> Iterator[Parameter]:
+        annotation = self._text(node.annotation)
+        if not isinstance(node.target, ast.Name) or "ClassVar" in annotation:
+            return
+        options: dict[str | None, ast.expr] = {}
+        default = node.value
+        if isinstance(default, ast.Call) and tail(dotted_name(default.func)) == "field":
+            options = {item.arg: item.value for item in default.keywords}
+            default = options.get("default") or options.get("default_factory")
+        taken = options.get("init")
+        if isinstance(taken, ast.Constant) and taken.value is False:
+            return
+        text = None if default is None else self._text(default)
+        if default is not None and default is options.get("default_factory"):
+            text = f"{text}()"
+        yield Parameter(node.target.id, default is None, annotation, text)
+
+    def _function(self, node: Function, *, method: bool) -> FunctionFacts:
+        parameters = self._parameters(node.args)
+        if method:
+            parameters = parameters[1:]
+        given = frozenset(parameter.name for parameter in parameters if parameter.required)
+        returned, plain = ((), frozenset()) if method else returned_calls(node)
+        inner: list[Import] = []
+        for statement in () if method else flat(node.body):
+            if isinstance(statement, (ast.Import, ast.ImportFrom)):
+                inner.extend(_imported(statement))
+        return FunctionFacts(
+            node.name,
+            node.lineno,
+            node.col_offset + 1,
+            tuple(parameters),
+            decorators(node),
+            None if node.returns is None else self._text(node.returns),
+            docstring_lines(node.body, self.lines),
+            returned,
+            bool(plain & given),
+            tuple(inner),
+        )
+
+    def _parameters(self, arguments: ast.arguments) -> list[Parameter]:
+        positional = [*arguments.posonlyargs, *arguments.args]
+        gap: list[ast.expr | None] = [None] * (len(positional) - len(arguments.defaults))
+        found = [
+            self._parameter(argument, default, "positional")
+            for argument, default in zip(positional, [*gap, *arguments.defaults], strict=True)
+        ]
+        if arguments.vararg:
+            found.append(self._parameter(arguments.vararg, None, "varargs"))
+        found += [
+            self._parameter(argument, default, "keyword")
+            for argument, default in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)
+        ]
+        if arguments.kwarg:
+            found.append(self._parameter(arguments.kwarg, None, "varkwargs"))
+        return found
+
+    def _parameter(self, node: ast.arg, default: ast.expr | None, kind: str) -> Parameter:
+        return Parameter(
+            node.arg,
+            default is None and kind in ("positional", "keyword"),
+            None if node.annotation is None else self._text(node.annotation),
+            None if default is None else self._text(default),
+            kind,  # type: ignore[arg-type]  # the three callers above write the literals
+        )
+
+    def _text(self, node: ast.expr) -> str:
+        """An expression as written; over several lines, with the line breaks as spaces."""
+        first, last = node.lineno - 1, (node.end_lineno or node.lineno) - 1
+        start = character(self.lines[first], node.col_offset)
+        end = character(self.lines[last], node.end_col_offset or 0)
+        if first == last:
+            return self.lines[first][start:end]
+        inner = self.lines[first + 1 : last]
+        return " ".join(
+            part.strip() for part in (self.lines[first][start:], *inner, self.lines[last][:end])
+        )
+
+
+def _imported(node: ast.Import | ast.ImportFrom) -> Iterator[Import]:
+    for alias in node.names:
+        if isinstance(node, ast.ImportFrom):
+            yield Import(node.module or "", node.level, alias.name, alias.asname or alias.name)
+        elif alias.asname:
+            yield Import(alias.name, 0, None, alias.asname)
+        else:  # `import a.b` binds a
+            head = alias.name.partition(".")[0]
+            yield Import(head, 0, None, head)

@@ -1,0 +1,172 @@
+"""Small questions to the syntax tree, none of which recurses into statements."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+# Methods that hand back the module they are called on.
+_SAME_MODULE = frozenset(
+    {
+        "apply",
+        "bfloat16",
+        "compile",
+        "cpu",
+        "cuda",
+        "double",
+        "eval",
+        "float",
+        "half",
+        "to",
+        "train",
+    }
+    | {"requires_grad_"}
+)
+
+
+def annotation_names(annotation: str | None) -> tuple[str, ...]:
+    """The dotted classes that a value so annotated may be: `Optional["Net"]` gives `Net`."""
+    if annotation is None:
+        return ()
+    try:
+        return tuple(_one_of(ast.parse(annotation.strip(), mode="eval").body))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return ()
+
+
+def flat(body: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
+    """The statements of one scope in order: those inside `if`, `try`, `with`, `for` too.
+
+    A stack, since a thousand `elif` are a thousand levels. What stands under
+    `if __name__ == "__main__"` cannot be imported and is left out.
+    """
+    stack = list(reversed(body))
+    while stack:
+        node = stack.pop()
+        yield node
+        if isinstance(node, (ast.ClassDef, *FUNCTIONS)):
+            continue
+        inner: list[ast.stmt] = []
+        if not (isinstance(node, ast.If) and _is_main(node.test)):
+            inner += getattr(node, "body", [])
+        for handler in getattr(node, "handlers", ()):
+            inner += handler.body
+        for case in getattr(node, "cases", ()):
+            inner += case.body
+        inner += getattr(node, "orelse", [])
+        inner += getattr(node, "finalbody", [])
+        stack.extend(reversed(inner))
+
+
+def _is_main(test: ast.expr) -> bool:
+    return (
+        isinstance(test, ast.Compare)
+        and isinstance(test.left, ast.Name)
+        and test.left.id == "__name__"
+    )
+
+
+def bound_names(target: ast.expr) -> Iterator[str]:
+    if isinstance(target, ast.Name):
+        yield target.id
+    elif isinstance(target, (ast.Tuple, ast.List)):
+        for item in target.elts:
+            yield from bound_names(item)
+    elif isinstance(target, ast.Starred):
+        yield from bound_names(target.value)
+
+
+def dotted_name(node: ast.expr) -> str:
+    """`a.b.C` of a name, an attribute, `a.b.C[T]`; "" of anything else."""
+    parts: list[str] = []
+    while not isinstance(node, ast.Name):
+        if isinstance(node, ast.Attribute):
+            parts.append(node.attr)
+        elif not isinstance(node, ast.Subscript) or parts:
+            return ""
+        node = node.value
+    return ".".join((node.id, *reversed(parts)))
+
+
+def tail(dotted: str) -> str:
+    return dotted.rpartition(".")[2]
+
+
+def decorators(node: ast.ClassDef | Function) -> tuple[str, ...]:
+    plain = (item.func if isinstance(item, ast.Call) else item for item in node.decorator_list)
+    return tuple(dotted for dotted in map(dotted_name, plain) if dotted)
+
+
+def choices(node: ast.expr) -> Iterator[ast.expr]:
+    if isinstance(node, ast.IfExp):
+        yield from choices(node.body)
+        yield from choices(node.orelse)
+    else:
+        yield node
+
+
+def returned_calls(node: Function) -> tuple[tuple[str, ...], frozenset[str]]:
+    """What is called to make the returned values, and the plain names that are returned."""
+    assigned: dict[str, list[ast.expr]] = {}
+    returned: list[ast.expr] = []
+    if isinstance(node, ast.AsyncFunctionDef):
+        return (), frozenset()
+    for statement in flat(node.body):
+        value = getattr(statement, "value", None)
+        if isinstance(value, (ast.Yield, ast.YieldFrom)):
+            return (), frozenset()  # a generator returns nothing that could be counted
+        if isinstance(statement, ast.Return):
+            returned += [value] if value is not None else []
+        elif isinstance(statement, (ast.Assign, ast.AnnAssign)) and value is not None:
+            targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
+            for target in targets:
+                if isinstance(target, ast.Name):
+                    assigned.setdefault(target.id, []).append(value)
+    callees: dict[str, None] = {}
+    names: set[str] = set()
+    while returned:
+        for value in choices(returned.pop()):
+            origin = _origin(value)
+            if isinstance(origin, ast.Name) and origin.id not in names:
+                names.add(origin.id)
+                returned += assigned.get(origin.id, [])
+            elif isinstance(origin, ast.Call) and (dotted := dotted_name(origin.func)):
+                callees[dotted] = None
+    return tuple(callees), frozenset(names)
+
+
+def _origin(node: ast.expr) -> ast.expr:
+    """`Net(3).to(device).eval()` comes from `Net(3)`."""
+    while (
+        isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and node.func.attr in _SAME_MODULE
+    ):
+        node = node.func.value
+    return node
+
+
+def _one_of(node: ast.expr) -> Iterator[str]:
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        yield from annotation_names(node.value)
+    elif isinstance(node, (ast.Name, ast.Attribute)):
+        yield dotted_name(node)
+    elif isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitOr):
+        yield from _one_of(node.left)
+        yield from _one_of(node.right)
+    elif isinstance(node, ast.Subscript):
+        generic = tail(dotted_name(node.value))
+        inner = node.slice
+        items = inner.elts if isinstance(inner, ast.Tuple) else [inner]
+        if generic in ("Optional", "Annotated", "Final"):
+            yield from _one_of(items[0])
+        elif generic == "Union":
+            for item in items:
+                yield from _one_of(item)
+        else:  # `Net[T]` is a Net; `list[Net]` is a list, which is no model
+            yield from _one_of(node.value)

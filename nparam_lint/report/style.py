@@ -1,0 +1,125 @@
+"""The small change of the human formats: colours, numbers, and text cut to fit."""
+
+from __future__ import annotations
+
+import math
+import textwrap
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from nparam_lint.records import BudgetResult, Finding
+
+_STYLES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "cyan": "36"}
+_EIGHTHS = "▏▎▍▌▋▊▉█"
+
+
+class Paint:
+    """`paint("red", text)`: the text in ANSI colours, or as it is."""
+
+    def __init__(self, enabled: bool) -> None:
+        self.enabled = enabled
+
+    def __call__(self, style: str, text: str) -> str:
+        if not (self.enabled and style and text):
+            return text
+        return f"\x1b[{';'.join(_STYLES[name] for name in style.split())}m{text}\x1b[0m"
+
+
+def clean(text: str) -> str:
+    """One printable line: an exception's text must not move the cursor or colour the terminal."""
+    return "".join(
+        c if c.isprintable() else c.encode("unicode_escape").decode("ascii")
+        for c in " ".join(text.splitlines()).replace("\t", " ")
+    )
+
+
+def by_place(finding: Finding) -> tuple[str, int, int, str, str]:
+    at = finding.position
+    return (at.path, at.line, at.column, finding.code, finding.message)
+
+
+def plural(count: int, noun: str) -> str:
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+
+
+def elide_middle(text: str, width: int) -> str:
+    """`some/very/long/path.py::Class` as `some/ve…h.py::Class`: the end says most, so more of it
+    stays."""
+    if len(text) <= width:
+        return text
+    if width < 2:
+        return "…"[:width]
+    tail = (width - 1) * 2 // 3
+    return text[: width - 1 - tail] + "…" + (text[-tail:] if tail else "")
+
+
+def elide_target(target: str, width: int) -> str:
+    """`models/…/resnet.py::ResNet`: of a target, the path is cut first."""
+    path, sep, name = target.partition("::")
+    room = width - len(sep) - len(name)
+    return elide_middle(path, room) + sep + name if room > 0 else elide_middle(target, width)
+
+
+def elide_end(text: str, width: int) -> str:
+    return text if len(text) <= width else text[: max(width - 1, 0)].rstrip() + "…"
+
+
+def wrap(text: str, width: int, indent: str = "", hang: str = "") -> list[str]:
+    """Lines of at most `width` where words allow: paths and numbers are never broken."""
+    return textwrap.wrap(
+        text,
+        max(width, 20),
+        initial_indent=indent,
+        subsequent_indent=hang,
+        break_long_words=False,
+        break_on_hyphens=False,
+    ) or [""]
+
+
+def human_bytes(count: int) -> str:
+    """In powers of 1000, as budgets (`50MB`) are written."""
+    size = float(count)
+    for unit in ("B", "kB", "MB", "GB"):
+        if size < 999.95:
+            return f"{count} B" if unit == "B" else f"{size:.1f} {unit}"
+        size /= 1000
+    return f"{size:,.1f} TB"
+
+
+def share(part: int, whole: int) -> str:
+    if not part or not whole:
+        return ""
+    percent = 100 * part / whole
+    return "<0.1 %" if percent < 0.05 else f"{percent:.1f} %"
+
+
+def bar(part: int, whole: int, width: int) -> str:
+    """A bar of up to `width` characters in steps of an eighth; never empty for a part above 0."""
+    if not part or not whole:
+        return ""
+    full, eighths = divmod(max(1, min(8 * width, round(8 * width * part / whole))), 8)
+    return "█" * full + (_EIGHTHS[eighths - 1] if eighths else "")
+
+
+def drift(budget: BudgetResult) -> str:
+    """`+7,679,488 (+6.17 %)`: how far the count is from the declared number; from the nearer bound
+    where a range was declared."""
+    if budget.actual is None:
+        return ""
+    percent = 100 * budget.drift if budget.drift is not None else math.nan
+    if budget.low is not None and (budget.low == budget.high or budget.drift is None):
+        nearest = budget.low
+        if budget.high is not None and budget.actual > budget.high:
+            nearest = budget.high
+    elif math.isfinite(percent) and budget.actual == 0:
+        return f"({percent:+,.2f} %)"
+    elif math.isfinite(percent) and percent > -100:
+        nearest = round(budget.actual / (1 + percent / 100))
+    elif budget.high is not None:
+        nearest = budget.high
+    else:
+        return ""
+    delta = f"{budget.actual - nearest:+,}"
+    if not math.isfinite(percent):
+        return delta
+    return f"{delta} ({percent:+,.2f} %)" if abs(percent) >= 0.005 else f"{delta} (<0.01 %)"

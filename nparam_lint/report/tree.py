@@ -1,0 +1,184 @@
+"""A model's modules as the rows of a short table: repeated blocks folded, empty modules left out.
+
+What is shown adds up: over the rows, `times` × (`new` where `closed`, else `own`) is the total.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from nparam_lint.records import ModuleRow
+
+
+@dataclass(frozen=True, slots=True)
+class TreeRow:
+    """One line of the table; counts are those of one module of the `times` that it stands for.
+
+    `new`: parameters at or below it that no module before it holds. `closed`: what is below it is
+    not shown. `marks`: of `tied`, `shared`, `frozen`, `part frozen`.
+    """
+
+    label: str
+    level: int
+    type: str
+    times: int
+    own: int
+    total: int
+    new: int
+    closed: bool
+    marks: tuple[str, ...] = ()
+    source: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Tree:
+    """`empty`: modules without parameters, left out. `deeper`: some rows hold more below them."""
+
+    rows: tuple[TreeRow, ...]
+    empty: int
+    deeper: bool
+
+
+@dataclass(slots=True)
+class _Node:
+    row: ModuleRow
+    children: list[_Node] = field(default_factory=list)
+    new: int = 0
+    height: int = 0
+    shape: int = 0
+
+    @property
+    def name(self) -> str:
+        return self.row.path.rpartition(".")[2]
+
+    @property
+    def filled(self) -> bool:
+        return any(child.row.total for child in self.children)
+
+
+def make_tree(modules: Sequence[ModuleRow], depth: int | None, limit: int) -> Tree:
+    """`depth` levels below the root; None: as many as keep the table within `limit` rows."""
+    root = _link(modules)
+    if root is None:
+        return Tree((), 0, False)
+    if depth is not None:
+        return _flatten(root, depth)
+    tree = _flatten(root, 1)
+    for level in range(2, root.height + 1):
+        deeper = _flatten(root, level)
+        if len(deeper.rows) > limit:
+            break
+        tree = deeper
+    return tree
+
+
+def _link(modules: Sequence[ModuleRow]) -> _Node | None:
+    nodes = {row.path: _Node(row) for row in modules}
+    for path, node in nodes.items():
+        parent = path
+        while parent:
+            parent = parent.rpartition(".")[0]
+            if parent in nodes:
+                nodes[parent].children.append(node)
+                break
+    shapes: dict[tuple[object, ...], int] = {}
+    for node in sorted(nodes.values(), key=_level, reverse=True):
+        row = node.row
+        node.new = row.own + sum(child.new for child in node.children)
+        node.height = 1 + max((child.height for child in node.children), default=-1)
+        inner = tuple((child.name, child.shape) for child in node.children)
+        flags = (row.shared_with is None, len(row.tied))
+        shape = (row.type, row.own, row.total, row.trainable, node.new, flags, inner)
+        node.shape = shapes.setdefault(shape, len(shapes))
+    return nodes.get("")
+
+
+def _level(node: _Node) -> int:
+    return node.row.path.count(".") + 1 if node.row.path else 0
+
+
+def _folded(children: Iterable[_Node]) -> list[list[_Node]]:
+    """Neighbours `0, 1, 2, …` of one structure stand together."""
+    groups: list[list[_Node]] = []
+    for node in children:
+        last = groups[-1][-1] if groups else None
+        if (
+            last is not None
+            and last.shape == node.shape
+            and last.name.isdecimal()
+            and node.name.isdecimal()
+            and int(node.name) == int(last.name) + 1
+        ):
+            groups[-1].append(node)
+        else:
+            groups.append([node])
+    return groups
+
+
+def _label(path: str) -> str:
+    """The last name; a number keeps the names before it (`h.0`), for it says nothing alone."""
+    parts = path.split(".")
+    start = len(parts) - 1
+    while start > 0 and parts[start].isdecimal():
+        start -= 1
+    return ".".join(parts[start:])
+
+
+def _marks(node: _Node, closed: bool) -> tuple[str, ...]:
+    row, marks = node.row, []
+    if row.shared_with is not None:
+        marks.append("shared")
+    elif row.tied or (closed and node.new < row.total):
+        marks.append("tied")
+    if row.total and not row.trainable:
+        marks.append("frozen")
+    elif closed and row.frozen:
+        marks.append("part frozen")
+    return tuple(marks)
+
+
+def _flatten(root: _Node, depth: int) -> Tree:
+    rows: list[TreeRow] = []
+    empty = 0
+    deeper = False
+
+    def empties(node: _Node, level: int) -> int:
+        below = sum(empties(child, level + 1) for child in node.children) if level < depth else 0
+        return below + (node.row.total == 0)
+
+    def visit(group: list[_Node], level: int, outer: int) -> None:
+        nonlocal empty, deeper
+        node, times = group[0], outer * len(group)
+        if node.row.total == 0 and level:
+            empty += times * empties(node, level)
+            return
+        closed = level >= depth or not node.filled or node.row.shared_with is not None
+        deeper = deeper or (closed and node.filled and node.row.shared_with is None)
+        label = _label(node.row.path) if level else "(total)"
+        if len(group) > 1:
+            label += f" … {group[-1].name}"
+        row = node.row
+        rows.append(
+            TreeRow(
+                label=label,
+                level=level,
+                type=row.type,
+                times=times,
+                own=row.own,
+                total=row.total,
+                new=node.new,
+                closed=closed,
+                marks=_marks(node, closed),
+                source=row.source,
+            )
+        )
+        if level < depth and row.shared_with is None:
+            for children in _folded(node.children):
+                visit(children, level + 1, times)
+
+    visit([root], 0, 1)
+    return Tree(tuple(rows), empty, deeper)

@@ -1,0 +1,48 @@
+import subprocess
+import sys
+
+from report_samples import everything, report
+
+from nparam_lint.records import Finding, Position
+from nparam_lint.report import FORMATS, Options
+
+
+def test_one_line_for_each_finding_sorted_by_place():
+    assert (
+        FORMATS["concise"](everything(), Options())
+        == """\
+models/unet.py:10:1: NPL004 cannot build UNet: TypeError: UNet.__init__() missing 1 required \
+positional argument: 'channels'
+net.py:12:5: NPL001 Net has 101,786 parameters, declared 50_890: +50,896 (+100.01 %)
+zoo/tiny.py:3:5: NPL013 the docstring says ~2K, TinyAE has 4,996 parameters
+"""
+    )
+
+
+def test_nothing_where_nothing_was_found():
+    assert FORMATS["concise"](report(), Options()) == ""
+
+
+def test_lines_sort_as_numbers_and_a_message_stays_on_its_line():
+    findings = (
+        Finding("NPL002", "error", Position("a.py", 10, 1), "two\nlines \x1b[31mred"),
+        Finding("NPL002", "error", Position("a.py", 9, 2), "second"),
+        Finding("NPL002", "error", Position("a.py", 9, 1), "first"),
+    )
+    assert FORMATS["concise"](report(findings=findings), Options(color=True)) == (
+        "a.py:9:1: NPL002 first\n"
+        "a.py:9:2: NPL002 second\n"
+        "a.py:10:1: NPL002 two lines \\x1b[31mred\n"
+    )
+
+
+def test_tabulate_is_imported_for_text_alone():
+    code = (
+        "import sys; from nparam_lint.report import FORMATS, Options;"
+        "from nparam_lint.records import Report; r = Report('0', None, (), ());"
+        "[FORMATS[f](r, Options()) for f in FORMATS if f != 'text'];"
+        "print('tabulate' in sys.modules); FORMATS['text'](r, Options());"
+        "print('tabulate' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "False\nTrue\n"

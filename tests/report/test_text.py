@@ -1,0 +1,490 @@
+"""What a person reads: whole pages, and what must hold of every page."""
+
+import re
+from dataclasses import replace
+
+import pytest
+from report_samples import (
+    ENVIRONMENT,
+    broken_net,
+    budget,
+    everything,
+    glob_gpt,
+    gpt,
+    long_named,
+    measured,
+    model,
+    net,
+    prose,
+    report,
+    rows,
+    unicode_net,
+    unmeasured,
+)
+
+from nparam_lint.records import DeviceResult, Finding, NotMeasured, Position
+from nparam_lint.report import FORMATS, Options, render_show
+from nparam_lint.report.style import bar, clean, drift, elide_target, human_bytes, share
+from nparam_lint.report.tree import make_tree
+
+
+def text(value, **options) -> str:
+    return FORMATS["text"](value, Options(**options))
+
+
+def test_a_broken_budget():
+    assert (
+        text(report(broken_net()))
+        == """\
+✗ net.py::Net  101,786  declared 50_890  +50,896 (+100.01 %)
+
+net.py::Net
+module    type      own    parameters    share                  source
+────────  ──────  ─────  ────────────  ───────  ──────  ──────  ───────────
+(total)   Net        16       101,786  100.0 %  ██████          model.py:10
+hidden    Linear              100,480   98.7 %  █████▉  frozen  model.py:11
+out       Linear                1,290    1.3 %  ▏               model.py:13
+… and 1 module without parameters
+
+net.py:12:5  NPL001  Net has 101,786 parameters, declared 50_890: +50,896
+    (+100.01 %)
+    hidden  100,480
+    out       1,290
+    nparam-lint update net.py::Net
+
+nparam-lint rule NPL001 explains, with an example.
+
+1 model: 1 measured · 1 budget broken · 1.8 s
+.venv/bin/python (the project's .venv) · torch 2.9.0 · meta
+"""
+    )
+
+
+def test_a_glob_a_tie_and_folded_blocks():
+    assert (
+        text(report(glob_gpt()))
+        == """\
+✓ nanogpt/model.py::GPT     124,373,760  = 124_373_760
+  ✓ [transformer.h.*]    12 × 7,079,424  = 7_079_424
+  ✓ [trainable]             124,373,760  <= 130M
+
+nanogpt/model.py::GPT
+module          type                     parameters    share
+──────────────  ───────────────────  ──────────────  ───────  ──────  ────
+(total)         GPT                     124,373,760  100.0 %  ██████
+transformer     ModuleDict              124,373,760  100.0 %  ██████
+  wte           Embedding                38,633,472   31.1 %  █▉
+  wpe           Embedding                   786,432    0.6 %  ▏
+  h             ModuleList               84,953,088   68.3 %  ████▏
+    h.0 … 11    Block                12 × 7,079,424   68.3 %  ████▏
+      ln_1      LayerNorm                  12 × 768   <0.1 %  ▏
+      attn      CausalSelfAttention  12 × 2,359,296   22.8 %  █▍
+        c_attn  Linear               12 × 1,769,472   17.1 %  █
+        c_proj  Linear                 12 × 589,824    5.7 %  ▍
+      ln_2      LayerNorm                  12 × 768   <0.1 %  ▏
+      mlp       MLP                  12 × 4,718,592   45.5 %  ██▊
+        c_fc    Linear               12 × 2,359,296   22.8 %  █▍
+        c_proj  Linear               12 × 2,359,296   22.8 %  █▍
+  ln_f          LayerNorm                       768   <0.1 %  ▏
+lm_head         Linear                 (38,633,472)                   tied
+… and 13 modules without parameters
+tied: lm_head.weight = transformer.wte.weight
+
+1 model: 1 measured · 14 budgets kept · 1.8 s
+.venv/bin/python (the project's .venv) · torch 2.9.0 · meta
+"""
+    )
+
+
+def test_nothing_declared_says_how_to():
+    assert (
+        text(report(model("net.py::Net", measured(net()))))
+        == """\
+– net.py::Net  101,786  no budget
+
+net.py::Net
+module    type      own    parameters    share                  source
+────────  ──────  ─────  ────────────  ───────  ──────  ──────  ───────────
+(total)   Net        16       101,786  100.0 %  ██████          model.py:10
+hidden    Linear              100,480   98.7 %  █████▉  frozen  model.py:11
+out       Linear                1,290    1.3 %  ▏               model.py:13
+… and 1 module without parameters
+
+Nothing is declared yet. To hold a count, write it in the docstring of Net
+(net.py:10):
+
+    nparam: 101_786
+
+1 model: 1 measured · 1.8 s
+.venv/bin/python (the project's .venv) · torch 2.9.0 · meta
+"""
+    )
+
+
+def test_failures_and_warnings():
+    assert (
+        text(report(unmeasured(), prose(), environment=None), tables=0)
+        == """\
+✗ models/unet.py::UNet      –  not measured: TypeError: UNet.__init__() missing…
+! zoo/tiny.py::TinyAE   4,996  prose says ~2K  +2,996 (+149.80 %)
+
+zoo/tiny.py:3:5  NPL013  warning: the docstring says ~2K, TinyAE has 4,996
+    parameters
+    Correct the sentence, or make it a budget: a line `nparam: …` with the exact
+      count.
+
+models/unet.py:10:1  NPL004  cannot build UNet: TypeError: UNet.__init__()
+    missing 1 required positional argument: 'channels'
+    Give the arguments: `nparam(width=128): …` in the docstring, or under
+      `[tool.nparam-lint.arguments]`.
+
+nparam-lint rule CODE explains, with an example.
+
+2 models: 1 measured, 1 not measured · 1 error · 1 warning · 1.8 s
+"""
+    )
+
+
+def test_quiet_is_findings_and_summary():
+    assert (
+        text(report(broken_net()), quiet=True, width=100)
+        == """\
+net.py:12:5  NPL001  Net has 101,786 parameters, declared 50_890: +50,896 (+100.01 %)
+    hidden  100,480
+    out       1,290
+    nparam-lint update net.py::Net
+
+nparam-lint rule NPL001 explains, with an example.
+
+1 model: 1 measured · 1 budget broken · 1.8 s
+"""
+    )
+
+
+def test_an_empty_report():
+    assert text(report(environment=None)) == "No models found in 3 files.\n\n0 models · 1.8 s\n"
+
+
+def test_what_needs_arguments_is_counted_and_listed_when_asked():
+    skipped = (("zoo/a.py::A", "needs width, depth"), ("zoo/lang.py::B", "needs cfg"))
+    value = report(environment=None, skipped=skipped)
+    summary = "No model was counted in 3 files.\n\n0 models · 1.8 s\n"
+    line = "2 models were not counted because they need arguments"
+    assert text(value) == f"{line} (-v lists them)\n\n{summary}"
+    assert text(value, verbose=1) == (
+        f"{line}:\n  zoo/a.py::A     needs width, depth\n  zoo/lang.py::B  needs cfg\n\n{summary}"
+    )
+    assert "1 model was not counted because it needs" in text(replace(value, skipped=skipped[:1]))
+
+
+def test_a_device_that_was_not_asked_is_said():
+    devices = {"cuda:0": DeviceResult("skipped", reason="no CUDA device")}
+    page = text(report(model("net.py::Net", measured(net(), devices=devices))))
+    assert page.endswith("cuda:0 skipped for 1 model: no CUDA device\n")
+
+
+def test_the_broken_modules_of_a_glob_are_told_apart():
+    def one(index: int, actual: int):
+        at = Position("net.py", 9, 5)
+        return budget(actual, 10, 10, selector="h.*", module=f"h.{index}", at=at)
+
+    parts = [(f"h.{i}", "Linear", 10 if i < 2 else 10 + i) for i in range(7)]
+    budgets = tuple(one(i, own) for i, (_, _, own) in enumerate(parts))
+    value = report(model("net.py::Net", measured(rows(parts)), budgets=budgets, declared=True))
+    assert (
+        text(value).split("\n\n")[0]
+        == """\
+✗ net.py::Net            90
+  ✗ [h.*] h.2            12  declared 10  +2 (+20.00 %)
+  ✗ [h.*] h.3            13  declared 10  +3 (+30.00 %)
+  ✗ [h.*] h.4            14  declared 10  +4 (+40.00 %)
+  ✗ … and 2 more
+  ✓ [h.*]            2 × 10  = 10"""
+    )
+
+
+def test_a_formula_that_fails_elsewhere_is_no_pass():
+    at = Position("net.py", 12, 5)
+    held = budget(101_786, 101_786, 101_786, "width*2", at=at)
+    finding = Finding("NPL011", "error", at, "wrong for width=3")
+    value = report(
+        model("net.py::Net", measured(net()), budgets=(held,), findings=(finding,), declared=True)
+    )
+    assert text(value).startswith("✗ net.py::Net  101,786  = width*2\n")
+
+
+def test_a_finding_without_a_budget_line_shows_its_code():
+    held = budget(101_786, 101_786, 101_786)
+    finding = Finding("NPL006", "error", Position("net.py", 1, 1), "cuda:0 has 3 more")
+    value = report(
+        model("net.py::Net", measured(net()), budgets=(held,), findings=(finding,), declared=True)
+    )
+    assert text(value).startswith("✗ net.py::Net  101,786  = 101_786  NPL006\n")
+
+
+def test_tables_are_limited_and_the_rest_named():
+    models = [model(f"n{i}.py::Net", measured(net())) for i in range(7)]
+    part = replace(models[6], top_level=False)
+    page = text(report(*models[:6], part), tables=2)
+    assert page.count("(total)") == 2
+    assert "… and 4 more tables: nparam-lint show TARGET" in page
+    assert text(report(*models), tables=0).count("(total)") == 0
+    assert text(report(broken_net(), *models), tables=0).count("(total)") == 1
+
+
+def test_show():
+    assert (
+        render_show(unicode_net(), Options(verbose=1))
+        == """\
+modèles/µ.py::Größe
+  call        Model()
+  defined     modèles/µ.py:10
+  counted on  meta
+
+  parameters     1,024
+  trainable      1,024
+  frozen             0
+  non-embedding  1,024  without nn.Embedding modules
+  buffers            0
+  bytes          4,096  4.1 kB, parameters and buffers
+
+module    type        parameters    share          source
+────────  ────────  ────────────  ───────  ──────  ───────────
+(total)   Model            1,024  100.0 %  ██████  model.py:10
+größe     Линейный         1,000   97.7 %  █████▉  model.py:11
+β         Linear              24    2.3 %  ▏       model.py:12
+
+parameter        shape  dtype                   source
+────────────  ────────  ───────  ─────────────  ────────
+größe.weight  10 × 100  float32  also β.weight
+
+! experts: 16,640 parameters that parameters() does not return: 4 modules in a
+  plain list (µ.py:7)
+note: λ is kept on CPU
+"""
+    )
+
+
+def test_show_devices():
+    devices = {
+        "meta": DeviceResult("measured", 101_786),
+        "cuda:0": DeviceResult("failed", 101_787, "counts differ", 407_552, ("out.bias: 11",)),
+    }
+    page = render_show(model("net.py::Net", measured(net(), devices=devices)), Options())
+    assert (
+        page.split("\n\n")[2]
+        == """\
+device    status      parameters    memory
+────────  ────────  ────────────  ────────
+meta      measured       101,786
+cuda:0    failed         101,787  407.6 kB
+cuda:0: counts differ
+cuda:0: out.bias: 11"""
+    )
+
+
+def test_show_what_was_not_measured():
+    assert (
+        render_show(replace(unmeasured(), findings=()), Options())
+        == """\
+models/unet.py::UNet
+  defined  models/unet.py:10
+
+– not measured: TypeError: UNet.__init__() missing 1 required positional
+  argument: 'channels'
+  needs: channels
+  give it: nparam(channels=3): …
+"""
+    )
+
+
+# --- what holds of every page ----------------------------------------------------------------
+
+PAGES = {
+    "everything": everything(),
+    "broken": report(broken_net()),
+    "glob": report(glob_gpt()),
+    "huge": report(model("huge.py::GPT3", measured(gpt(96, 12_288), rung="cpu"))),
+    "long": report(long_named(), unmeasured()),
+    "empty": report(),
+}
+
+
+@pytest.mark.parametrize("name", PAGES)
+@pytest.mark.parametrize("width", [80, 100, 120])
+def test_no_line_is_wider_than_asked(name, width):
+    pages = [text(PAGES[name], width=width, verbose=1)]
+    pages += [render_show(m, Options(width=width, verbose=1)) for m in PAGES[name].models]
+    wide = [line for page in pages for line in page.splitlines() if len(line) > width]
+    # A place to jump to is never cut.
+    assert [line for line in wide if not re.fullmatch(r"  defined +\S+:\d+", line)] == []
+
+
+@pytest.mark.parametrize("name", PAGES)
+@pytest.mark.parametrize("width", [0, 80, 120])
+def test_colour_changes_no_character(name, width):
+    colored = text(PAGES[name], width=width, color=True)
+    assert "\x1b[" in colored
+    assert re.sub(r"\x1b\[[\d;]*m", "", colored) == text(PAGES[name], width=width)
+    assert "\x1b" not in text(PAGES[name], width=width)
+    for shown in PAGES[name].models:
+        page = render_show(shown, Options(width=width, color=True, verbose=1))
+        plain = render_show(shown, Options(width=width, verbose=1))
+        assert re.sub(r"\x1b\[[\d;]*m", "", page) == plain
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_no_trailing_blanks_and_one_newline_at_the_end(name):
+    page = text(PAGES[name])
+    assert not re.search(r"[ \u2800]+$", page, re.MULTILINE)
+    assert "\u2800" not in page
+    assert page.endswith("\n")
+    assert "\n\n\n" not in page
+
+
+def number(cell: str) -> int:
+    times, _, each = cell.rpartition(" × ")
+    return int(times.replace(",", "") or 1) * int(each.replace(",", ""))
+
+
+def table_sum(page: str) -> tuple[int, int]:
+    """The total that a printed table states, and what its rows add up to: below every row that has
+    rows below it, only its own; brackets hold what is counted elsewhere."""
+    lines = page.splitlines()
+    start = next(i for i, line in enumerate(lines) if line.startswith("module "))
+    edges = [match.span() for match in re.finditer("─+", lines[start + 1])]
+    columns = lines[start].split()
+    body = []
+    for line in lines[start + 2 :]:
+        if not line or line.startswith(("…", "tied:", "shared:", "--depth")):
+            break
+        cells = [line[a:b] for a, b in edges]
+        indent = len(cells[0]) - len(cells[0].lstrip())
+        own = cells[columns.index("own")].strip() if "own" in columns else ""
+        body.append((indent, own, cells[columns.index("parameters")].strip()))
+    (_, own, total), *rest = body
+    added = number(own) if own else 0
+    for (indent, own, count), after in zip(rest, [*rest[1:], (0, "", "")], strict=True):
+        if after[0] > indent:
+            added += number(own) if own else 0
+        elif not count.startswith("(") and "(" not in count:
+            added += number(count)
+    return number(total), added
+
+
+MODELS = {
+    "net": net(),
+    "gpt": gpt(),
+    "gpt3": gpt(96, 12_288),
+    "vit": rows(
+        [
+            ("", "ViT", 152_064),
+            *((f"layers.{i}.attn", "Attention", 1_000) for i in range(12)),
+            *((f"layers.{i}.attn.out", "Linear", 50) for i in range(12)),
+            ("head", "Linear", 769_000),
+        ]
+    ),
+    "uneven": rows([(f"layers.{i}.fc", "Linear", 100 + i // 3) for i in range(10)]),
+}
+
+
+@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("width", [80, 120])
+@pytest.mark.parametrize("depth", [None, 1, 2, 3, 9])
+def test_printed_tables_add_up(name, width, depth):
+    page = render_show(model("m.py::M", measured(MODELS[name])), Options(width=width, depth=depth))
+    stated, added = table_sum(page)
+    assert stated == added == MODELS[name][0].total
+
+
+@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("depth", [None, 0, 1, 2, 3, 9])
+def test_trees_add_up(name, depth):
+    tree = make_tree(MODELS[name], depth, 20)
+    added = sum(row.times * (row.new if row.closed else row.own) for row in tree.rows)
+    assert added == MODELS[name][0].total
+
+
+def test_only_neighbours_of_one_structure_are_folded():
+    leaves = [("h.0", "Linear", 5), ("h.1", "Linear", 5), ("h.2", "Conv2d", 5)]
+    leaves += [("h.3", "Linear", 5), ("h.5", "Linear", 5), ("h.x", "Linear", 5)]
+    labels = [row.label for row in make_tree(rows(leaves), None, 20).rows]
+    assert labels == ["(total)", "h", "h.0 … 1", "h.2", "h.3", "h.5", "x"]
+
+
+def test_a_frozen_block_is_not_folded_with_the_trained():
+    leaves = [(f"h.{i}", "Linear", 5) for i in range(4)]
+    tree = make_tree(rows(leaves, frozen=["h.0"]), None, 20)
+    assert [(row.label, row.marks) for row in tree.rows[2:]] == [
+        ("h.0", ("frozen",)),
+        ("h.1 … 3", ()),
+    ]
+
+
+def test_a_shared_module_is_shown_once_and_marked():
+    first, *others = (f"layers.{i}" for i in range(4))
+    made = rows([(first, "Linear", 420), *((path, "Linear", 0) for path in others)])
+    shared = tuple(
+        replace(row, total=420, trainable=420, shared_with=first) if row.path in others else row
+        for row in made
+    )
+    page = render_show(model("m.py::M", measured(shared)), Options())
+    assert "layers.1 … 3  Linear       3 × (420)                   shared  model.py:13" in page
+    assert "shared: layers.0 = layers.1 = layers.2 = layers.3\n" in page
+    assert table_sum(page) == (420, 420)
+
+
+def test_depth_grows_until_the_table_is_long():
+    modules = rows([(f"m.{i}.{j}", "Linear", 10 * i + j + 1) for i in range(9) for j in range(9)])
+    short = make_tree(modules, None, 20)
+    assert max(row.level for row in short.rows) == 2
+    assert short.deeper
+    assert max(row.level for row in make_tree(modules, None, 100).rows) == 3
+
+
+def test_a_hostile_message_cannot_touch_the_terminal():
+    reason = "\x1b[2J\x07 two\nlines \u202e"
+    value = report(
+        model("a.py::A", NotMeasured("NPL005", reason)),
+        findings=(Finding("NPL005", "error", Position("a.py"), reason, "", (reason,)),),
+    )
+    page = text(value)
+    assert all(c.isprintable() for c in page.replace("\n", ""))
+    assert clean(reason) == "\\x1b[2J\\x07 two lines \\u202e"
+
+
+def test_small_helpers():
+    assert [bar(part, 1000, 4) for part in (0, 1, 125, 250, 999, 1000)] == [
+        "", "▏", "▌", "█", "████", "████",
+    ]  # fmt: skip
+    assert [share(part, 10_000) for part in (0, 1, 5, 1234, 10_000)] == [
+        "", "<0.1 %", "0.1 %", "12.3 %", "100.0 %",
+    ]  # fmt: skip
+    assert [human_bytes(n) for n in (0, 999, 1000, 50_000_000, 698_326_548_480, 10**15)] == [
+        "0 B", "999 B", "1.0 kB", "50.0 MB", "698.3 GB", "1,000.0 TB",
+    ]  # fmt: skip
+    assert elide_target("models/backbones/resnet.py::ResNet", 20) == "mode…snet.py::ResNet"
+    assert elide_target("a.py::AnExtremelyLongName", 12) == "a.py…ongName"
+
+
+@pytest.mark.parametrize(
+    ("actual", "low", "high", "relative", "said"),
+    [
+        (132_155_392, 124_475_904, 124_475_904, 0.0617, "+7,679,488 (+6.17 %)"),
+        (124_475_905, 124_475_904, 124_475_904, 8e-9, "+1 (<0.01 %)"),
+        (132_000_000, 123_500_000, 124_499_999, 132 / 124 - 1, "+8,000,000 (+6.45 %)"),
+        (26_000, None, 25_000, 0.04, "+1,000 (+4.00 %)"),
+        (500, 1_000, 2_000, None, "-500"),
+        (2_500, 1_000, 2_000, None, "+500"),
+        (5, 0, 0, float("inf"), "+5"),
+        (0, 900, 1_100, -1.0, "(-100.00 %)"),
+        (None, 1, 1, None, ""),
+    ],
+)
+def test_drift_is_told_to_the_parameter(actual, low, high, relative, said):
+    assert drift(replace(budget(actual, low, high, "x"), drift=relative)) == said
+
+
+def test_the_environment_line_follows_what_is_known():
+    bare = replace(ENVIRONMENT, torch=None, devices=(), reason="")
+    assert text(report(environment=bare)).endswith("\n.venv/bin/python · no torch\n")
