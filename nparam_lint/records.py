@@ -207,7 +207,8 @@ Measurement = Measured | NotMeasured
 @dataclass(frozen=True, slots=True)
 class BudgetResult:
     """A budget against its measurement. `actual` and `drift` are None where nothing was measured;
-    `low`/`high` are the inclusive bounds (None: unbounded). A glob gives one for each module."""
+    `low`/`high` are the inclusive bounds (None: unbounded); `value` the number that the difference
+    is measured from. A glob gives one for each module."""
 
     declared: str
     selector: str
@@ -220,6 +221,7 @@ class BudgetResult:
     position: Position
     module: str | None = None
     reason: str | None = None
+    value: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -263,7 +265,8 @@ class Environment:
 class Report:
     """Everything that one run found out; what a formatter is given. `findings` holds all findings,
     those of the models too, sorted by place. `skipped`: undeclared models that were not counted,
-    with the reason (they need arguments, for instance)."""
+    with the reason (they need arguments, for instance). `error`: why nothing could be measured at all
+    (the interpreter has no torch, say)."""
 
     version: str
     environment: Environment | None
@@ -272,3 +275,4 @@ class Report:
     skipped: tuple[tuple[str, str], ...] = ()
     files: int = 0
     seconds: float = 0.0
+    error: str | None = None

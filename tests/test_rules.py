@@ -55,12 +55,10 @@ def test_the_examples_of_the_count_rule_add_up():
     wrong = re.search(r"nparam: (.*?)\"", formula.example_bad)
     assert value is not None
     assert wrong is not None
-    for width, same in ((128, False), (64, False)):
-        del same
-        true = 784 * width + width + width * 10 + 10
-        assert _evaluate(value[1], width) == true
+    small = 784 * 64 + 64 + 64 * 10 + 10
+    assert [_evaluate(value[1], width) for width in (128, 64)] == [sum(counts), small]
     assert _evaluate(wrong[1], 128) == sum(counts)
-    assert _evaluate(wrong[1], 64) != 784 * 64 + 64 + 64 * 10 + 10
+    assert _evaluate(wrong[1], 64) != small
 
 
 def _evaluate(formula: str, width: int) -> int:

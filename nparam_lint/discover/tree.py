@@ -102,7 +102,7 @@ class Tree:
         return None
 
     def climb(self, path: str) -> str:
-        """The first directory above the file that is no package."""
+        """The first directory above the file that is no package; at most the root."""
         folder = parent(path)
         while folder and self.is_package(folder):
             folder = parent(folder)
@@ -126,7 +126,7 @@ class Tree:
         Tried in this order: where the file's own package stands, `src`, the project root, the
         file's directory, the directories above it, and the only other one that has such a module.
         """
-        key = (parent(path), module)
+        key = (path, module)
         if key not in self._located:
             self._located[key] = self._locate(path, module)
         return self._located[key]
@@ -138,8 +138,10 @@ class Tree:
             return None
         relative = module.replace(".", "/")
         for root in _unique(self._roots(path, head)):
-            if root in holders and self.is_module(join(root, relative)):
-                return root, join(root, relative)
+            prefix = join(root, relative)
+            # No file imports itself: `import whisper` in audio/whisper.py means the package.
+            if root in holders and self.is_module(prefix) and prefix != path[: -len(".py")]:
+                return root, prefix
         if head in HEADS or head in sys.stdlib_module_names:
             return None
         # A directory from which scripts import is no package itself.

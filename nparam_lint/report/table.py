@@ -68,8 +68,12 @@ def module_table(
     tree = make_tree(modules, depth, limit)
     if len(tree.rows) < 2:
         return []
-    lines = _fit(tree.rows, width, paint)
-    notes = []
+    rows, notes = tree.rows, []
+    if depth is None and len(rows) > 2 * limit:  # a flat model of hundreds of layers
+        rows, left = rows[:limit], rows[limit:]
+        count = sum(row.counted for row in left)
+        notes.append(f"… and {style.plural(len(left), 'row')} with {count:,} parameters")
+    lines = _fit(rows, width, paint)
     if tree.empty:
         notes.append(f"… and {style.plural(tree.empty, 'module')} without parameters")
     if tree.deeper:

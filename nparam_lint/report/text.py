@@ -152,17 +152,19 @@ def _invitation(report: Report, options: Options, paint: Paint) -> list[str]:
 
 def _summary(report: Report, options: Options, paint: Paint) -> list[str]:
     errors = [f for f in report.findings if f.severity == "error"]
-    broken = sum(f.code == "NPL001" for f in errors)
+    over = [f for f in errors if f.code == "NPL001"]
+    others = len(errors) - len(over)
     warnings = len(report.findings) - len(errors)
-    held = sum(budget.ok for model in report.models for budget in model.budgets)
+    # A glob is one budget, whatever it matches.
+    broken = len({(f.position, f.target) for f in over})
+    held = len({(m.target, b.position) for m in report.models for b in m.budgets if b.ok})
     parts = [("", _counted(report.models))]
     if broken:
         parts.append(("red", f"{plural(broken, 'budget')} broken"))
     elif held and not errors:
         parts.append(("green", f"{plural(held, 'budget')} kept"))
-    if len(errors) > broken:
-        other = "other error" if broken else "error"
-        parts.append(("red", plural(len(errors) - broken, other)))
+    if others:
+        parts.append(("red", plural(others, "other error" if broken else "error")))
     if warnings:
         parts.append(("yellow", plural(warnings, "warning")))
     parts.append(("", f"{report.seconds:.1f} s"))

@@ -1,6 +1,6 @@
 """A model's modules as the rows of a short table: repeated blocks folded, empty modules left out.
 
-What is shown adds up: over the rows, `times` × (`new` where `closed`, else `own`) is the total.
+What is shown adds up: the sum of `counted` over the rows is the model's total.
 """
 
 from __future__ import annotations
@@ -32,6 +32,11 @@ class TreeRow:
     closed: bool
     marks: tuple[str, ...] = ()
     source: str | None = None
+
+    @property
+    def counted(self) -> int:
+        """What this row adds to the sum of the rows."""
+        return self.times * (self.new if self.closed else self.own)
 
 
 @dataclass(frozen=True, slots=True)

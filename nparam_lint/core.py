@@ -1,0 +1,484 @@
+"""The program, in the order in which data flows: discover → declare → count → judge → report."""
+
+from __future__ import annotations
+
+import difflib
+import os
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from nparam_lint import __version__
+from nparam_lint.count.interpreter import Interpreter, find_interpreter
+from nparam_lint.count.run import Answers, Job, Limits, default_memory, run_jobs
+from nparam_lint.declare.docstrings import parse_docstring
+from nparam_lint.declare.prose import find_claims
+from nparam_lint.discover import Discovery, discover, list_files
+from nparam_lint.judge import (
+    Budget,
+    finding,
+    judge,
+    judge_devices,
+    judge_hidden,
+    judge_not_measured,
+)
+from nparam_lint.notation import Target
+from nparam_lint.records import (
+    BudgetResult,
+    Definition,
+    Environment,
+    Finding,
+    ImportAttempt,
+    Measured,
+    Measurement,
+    ModelReport,
+    NotMeasured,
+    Position,
+    Report,
+)
+from nparam_lint.rules import RULES
+from nparam_lint.settings import Recipe, Settings
+
+Progress = Callable[[int, int, str], None]
+
+
+@dataclass(slots=True)
+class Asked:
+    """A model to build: what it is called, where it stands, and what was declared about it."""
+
+    target: Target
+    position: Position
+    recipe: Recipe = Recipe()
+    device: str | None = None
+    budgets: list[Budget] = field(default_factory=list)
+    definition: Definition | None = None
+
+    @property
+    def declared(self) -> bool:
+        """Whether anybody claims a count for it, other than in passing."""
+        return any(b.origin != "prose" for b in self.budgets)
+
+
+def check(
+    settings: Settings,
+    paths: Sequence[Path],
+    environ: Mapping[str, str],
+    *,
+    declared_only: bool = False,
+    progress: Progress | None = None,
+) -> Report:
+    """Check every model under `paths` (the whole project when empty). `declared_only`: leave out
+    the models that nobody declares a budget for."""
+    start = time.monotonic()
+    files = list_files(settings.root, paths, settings.exclude)
+    budgeted = {b.target.location for b in settings.budgets if b.target.is_path}
+    found = discover(
+        settings.root, files, declared_only=declared_only, wanted=budgeted & set(files)
+    )
+    asked, findings = declare(found, settings, _scope(settings.root, paths))
+    findings += [finding("NPL003", p.position, p.message, "") for p in found.problems]
+    asked, skipped = select_models(asked, declared_only)
+    answers, interpreter = count(asked, settings, found, environ, progress)
+    models = judge_all(asked, answers, settings)
+    kept, more = _undeclared_failures(models)
+    return report(settings, kept, findings, answers, interpreter, [*skipped, *more], len(files), start)
+
+
+def show(
+    settings: Settings, target: Target, environ: Mapping[str, str], progress: Progress | None = None
+) -> Report:
+    """The one model that `target` names, with its parameters, and its budgets where it has any."""
+    start = time.monotonic()
+    files = [target.location] if target.is_path else []
+    found = discover(settings.root, files, wanted=files)
+    asked, findings = declare(found, settings, lambda location: location == target.location)
+    mine = [a for a in asked if str(a.target) == str(target)]
+    mine = mine or [_asked(target, Position(target.location), settings, found)]
+    answers, interpreter = count(mine, settings, found, environ, progress, parameters=True)
+    models = judge_all(mine, answers, settings)
+    problems = [finding("NPL003", p.position, p.message, "") for p in found.problems]
+    findings = problems + [f for f in findings if f.target == str(target)]
+    return report(settings, models, findings, answers, interpreter, [], len(files), start)
+
+
+# --- declare ----------------------------------------------------------------------------------
+
+
+def declare(
+    found: Discovery, settings: Settings, in_scope: Callable[[str], bool]
+) -> tuple[list[Asked], list[Finding]]:
+    """Everything to build, with its budgets, and the findings about the declarations themselves."""
+    asked: dict[object, Asked] = {}
+    findings: list[Finding] = []
+    for definition in found.definitions:
+        bare = Target(definition.path, definition.qualname)
+        position = Position(definition.path, definition.line, definition.column)
+        model = _asked(bare, position, settings, found)
+        asked[str(bare)] = model
+        model.definition = definition
+        for budget in _docstring_budgets(definition, findings):
+            key = str(budget.target)
+            if key not in asked:
+                asked[key] = _asked(budget.target, position, settings, found)
+            asked[key].budgets.append(budget)
+    for entry in settings.budgets:
+        if not in_scope(entry.target.location):
+            continue
+        stale = _stale(entry.target, settings.root, found)
+        if stale:
+            findings.append(finding("NPL008", entry.position, stale, str(entry.target)))
+            continue
+        key = (str(entry.target), entry.recipe, entry.device) if entry.recipe else str(entry.target)
+        if key not in asked:
+            position = _defined_at(entry.target, found) or entry.position
+            asked[key] = _asked(entry.target, position, settings, found)
+        model = asked[key]
+        model.recipe = entry.recipe or model.recipe
+        model.device = entry.device or model.device
+        model.budgets.append(
+            Budget(
+                entry.target,
+                entry.selector,
+                entry.value,
+                entry.declared,
+                entry.position,
+                "config",
+                entry.tolerance,
+                entry.reason,
+            )
+        )
+    for key, at in settings.recipe_positions.items():
+        target = Target(*key.split("::", 1))
+        if in_scope(target.location) and (stale := _stale(target, settings.root, found)):
+            findings.append(finding("NPL008", at, f"arguments for it: {stale}", key))
+    return list(asked.values()), findings
+
+
+def _docstring_budgets(definition: Definition, findings: list[Finding]) -> Iterable[Budget]:
+    for lines in definition.docstrings:
+        declared, malformed = parse_docstring(lines)
+        for fault in malformed:
+            at = Position(definition.path, fault.line, fault.column)
+            findings.append(finding("NPL002", at, fault.message, definition.target))
+        for line in declared:
+            yield Budget(
+                Target(definition.path, definition.qualname, line.arguments),
+                line.selector,
+                line.value,
+                line.text,
+                Position(definition.path, line.line, line.column),
+                "docstring",
+            )
+        for claim in find_claims(lines):
+            yield Budget(
+                Target(definition.path, definition.qualname),
+                claim.selector,
+                claim.value,
+                claim.text,
+                Position(definition.path, claim.line, claim.column),
+                "prose",
+            )
+
+
+def _asked(target: Target, position: Position, settings: Settings, found: Discovery) -> Asked:
+    """A model to build; where nothing says how, the config's arguments for it do."""
+    recipe = settings.arguments.get(str(target.bare), Recipe())
+    if target.arguments is not None:
+        recipe = Recipe(target.arguments, input=recipe.input)
+    at = _defined_at(target, found)
+    return Asked(target, at or position, recipe)
+
+
+def _defined_at(target: Target, found: Discovery) -> Position | None:
+    for definition in found.definitions:
+        if definition.path == target.location and definition.qualname == target.callable:
+            return Position(definition.path, definition.line, definition.column)
+    return None
+
+
+def _stale(target: Target, root: Path, found: Discovery) -> str | None:
+    """Why a target that the config names is gone; None when it is there (or is not a file)."""
+    if not target.is_path:
+        return None
+    if not (root / target.location).is_file():
+        near = difflib.get_close_matches(target.location, found.tree.files, 1)
+        hint = f"; did you mean {near[0]}?" if near else ""
+        return f"there is no file {target.location}{hint}"
+    names = found.names(target.location)
+    first = target.callable.split(".")[0]
+    if names and first not in names:
+        near = difflib.get_close_matches(first, names, 1)
+        hint = f"; did you mean {near[0]!r}?" if near else ""
+        return f"{target.location} has no {first!r}{hint}"
+    return None
+
+
+def _scope(root: Path, paths: Sequence[Path]) -> Callable[[str], bool]:
+    """Whether a budget's location belongs to the paths that were given."""
+    places = [os.path.relpath(p.absolute(), root).replace(os.sep, "/") for p in paths]
+    if not places or "." in places:
+        return lambda location: True
+
+    def inside(location: str) -> bool:
+        return any(location == p or location.startswith(p + "/") for p in places)
+
+    return inside
+
+
+# --- count ------------------------------------------------------------------------------------
+
+
+def select_models(
+    asked: Sequence[Asked], declared_only: bool
+) -> tuple[list[Asked], list[tuple[str, str]]]:
+    """What is built, and what is not, with the reason: a model that nobody declares and that
+    cannot be built without arguments would only fail."""
+    chosen, skipped = [], []
+    for model in asked:
+        if model.budgets and not (declared_only and not model.declared):
+            chosen.append(model)
+        elif not declared_only:
+            needs = _needs(model)
+            if needs:
+                skipped.append((str(model.target), f"needs {', '.join(needs)}"))
+            else:
+                chosen.append(model)
+    return chosen, skipped
+
+
+def _needs(model: Asked) -> list[str]:
+    """The arguments that nobody provides. One alone may be a config object: that is tried."""
+    if model.recipe != Recipe() or model.definition is None:
+        return []
+    required = [p for p in model.definition.parameters or () if p.required]
+    names = [p.name for p in required]
+    single = len(required) == 1 and (
+        _looks_like_config(required[0].name)
+        or (required[0].annotation or "int") not in _PLAIN_TYPES
+    )
+    return [] if single else names
+
+
+_PLAIN_TYPES = {"int", "float", "str", "bool", "list", "dict", "tuple", "List[int]", "list[int]"}
+
+
+def _looks_like_config(name: str) -> bool:
+    return any(word in name.lower() for word in ("conf", "cfg", "arg", "param", "settings", "opt"))
+
+
+def count(
+    asked: Sequence[Asked],
+    settings: Settings,
+    found: Discovery,
+    environ: Mapping[str, str],
+    progress: Progress | None,
+    *,
+    parameters: bool = False,
+) -> tuple[Answers, Interpreter | None]:
+    """Build and count everything that is asked for, in the project's interpreter."""
+    if not asked:
+        return Answers(), None
+    interpreter = find_interpreter(settings.root, None, settings.python, environ)
+    jobs = [_job(i, model, settings, found, parameters) for i, model in enumerate(asked)]
+    answers = run_jobs(
+        interpreter.python, settings.root, jobs, limits(settings), environ, progress
+    )
+    return answers, interpreter
+
+
+def limits(settings: Settings) -> Limits:
+    memory = default_memory() if settings.memory is None else settings.memory
+    return Limits(settings.timeout, memory, settings.jobs or _cores())
+
+
+def _cores() -> int:
+    try:
+        return max(1, len(os.sched_getaffinity(0)))
+    except AttributeError:
+        return os.cpu_count() or 1
+
+
+def _job(
+    number: int, model: Asked, settings: Settings, found: Discovery, parameters: bool
+) -> Job:
+    target = model.target
+    if target.is_path:
+        attempts = found.plan(target.location)
+        attempts = attempts or (ImportAttempt(Path(target.location).stem, ("",)),)
+    else:
+        roots = ("", "src") if (settings.root / "src").is_dir() else ("",)
+        attempts = (ImportAttempt(target.location, roots),)
+    names = {name for budget in model.budgets for name in budget.value.names}
+    return Job(
+        id=number,
+        label=str(target),
+        file=target.location if target.is_path else None,
+        attempts=attempts,
+        callable=target.callable,
+        arguments=model.recipe.arguments,
+        setup=model.recipe.setup,
+        call=model.recipe.call,
+        input=model.recipe.input,
+        device=model.device or settings.device,
+        names=tuple(sorted(names)),
+        parameters=parameters,
+    )
+
+
+# --- judge ------------------------------------------------------------------------------------
+
+
+def judge_all(
+    asked: Sequence[Asked], answers: Answers, settings: Settings
+) -> list[ModelReport]:
+    measured = [m for m in answers.measurements.values() if isinstance(m, Measured)]
+    inner = {kind for m in measured for kind in m.types}
+    return [
+        _judge_one(model, answers.measurements[i], settings, inner) for i, model in enumerate(asked)
+    ]
+
+
+def _judge_one(
+    model: Asked, measurement: Measurement, settings: Settings, inner: set[str]
+) -> ModelReport:
+    target, position = str(model.target), model.position
+    results: list[BudgetResult] = []
+    findings: list[Finding] = []
+    if isinstance(measurement, NotMeasured):
+        results = [_unjudged(b) for b in model.budgets if b.origin != "prose"]
+        if model.declared:
+            at = next(b.position for b in model.budgets if b.origin != "prose")
+            findings.append(
+                judge_not_measured(measurement, at, target, _paste(model, measurement))
+            )
+    else:
+        for budget in model.budgets:
+            judged, broken = judge(budget, measurement, settings.tolerance)
+            results += judged
+            findings += broken
+        device = model.device or settings.device
+        findings += judge_devices(measurement, position, target, device == "cuda")
+        findings += judge_hidden(measurement, position, target)
+        if not model.budgets:
+            message = f"{model.target.callable} has no budget; it has {measurement.counts.total:,}"
+            findings.append(finding("NPL012", position, message, target))
+    top = isinstance(measurement, Measured) and measurement.type not in inner
+    return ModelReport(
+        target, position, measurement, tuple(results), tuple(findings), model.declared, top
+    )
+
+
+def _unjudged(budget: Budget) -> BudgetResult:
+    return BudgetResult(
+        budget.declared,
+        str(budget.selector),
+        None,
+        None,
+        None,
+        None,
+        False,
+        budget.origin,
+        budget.position,
+        budget.selector.module or None,
+        budget.reason,
+    )
+
+
+def _paste(model: Asked, failure: NotMeasured) -> str | None:
+    """The line of config that provides missing arguments."""
+    if not failure.missing:
+        return None
+    values = ", ".join(f"{name}=…" for name in failure.missing)
+    return f'say how to build it: [tool.nparam-lint.arguments]  "{model.target.bare}" = "{values}"'
+
+
+def _undeclared_failures(
+    models: Sequence[ModelReport],
+) -> tuple[list[ModelReport], list[tuple[str, str]]]:
+    """Undeclared models that could not be built are no findings: they are listed as skipped."""
+    kept: list[ModelReport] = []
+    skipped: list[tuple[str, str]] = []
+    for model in models:
+        if isinstance(model.measurement, NotMeasured) and not model.declared:
+            skipped.append((model.target, model.measurement.reason))
+        else:
+            kept.append(model)
+    return kept, skipped
+
+
+# --- report -----------------------------------------------------------------------------------
+
+
+def report(
+    settings: Settings,
+    models: Sequence[ModelReport],
+    findings: Iterable[Finding],
+    answers: Answers,
+    interpreter: Interpreter | None,
+    skipped: Sequence[tuple[str, str]],
+    files: int,
+    start: float,
+) -> Report:
+    everything = [*findings]
+    if answers.broken is None:
+        everything += [f for model in models for f in model.findings]
+    models = [
+        replace(m, findings=tuple(_reported(m.findings, settings) if answers.broken is None else ()))
+        for m in models
+    ]
+    kept = sorted(
+        _reported(everything, settings),
+        key=lambda f: (f.position.path, f.position.line, f.position.column, f.code, f.message),
+    )
+    return Report(
+        version=__version__,
+        environment=_environment(interpreter, answers, models),
+        models=tuple(models),
+        findings=tuple(kept),
+        skipped=tuple(skipped),
+        files=files,
+        seconds=time.monotonic() - start,
+        error=_error(answers, interpreter),
+    )
+
+
+def _reported(findings: Iterable[Finding], settings: Settings) -> list[Finding]:
+    """Those findings that the settings want to see, with the severity that they give them."""
+    kept = []
+    for item in findings:
+        on = RULES[item.code].enabled and not settings.select
+        on = on or any(item.code.startswith(code) for code in settings.select)
+        if on and not any(item.code.startswith(code) for code in settings.ignore):
+            severity = settings.severity.get(item.code)
+            kept.append(replace(item, severity=severity) if severity else item)
+    return kept
+
+
+def _environment(
+    interpreter: Interpreter | None, answers: Answers, models: Sequence[ModelReport]
+) -> Environment | None:
+    if interpreter is None:
+        return None
+    devices = dict.fromkeys(
+        name
+        for model in models
+        if isinstance(model.measurement, Measured)
+        for name, result in model.measurement.devices.items()
+        if result.status == "measured"
+    )
+    return Environment(interpreter.python, interpreter.reason, answers.torch, tuple(devices))
+
+
+def _error(answers: Answers, interpreter: Interpreter | None) -> str | None:
+    if answers.broken is None or interpreter is None:
+        return None
+    lines = [
+        f"no model can be built with {interpreter.python}",
+        f"  chosen because: {interpreter.reason}",
+        f"  it says: {answers.broken}",
+        *(f"  passed over: {text}" for text in interpreter.passed_over),
+        "  next: install torch there, or name the interpreter that has it:",
+        "        nparam-lint --python PATH, NPARAM_LINT_PYTHON, or python = \"…\" in the config",
+    ]
+    return "\n".join(lines)

@@ -1,0 +1,421 @@
+"""Settings: `[tool.nparam-lint]` in pyproject.toml, or nparam-lint.toml; then `NPARAM_LINT_<KEY>`;
+then the command line. One frozen value is passed on; every error is reported, all at once.
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+import re
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from nparam_lint.grammar import Tolerance, Value, parse_tolerance, parse_value
+from nparam_lint.notation import Selector, Target, TextError, parse_selected, parse_target
+from nparam_lint.records import Position, Problem
+from nparam_lint.rules import RULES
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+DEVICES = ("auto", "meta", "cpu", "cuda")
+_MEMORY = re.compile(r"(\d+(?:\.\d+)?)\s*(MB|GB|MiB|GiB)")
+_UNITS = {"MB": 10**6, "GB": 10**9, "MiB": 2**20, "GiB": 2**30}
+_ENVIRONMENT = "NPARAM_LINT_"
+
+
+class ConfigError(Exception):
+    """Everything that is wrong with the configuration; `problems` has one entry for each fault."""
+
+    def __init__(self, problems: list[Problem]) -> None:
+        super().__init__("\n".join(describe(p) for p in problems))
+        self.problems = problems
+
+
+def describe(problem: Problem) -> str:
+    at = problem.position
+    return f"{at.path}:{at.line}:{at.column}: {problem.message}" if at.path else problem.message
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """How to build a target: `arguments` of its call; or `setup` lines and a whole `call`. `input`
+    is run through the model to give lazy parameters their shapes."""
+
+    arguments: str | None = None
+    setup: str | None = None
+    call: str | None = None
+    input: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigBudget:
+    """A budget of the `budgets` table; `declared` is its text there."""
+
+    target: Target
+    selector: Selector
+    value: Value
+    declared: str
+    position: Position
+    tolerance: Tolerance | None = None
+    reason: str | None = None
+    device: str | None = None
+    recipe: Recipe | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What a run is told. `python` may name an executable or an environment, relative to `root`."""
+
+    root: Path
+    config: Path | None = None
+    python: str | None = None
+    device: str = "auto"
+    tolerance: Tolerance | None = None
+    timeout: float = 60.0
+    memory: int | None = None
+    jobs: int | None = None
+    exclude: tuple[str, ...] = ()
+    select: tuple[str, ...] = ()
+    ignore: tuple[str, ...] = ()
+    severity: Mapping[str, str] = field(default_factory=dict)
+    depth: int | None = None
+    format: str = "text"
+    budgets: tuple[ConfigBudget, ...] = ()
+    arguments: Mapping[str, Recipe] = field(default_factory=dict)
+    recipe_positions: Mapping[str, Position] = field(default_factory=dict)
+
+
+def load_settings(
+    root: Path, config: Path | None, environ: Mapping[str, str], options: Mapping[str, Any]
+) -> Settings:
+    """The settings for the project at `root`. `options`: what the command line says; None: nothing.
+
+    Raises ConfigError with every fault that was found.
+    """
+    problems: list[Problem] = []
+    path = config or find_config(root)
+    settings = Settings(root=root, config=path)
+    if path is not None:
+        settings = _Reader(path, root, problems).read(settings)
+    scalars: dict[str, Any] = {}
+    for key in _SCALARS:
+        text = environ.get(_ENVIRONMENT + key.upper())
+        if text:
+            where = Problem(Position("", 1, 1), f"environment variable {_ENVIRONMENT}{key.upper()}")
+            _scalar(key, text, scalars, problems, where)
+    for key, value in options.items():
+        if value is not None:
+            where = Problem(Position("", 1, 1), f"option --{key}")
+            _scalar(key, value, scalars, problems, where)
+    if problems:
+        raise ConfigError(problems)
+    return replace(settings, **scalars)
+
+
+def find_config(root: Path) -> Path | None:
+    """The config file of `root`: nparam-lint.toml, else a pyproject.toml with our table."""
+    own = root / "nparam-lint.toml"
+    if own.is_file():
+        return own
+    project = root / "pyproject.toml"
+    if project.is_file() and b"tool.nparam-lint" in project.read_bytes():
+        return project
+    return None
+
+
+# --- checking values --------------------------------------------------------------------------
+
+
+def _choice(*allowed: str) -> Callable[[Any], str]:
+    def check(value: Any) -> str:
+        if value not in allowed:
+            near = difflib.get_close_matches(str(value), allowed, 1)
+            hint = f"; did you mean {near[0]!r}?" if near else ""
+            raise ValueError(f"one of {', '.join(allowed)}{hint}")
+        return str(value)
+
+    return check
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str) or not value:
+        raise ValueError("a text")
+    return value
+
+
+def _python(value: Any) -> str:
+    if isinstance(value, dict):
+        value = value.get({"win32": "windows", "darwin": "macos"}.get(sys.platform, "linux"))
+        if value is None:
+            raise ValueError("an entry for this system (linux, macos or windows)")
+    return _text(value)
+
+
+def _seconds(value: Any) -> float:
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        number = 0.0
+    if isinstance(value, bool) or not 0 < number < float("inf"):
+        raise ValueError("a number of seconds above 0")
+    return number
+
+
+def _whole(least: int) -> Callable[[Any], int]:
+    def check(value: Any) -> int:
+        if isinstance(value, bool) or not re.fullmatch(r"\d+", str(value)) or int(value) < least:
+            raise ValueError(f"a whole number from {least} up")
+        return int(value)
+
+    return check
+
+
+def _memory(value: Any) -> int:
+    match = _MEMORY.fullmatch(str(value).strip())
+    if not match:
+        raise ValueError('an amount such as "8GB" or "512MiB"')
+    return int(float(match[1]) * _UNITS[match[2]])
+
+
+def _tolerance(value: Any) -> Tolerance:
+    try:
+        return parse_tolerance(str(value))
+    except TextError:
+        raise ValueError('a tolerance such as "0.5%", "50k" or "1000"') from None
+
+
+def _texts(value: Any) -> tuple[str, ...]:
+    if isinstance(value, str):
+        value = [part.strip() for part in value.split(",") if part.strip()]
+    if not isinstance(value, list | tuple) or not all(isinstance(v, str) for v in value):
+        raise ValueError("a list of texts")
+    return tuple(value)
+
+
+def _codes(value: Any) -> tuple[str, ...]:
+    codes = _texts(value)
+    for code in codes:
+        if not any(known.startswith(code) for known in RULES):
+            near = difflib.get_close_matches(code, RULES, 1, 0.5)
+            hint = f"; did you mean {near[0]}?" if near else ""
+            raise ValueError(f"codes such as NPL001 or NPL0 (no rule is called {code}{hint})")
+    return codes
+
+
+def _severities(value: Any) -> dict[str, str]:
+    if not isinstance(value, dict):
+        raise ValueError('a table such as { NPL013 = "error" }')
+    for code, severity in value.items():
+        if code not in RULES or severity not in ("error", "warning"):
+            raise ValueError('a table from a code to "error" or "warning"')
+    return dict(value)
+
+
+_SCALARS: dict[str, Callable[[Any], Any]] = {
+    "python": _python,
+    "device": _choice(*DEVICES),
+    "tolerance": _tolerance,
+    "timeout": _seconds,
+    "memory": _memory,
+    "jobs": _whole(1),
+    "exclude": _texts,
+    "select": _codes,
+    "ignore": _codes,
+    "depth": _whole(0),
+    "format": _text,
+}
+_TABLES = ("budgets", "arguments", "severity", "extend")
+_RECIPE_KEYS = ("arguments", "setup", "call", "input")
+_BUDGET_KEYS = ("budget", "tolerance", "reason", "device", *_RECIPE_KEYS)
+
+
+def _scalar(
+    key: str, value: Any, into: dict[str, Any], problems: list[Problem], where: Problem
+) -> None:
+    try:
+        into[key] = _SCALARS[key](value)
+    except ValueError as error:
+        message = f"{where.message} is {value!r}, expected {error}"
+        problems.append(Problem(where.position, message))
+
+
+class _Reader:
+    """Reads one config file, and what it extends, into settings; collects what is wrong."""
+
+    def __init__(self, path: Path, root: Path, problems: list[Problem]) -> None:
+        self.path, self.root, self.problems = path, root, problems
+        self.name = os.path.relpath(path, root).replace(os.sep, "/")
+        self.lines: list[str] = []
+
+    def read(self, settings: Settings, seen: tuple[Path, ...] = ()) -> Settings:
+        table = self.load()
+        if table is None:
+            return settings
+        if "extend" in table:
+            settings = self.extend(table["extend"], settings, (*seen, self.path.resolve()))
+        scalars: dict[str, Any] = {}
+        for key, value in table.items():
+            where = Problem(self.find(key), f"config key {key!r}")
+            if key in _SCALARS:
+                _scalar(key, value, scalars, self.problems, where)
+            elif key not in _TABLES:
+                self.unknown(key, (*_SCALARS, *_TABLES), where.position)
+        if "severity" in table:
+            try:
+                scalars["severity"] = _severities(table["severity"])
+            except ValueError as error:
+                self.fault(self.find("severity"), f"config key 'severity': expected {error}")
+        arguments, positions = self.arguments(table.get("arguments", {}))
+        return replace(
+            settings,
+            **scalars,
+            budgets=(*settings.budgets, *self.budgets(table.get("budgets", {}))),
+            arguments={**settings.arguments, **arguments},
+            recipe_positions={**settings.recipe_positions, **positions},
+        )
+
+    def load(self) -> dict[str, Any] | None:
+        try:
+            text = self.path.read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            self.fault(Position(self.name), f"cannot be read: {error}")
+            return None
+        self.lines = text.splitlines()
+        try:
+            table: Any = tomllib.loads(text)
+        except tomllib.TOMLDecodeError as error:
+            at = re.search(r"line (\d+), column (\d+)", str(error))
+            place = (int(at[1]), int(at[2])) if at else (1, 1)
+            self.fault(Position(self.name, *place), f"is not valid TOML: {error}")
+            return None
+        if self.path.name == "pyproject.toml":
+            table = table.get("tool", {}).get("nparam-lint", {})
+        if not isinstance(table, dict):
+            self.fault(self.find("nparam-lint"), "tool.nparam-lint must be a table")
+            return None
+        return table
+
+    def extend(self, value: Any, settings: Settings, seen: tuple[Path, ...]) -> Settings:
+        at = self.find("extend")
+        if not isinstance(value, str):
+            self.fault(at, f"config key 'extend' is {value!r}, expected a path")
+            return settings
+        path = (self.path.parent / Path(value).expanduser()).resolve()
+        if path in seen:
+            self.fault(at, f"config key 'extend': {value} extends itself")
+            return settings
+        if not path.is_file():
+            self.fault(at, f"config key 'extend': there is no file {value}")
+            return settings
+        return _Reader(path, self.root, self.problems).read(settings, seen)
+
+    def budgets(self, table: Any) -> list[ConfigBudget]:
+        if not isinstance(table, dict):
+            self.fault(self.find("budgets"), "config key 'budgets' must be a table")
+            return []
+        found = (self.budget(key, entry) for key, entry in table.items())
+        return [budget for budget in found if budget is not None]
+
+    def budget(self, key: str, entry: Any) -> ConfigBudget | None:
+        at = self.find(key)
+        try:
+            target, selector = parse_selected(key)
+        except TextError as error:
+            self.fault(at, f"budget {key!r}: {error}")
+            return None
+        more = entry if isinstance(entry, dict) else {"budget": entry}
+        for name in set(more) - set(_BUDGET_KEYS):
+            self.unknown(name, _BUDGET_KEYS, at)
+        declared = more.get("budget")
+        if isinstance(declared, bool) or not isinstance(declared, int | str):
+            self.fault(at, f"budget {key!r} is {declared!r}, expected a count or a text")
+            return None
+        fields: dict[str, Any] = {}
+        for name, check in (
+            ("tolerance", _tolerance),
+            ("reason", _text),
+            ("device", _choice(*DEVICES)),
+        ):
+            if name in more:
+                try:
+                    fields[name] = check(more[name])
+                except ValueError as error:
+                    self.fault(at, f"budget {key!r}: {name} is {more[name]!r}, expected {error}")
+        try:
+            value = parse_value(str(declared), selector.metric)
+        except TextError as error:
+            self.fault(self.find(str(declared), at), f"budget {key!r}: {error}")
+            return None
+        recipe = self.recipe(key, {k: more[k] for k in _RECIPE_KEYS if k in more}, at)
+        return ConfigBudget(target, selector, value, str(declared), at, recipe=recipe, **fields)
+
+    def arguments(self, table: Any) -> tuple[dict[str, Recipe], dict[str, Position]]:
+        recipes: dict[str, Recipe] = {}
+        positions: dict[str, Position] = {}
+        if not isinstance(table, dict):
+            self.fault(self.find("arguments"), "config key 'arguments' must be a table")
+            return recipes, positions
+        for key, entry in table.items():
+            at = self.find(key)
+            try:
+                target = parse_target(key)
+                if target.arguments is not None:
+                    raise TextError("expected a target without arguments, such as vit.py::ViT")
+            except TextError as error:
+                self.fault(at, f"arguments of {key!r}: {error}")
+                continue
+            more = entry if isinstance(entry, dict) else {"arguments": entry}
+            for name in set(more) - set(_RECIPE_KEYS):
+                self.unknown(name, _RECIPE_KEYS, at)
+            recipe = self.recipe(key, more, at)
+            if recipe is not None:
+                recipes[str(target)], positions[str(target)] = recipe, at
+        return recipes, positions
+
+    def recipe(self, key: str, entry: dict[str, Any], at: Position) -> Recipe | None:
+        """How to build, from the keys that say so; each must be Python."""
+        import ast
+
+        wrappers = {"arguments": "f({})", "call": "({})", "input": "({})", "setup": "{}"}
+        texts: dict[str, str] = {}
+        for name, text in entry.items():
+            if name not in wrappers:
+                continue
+            try:
+                ast.parse(wrappers[name].format(_text(text).strip()))
+            except (SyntaxError, ValueError) as error:
+                self.fault(at, f"{name} of {key!r} is no Python: {text!r} ({error})")
+            else:
+                texts[name] = text.strip()
+        if "setup" in texts and "call" not in texts:
+            self.fault(at, f"setup of {key!r} needs a call that uses it, such as call = \"GPT(c)\"")
+        return Recipe(**texts) if texts else None
+
+    def find(self, key: str, after: Position | None = None) -> Position:
+        """Where a key (or text) stands; the parser does not say. The first line that begins with
+        it, else the first that holds it."""
+        start = after.line - 1 if after else 0
+        quoted = (f'"{key}"', f"'{key}'", key)
+        for accept in (str.startswith, str.__contains__):
+            for number, line in enumerate(self.lines[start:], start + 1):
+                stripped = line.lstrip()
+                if stripped.startswith("#"):
+                    continue
+                for text in quoted:
+                    if accept(stripped.lstrip("[").lstrip() if accept is str.startswith else line, text):
+                        return Position(self.name, number, line.index(text) + 1)
+        return Position(self.name)
+
+    def unknown(self, key: str, known: tuple[str, ...], at: Position) -> None:
+        near = difflib.get_close_matches(key, known, 1)
+        hint = f"did you mean {near[0]!r}?" if near else f"known keys: {', '.join(known)}"
+        self.fault(at, f"unknown config key {key!r}; {hint}")
+
+    def fault(self, at: Position, message: str) -> None:
+        self.problems.append(Problem(at, message))

@@ -1,0 +1,111 @@
+from __future__ import annotations
+
+import os
+import subprocess
+from typing import TYPE_CHECKING
+
+import pytest
+
+from nparam_lint.discover import find_root, list_files, list_importable
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def write(root: Path, *names: str) -> None:
+    for name in names:
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text("x = 1\n")
+
+
+def git(root: Path, *arguments: str) -> None:
+    environment = {key: value for key, value in os.environ.items() if not key.startswith("GIT_")}
+    subprocess.run(
+        ["git", "-c", "user.name=a", "-c", "user.email=a@b", *arguments],
+        cwd=root,
+        env=environment,
+        check=True,
+        capture_output=True,
+    )
+
+
+def test_git_decides_and_untracked_files_count(tmp_path: Path) -> None:
+    write(tmp_path, "a.py", "pkg/b.py", "out/c.py", "notes.txt", "gone.py")
+    (tmp_path / ".gitignore").write_text("out/\n")
+    git(tmp_path, "init", "-q")
+    git(tmp_path, "add", "a.py", "gone.py")
+    (tmp_path / "gone.py").unlink()
+    assert list_files(tmp_path) == ["a.py", "pkg/b.py"]
+    assert list_files(tmp_path, [tmp_path / "pkg"]) == ["pkg/b.py"]
+
+
+def test_what_the_user_names_is_included_though_ignored_or_excluded(tmp_path: Path) -> None:
+    write(tmp_path, "a.py", "out/c.py", "out/deep/d.py", "third/e.py")
+    (tmp_path / ".gitignore").write_text("out/\n")
+    git(tmp_path, "init", "-q")
+    assert list_files(tmp_path, [tmp_path / "out"]) == ["out/c.py", "out/deep/d.py"]
+    assert list_files(tmp_path, [tmp_path / "out/c.py"]) == ["out/c.py"]
+    assert list_files(tmp_path, [], ["third/**"]) == ["a.py"]
+    assert list_files(tmp_path, [tmp_path / "third/e.py"], ["third/**"]) == ["third/e.py"]
+
+
+def test_an_environment_that_git_was_not_told_of_is_left_out(tmp_path: Path) -> None:
+    write(tmp_path, "a.py", "myenv/lib/site.py", "myenv/pyvenv.cfg", "node_modules/x/y.py")
+    git(tmp_path, "init", "-q")
+    assert list_files(tmp_path) == ["a.py"]
+
+
+def test_hook_variables_do_not_redirect_git(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here, other = tmp_path / "here", tmp_path / "other"
+    write(here, "a.py")
+    write(other, "b.py")
+    git(here, "init", "-q")
+    git(other, "init", "-q")
+    monkeypatch.setenv("GIT_DIR", str(other / ".git"))
+    monkeypatch.setenv("GIT_WORK_TREE", str(other))
+    assert list_files(here) == ["a.py"]
+
+
+def test_without_git_the_usual_directories_are_skipped(tmp_path: Path) -> None:
+    write(tmp_path, "a.py", "pkg/b.py", ".hidden/c.py", "env/pyvenv.cfg", "env/d.py")
+    write(tmp_path, "__pycache__/e.py", "build/lib/f.py", "x.egg-info/g.py")
+    write(tmp_path, "pkg/build/__init__.py")
+    assert list_files(tmp_path) == ["a.py", "pkg/b.py", "pkg/build/__init__.py"]
+
+
+def test_broken_links_are_left_out_and_wrong_paths_raise(tmp_path: Path) -> None:
+    write(tmp_path, "in/a.py", "b.py")
+    (tmp_path / "in/dead.py").symlink_to(tmp_path / "nowhere.py")
+    assert list_files(tmp_path / "in") == ["a.py"]
+    with pytest.raises(FileNotFoundError, match="missing"):
+        list_files(tmp_path, [tmp_path / "missing"])
+    with pytest.raises(ValueError, match="outside"):
+        list_files(tmp_path / "in", [tmp_path / "b.py"])
+
+
+def test_imports_may_reach_submodules(tmp_path: Path) -> None:
+    write(tmp_path, "a.py", "libs/sub/b.py")
+    (tmp_path / ".gitmodules").write_text('[submodule "sub"]\n\tpath = libs/sub\n')
+    git(tmp_path / "libs/sub", "init", "-q")
+    git(tmp_path / "libs/sub", "add", ".")
+    git(tmp_path / "libs/sub", "commit", "-qm", "x")
+    git(tmp_path, "init", "-q")
+    assert list_files(tmp_path) == ["a.py"]
+    assert list_importable(tmp_path) == ["a.py", "libs/sub/b.py"]
+
+
+def test_root(tmp_path: Path) -> None:
+    write(tmp_path, "repo/a/b/c.py", "repo/a/pyproject.toml")
+    (tmp_path / "repo/.git").mkdir()
+    (tmp_path / "nparam-lint.toml").write_text("")
+    assert find_root(tmp_path / "repo/a/b/c.py") == tmp_path / "repo"  # never beyond git
+    (tmp_path / "repo/a/pyproject.toml").write_text("[tool.nparam-lint]\n")
+    assert find_root(tmp_path / "repo/a/b/c.py") == tmp_path / "repo/a"
+
+
+def test_root_without_git(tmp_path: Path) -> None:
+    write(tmp_path, "p/setup.py", "p/q/a.py", "r/b.py")
+    assert find_root(tmp_path / "p/q") == tmp_path / "p"
+    assert find_root(tmp_path / "r/b.py") == tmp_path / "r"
