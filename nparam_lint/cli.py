@@ -10,13 +10,14 @@ import argparse
 import os
 import shutil
 import sys
-from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn, TypeVar
 
 from nparam_lint import __version__
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
     from nparam_lint.records import Report
     from nparam_lint.report import Options
     from nparam_lint.settings import Settings
@@ -45,7 +46,8 @@ A budget is a line in the docstring of a model class or factory, or of its __ini
         \"\"\"
 
 or a key of [tool.nparam-lint.budgets] in pyproject.toml: "nets/vit.py::ViT" = "86.6M".
-A TARGET is LOCATION::CALLABLE(ARGUMENTS): nets/vit.py::ViT(depth=24), timm::create_model('resnet50').
+A TARGET is LOCATION::CALLABLE(ARGUMENTS), such as nets/vit.py::ViT(depth=24) or, for an installed
+package, timm::create_model('resnet50').
 
 The models are really built, on PyTorch's meta device, by the project's own interpreter: the
 project's code is executed, without network and without writing to your files.
@@ -95,7 +97,7 @@ class _Parser(argparse.ArgumentParser):
         raise SystemExit(2)
 
 
-def _parser() -> argparse.ArgumentParser:
+def _parser() -> _Parser:
     parser = _Parser(
         prog="nparam-lint",
         usage="nparam-lint [PATH…] | show TARGET | rule CODE | doctor",
@@ -119,7 +121,9 @@ def _parser() -> argparse.ArgumentParser:
     check.add_argument(
         "--declared", action="store_true", help="only models with a declared budget, as in the hook"
     )
-    check.add_argument("--tolerance", help='drift that is allowed where "86.6M" is declared: "0.5%%"')
+    check.add_argument(
+        "--tolerance", help='drift that is allowed where "86.6M" is declared: "0.5%%"'
+    )
     check.add_argument("--select", metavar="CODES", help="report only these codes: NPL001,NPL013")
     check.add_argument("--ignore", metavar="CODES", help="do not report these codes")
     show = commands.add_parser(
@@ -142,14 +146,16 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _common_options() -> argparse.ArgumentParser:
+def _common_options() -> _Parser:
     common = _Parser(add_help=False)
     out = common.add_argument_group("output")
     out.add_argument("--format", help="text (default), concise or json")
     out.add_argument("--output-file", metavar="FILE", help="write the report there instead")
     out.add_argument("--depth", help="how deep the tables go (default: 2)")
     out.add_argument("--color", choices=("auto", "always", "never"), default="auto")
-    out.add_argument("-v", "--verbose", action="count", default=0, help="more: what was skipped, why")
+    out.add_argument(
+        "-v", "--verbose", action="count", default=0, help="more: what was skipped, why"
+    )
     out.add_argument("-q", "--quiet", action="store_true", help="findings and summary only")
     build = common.add_argument_group("building")
     build.add_argument("--device", help="auto (meta, then cuda where present), meta, cpu, cuda")
@@ -219,7 +225,7 @@ def _show(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
     return _finish(report, text, options, failed=_unbuilt(report))
 
 
-def _rule(options: argparse.Namespace, environ: Mapping[str, str]) -> int:  # noqa: ARG001
+def _rule(options: argparse.Namespace, _: Mapping[str, str]) -> int:
     from nparam_lint.rules import RULES, UnknownRule, explain
 
     if options.code is None:
@@ -239,7 +245,9 @@ def _doctor(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
     from nparam_lint.count.run import run_jobs
 
     settings = _settings(options, environ, Path.cwd())
-    found = _guarded(lambda: find_interpreter(settings.root, None, settings.python, environ))
+    found = _guarded(
+        lambda: find_interpreter(settings.root, settings.python, settings.python_from, environ)
+    )
     answers = run_jobs(found.python, settings.root, [], limits(settings), environ)
     limit = limits(settings)
     rows = [
@@ -253,7 +261,10 @@ def _doctor(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
         ("python version", answers.python or "?"),
         ("torch", answers.torch or f"cannot be imported: {answers.broken}"),
         ("devices", "meta, cpu" + (", cuda" if answers.cuda else "; no CUDA device")),
-        ("limits", f"{limit.timeout:g} s and {limit.memory >> 20:,} MB a model, {limit.jobs} at a time"),
+        (
+            "limits",
+            f"{limit.timeout:g} s and {limit.memory >> 20:,} MB a model, {limit.jobs} at a time",
+        ),
     ]
     for name, value in rows:
         print(f"{name:<15} {value}")
@@ -315,9 +326,7 @@ def _progress() -> Callable[[int, int, str], None] | None:
     return show
 
 
-def _finish(
-    report: Report, text: str, options: argparse.Namespace, failed: bool = False
-) -> int:
+def _finish(report: Report, text: str, options: argparse.Namespace, failed: bool = False) -> int:
     """Write the report, and say with the exit code what came out."""
     if text and not text.endswith("\n"):
         text += "\n"

@@ -49,7 +49,7 @@ class Asked:
 
     target: Target
     position: Position
-    recipe: Recipe = Recipe()
+    recipe: Recipe = field(default_factory=Recipe)
     device: str | None = None
     budgets: list[Budget] = field(default_factory=list)
     definition: Definition | None = None
@@ -82,7 +82,9 @@ def check(
     answers, interpreter = count(asked, settings, found, environ, progress)
     models = judge_all(asked, answers, settings)
     kept, more = _undeclared_failures(models)
-    return report(settings, kept, findings, answers, interpreter, [*skipped, *more], len(files), start)
+    return report(
+        settings, kept, findings, answers, interpreter, [*skipped, *more], len(files), start
+    )
 
 
 def show(
@@ -115,13 +117,12 @@ def declare(
         bare = Target(definition.path, definition.qualname)
         position = Position(definition.path, definition.line, definition.column)
         model = _asked(bare, position, settings, found)
-        asked[str(bare)] = model
+        asked[bare] = model
         model.definition = definition
         for budget in _docstring_budgets(definition, findings):
-            key = str(budget.target)
-            if key not in asked:
-                asked[key] = _asked(budget.target, position, settings, found)
-            asked[key].budgets.append(budget)
+            if budget.target not in asked:
+                asked[budget.target] = _asked(budget.target, position, settings, found)
+            asked[budget.target].budgets.append(budget)
     for entry in settings.budgets:
         if not in_scope(entry.target.location):
             continue
@@ -129,7 +130,7 @@ def declare(
         if stale:
             findings.append(finding("NPL008", entry.position, stale, str(entry.target)))
             continue
-        key = (str(entry.target), entry.recipe, entry.device) if entry.recipe else str(entry.target)
+        key = entry.target if entry.recipe is None else (entry.target, entry.recipe, entry.device)
         if key not in asked:
             position = _defined_at(entry.target, found) or entry.position
             asked[key] = _asked(entry.target, position, settings, found)
@@ -148,10 +149,9 @@ def declare(
                 entry.reason,
             )
         )
-    for key, at in settings.recipe_positions.items():
-        target = Target(*key.split("::", 1))
+    for target, at in settings.recipe_positions.items():
         if in_scope(target.location) and (stale := _stale(target, settings.root, found)):
-            findings.append(finding("NPL008", at, f"arguments for it: {stale}", key))
+            findings.append(finding("NPL008", at, f"arguments for it: {stale}", str(target)))
     return list(asked.values()), findings
 
 
@@ -183,7 +183,7 @@ def _docstring_budgets(definition: Definition, findings: list[Finding]) -> Itera
 
 def _asked(target: Target, position: Position, settings: Settings, found: Discovery) -> Asked:
     """A model to build; where nothing says how, the config's arguments for it do."""
-    recipe = settings.arguments.get(str(target.bare), Recipe())
+    recipe = settings.arguments.get(target.bare, Recipe())
     if target.arguments is not None:
         recipe = Recipe(target.arguments, input=recipe.input)
     at = _defined_at(target, found)
@@ -218,7 +218,7 @@ def _scope(root: Path, paths: Sequence[Path]) -> Callable[[str], bool]:
     """Whether a budget's location belongs to the paths that were given."""
     places = [os.path.relpath(p.absolute(), root).replace(os.sep, "/") for p in paths]
     if not places or "." in places:
-        return lambda location: True
+        return lambda _: True
 
     def inside(location: str) -> bool:
         return any(location == p or location.startswith(p + "/") for p in places)
@@ -279,11 +279,9 @@ def count(
     """Build and count everything that is asked for, in the project's interpreter."""
     if not asked:
         return Answers(), None
-    interpreter = find_interpreter(settings.root, None, settings.python, environ)
+    interpreter = find_interpreter(settings.root, settings.python, settings.python_from, environ)
     jobs = [_job(i, model, settings, found, parameters) for i, model in enumerate(asked)]
-    answers = run_jobs(
-        interpreter.python, settings.root, jobs, limits(settings), environ, progress
-    )
+    answers = run_jobs(interpreter.python, settings.root, jobs, limits(settings), environ, progress)
     return answers, interpreter
 
 
@@ -299,9 +297,7 @@ def _cores() -> int:
         return os.cpu_count() or 1
 
 
-def _job(
-    number: int, model: Asked, settings: Settings, found: Discovery, parameters: bool
-) -> Job:
+def _job(number: int, model: Asked, settings: Settings, found: Discovery, parameters: bool) -> Job:
     target = model.target
     if target.is_path:
         attempts = found.plan(target.location)
@@ -329,9 +325,7 @@ def _job(
 # --- judge ------------------------------------------------------------------------------------
 
 
-def judge_all(
-    asked: Sequence[Asked], answers: Answers, settings: Settings
-) -> list[ModelReport]:
+def judge_all(asked: Sequence[Asked], answers: Answers, settings: Settings) -> list[ModelReport]:
     measured = [m for m in answers.measurements.values() if isinstance(m, Measured)]
     inner = {kind for m in measured for kind in m.types}
     return [
@@ -349,9 +343,7 @@ def _judge_one(
         results = [_unjudged(b) for b in model.budgets if b.origin != "prose"]
         if model.declared:
             at = next(b.position for b in model.budgets if b.origin != "prose")
-            findings.append(
-                judge_not_measured(measurement, at, target, _paste(model, measurement))
-            )
+            findings.append(judge_not_measured(measurement, at, target, _paste(model, measurement)))
     else:
         for budget in model.budgets:
             judged, broken = judge(budget, measurement, settings.tolerance)
@@ -424,7 +416,9 @@ def report(
     if answers.broken is None:
         everything += [f for model in models for f in model.findings]
     models = [
-        replace(m, findings=tuple(_reported(m.findings, settings) if answers.broken is None else ()))
+        replace(
+            m, findings=tuple(_reported(m.findings, settings) if answers.broken is None else ())
+        )
         for m in models
     ]
     kept = sorted(
@@ -479,6 +473,6 @@ def _error(answers: Answers, interpreter: Interpreter | None) -> str | None:
         f"  it says: {answers.broken}",
         *(f"  passed over: {text}" for text in interpreter.passed_over),
         "  next: install torch there, or name the interpreter that has it:",
-        "        nparam-lint --python PATH, NPARAM_LINT_PYTHON, or python = \"…\" in the config",
+        '        nparam-lint --python PATH, NPARAM_LINT_PYTHON, or python = "…" in the config',
     ]
     return "\n".join(lines)

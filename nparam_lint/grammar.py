@@ -40,7 +40,7 @@ _NUMBER = re.compile(
 _MAX_DIGITS = 60
 _LIMIT = re.compile(r"(<=|>=|<|>|≤|≥)\s*")
 _ABOUT = re.compile(r"[~≈]\s*")
-_AROUND = re.compile(r"\s*(?:±|\+/-|\+-)\s*")
+_AROUND = re.compile(r"(?:±|\+/-|\+-)\s*")
 _NO_NAMES: Mapping[str, NameValue] = {}
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from nparam_lint.formula import FormulaError, UnknownName
 from nparam_lint.grammar import Bounds, Tolerance, Value, round_count
@@ -20,6 +20,9 @@ from nparam_lint.records import (
     Severity,
 )
 from nparam_lint.rules import RULES
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 HEAVIEST = 5  # modules named below a broken total
 
@@ -184,14 +187,19 @@ def _parent(path: str) -> str:
 def _next_step(budget: Budget, actual: int) -> str:
     where = f"{budget.position.path}:{budget.position.line}"
     if budget.origin == "prose":
-        return f"mend the sentence at {where}, or say it in a form that is checked: nparam: {actual:_}"
+        return (
+            f"mend the sentence at {where}, or say it in a form that is checked: nparam: {actual:_}"
+        )
     return f"if the change is meant, declare {actual:_} (about {round_count(actual)}) at {where}"
 
 
 def _unknown_name(budget: Budget, name: str, measured: Measured) -> Finding:
     near = difflib.get_close_matches(name, measured.known_names, 1)
-    hint = f"did you mean {near[0]!r}?" if near else "a formula may use: " + (
-        ", ".join(measured.known_names[:12]) or "nothing, it takes no arguments"
+    hint = (
+        f"did you mean {near[0]!r}?"
+        if near
+        else "a formula may use: "
+        + (", ".join(measured.known_names[:12]) or "nothing, it takes no arguments")
     )
     message = f"{measured.call} has no argument, config field or integer attribute {name!r}; {hint}"
     return finding("NPL002", budget.position, message, str(budget.target))
@@ -201,8 +209,10 @@ def _no_module(budget: Budget, measured: Measured) -> Finding:
     glob = budget.selector.module
     paths = [row.path for row in measured.modules if row.path]
     near = difflib.get_close_matches(glob, paths, 1, 0.4)
-    hint = f"did you mean {near[0]!r}?" if near else "its modules: " + ", ".join(
-        [p for p in paths if "." not in p][:8]
+    hint = (
+        f"did you mean {near[0]!r}?"
+        if near
+        else "its modules: " + ", ".join([p for p in paths if "." not in p][:8])
     )
     message = f"no module of {measured.call} matches {glob!r}; {hint}"
     return finding("NPL007", budget.position, message, str(budget.target))

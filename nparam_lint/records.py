@@ -265,8 +265,8 @@ class Environment:
 class Report:
     """Everything that one run found out; what a formatter is given. `findings` holds all findings,
     those of the models too, sorted by place. `skipped`: undeclared models that were not counted,
-    with the reason (they need arguments, for instance). `error`: why nothing could be measured at all
-    (the interpreter has no torch, say)."""
+    with the reason (they need arguments, for instance). `error`: why nothing could be measured at
+    all (the interpreter has no torch, say)."""
 
     version: str
     environment: Environment | None

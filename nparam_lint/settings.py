@@ -8,15 +8,17 @@ import difflib
 import os
 import re
 import sys
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from nparam_lint.grammar import Tolerance, Value, parse_tolerance, parse_value
 from nparam_lint.notation import Selector, Target, TextError, parse_selected, parse_target
-from nparam_lint.records import Position, Problem
+from nparam_lint.records import Position, Problem, Severity
 from nparam_lint.rules import RULES
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -70,11 +72,13 @@ class ConfigBudget:
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What a run is told. `python` may name an executable or an environment, relative to `root`."""
+    """What a run is told. `python` may name an executable or an environment, relative to `root`;
+    `python_from` says who named it."""
 
     root: Path
     config: Path | None = None
     python: str | None = None
+    python_from: str = "config key 'python'"
     device: str = "auto"
     tolerance: Tolerance | None = None
     timeout: float = 60.0
@@ -83,12 +87,12 @@ class Settings:
     exclude: tuple[str, ...] = ()
     select: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
-    severity: Mapping[str, str] = field(default_factory=dict)
+    severity: Mapping[str, Severity] = field(default_factory=dict)
     depth: int | None = None
     format: str = "text"
     budgets: tuple[ConfigBudget, ...] = ()
-    arguments: Mapping[str, Recipe] = field(default_factory=dict)
-    recipe_positions: Mapping[str, Position] = field(default_factory=dict)
+    arguments: Mapping[Target, Recipe] = field(default_factory=dict)
+    recipe_positions: Mapping[Target, Position] = field(default_factory=dict)
 
 
 def load_settings(
@@ -104,6 +108,10 @@ def load_settings(
     if path is not None:
         settings = _Reader(path, root, problems).read(settings)
     scalars: dict[str, Any] = {}
+    if options.get("python"):
+        scalars["python_from"] = "option --python"
+    elif environ.get("NPARAM_LINT_PYTHON"):
+        scalars["python_from"] = "environment variable NPARAM_LINT_PYTHON"
     for key in _SCALARS:
         text = environ.get(_ENVIRONMENT + key.upper())
         if text:
@@ -208,7 +216,7 @@ def _codes(value: Any) -> tuple[str, ...]:
     return codes
 
 
-def _severities(value: Any) -> dict[str, str]:
+def _severities(value: Any) -> dict[str, Severity]:
     if not isinstance(value, dict):
         raise ValueError('a table such as { NPL013 = "error" }')
     for code, severity in value.items():
@@ -353,11 +361,13 @@ class _Reader:
             self.fault(self.find(str(declared), at), f"budget {key!r}: {error}")
             return None
         recipe = self.recipe(key, {k: more[k] for k in _RECIPE_KEYS if k in more}, at)
-        return ConfigBudget(target, selector, value, str(declared), at, recipe=recipe, **fields)
+        # As it is written elsewhere: TOML's `124_475_904` arrives without its underscores.
+        text = f"{declared:_}" if isinstance(declared, int) else declared
+        return ConfigBudget(target, selector, value, text, at, recipe=recipe, **fields)
 
-    def arguments(self, table: Any) -> tuple[dict[str, Recipe], dict[str, Position]]:
-        recipes: dict[str, Recipe] = {}
-        positions: dict[str, Position] = {}
+    def arguments(self, table: Any) -> tuple[dict[Target, Recipe], dict[Target, Position]]:
+        recipes: dict[Target, Recipe] = {}
+        positions: dict[Target, Position] = {}
         if not isinstance(table, dict):
             self.fault(self.find("arguments"), "config key 'arguments' must be a table")
             return recipes, positions
@@ -375,7 +385,7 @@ class _Reader:
                 self.unknown(name, _RECIPE_KEYS, at)
             recipe = self.recipe(key, more, at)
             if recipe is not None:
-                recipes[str(target)], positions[str(target)] = recipe, at
+                recipes[target], positions[target] = recipe, at
         return recipes, positions
 
     def recipe(self, key: str, entry: dict[str, Any], at: Position) -> Recipe | None:
@@ -394,7 +404,7 @@ class _Reader:
             else:
                 texts[name] = text.strip()
         if "setup" in texts and "call" not in texts:
-            self.fault(at, f"setup of {key!r} needs a call that uses it, such as call = \"GPT(c)\"")
+            self.fault(at, f'setup of {key!r} needs a call that uses it, such as call = "GPT(c)"')
         return Recipe(**texts) if texts else None
 
     def find(self, key: str, after: Position | None = None) -> Position:
@@ -402,13 +412,12 @@ class _Reader:
         it, else the first that holds it."""
         start = after.line - 1 if after else 0
         quoted = (f'"{key}"', f"'{key}'", key)
-        for accept in (str.startswith, str.__contains__):
+        for begins in (True, False):
             for number, line in enumerate(self.lines[start:], start + 1):
-                stripped = line.lstrip()
-                if stripped.startswith("#"):
-                    continue
+                stripped = line.strip()
                 for text in quoted:
-                    if accept(stripped.lstrip("[").lstrip() if accept is str.startswith else line, text):
+                    found = stripped.lstrip("[ ").startswith(text) if begins else text in line
+                    if found and not stripped.startswith("#"):
                         return Position(self.name, number, line.index(text) + 1)
         return Position(self.name)
 

@@ -10,9 +10,12 @@ import importlib.util
 import os
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,16 +34,15 @@ class NoInterpreter(Exception):
 
 
 def find_interpreter(
-    root: Path, explicit: str | None, configured: str | None, environ: Mapping[str, str]
+    root: Path, named: str | None, named_by: str, environ: Mapping[str, str]
 ) -> Interpreter:
-    """The interpreter to build models with. `explicit`: from the command line or
-    `NPARAM_LINT_PYTHON`; `configured`: from the config, relative to `root`.
+    """The interpreter to build models with. `named`: an executable or an environment that was
+    asked for, relative to `root`; `named_by`: where it was asked for.
 
-    Raises NoInterpreter where `explicit` or `configured` names nothing that can be run.
+    Raises NoInterpreter where `named` is nothing that can be run.
     """
-    for value, why in ((explicit, "asked for with --python"), (configured, "config key 'python'")):
-        if value:
-            return Interpreter(_named(value, root if why[0] == "c" else Path.cwd(), why), why)
+    if named:
+        return Interpreter(_named(named, root, named_by), named_by)
     passed_over: list[str] = []
     first: Interpreter | None = None
     for python, why in _candidates(root, environ):

@@ -16,11 +16,10 @@ import subprocess
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from nparam_lint.records import (
     Counts,
@@ -33,6 +32,9 @@ from nparam_lint.records import (
     NotMeasured,
     ParameterRow,
 )
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
 PROTOCOL = 1
 WORKER = Path(__file__).with_name("worker.py")
@@ -121,9 +123,11 @@ def default_memory() -> int:
 def worker_environment(environ: Mapping[str, str], temporary: str) -> dict[str, str]:
     """The environment of the worker: offline, without secrets and without what would make its
     interpreter another one."""
-    kept = {k: v for k, v in environ.items() if not _SECRET.search(k) and not _OWN_SWITCHES.search(k)}
+    kept = {
+        k: v for k, v in environ.items() if not _SECRET.search(k) and not _OWN_SWITCHES.search(k)
+    }
     kept.update(OFFLINE)
-    kept.update({name: os.path.join(temporary, name.lower()) for name in TEMPORARY_CACHES})
+    kept.update({name: f"{temporary}{os.sep}{name.lower()}" for name in TEMPORARY_CACHES})
     kept.update(TMPDIR=temporary, TEMP=temporary, TMP=temporary)
     return kept
 
@@ -138,7 +142,9 @@ def run_jobs(
 ) -> Answers:
     """Build and count every job. `progress(done, all, label)` is called after each answer."""
     answers = Answers()
-    with tempfile.TemporaryDirectory(prefix="nparam-lint-", ignore_cleanup_errors=True) as temporary:
+    with tempfile.TemporaryDirectory(
+        prefix="nparam-lint-", ignore_cleanup_errors=True
+    ) as temporary:
         nonce = secrets.token_hex(16)
         settings = {
             "root": str(root),
@@ -172,16 +178,15 @@ def _read(
 ) -> str:
     """Take in frames until the end marker; returns what to say of the jobs without an answer."""
     labels = {job.id: job.label for job in jobs}
-    # The worker watches over its own children; this only catches the worker itself hanging.
-    patience = START_LIMIT
-    for frame in worker.frames(nonce, lambda: patience):
+    for frame in worker.frames(nonce):
         event = frame.get("event")
         if event == "ready":
             if frame.get("protocol") != PROTOCOL:
                 return f"the worker speaks protocol {frame.get('protocol')}, not {PROTOCOL}"
             answers.torch, answers.python = frame["torch"], frame["version"]
             answers.cuda = frame.get("cuda")
-            patience = 3 * limits.timeout + 60
+            # It watches over its own children; this only catches the worker itself hanging.
+            worker.patience = 3 * limits.timeout + 60
         elif event == "no torch":
             return str(frame["reason"])
         elif event == "result" and frame.get("id") in labels:
@@ -241,6 +246,7 @@ class _Worker:
         # the import path by the worker itself.
         command = [python, "-X", "faulthandler", str(WORKER)]
         self.problem = ""
+        self.patience = START_LIMIT
         self.process: subprocess.Popen[bytes] | None = None
         try:
             self.process = subprocess.Popen(
@@ -283,13 +289,15 @@ class _Worker:
             thread.join(timeout=2)
 
     def _read_frames(self) -> None:
-        assert self.process and self.process.stdout
+        assert self.process is not None
+        assert self.process.stdout is not None
         for line in self.process.stdout:
             self.lines.put(line)
         self.lines.put(None)
 
     def _read_errors(self) -> None:
-        assert self.process and self.process.stderr
+        assert self.process is not None
+        assert self.process.stderr is not None
         while data := os.read(self.process.stderr.fileno(), 1 << 16):
             self.tail = (self.tail + data)[-4096:]
 
@@ -299,15 +307,15 @@ class _Worker:
                 self.process.stdin.write(json.dumps(request).encode() + b"\n")
                 self.process.stdin.flush()
 
-    def frames(self, nonce: str, patience: Callable[[], float]) -> Iterator[dict[str, Any]]:
+    def frames(self, nonce: str) -> Iterator[dict[str, Any]]:
         """The frames that carry this run's nonce, until the end or until nothing has come for
-        `patience()` seconds."""
+        `patience` seconds."""
         marker = nonce.encode() + b" "
         while self.process:
             try:
-                line = self.lines.get(timeout=patience())
+                line = self.lines.get(timeout=self.patience)
             except queue.Empty:
-                self.problem = f"the worker said nothing for {patience():g} s"
+                self.problem = f"the worker said nothing for {self.patience:g} s"
                 return
             if line is None:
                 return

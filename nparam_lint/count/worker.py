@@ -5,12 +5,12 @@ Python 3.9's syntax; the front end runs it by path and never imports it.
 
 In:    one line of JSON on standard input (see `Request` below); standard input then stays open, and
        its end means that the front end is gone: everything is killed.
-Out:   frames, one a line, `NONCE JSON`, on a private copy of standard output that is taken away from
-       file descriptor 1 before any code of the project runs. What the project prints goes elsewhere.
+Out:   frames, one a line, `NONCE JSON`, on a private copy of standard output that is taken away
+       from file descriptor 1 before any code of the project runs. What it prints goes elsewhere.
        {"event": "ready", "protocol": 1, "torch": …, "python": …}
        {"event": "result", "id": …, "ok": true | false, …}      one for each job
        {"event": "end", "jobs": n}                               nothing after it
-       A job without a result was not measured; so was every job of a run without its end.
+       A job without a result was not measured.
 
 Three kinds of process, all supervised by the same loop (`supervise`):
     server   imports torch, once, and no code of the project;
@@ -19,8 +19,8 @@ Three kinds of process, all supervised by the same loop (`supervise`):
 Where forking is impossible, a group is spawned afresh and builds its models itself, one by one.
 A process that dies, hangs or grows too large costs its own job; the others are still counted.
 
-The project's code is executed. What keeps accidents away from the user (a guard, not a sandbox): no
-standard input; writes, programs and connections refused by an audit hook; limits on time and memory.
+The project's code is executed. What keeps accidents away from the user (a guard, not a sandbox): no standard
+input; writes, programs and connections refused by an audit hook; limits on time and memory.
 """
 
 from __future__ import annotations
@@ -133,7 +133,15 @@ class Refused(PermissionError):
 
 REFUSALS = []
 _WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
-_HARMLESS_PROGRAMS = {"uname", "ldconfig", "lscpu", "nvidia-smi", "rocminfo", "sysctl", "lsb_release"}
+_HARMLESS_PROGRAMS = {
+    "uname",
+    "ldconfig",
+    "lscpu",
+    "nvidia-smi",
+    "rocminfo",
+    "sysctl",
+    "lsb_release",
+}
 _PATHS = {  # audit event -> which of its arguments are paths that it changes
     "os.mkdir": (0,),
     "os.remove": (0,),
@@ -148,7 +156,14 @@ _PATHS = {  # audit event -> which of its arguments are paths that it changes
     "os.setxattr": (0,),
     "sqlite3.connect": (0,),
 }
-_PROGRAMS = {"subprocess.Popen", "os.system", "os.exec", "os.posix_spawn", "os.spawn", "os.startfile"}
+_PROGRAMS = {
+    "subprocess.Popen",
+    "os.system",
+    "os.exec",
+    "os.posix_spawn",
+    "os.spawn",
+    "os.startfile",
+}
 _NETWORK = {
     "socket.connect",
     "socket.getaddrinfo",
@@ -165,10 +180,10 @@ def _may_write(path):
     if path in (":memory:", ""):
         return True
     path = os.path.realpath(path)
-    if path.startswith(TEMPORARY + os.sep) or path == TEMPORARY or path.startswith("/dev/"):
+    if path == TEMPORARY or path.startswith((TEMPORARY + os.sep, "/dev/")):
         return True
     # Bytecode of installed packages: importing them anywhere writes it; refusing slows every run.
-    return path.rsplit(".", 1)[-1].startswith("pyc") and not is_project(path)
+    return path.rpartition(".")[2].startswith("pyc") and not is_project(path)
 
 
 def _refuse(what):
@@ -233,24 +248,126 @@ WORK_METHODS = {
     "run",
 }
 WORK_NAMES = {"input", "exec", "exit", "quit", "tqdm", "trange", "DataLoader", "load_dataset"}
-HARMLESS_NAMES = set(
-    "int float str bool len range dict list set tuple frozenset min max sum sorted zip enumerate abs "
-    "round isinstance issubclass hasattr getattr repr reversed map filter any all type open print "
-    "Path PosixPath partial namedtuple defaultdict OrderedDict Counter deque TypeVar NewType "
-    "ParamSpec field device dtype getLogger".split()
-)
-HARMLESS_ROOTS = set(
-    "math os sys re logging warnings argparse collections functools itertools operator typing t "
-    "dataclasses copy json yaml toml tomllib enum string pathlib np numpy torch th platform "
-    "OmegaConf omegaconf easydict".split()
-)
+HARMLESS_NAMES = {
+    "int",
+    "float",
+    "str",
+    "bool",
+    "len",
+    "range",
+    "dict",
+    "list",
+    "set",
+    "tuple",
+    "frozenset",
+    "min",
+    "max",
+    "sum",
+    "sorted",
+    "zip",
+    "enumerate",
+    "abs",
+    "round",
+    "isinstance",
+    "issubclass",
+    "hasattr",
+    "getattr",
+    "repr",
+    "reversed",
+    "map",
+    "filter",
+    "any",
+    "all",
+    "type",
+    "open",
+    "print",
+    "Path",
+    "PosixPath",
+    "partial",
+    "namedtuple",
+    "defaultdict",
+    "OrderedDict",
+    "Counter",
+    "deque",
+    "TypeVar",
+    "NewType",
+    "ParamSpec",
+    "field",
+    "device",
+    "dtype",
+    "getLogger",
+}
+HARMLESS_ROOTS = {
+    "math",
+    "os",
+    "sys",
+    "re",
+    "logging",
+    "warnings",
+    "argparse",
+    "collections",
+    "functools",
+    "itertools",
+    "operator",
+    "typing",
+    "t",
+    "dataclasses",
+    "copy",
+    "json",
+    "yaml",
+    "toml",
+    "tomllib",
+    "enum",
+    "string",
+    "pathlib",
+    "np",
+    "numpy",
+    "torch",
+    "th",
+    "platform",
+    "OmegaConf",
+    "omegaconf",
+    "easydict",
+}
 UNSAFE_METHODS = {"load", "save", "memmap", "fromfile", "system", "execv", "chdir", "exit", "kill"}
-HARMLESS_METHODS = set(
-    "append extend add update insert setdefault get keys values items format join split strip lower "
-    "upper replace copy add_argument add_argument_group add_mutually_exclusive_group set_defaults "
-    "parse_args parse_known_args is_available device_count setLevel addHandler exists resolve index "
-    "startswith endswith read read_text pop".split()
-)
+HARMLESS_METHODS = {
+    "append",
+    "extend",
+    "add",
+    "update",
+    "insert",
+    "setdefault",
+    "get",
+    "keys",
+    "values",
+    "items",
+    "format",
+    "join",
+    "split",
+    "strip",
+    "lower",
+    "upper",
+    "replace",
+    "copy",
+    "add_argument",
+    "add_argument_group",
+    "add_mutually_exclusive_group",
+    "set_defaults",
+    "parse_args",
+    "parse_known_args",
+    "is_available",
+    "device_count",
+    "setLevel",
+    "addHandler",
+    "exists",
+    "resolve",
+    "index",
+    "startswith",
+    "endswith",
+    "read",
+    "read_text",
+    "pop",
+}
 
 
 def dotted(node):
@@ -374,7 +491,9 @@ class Slice:
         try:
             chosen = node.body if eval(code, self.namespace) else node.orelse
         except Exception as error:
-            self.lose(node, "set under a condition at line {} that failed (" + describe(error) + ")")
+            self.lose(
+                node, "set under a condition at line {} that failed (" + describe(error) + ")"
+            )
             return
         self.block(chosen)
 
@@ -415,7 +534,10 @@ class Slice:
                 return True
             return root in HARMLESS_ROOTS and last not in UNSAFE_METHODS and ".hub." not in name
         found = self.namespace.get(name)
-        if isinstance(found, type) and getattr(found, "__module__", "") == self.namespace["__name__"]:
+        if (
+            isinstance(found, type)
+            and getattr(found, "__module__", "") == self.namespace["__name__"]
+        ):
             # A class of this file: a config object is fine, a model is built only when asked for.
             return not any(base.__module__.startswith("torch.") for base in found.__mro__)
         return name in HARMLESS_NAMES
@@ -430,7 +552,9 @@ class Slice:
             strict = isinstance(error, ImportError) and not TOLERANT
             if strict or isinstance(node, (ast.Assert, ast.Raise)):
                 raise
-            self.lose(node, "lost at line {}: " + describe(error).replace("{", "(").replace("}", ")"))
+            self.lose(
+                node, "lost at line {}: " + describe(error).replace("{", "(").replace("}", ")")
+            )
         else:
             for name in bound_names(node):
                 self.lost.pop(name, None)
@@ -665,11 +789,52 @@ def explain_name_error(error, module):
 # ---------------------------------------------------------------------------------------------
 # Building: the ladder of devices
 
-RUNGS = ("meta", "meta with values", "cpu without initialisation", "cpu")
+NEVER_THE_DEVICE = (NameError, ImportError, SystemExit, KeyboardInterrupt, MemoryError, Refused)
+RUNGS = ("meta", "cpu without initialisation", "cpu")
+SMALL = 1 << 22  # elements of a tensor whose values are worth having
+SMALL_RANDOM = 1 << 16
 SKIP = {"init": False}
-_RANDOM_IN_PLACE = (
-    "normal_ uniform_ log_normal_ exponential_ cauchy_ geometric_ random_ bernoulli_ erfinv_".split()
-)
+_RANDOM_IN_PLACE = [
+    "normal_",
+    "uniform_",
+    "log_normal_",
+    "exponential_",
+    "cauchy_",
+    "geometric_",
+    "random_",
+    "bernoulli_",
+]
+# In-place functions keep shape and dtype, so that on meta there is nothing for them to do; doing it
+# would import 800 modules the first time.
+_IN_PLACE = [
+    "add_",
+    "sub_",
+    "mul_",
+    "div_",
+    "pow_",
+    "clamp_",
+    "clip_",
+    "fill_",
+    "zero_",
+    "copy_",
+    "erfinv_",
+    "exp_",
+    "log_",
+    "sqrt_",
+    "neg_",
+    "sign_",
+    "masked_fill_",
+    "tril_",
+    "triu_",
+    "abs_",
+    "floor_",
+    "ceil_",
+    "round_",
+    "lerp_",
+    "addmm_",
+    "renorm_",
+    "fill_diagonal_",
+]
 
 
 def patch_initialisers(torch):
@@ -697,97 +862,96 @@ def patch_initialisers(torch):
             setattr(init, name, quiet(function, name.startswith(("xavier", "kaiming"))))
 
 
-def make_modes(torch):
-    """The two function modes under which models are built (classes, since torch comes late)."""
-    from torch.overrides import TorchFunctionMode
+def make_mode(torch):
+    """The function mode under which models are built (a class, since torch comes late).
 
-    tensor = torch.Tensor
-    in_place = {getattr(tensor, n) for n in _RANDOM_IN_PLACE if hasattr(tensor, n)}
-    random_makers = {torch.randn, torch.rand}
-    # These set values that constructors read back (`torch.linspace(0, 0.1, depth).tolist()`).
-    value_makers = {
-        torch.tensor,
-        torch.as_tensor,
-        torch.asarray,
-        torch.linspace,
-        torch.logspace,
-        torch.arange,
-        torch.scalar_tensor,
-        torch.tril_indices,
-        torch.triu_indices,
-    }
+    Everything goes to one device, whatever the constructor asks for, and moves only change dtypes.
+    On meta, weights (`torch.empty`) hold nothing, but what a constructor may read back or compute
+    with (`torch.linspace(0, 0.1, depth).tolist()`, masks, rotary tables) is really made, on the
+    CPU, as long as it is small. That builds what plain meta cannot, and it is faster: arithmetic
+    on meta imports 800 modules the first time.
+    """
+    from torch.overrides import TorchFunctionMode
     from torch.utils._device import _device_constructors
 
+    tensor = torch.Tensor
+    random_in_place = {getattr(tensor, n) for n in _RANDOM_IN_PLACE if hasattr(tensor, n)}
+    in_place = {getattr(tensor, n) for n in _IN_PLACE if hasattr(tensor, n)}
     makers = set(_device_constructors())
+    # How many elements they make stands in their arguments; the others make what they are given.
+    sized = {torch.zeros, torch.ones, torch.full, torch.randn, torch.rand}
+    empty = {torch.empty, torch.empty_strided, torch.empty_permuted}
+    random_makers = {torch.randn, torch.rand}
     moves = {tensor.to, tensor.cuda, tensor.cpu}
 
-    class SkipRandom(TorchFunctionMode):
-        """Random values are never needed for a count; making them on meta is slow the first time."""
+    def elements(args, kwargs):
+        size = kwargs.get("size", args)
+        if len(size) and isinstance(size[0], (tuple, list)):
+            size = size[0]
+        number = 1
+        for n in size:
+            number *= int(n) if isinstance(n, int) else 1
+        return number
 
-        def __torch_function__(self, func, types, args=(), kwargs=None):
-            kwargs = kwargs or {}
-            if func in in_place:
-                return args[0]
-            if func in random_makers:
-                kwargs.pop("generator", None)
-                return torch.empty(*args, **kwargs)
-            return func(*args, **kwargs)
+    def to_meta(value):
+        return value.to("meta") if isinstance(value, tensor) else value
 
-    class Rewrite(TorchFunctionMode):
-        """Everything on `device`, whatever the constructor asks for; on meta the small functions
-        that make values stay on the CPU. Moves change the dtype only."""
-
+    class Build(TorchFunctionMode):
         def __init__(self, device, skip_init):
             super().__init__()
             self.device, self.skip_init = device, skip_init
 
         def __torch_function__(self, func, types, args=(), kwargs=None):
-            kwargs = dict(kwargs or {})
-            if self.skip_init and func in in_place:
+            kwargs = kwargs or {}
+            if func in random_in_place and self.skip_init:
+                return args[0]
+            if func in in_place and args[0].is_meta:
                 return args[0]
             if func in moves:
-                return self.move(func, args, kwargs)
+                return self.move(args, kwargs)
             if func in makers:
-                kwargs["device"] = "cpu" if func in value_makers else self.device
-                kwargs.pop("pin_memory", None)
+                return self.make(func, args, dict(kwargs))
+            if kwargs.get("device") is not None:
+                kwargs = dict(kwargs, device=None)
             try:
                 return func(*args, **kwargs)
             except RuntimeError as error:
                 if self.device != "meta" or "device" not in str(error):
                     raise
-                to_meta = lambda x: x.to("meta") if isinstance(x, tensor) else x  # noqa: E731
-                return func(*[to_meta(a) for a in args], **{k: to_meta(v) for k, v in kwargs.items()})
+                moved = {k: to_meta(v) for k, v in kwargs.items()}
+                return func(*map(to_meta, args), **moved)
+
+        def make(self, func, args, kwargs):
+            kwargs.pop("pin_memory", None)
+            kwargs["device"] = "cpu"
+            if self.device == "meta":
+                limit = SMALL_RANDOM if func in random_makers else SMALL
+                if func in empty or (func in sized and elements(args, kwargs) > limit):
+                    kwargs["device"] = "meta"
+                    if func in random_makers:
+                        func = torch.empty
+                        kwargs.pop("generator", None)
+            return func(*args, **kwargs)
 
         @staticmethod
-        def move(func, args, kwargs):
-            this, rest = args[0], list(args[1:]) + list(kwargs.values())
-            for value in rest:
-                if isinstance(value, torch.dtype):
-                    return this.to(value)
-                if isinstance(value, tensor):
-                    return this.to(value.dtype)
-            return this
+        def move(args, kwargs):
+            for value in (*args[1:], *kwargs.values()):
+                if isinstance(value, (torch.dtype, tensor)):
+                    return args[0].to(value if isinstance(value, torch.dtype) else value.dtype)
+            return args[0]
 
-    return SkipRandom, Rewrite
+    return Build
 
 
 @contextlib.contextmanager
-def rung(torch, modes, name):
+def rung(mode, name):
     """The context in which a model is built on one rung of the ladder."""
-    skip_random, rewrite = modes
     SKIP["init"] = name != "cpu"
-    with contextlib.ExitStack() as stack:
-        if name == "meta":
-            stack.enter_context(torch.device("meta"))
-            stack.enter_context(skip_random())
-        elif name == "meta with values":
-            stack.enter_context(rewrite("meta", skip_init=True))
-        else:
-            stack.enter_context(rewrite("cpu", skip_init=name != "cpu"))
-        try:
+    try:
+        with mode("meta" if name == "meta" else "cpu", skip_init=name != "cpu"):
             yield
-        finally:
-            SKIP["init"] = False
+    finally:
+        SKIP["init"] = False
 
 
 # ---------------------------------------------------------------------------------------------
@@ -816,7 +980,7 @@ class Call:
             try:
                 found = getattr(found, part)
             except AttributeError:
-                where = ".".join([self.module.__name__] + done)
+                where = ".".join([self.module.__name__, *done])
                 why = why_missing(self.module, part) if not done else None
                 raise Failure(
                     "NPL003" if why else "NPL004",
@@ -825,7 +989,9 @@ class Call:
                 ) from None
             done.append(part)
         if not callable(found):
-            raise Failure("NPL004", "{} is {}, not a class or function".format(qualname, type(found)))
+            raise Failure(
+                "NPL004", "{} is {}, not a class or function".format(qualname, type(found))
+            )
         return found
 
     def namespace(self):
@@ -985,7 +1151,7 @@ def resolve_names(wanted, arguments, model):
 
 
 class Count:
-    """Everything about one built model. Identity is `id(parameter)`: on meta every data_ptr is 0."""
+    """Everything about one model. Identity is `id(parameter)`: on meta every data_ptr is 0."""
 
     def __init__(self, torch, model, sources):
         self.torch, self.model, self.sources = torch, model, sources
@@ -1079,7 +1245,9 @@ class Count:
         for row in self.rows:
             first = row.get("shared_with")
             # A module that holds its own ancestor would count it all again.
-            inside = first is not None and (row["path"] + ".").startswith(first + "." if first else "")
+            inside = first is not None and (row["path"] + ".").startswith(
+                first + "." if first else ""
+            )
             row.update(zero if inside else sums[row["path"] if first is None else first])
         return self.rows
 
@@ -1101,9 +1269,9 @@ class Count:
                 if storage in storages and parameter.numel():
                     note = "shares its storage with {} (counted twice)".format(storages[storage])
                 storages.setdefault(storage, name)
-            if note is None and parameter.numel() and any(s == 0 for s in parameter.stride()):
-                if any(n > 1 and s == 0 for n, s in zip(parameter.shape, parameter.stride())):
-                    note = "expanded: fewer values are stored than counted"
+            strides = zip(parameter.shape, parameter.stride())
+            if parameter.numel() and any(n > 1 and stride == 0 for n, stride in strides):
+                note = "expanded: fewer values are stored than counted"
             rows.append(
                 {
                     "name": name,
@@ -1118,7 +1286,7 @@ class Count:
         return rows
 
     def hidden(self):
-        """Parameters and modules in plain attributes, lists, dicts, that parameters() passes over."""
+        """Parameters and modules in plain attributes, lists, dicts: parameters() passes them over."""
         torch = self.torch
         found, seen = [], set(self.parameters)
         registered = set(self.first_path)
@@ -1154,7 +1322,12 @@ class Count:
                 if missing:
                     count = sum(p.numel() for p in missing)
                     found.append(
-                        {"path": "", "count": count, "what": "overridden parameters()", "source": None}
+                        {
+                            "path": "",
+                            "count": count,
+                            "what": "overridden parameters()",
+                            "source": None,
+                        }
                     )
         return found
 
@@ -1229,8 +1402,8 @@ def full_name(module):
 class Job:
     """Builds the model of one job, on the first rung that carries it, and counts it."""
 
-    def __init__(self, job, module, torch, modes):
-        self.job, self.module, self.torch, self.modes = job, module, torch, modes
+    def __init__(self, job, module, torch, mode):
+        self.job, self.module, self.torch, self.mode = job, module, torch, mode
         # id -> line, and the objects themselves: an id must not be given away while it counts.
         self.sources = {"parameters": {}, "modules": {}, "objects": []}
 
@@ -1246,18 +1419,18 @@ class Job:
         devices = {}
         failure = None
         for name in RUNGS:
-            device = "meta" if name.startswith("meta") else "cpu"
+            device = name.split()[0]
             try:
                 result = self.once(name)
             except Failure as error:
                 raise error
             except BaseException as error:
-                failure = error
+                before, failure = failure, error
                 devices.setdefault(device, {"status": "failed", "reason": describe(error)})
-                if isinstance(error, (SystemExit, KeyboardInterrupt, MemoryError)):
+                if isinstance(error, NEVER_THE_DEVICE):
                     break
-                # The traceback keeps the half-built model, and so its memory, alive.
-                error = None
+                if device == "cpu" and describe(before) == describe(failure):
+                    break  # values make no difference; initialising them all would take long
                 continue
             result["rung"] = name
             devices[device] = {"status": "measured", "total": result["counts"]["total"]}
@@ -1272,7 +1445,9 @@ class Job:
         part = SLICED.get(os.path.realpath(getattr(self.module, "__file__", None) or ""))
         if part is None:
             return []
-        why = "it failed as a whole: " + describe(part.failure) if part.failure else "it is a script"
+        why = (
+            "it failed as a whole: " + describe(part.failure) if part.failure else "it is a script"
+        )
         return ["{} was read in part ({})".format(relative(part.path), why)]
 
     def failed(self, error, devices):
@@ -1327,7 +1502,7 @@ class Job:
             lines.clear()
         seed(torch, 0)
         before = random_state(torch)
-        model, call = self.build(rung(torch, self.modes, name))
+        model, call = self.build(rung(self.mode, name))
         count = Count(torch, model, self.sources)
         if count.lazy:
             raise Failure(
@@ -1335,18 +1510,20 @@ class Job:
                 "{} has {} uninitialised lazy parameters: {}".format(
                     call.text, len(count.lazy), ", ".join(count.lazy[:4])
                 ),
-                hint='declare an input: {{ call = "{}", input = "torch.zeros(1, …)" }}'.format(call.text),
+                hint='declare an input: {{ call = "{}", input = "torch.zeros(1, …)" }}'.format(
+                    call.text
+                ),
             )
         result, signature = count.result(self.job.get("parameters", False))
         if check_random and random_state(torch) != before:
             seed(torch, 1)
-            again, _ = self.build(rung(torch, self.modes, name))
+            again, _ = self.build(rung(self.mode, name))
             other = Count(torch, again, self.sources).totals()[0]["total"]
             if other != result["counts"]["total"]:
                 raise Failure(
                     "NPL004",
-                    "{} has {:,} parameters in one build and {:,} in the next: its widths come from "
-                    "random numbers".format(call.text, result["counts"]["total"], other),
+                    "{} has {:,} parameters in one build and {:,} in the next: its widths come "
+                    "from random numbers".format(call.text, result["counts"]["total"], other),
                     hint="give the constructor fixed widths, or fix them in the call",
                 )
         result["call"] = call.text
@@ -1461,8 +1638,11 @@ def differences(first, second):
     texts = []
     for name in list(one) + [n for n in two if n not in one]:
         if one.get(name) != two.get(name):
-            show = lambda v: "absent" if v is None else "{} {}".format(list(v[0]), v[1])  # noqa: E731
-            texts.append("{}: {}, then {}".format(name, show(one.get(name)), show(two.get(name))))
+            here, there = (
+                "{} {}".format(list(p[name][0]), p[name][1]) if name in p else "absent"
+                for p in (one, two)
+            )
+            texts.append("{}: {}, then {}".format(name, here, there))
     return texts[:20]
 
 
@@ -1797,7 +1977,7 @@ class GroupTask:
         global SLICE_ALL, TOLERANT
         SLICE_ALL, TOLERANT = self.slice_all, self.jobs[0]["tolerant"]
         prctl(36, 1)
-        self.modes = make_modes(self.torch)
+        self.mode = make_mode(self.torch)
         self.modules = {}
         set_import_path(self.jobs[0]["roots"])
         sys.argv = [os.path.join(ROOT, self.jobs[0]["file"] or "python")]
@@ -1832,7 +2012,7 @@ class GroupTask:
     def measure(self, job):
         REFUSALS.clear()
         try:
-            return Job(job, self.modules[job["module"]], self.torch, self.modes).run()
+            return Job(job, self.modules[job["module"]], self.torch, self.mode).run()
         except Failure as failure:
             return dict(failure.result, notes=failure.result.get("notes") or list(REFUSALS))
 
@@ -1938,7 +2118,9 @@ class Server:
                 )
             self.answer(job, frame)
         rest = [j for j in left if j not in (same_file or [guilty])]
-        return [GroupTask(rest, self.settings, self.torch, task.slice_all, task.width)] if rest else []
+        return (
+            [GroupTask(rest, self.settings, self.torch, task.slice_all, task.width)] if rest else []
+        )
 
 
 def set_places(settings):
@@ -1973,7 +2155,7 @@ def import_torch():
     import warnings
 
     warnings.simplefilter("ignore")
-    # Each process builds on one core; two at a time use both. Threads would also make forking unsafe.
+    # Each process builds on one core, several at a time. Threads would also make forking unsafe.
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     import torch
 

@@ -30,7 +30,7 @@ _HEAD = re.compile(r"\s*(?:[-*]\s+)?:?nparam(?=[(\[:])")
 _BARE = re.compile(r":\s*(?:#.*)?$")
 _BULLET = re.compile(r"\s*(?:[-*]\s+)?")
 _COLON = re.compile(r"\s*:")
-_ENTRY_SELECTOR = re.compile(r"""([^:'"()\[\]#]*\S)\s*:""")
+_ENTRY_SELECTOR = re.compile(r"""([^:'"()\[\]#]+):""")
 _ENTRY_ARGUMENTS = re.compile(r"\s*(?:\[[^\]]*\])?\s*:")
 
 
@@ -181,7 +181,7 @@ def _entry_prefix(text: str) -> tuple[str | None, Selector, int]:
     ):
         return _prefix(text, at)
     named = _ENTRY_SELECTOR.match(text, at)
-    if named is None:
+    if named is None or not named[1].strip():
         return None, Selector(), at
     try:
         return None, parse_selector(named[1]), named.end()

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from nparam_lint.records import DocLine
 
 _SMALLEST_PLAIN = 100  # "takes 3 parameters" speaks of a function
+_LONGEST = 2000  # characters; what is longer is no sentence
 
 _NUMBER = (
     r"(?:[0-9]{1,3}(?:,[0-9]{3})+|[0-9]+(?:_[0-9]{3})+|[0-9]+(?:\.[0-9]+)?)(?![0-9_]|[.,][0-9])"
@@ -38,21 +39,20 @@ _QUALIFIER = r"""(?:total|overall|unique|model|network|learn[ae]ble|(?:non-?)?tr
     |non[-_\s]?embedding)"""
 _NOUN = r"param(?:eter)?s?"
 _FLAGS = re.IGNORECASE | re.VERBOSE
-_NUMBER_FIRST = re.compile(
-    rf"""{_COUNT}(?:[\s-]*(?P<what>(?:{_QUALIFIER}[\s-]+){{0,2}})\#?{_NOUN}(?![\w=-])(?:\s+(?:in\s+)?total\b)?
-    |\s+(?P<what_alone>non[-_\s]?embedding)\b)""",
-    _FLAGS,
-)
-_NOUN_FIRST = re.compile(
-    rf"""(?:^|[\n,;(\[]|[-*•]\s)\s*
+# Large patterns: left to the cache of `re`, so that importing this compiles none of them.
+_NUMBER_FIRST = rf"""
+    {_COUNT}(?:[\s-]*(?P<what>(?:{_QUALIFIER}[\s-]+){{0,2}})\#?{_NOUN}(?![\w=-])
+    (?:\s+(?:in\s+)?total\b)?
+    |\s+(?P<what_alone>non[-_\s]?embedding)\b)"""
+_NOUN_FIRST = rf"""
+    (?:^|[\n,;(\[]|[-*•]\s)\s*
     (?P<phrase>(?:the\s+)?(?:(?:model|total)\s+)?(?P<hash>\#\s*)?(?:(?:number|count|no\.)\s+of\s+)?
     (?P<what>(?:{_QUALIFIER}\s+){{0,2}}){_NOUN}(?:\s+count)?
     (?:[^\S\n]*[:=][^\S\n]*|\s+(?:is|are)\s+|(?(hash)\s+|(?!))))
-    {_COUNT}(?![\w%+/×*-]|[.,][0-9])""",
-    _FLAGS,
-)
+    {_COUNT}(?![\w%+/×*-]|[.,][0-9])"""
 _END = re.compile(r"\s*(?:$|\n|[.,;:)\]](?!\s*[0-9]))")
 
+_DIGIT = re.compile("[0-9]")
 _MENTION = re.compile(r"param|non.?embedding", re.IGNORECASE)
 _SENTENCE_END = re.compile(
     r"(?<!\bvs)(?<!\bapprox)(?<!\bno)(?<!\bcf)(?<!\bal)(?<!e\.g)(?<!i\.e)[.!?;](?=\s)"
@@ -60,35 +60,27 @@ _SENTENCE_END = re.compile(
     re.IGNORECASE,
 )
 # About other models, families or parts; or code, or a table.
-_ELSEWHERE = re.compile(
-    r"""\b(?:than|vs|versus|compar\w*|unlike|instead|whereas|relative\s+to|original\w*|baselines?
+_ELSEWHERE = r"""
+    \b(?:than|vs|versus|compar\w*|unlike|instead|whereas|relative\s+to|original\w*|baselines?
     |similar|same|outperform\w*|rang(?:e|es|ing)|variants?|famil(?:y|ies)|respectively|up\s+to|each
     |every|per|paper|reported|reports|published|configurations?|reduc\w+|sav(?:es?|ing)|budget
-    |limit|target)\b|>>>|\|""",
-    _FLAGS,
-)
-_PART = re.compile(
-    r"""\b(?:encoder|decoder|head|backbone|stem|block|layer|branch|embedding|classifier|projector
+    |limit|target)\b|>>>|\|"""
+_PART = r"""
+    \b(?:encoder|decoder|head|backbone|stem|block|layer|branch|embedding|classifier|projector
     |neck|teacher|student|adapter|lora|stage|discriminator|generator|critic)s?\b
-    [^,;]{0,30}?(?:\b(?:has|have|contains?|adds?|uses?|is|are|holds?)\b|:|=)""",
-    _FLAGS,
-)
-_BEFORE = re.compile(
-    r"""(?:\b(?:to|from|between|over|above|exceed\w*|least|by|for|or|until|adds?|adding|extra|plus
+    [^,;]{0,30}?(?:\b(?:has|have|contains?|adds?|uses?|is|are|holds?)\b|:|=)"""
+_BEFORE = r"""
+    (?:\b(?:to|from|between|over|above|exceed\w*|least|by|for|or|until|adds?|adding|extra|plus
     |additional|another|remov\w+|takes?|accepts?|expects?|requires?|first|last|top|x)
     |[+/×*&→>\#%^]|[0-9]\s?[kmbgt]\s*(?:,|and|&)
-    |(?:\b(?:half|most|third|all|out|fraction|some|rest)|%)\s+of(?:\s+the)?)\s*$""",
-    _FLAGS,
-)
+    |(?:\b(?:half|most|third|all|out|fraction|some|rest)|%)\s+of(?:\s+the)?)\s*$"""
 _LABEL = re.compile(r"(\w*)\W*[:=]\s*$")
 _WHOLE_LABELS = {"size", "total", "model", "capacity", "overall", "complexity", "count", "network"}
-_AFTER = re.compile(
-    r"""\s*(?:[/×+%(]\s*(?:per\b|layer|block|channel|each)|[/×+%])
+_AFTER = r"""
+    \s*(?:[/×+%(]\s*(?:per\b|layer|block|channel|each)|[/×+%])
     |\s+(?:in|of(?!\s+which)|for|from|at|to|by(?!\s+default)|than|on|when|if|each|more
     |with\s+\w+\s*=)\b(?!\s+(?:the\s+)?(?:(?:full|whole|entire)\s+)?(?:model|network)\b)
-    |[\s-]+(?:models|regime|groups?|servers?|tensors?|sharing|(?:style|like|scale|class)\b)""",
-    _FLAGS,
-)
+    |[\s-]+(?:models|regime|groups?|servers?|tensors?|sharing|(?:style|like|scale|class)\b)"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,11 +122,11 @@ def _sentences(text: str) -> Iterator[tuple[int, str]]:
 
 def _phrases(sentence: str) -> Iterator[tuple[int, str, Selector, Value]]:
     """Each claim of a sentence, with the offset of its count."""
-    if not _MENTION.search(sentence):
+    if len(sentence) > _LONGEST or not (_MENTION.search(sentence) and _DIGIT.search(sentence)):
         return
     seen: set[int] = set()
     for pattern in (_NOUN_FIRST, _NUMBER_FIRST):
-        for match in pattern.finditer(sentence):
+        for match in re.finditer(pattern, sentence, _FLAGS):
             groups = match.groupdict()
             value = _value(groups)
             if value is None or match.start("low") in seen or not _is_own(sentence, match):
@@ -150,9 +142,11 @@ def _phrases(sentence: str) -> Iterator[tuple[int, str, Selector, Value]]:
 def _is_own(sentence: str, match: re.Match[str]) -> bool:
     """Whether the count is meant as the count of the documented class."""
     before, after = sentence[: match.start()], sentence[match.end() :]
-    if _ELSEWHERE.search(f"{before}\0{after}") or _PART.search(before) or _AFTER.match(after):
+    if re.search(_ELSEWHERE, f"{before}\0{after}", _FLAGS) or re.search(_PART, before, _FLAGS):
         return False
-    if match.re is _NOUN_FIRST:
+    if re.match(_AFTER, after, _FLAGS):
+        return False
+    if "phrase" in match.groupdict():
         suffix = match["high_suffix"] if match["high"] else match["low_suffix"]
         return bool(suffix) or _END.match(after) is not None
     tail = before[-80:]
@@ -160,7 +154,7 @@ def _is_own(sentence: str, match: re.Match[str]) -> bool:
     if label and label[1].lower() not in _WHOLE_LABELS:
         return False
     comment = "#" in before[before.rfind("\n") + 1 :]
-    return not comment and _BEFORE.search(tail) is None
+    return not comment and re.search(_BEFORE, tail, _FLAGS) is None
 
 
 def _value(groups: dict[str, str | None]) -> Value | None:

@@ -21,7 +21,7 @@ _OUR_TABLE = re.compile(rb"""^\s*\[+\s*tool\s*\.\s*["']?nparam-lint\b""", re.MUL
 def find_root(path: Path) -> Path:
     """The project's root for `path`: the nearest ancestor that configures us (not beyond the git
     repository), else the git top level, else the nearest Python project, else the directory."""
-    start = Path(os.path.abspath(path))  # noqa: PTH100 (Path.absolute keeps `..`)
+    start = Path(os.path.abspath(path))
     if not start.is_dir():
         start = start.parent
     inside: list[Path] = []
@@ -105,7 +105,7 @@ def parent(path: str) -> str:
 
 def _relative(path: Path, root: Path) -> str:
     # Lexically first: a symbolic link inside the project keeps its own name there.
-    given, base = os.path.abspath(path), os.path.abspath(root)  # noqa: PTH100
+    given, base = os.path.abspath(path), os.path.abspath(root)
     for here, there in ((Path(given), Path(base)), (Path(given).resolve(), Path(base).resolve())):
         if here.is_relative_to(there):
             text = here.relative_to(there).as_posix()

@@ -111,19 +111,19 @@ def _naming_models(tree: Tree, models: Models, rest: list[str]) -> list[str]:
     name one of the repository's (`class Tiny(BaseNet)`)."""
     if len(rest) <= _FEW:  # parsing them costs less than finding out
         return [path for path in rest if tree.leads_to(path)[1]]
-    fresh = [
-        path
-        for path in sorted(tree.files)
-        if any(hint in tree.source(path) for hint in outside.HINTS)
-    ]
-    added: list[str] = []
-    while fresh and rest:
+    # The chain from a base to its heir may lead through any file of the project, so ask them all.
+    fresh: list[str] = []
+    left: list[str] = []
+    for path in sorted(tree.files):
+        source = tree.source(path)
+        (fresh if any(hint in source for hint in outside.HINTS) else left).append(path)
+    added: set[str] = set()
+    while fresh and left:
         words = {name.encode() for path in fresh for name in models.model_names(path)}
-        fresh = [path for path in rest if not words.isdisjoint(_words(tree.source(path)))]
-        # These may be the bases of others in turn.
-        added += fresh
-        rest = sorted(set(rest).difference(fresh))
-    return added
+        fresh = [path for path in left if not words.isdisjoint(_words(tree.source(path)))]
+        added.update(fresh)
+        left = [path for path in left if path not in added]
+    return sorted(added.intersection(rest))
 
 
 def _words(source: bytes) -> set[bytes]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import io
 import re
+import subprocess
 import sys
 import tokenize
 import warnings
@@ -28,6 +29,14 @@ from nparam_lint.records import DocLine, Parameter, Position, Problem
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+# What grammars after 3.10 brought: type parameters, `type X = …`, `except*`, `x[*y]`, quotes inside
+# f-strings, t-strings, `except A, B`.
+_NEWER = re.compile(
+    r"(def|class)\s+\w+\s*\[|^\s*type\s+\w+|except\s*\*|except\s+[\w.]+\s*,|\[[^\]\n]*\*"
+    r"|\b[rR]?[fFtT][rR]?[\"']",
+    re.MULTILINE,
+)
+_STDIN = "sys.stdin.buffer.read()"
 _NPARAM = re.compile(r"\s*:?nparam\s*[:(\[]")
 
 
@@ -134,18 +143,26 @@ def _decode(source: bytes) -> str:
 
 
 def _second_opinion(text: str) -> str:
-    # libcst brings a parser of its own, which may know a newer grammar than this interpreter.
-    # Imported only here: it costs more than all the rest of discovery.
-    import libcst
-
-    try:
-        libcst.parse_module(text)
-    except Exception:  # ParserSyntaxError, or whatever its parser does on broken input
+    # libcst brings a parser of its own, which may know a newer grammar than this interpreter. In a
+    # process of its own, since it dies (or takes for ever) on deeply nested source.
+    if not _NEWER.search(text):
         return ""
-    here = f"{sys.version_info[0]}.{sys.version_info[1]}"
+    code = f"import sys; sys.path[:] = {sys.path!r}; import libcst as c; c.parse_module({_STDIN})"
+    try:
+        done = subprocess.run(
+            [sys.executable, "-I", "-c", code],
+            input=text.encode(),
+            capture_output=True,
+            timeout=10,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    if done.returncode != 0:
+        return ""
     return (
-        f" (it seems valid in a newer Python than the {here} that nparam-lint runs on:"
-        " install nparam-lint under a newer one)"
+        f" (it seems valid in a newer Python than the {sys.version_info[0]}.{sys.version_info[1]}"
+        " that nparam-lint runs on: install nparam-lint under a newer one)"
     )
 
 

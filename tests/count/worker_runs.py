@@ -1,0 +1,79 @@
+"""What the tests of counting share: jobs made the way the program makes them, and one run of them."""
+
+import os
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from nparam_lint.count.run import Answers, Job, Limits, run_jobs
+from nparam_lint.discover import discover, list_files
+from nparam_lint.records import Measured, NotMeasured
+
+PROJECTS = Path(__file__).resolve().parent.parent / "projects"
+PYTHON = sys.executable
+LINUX = sys.platform.startswith("linux")
+
+
+def make_jobs(root: Path, targets: Sequence[str], **common: object) -> list[Job]:
+    """A job for each `path::callable` or `path::callable(arguments)`, imported as it would be in
+    a real run."""
+    found = discover(root, list_files(root))
+    jobs = []
+    for number, target in enumerate(targets):
+        path, _, call = target.partition("::")
+        name, bracket, arguments = call.partition("(")
+        jobs.append(
+            Job(
+                id=number,
+                label=target,
+                file=path,
+                attempts=found.plan(path),
+                callable=name,
+                arguments=arguments[:-1] if bracket else None,
+                **common,  # type: ignore[arg-type]
+            )
+        )
+    return jobs
+
+
+class Run:
+    """The answers of one run, by target."""
+
+    def __init__(self, answers: Answers, jobs: Sequence[Job]) -> None:
+        self.answers = answers
+        self.by_label = {job.label: answers.measurements[job.id] for job in jobs}
+
+    def measured(self, target: str) -> Measured:
+        result = self.by_label[target]
+        assert isinstance(result, Measured), result
+        return result
+
+    def failed(self, target: str) -> NotMeasured:
+        result = self.by_label[target]
+        assert isinstance(result, NotMeasured), result
+        return result
+
+
+def run(
+    root: Path,
+    jobs: Sequence[Job] | Sequence[str],
+    *,
+    timeout: float = 60.0,
+    memory: int = 0,
+    width: int = 2,
+    environ: Mapping[str, str] | None = None,
+    progress: Callable[[int, int, str], None] | None = None,
+) -> Run:
+    listed = [j for j in jobs if isinstance(j, Job)]
+    listed = listed or make_jobs(root, [j for j in jobs if isinstance(j, str)])
+    limits = Limits(timeout, memory, width)
+    everything = os.environ | (environ or {})
+    return Run(run_jobs(PYTHON, root, listed, limits, everything, progress), listed)
+
+
+def snapshot(root: Path) -> dict[str, bytes | None]:
+    """Every file below `root` with its content, every directory with None."""
+    return {
+        str(path.relative_to(root)): path.read_bytes() if path.is_file() else None
+        for path in root.rglob("*")
+    }

@@ -1,0 +1,32 @@
+"""Small projects for the tests of discovery."""
+
+from __future__ import annotations
+
+from textwrap import dedent
+from typing import TYPE_CHECKING
+
+from nparam_lint.discover import Discovery, discover, list_files
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+    from pathlib import Path
+
+
+def discovered(
+    root: Path,
+    sources: dict[str, str],
+    *,
+    files: list[str] | None = None,
+    wanted: Collection[str] = (),
+    declared_only: bool = False,
+) -> Discovery:
+    """What is found in a project that holds `sources`: path → text."""
+    for path, source in sources.items():
+        (root / path).parent.mkdir(parents=True, exist_ok=True)
+        (root / path).write_text(dedent(source))
+    files = list_files(root) if files is None else files
+    return discover(root, files, wanted=wanted, declared_only=declared_only)
+
+
+def targets(discovery: Discovery) -> set[str]:
+    return {definition.target for definition in discovery.definitions}

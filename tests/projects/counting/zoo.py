@@ -1,0 +1,602 @@
+"""Small models, each with one thing that is easily counted wrong."""
+
+import collections
+import random
+import types
+import warnings
+
+import torch
+import torch.nn.utils as utils
+from torch import nn
+from torch.nn.utils import parametrizations, parametrize, prune
+
+warnings.simplefilter("ignore")
+
+
+# --- sharing ---------------------------------------------------------------------------------
+
+
+class TiedOutput(nn.Module):
+    """The output layer takes the embedding's weight."""
+
+    def __init__(self):
+        super().__init__()
+        self.embedding = nn.Embedding(50, 8)
+        self.body = nn.Linear(8, 8)
+        self.head = nn.Linear(8, 50, bias=False)
+        self.head.weight = self.embedding.weight
+
+
+class TiedInput(nn.Module):
+    """The embedding takes the output layer's weight."""
+
+    def __init__(self):
+        super().__init__()
+        self.embedding = nn.Embedding(50, 8)
+        self.body = nn.Linear(8, 8)
+        self.head = nn.Linear(8, 50, bias=False)
+        self.embedding.weight = self.head.weight
+
+
+class TiedData(nn.Module):
+    """Two parameters, one storage."""
+
+    def __init__(self):
+        super().__init__()
+        self.embedding = nn.Embedding(50, 8)
+        self.head = nn.Linear(8, 50, bias=False)
+        self.head.weight.data = self.embedding.weight.data
+
+
+class View(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.whole = nn.Parameter(torch.zeros(10, 4))
+        self.part = nn.Parameter(self.whole[:3])
+
+
+class TwoNames(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.one = nn.Linear(3, 4)
+        self.two = self.one
+
+
+class TwoParents(nn.Module):
+    def __init__(self):
+        super().__init__()
+        shared = nn.Linear(3, 4)
+        self.left = nn.Sequential(shared, nn.Linear(4, 2))
+        self.right = nn.Sequential(shared, nn.Linear(4, 5))
+
+
+class Repeated(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layers = nn.ModuleList([nn.Linear(4, 4)] * 4)
+
+
+class SharedInShared(nn.Module):
+    """`b.a` is `a`, and what `a` holds stands outside of both."""
+
+    def __init__(self):
+        super().__init__()
+        self.first = nn.Linear(3, 4)
+        self.a = nn.Sequential(self.first, nn.Linear(4, 2))
+        self.b = nn.ModuleDict({"a": self.a, "own": nn.Linear(1, 1)})
+
+
+class TiedAcross(nn.Module):
+    """Blocks that share one matrix below different parents."""
+
+    def __init__(self):
+        super().__init__()
+        self.blocks = nn.ModuleList(nn.Sequential(nn.Linear(6, 6)) for _ in range(3))
+        for block in self.blocks[1:]:
+            block[0].weight = self.blocks[0][0].weight
+
+
+class Cycle(nn.Module):
+    """A registered child holds its parent."""
+
+    def __init__(self):
+        super().__init__()
+        self.child = nn.Linear(2, 3)
+        self.child.parent = self
+
+
+class CycleWithOwn(nn.Module):
+    """The same, where the parent has parameters and other children too."""
+
+    def __init__(self):
+        super().__init__()
+        self.scale = nn.Parameter(torch.ones(5))
+        self.child = nn.Linear(2, 3)
+        self.child.parent = self
+        self.other = nn.Linear(1, 1)
+
+
+class HiddenParent(nn.Module):
+    """A child that holds its parent past the registration."""
+
+    def __init__(self):
+        super().__init__()
+        self.child = nn.Linear(2, 3)
+        object.__setattr__(self.child, "parent", self)
+        self.child.listed = [self]
+
+
+# --- where parameters stand ------------------------------------------------------------------
+
+
+class Root(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.scale = nn.Parameter(torch.ones(7))
+        self.shift = nn.Parameter(torch.zeros(()))
+
+
+class Branch(nn.Module):
+    """A module that has both children and a parameter of its own."""
+
+    def __init__(self):
+        super().__init__()
+        self.block = nn.Sequential(nn.Linear(2, 2))
+        self.block.token = nn.Parameter(torch.zeros(1, 9))
+
+
+class Lists(nn.Module):
+    def __init__(self):
+        super().__init__()
+        inner = nn.ParameterList([nn.Parameter(torch.zeros(2)), nn.Parameter(torch.zeros(3))])
+        self.outer = nn.ParameterList([inner, nn.Parameter(torch.zeros(5))])
+        self.named = nn.ParameterDict(
+            {"a b": nn.Parameter(torch.zeros(7)), "ü*[0]": nn.Parameter(torch.zeros(11))}
+        )
+
+
+class OddNames(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.parts = nn.ModuleDict(
+            {
+                "with space": nn.Linear(1, 1),
+                "*": nn.Linear(1, 2),
+                "[0]": nn.Linear(1, 3),
+                "line\nbreak": nn.Linear(1, 4),
+                "ünï😀": nn.Linear(1, 5),
+                "a::b, trainable": nn.Linear(1, 6),
+                "{}": nn.Linear(1, 7),
+                '"': nn.Linear(1, 8),
+            }
+        )
+
+
+class Nothing(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.bare = nn.Linear(3, 4, bias=False)
+        self.register_parameter("absent", None)
+        self.register_buffer("gone", None)
+        self.register_module("missing", None)
+        self.norm = nn.LayerNorm(4, elementwise_affine=False)
+
+
+class Unused(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.used = nn.Linear(3, 3)
+        self.never = nn.Linear(100, 3)
+
+    def forward(self, x):
+        return self.used(x)
+
+
+# --- hidden ----------------------------------------------------------------------------------
+
+
+class InList(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.seen = nn.Linear(2, 2)
+        self.layers = [nn.Linear(3, 3) for _ in range(4)]
+
+
+class InDict(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.heads = {"a": nn.Linear(3, 3), "b": [nn.Parameter(torch.zeros(5))]}
+
+
+class InTuple(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.sub = nn.Sequential(nn.Linear(1, 1))
+        self.sub.pair = (nn.Linear(3, 3), torch.zeros(4, requires_grad=True))
+
+
+class BareTensor(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.weight = torch.zeros(6, 2, requires_grad=True)
+        self.constant = torch.zeros(100)
+        self.computed = torch.zeros(3, requires_grad=True) * 2
+
+
+class ListedElsewhere(nn.Module):
+    """Nothing is hidden: a plain list of what is registered."""
+
+    def __init__(self):
+        super().__init__()
+        self.one, self.two = nn.Linear(2, 2), nn.Linear(2, 3)
+        self.order = [self.one, self.two]
+        self.weights = {"w": self.one.weight}
+
+
+class HiddenTwice(nn.Module):
+    """Hidden once, although two lists hold it."""
+
+    def __init__(self):
+        super().__init__()
+        layer = nn.Linear(3, 3)
+        self.a, self.b = [layer], (layer,)
+
+
+class LstmWeightNorm(nn.Module):
+    """An LSTM keeps a plain list of its weights: nothing of it is hidden."""
+
+    def __init__(self):
+        super().__init__()
+        self.lstm = utils.weight_norm(nn.LSTM(4, 5), "weight_hh_l0")
+
+
+class OwnParameters(nn.Module):
+    """`parameters()` is overridden and leaves half of them out."""
+
+    def __init__(self):
+        super().__init__()
+        self.body, self.head = nn.Linear(4, 4), nn.Linear(4, 2)
+
+    def parameters(self, recurse=True):
+        return self.head.parameters()
+
+
+# --- frozen and low rank ---------------------------------------------------------------------
+
+
+class Frozen(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.backbone = nn.Linear(10, 10).requires_grad_(False)
+        self.head = nn.Linear(10, 2)
+        self.head.bias.requires_grad = False
+
+
+class LowRank(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.base = nn.Linear(16, 16)
+        for parameter in self.base.parameters():
+            parameter.requires_grad_(False)
+        self.a = nn.Parameter(torch.zeros(2, 16))
+        self.b = nn.Parameter(torch.zeros(16, 2))
+
+
+# --- rewritten weights -----------------------------------------------------------------------
+
+
+def old_weight_norm():
+    return nn.Sequential(utils.weight_norm(nn.Linear(5, 6)))
+
+
+def new_weight_norm():
+    return nn.Sequential(parametrizations.weight_norm(nn.Linear(5, 6)))
+
+
+def old_spectral_norm():
+    return nn.Sequential(utils.spectral_norm(nn.Linear(5, 6)))
+
+
+def new_spectral_norm():
+    return nn.Sequential(parametrizations.spectral_norm(nn.Linear(5, 6)))
+
+
+def orthogonal():
+    return nn.Sequential(parametrizations.orthogonal(nn.Linear(5, 5)))
+
+
+class Symmetric(nn.Module):
+    def forward(self, x):
+        return x.triu() + x.triu(1).transpose(-1, -2)
+
+
+class WithScale(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.scale = nn.Parameter(torch.ones(4))
+
+    def forward(self, x):
+        return x * self.scale
+
+
+def custom_parametrization():
+    layer = nn.Linear(4, 4)
+    parametrize.register_parametrization(layer, "weight", Symmetric())
+    parametrize.register_parametrization(layer, "weight", WithScale())
+    return layer
+
+
+def pruned():
+    layer = nn.Linear(6, 4)
+    prune.random_unstructured(layer, "weight", amount=0.5)
+    return layer
+
+
+def pruned_for_good():
+    layer = nn.Linear(6, 4)
+    prune.l1_unstructured(layer, "weight", amount=0.5)
+    prune.remove(layer, "weight")
+    return layer
+
+
+# --- lazy ------------------------------------------------------------------------------------
+
+
+class Lazy(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.conv = nn.LazyConv2d(8, 3)
+        self.norm = nn.LazyBatchNorm2d()
+        self.head = nn.LazyLinear(5)
+
+    def forward(self, x):
+        return self.head(self.norm(self.conv(x)).flatten(1))
+
+
+# --- kinds of tensors ------------------------------------------------------------------------
+
+
+class Complex(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.w = nn.Parameter(torch.zeros(3, 4, dtype=torch.complex64))
+
+
+class Expanded(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.w = nn.Parameter(torch.zeros(1, 4).expand(10, 4))
+
+
+class ZeroSize(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.empty = nn.Parameter(torch.zeros(0, 7))
+        self.full = nn.Parameter(torch.zeros(2))
+        self.register_buffer("none", torch.zeros(0))
+
+
+class Mixed(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.half = nn.Linear(10, 4, bias=False).half()
+        self.brain = nn.Linear(10, 3, bias=False, dtype=torch.bfloat16)
+        self.double = nn.Linear(10, 2, bias=False).to(torch.float64)
+        self.single = nn.Linear(10, 1, bias=False)
+        self.whole = nn.Parameter(torch.zeros(6, dtype=torch.int8), requires_grad=False)
+
+
+class Packed(nn.Module):
+    """Quantised: the weights are buffers."""
+
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("weight", torch.zeros(32, 16, dtype=torch.int8))
+        self.register_buffer("scales", torch.zeros(32, dtype=torch.float16))
+        self.bias = nn.Parameter(torch.zeros(32))
+
+
+class Buffers(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("kept", torch.zeros(5))
+        self.register_buffer("lost", torch.zeros(11), persistent=False)
+        self.register_buffer("again", self.kept)
+        self.flag = nn.Buffer(torch.zeros(3, dtype=torch.bool))
+
+
+# --- torch's own -----------------------------------------------------------------------------
+
+
+def attention():
+    return nn.MultiheadAttention(8, 2)
+
+
+def attention_kdim():
+    return nn.MultiheadAttention(8, 2, kdim=5, vdim=7)
+
+
+def attention_extras():
+    return nn.MultiheadAttention(8, 2, bias=False, add_bias_kv=True)
+
+
+def transformer():
+    return nn.Transformer(8, 2, 2, 3, 16)
+
+
+def lstm():
+    return nn.LSTM(6, 10, num_layers=2, bidirectional=True, proj_size=3)
+
+
+def batch_norm():
+    return nn.Sequential(nn.Conv2d(3, 4, 3, bias=False), nn.BatchNorm2d(4), nn.BatchNorm2d(4, affine=False))
+
+
+def leaf():
+    return nn.Linear(9, 4)
+
+
+class ExpertList(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.gate = nn.Linear(4, 3, bias=False)
+        self.experts = nn.ModuleList(nn.Linear(4, 8) for _ in range(3))
+
+
+class ExpertTensor(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.gate = nn.Linear(4, 3, bias=False)
+        self.up = nn.Parameter(torch.empty(3, 4, 8))
+        self.up_bias = nn.Parameter(torch.empty(3, 8))
+
+
+# --- hard to build on meta -------------------------------------------------------------------
+
+
+class Item(nn.Module):
+    def __init__(self):
+        super().__init__()
+        rates = [x.item() for x in torch.linspace(0, 5, 6)]
+        self.layers = nn.ModuleList(nn.Linear(int(10 + rate), 2) for rate in rates)
+
+
+class MixedDevices(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.w = nn.Parameter(torch.zeros(3, 4))
+        steps = torch.tensor([1.0, 2.0, 3.0, 4.0], device="cpu")
+        self.register_buffer("mixed", self.w.detach() * steps)
+        self.layer = nn.Linear(int(steps.sum().item()), 2)
+
+
+class ExplicitCpu(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.w = nn.Parameter(torch.zeros(3, 4, device="cpu"))
+        self.layer = nn.Linear(4, 2, device="cpu")
+        self.to("cpu")
+
+
+class LegacyTensor(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.w = nn.Parameter(torch.Tensor(3, 4))
+        self.v = nn.Parameter(torch.FloatTensor(5))
+
+
+class NanGuard(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.w = nn.Parameter(torch.empty(50, 50))
+        nn.init.xavier_uniform_(self.w)
+        assert not torch.isnan(self.w).any()
+        assert self.w.abs().max() < 1 and self.w.abs().max() > 0
+
+
+class DefaultDtype(nn.Module):
+    def __init__(self):
+        super().__init__()
+        torch.set_default_dtype(torch.float64)
+        self.layer = nn.Linear(3, 3)
+
+
+class ToCuda(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.embedding = nn.Embedding(5, 4)
+        self.head = nn.Linear(4, 5, bias=False)
+        self.head.weight = self.embedding.weight
+        self.register_buffer("mask", torch.ones(3, device="cuda"))
+        self.to("cuda")
+
+
+class Cuda(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(4, 5).cuda()
+        self.other = nn.Linear(4, 5).to(torch.device("cuda:0"), torch.float16)
+        self.size = int((torch.ones(4) * 2).sum().item())
+        self.last = nn.Linear(self.size, 1).cuda(0)
+
+
+class Giant(nn.Module):
+    """100 billion parameters."""
+
+    def __init__(self):
+        super().__init__()
+        self.layers = nn.ModuleList(nn.Linear(100_000, 100_000, bias=False) for _ in range(10))
+        for layer in self.layers:
+            nn.init.normal_(layer.weight)
+            layer.weight.data.normal_(0, 0.02)
+
+
+# --- drawn at random -------------------------------------------------------------------------
+
+
+class RandomWidth(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(random.randint(1, 1_000_000), 3)
+
+
+class RandomTensorWidth(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(int(torch.randint(1, 1_000_000, (1,))), 3)
+
+
+class RandomChoice(nn.Module):
+    """Two widths to choose from."""
+
+    def __init__(self, choices=(64, 128)):
+        super().__init__()
+        self.layer = nn.Linear(random.choice(choices), 1)
+
+
+class RandomValues(nn.Module):
+    """Random numbers that no width depends on."""
+
+    def __init__(self):
+        super().__init__()
+        self.order = random.sample(range(10), 10)
+        self.noise = torch.randn(4)
+        self.layer = nn.Linear(3, 3)
+
+
+# --- constructors that change what they are given --------------------------------------------
+
+
+class Config:
+    def __init__(self, width=4, layers=2):
+        self.width, self.layers = width, layers
+
+
+class ChangesConfig(nn.Module):
+    """Would be wider with each build if it were given the same config twice."""
+
+    def __init__(self, config: Config):
+        super().__init__()
+        config.width *= 2
+        self.layer = nn.Linear(config.width, 1)
+        float(torch.ones(1) * 2 + self.layer.bias.detach())  # fails on meta
+
+
+SHARED = Config()
+REGISTRY = collections.OrderedDict(a=3)
+
+
+class ChangesShared(nn.Module):
+    """The same with a config that all builds in one process share."""
+
+    def __init__(self, config=SHARED, registry=REGISTRY):
+        super().__init__()
+        config.width *= 2
+        registry["new%d" % len(registry)] = 1
+        self.layer = nn.Linear(config.width, len(registry))
+        float(torch.ones(1) * 2 + self.layer.bias.detach().sum())  # fails on meta
+
+
+def namespace_config(width=3):
+    config = types.SimpleNamespace(width=width)
+    return nn.Linear(config.width, config.width)
