@@ -51,7 +51,7 @@ _NAMESPACES = re.compile(
     r"|diffusers\.models\."
 )
 _NO_MODULE = re.compile(
-    r"(Parameter|Buffer|Config|Cfg|Weights|Output|Info|Enum|Registry|Mixin|Error)$"
+    r"(Parameter|Buffer|Config|Cfg|Weights|Output|Info|Enum|Registry|Mixin|Error|Options)$"
 )
 _CONTAINERS = frozenset({"Module", "Sequential", "ModuleList", "ModuleDict", "Identity"})
 _WHOLE = _CONTAINERS | {"Transformer", "TransformerEncoder", "TransformerDecoder"}

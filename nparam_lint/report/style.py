@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-import math
+import os
 import textwrap
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from nparam_lint.records import BudgetResult, Finding
 
 _STYLES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "cyan": "36"}
@@ -64,6 +66,28 @@ def elide_end(text: str, width: int) -> str:
     return text if len(text) <= width else text[: max(width - 1, 0)].rstrip() + "…"
 
 
+def elide_apart(texts: Iterable[str], width: int) -> dict[str, str]:
+    """Each text in at most `width`, cut where it can still be told from the others: `GPT(n_layer=…`,
+    or `GPT(n_lay…head=8)` where only the end differs."""
+    every = list(dict.fromkeys(texts))
+    return {text: _apart(text, every, width) for text in every}
+
+
+def _apart(text: str, others: list[str], width: int) -> str:
+    if len(text) <= width or width < 2:
+        return elide_end(text, width)
+    for tail in range(width):
+        start, end = text[: width - 1 - tail], text[len(text) - tail :]
+        alike = (t for t in others if t != text and t.startswith(start) and t.endswith(end))
+        if next(alike, None) is None:
+            return f"{start}…{end}"
+    # The difference is in the middle, beyond both: the name, and what differs first.
+    twins = [len(os.path.commonprefix([text, other])) for other in others if other != text]
+    differs = max(twins, default=0)
+    name = text[: min(text.find("(") + 1, width // 2)]
+    return name + elide_end("…" + text[max(differs - 4, 0) :], width - len(name))
+
+
 def wrap(text: str, width: int, indent: str = "", hang: str = "") -> list[str]:
     """Lines of at most `width` where words allow: paths and numbers are never broken."""
     return textwrap.wrap(
@@ -102,24 +126,11 @@ def bar(part: int, whole: int, width: int) -> str:
 
 
 def drift(budget: BudgetResult) -> str:
-    """`+7,679,488 (+6.17 %)`: how far the count is from the declared number; from the nearer bound
-    where a range was declared."""
-    if budget.actual is None:
+    """`+7,679,488 (+6.17 %)`: how far the count is from the number that the budget says."""
+    if budget.actual is None or budget.value is None:
         return ""
-    percent = 100 * budget.drift if budget.drift is not None else math.nan
-    if budget.low is not None and (budget.low == budget.high or budget.drift is None):
-        nearest = budget.low
-        if budget.high is not None and budget.actual > budget.high:
-            nearest = budget.high
-    elif math.isfinite(percent) and budget.actual == 0:
-        return f"({percent:+,.2f} %)"
-    elif math.isfinite(percent) and percent > -100:
-        nearest = round(budget.actual / (1 + percent / 100))
-    elif budget.high is not None:
-        nearest = budget.high
-    else:
-        return ""
-    delta = f"{budget.actual - nearest:+,}"
-    if not math.isfinite(percent):
-        return delta
-    return f"{delta} ({percent:+,.2f} %)" if abs(percent) >= 0.005 else f"{delta} (<0.01 %)"
+    delta = budget.actual - budget.value
+    if not budget.value:
+        return f"{delta:+,}"
+    percent = 100 * delta / budget.value
+    return f"{delta:+,} ({percent:+,.2f} %)" if abs(percent) >= 0.005 else f"{delta:+,} (<0.01 %)"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tabulate import DataRow, Line, TableFormat, tabulate
@@ -26,18 +27,43 @@ _RULED = TableFormat(
     with_header_hide=None,
 )
 _BLANK = "\u2800"  # tabulate strips cells: an indent must not be white space until it is done
+_FULL = 1_000
 _FOOTNOTES = 4
-_NUMBERS = ("own", "parameters", "share")
+_NUMBERS = ("own", "total", "share")
 _COLUMNS = {  # and how each is painted
     "module": "",
     "type": "dim",
     "own": "",
-    "parameters": "",
+    "total": "",
     "share": "",
-    "bar": "cyan",
-    "marks": "yellow",
+    "": "",
     "source": "dim",
 }
+
+
+@dataclass(frozen=True, slots=True)
+class _Layout:
+    """What is given up to fit a width: the `bar` may shrink and go, types and names be cut."""
+
+    bar: int
+    type: int = _FULL
+    source: bool = False
+    share: bool = True
+    module: int = _FULL
+
+
+_LAYOUTS = (
+    _Layout(10, source=True),
+    _Layout(6, source=True),
+    _Layout(10),
+    _Layout(6),
+    _Layout(4),
+    _Layout(4, type=12),
+    _Layout(0, type=12),
+    _Layout(0, type=12, share=False),
+    _Layout(0, type=6, share=False, module=24),
+    _Layout(0, type=4, share=False, module=8),
+)
 
 
 def ruled(
@@ -105,63 +131,67 @@ def _footnotes(modules: Sequence[ModuleRow]) -> list[str]:
 
 
 def _fit(rows: Sequence[TreeRow], width: int, paint: Paint) -> list[str]:
-    """All columns where they fit; else without sources, then with shorter types and names."""
-    cells = [_cells(row, rows[0].total, 10 if width >= 100 else 6) for row in rows]
-    shown = [column for column in _COLUMNS if any(row[column] for row in cells)]
-    if "source" in shown and _wide(cells, shown) > width:
-        shown.remove("source")
-    steps = (("type", 18), ("bar", 0), ("type", 14), ("module", 20), ("type", 6), ("module", 8))
-    for column, least in steps:
-        excess = _wide(cells, shown) - width
-        longest = max(len(row[column]) for row in cells)
-        if excess > 0 and column == "bar":
-            shown.remove("bar")
-        elif excess > 0:
-            for row in cells:
-                row[column] = _elide(row[column], max(longest - excess, least))
+    """In the first layout that fits; `own` and `total` always stand."""
+    for layout in _LAYOUTS:
+        cells = [_cells(row, rows[0].total, layout) for row in rows]
+        shown = [c for c in _COLUMNS if c in ("own", "total") or any(row[c] for row in cells)]
+        for column, least in (("type", layout.type), ("module", layout.module)):
+            _shorten(cells, column, least, _wide(cells, shown) - width)
+        if _wide(cells, shown) <= width:
+            break
     painted = [
         [_paint(cell[column], column, row, paint) for column in shown]
         for row, cell in zip(rows, cells, strict=True)
     ]
     align = "".join("r" if column in _NUMBERS else "l" for column in shown)
-    return ruled([_header(column) for column in shown], painted, align, paint)
+    return ruled(shown, painted, align, paint)
+
+
+def _shorten(cells: list[dict[str, str]], column: str, least: int, excess: int) -> None:
+    """Cut a column by `excess`, but to no less than `least`."""
+    room = max(max(len(row[column]) for row in cells) - excess, least)
+    for row in cells:
+        indent = len(row[column]) - len(row[column].lstrip())
+        name = style.elide_middle(row[column][indent:], max(room - indent, 1))
+        row[column] = row[column][:indent] + name
+
+
+def _wide(cells: list[dict[str, str]], shown: list[str]) -> int:
+    widths = [max(len(c), *(len(row[c]) for row in cells)) for c in shown]
+    return sum(widths) + 2 * (len(shown) - 1)
 
 
 def _paint(cell: str, column: str, row: TreeRow, paint: Paint) -> str:
+    if column == "":
+        bar = cell.removesuffix(marks) if (marks := ", ".join(row.marks)) else cell
+        return paint("cyan", bar.rstrip()) + bar[len(bar.rstrip()) :] + paint("yellow", marks)
     if row.level == 0:
-        return paint("bold" if column in ("module", "parameters") else _COLUMNS[column], cell)
+        return paint("bold" if column in ("module", "total") else _COLUMNS[column], cell)
     times, sign, number = cell.rpartition(" × ")
-    if sign and column in _NUMBERS:
+    if sign and column == "total":
         return paint("dim", times + sign) + number
     return paint(_COLUMNS[column], cell)
 
 
-def _header(column: str) -> str:
-    return "" if column in ("bar", "marks") else column
-
-
-def _elide(cell: str, width: int) -> str:
-    indent = len(cell) - len(cell.lstrip(" "))
-    return cell[:indent] + style.elide_middle(cell[indent:], max(width - indent, 1))
-
-
-def _wide(cells: list[dict[str, str]], shown: list[str]) -> int:
-    widths = [max(len(_header(c)), *(len(row[c]) for row in cells)) for c in shown]
-    return sum(widths) + 2 * (len(shown) - 1)
-
-
-def _cells(row: TreeRow, whole: int, bar_width: int) -> dict[str, str]:
+def _cells(row: TreeRow, whole: int, layout: _Layout) -> dict[str, str]:
+    """`own` is that of one module, `total` that of all that the row stands for."""
     times = f"{row.times:,} × " if row.times > 1 else ""
     counted = row.times * row.new
-    # What is counted elsewhere stands in brackets, so that the rest adds up.
-    total = f"{row.total:,}" if row.new or not row.total else f"({row.total:,})"
+    bar, marks = style.bar(counted, whole, layout.bar), ", ".join(row.marks)
     return {
         "module": "  " * max(row.level - 1, 0) + style.clean(row.label),
         "type": style.clean(row.type),
-        "own": f"{times}{row.own:,}" if row.own not in (0, row.total) else "",
-        "parameters": f"{times}{total}",
-        "share": style.share(counted, whole),
-        "bar": style.bar(counted, whole, bar_width),
-        "marks": ", ".join(row.marks),
-        "source": style.clean(row.source or ""),
+        "own": f"{row.own:,}" if row.own else "",
+        "total": times + _total(row),
+        "share": style.share(counted, whole) if layout.share else "",
+        "": f"{bar.ljust(layout.bar)} {marks}" if bar and marks else bar or marks,
+        "source": style.clean(row.source or "") if layout.source else "",
     }
+
+
+def _total(row: TreeRow) -> str:
+    """What is counted elsewhere stands in brackets, so that the rest adds up."""
+    elsewhere = row.total - row.new
+    if not elsewhere:
+        return f"{row.total:,}"
+    return f"{row.new:,} (+{elsewhere:,})" if row.new else f"({elsewhere:,})"

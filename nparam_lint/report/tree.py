@@ -124,11 +124,13 @@ def _folded(children: Iterable[_Node]) -> list[list[_Node]]:
     return groups
 
 
-def _label(path: str) -> str:
-    """The last name; a number keeps the names before it (`h.0`), for it says nothing alone."""
+def _label(path: str, folded: frozenset[int]) -> str:
+    """The last name; a number keeps the names before it (`h.0`), for it says nothing alone.
+    `folded`: which of the names stand for several (`layers.*.0`)."""
     parts = path.split(".")
+    parts = ["*" if i in folded else part for i, part in enumerate(parts)]
     start = len(parts) - 1
-    while start > 0 and parts[start].isdecimal():
+    while start > 0 and (parts[start].isdecimal() or parts[start] == "*"):
         start -= 1
     return ".".join(parts[start:])
 
@@ -155,7 +157,7 @@ def _flatten(root: _Node, depth: int) -> Tree:
         below = sum(empties(child, level + 1) for child in node.children) if level < depth else 0
         return below + (node.row.total == 0)
 
-    def visit(group: list[_Node], level: int, outer: int) -> None:
+    def visit(group: list[_Node], level: int, outer: int, folded: frozenset[int]) -> None:
         nonlocal empty, deeper
         node, times = group[0], outer * len(group)
         if node.row.total == 0 and level:
@@ -163,9 +165,10 @@ def _flatten(root: _Node, depth: int) -> Tree:
             return
         closed = level >= depth or not node.filled or node.row.shared_with is not None
         deeper = deeper or (closed and node.filled and node.row.shared_with is None)
-        label = _label(node.row.path) if level else "(total)"
+        label = _label(node.row.path, folded) if level else "(total)"
         if len(group) > 1:
-            label += f" … {group[-1].name}"
+            label += f" … {_label(group[-1].row.path, folded)} ({len(group):,}×)"
+            folded |= {node.row.path.count(".")}
         row = node.row
         rows.append(
             TreeRow(
@@ -183,7 +186,7 @@ def _flatten(root: _Node, depth: int) -> Tree:
         )
         if level < depth and row.shared_with is None:
             for children in _folded(node.children):
-                visit(children, level + 1, times)
+                visit(children, level + 1, times, folded)
 
-    visit([root], 0, 1)
+    visit([root], 0, 1, frozenset())
     return Tree(tuple(rows), empty, deeper)

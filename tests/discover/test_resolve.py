@@ -4,7 +4,7 @@ import time
 from typing import TYPE_CHECKING
 
 import pytest
-from project import discovered, targets
+from discover_project import discovered, targets
 
 from nparam_lint.discover import resolve
 

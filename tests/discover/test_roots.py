@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from project import discovered
+from discover_project import discovered
 
 if TYPE_CHECKING:
     from pathlib import Path

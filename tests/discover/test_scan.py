@@ -225,7 +225,7 @@ def test_a_newer_grammar_gets_a_second_opinion(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_source_that_kills_libcst_is_a_problem_like_any_other() -> None:
-    problem = scan_source("m.py", b"def f[T](): 0\nx = 1" + b"+1" * 20_000 + b" 1\n").problem
+    problem = scan_source("m.py", b"def f[T](): )\nx = " + b"-" * 60_000 + b"1\n").problem
     assert problem is not None
 
 

@@ -1,0 +1,367 @@
+"""Every model of the zoo is counted right, in both ways that the worker has of making processes.
+
+The truth is made twice: by hand (`CASES`), and by plain torch on the CPU in this process.
+"""
+
+import dataclasses
+import types
+import warnings
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import pytest
+from worker_runs import PROJECTS, Run, make_jobs, run, snapshot
+
+from nparam_lint.records import Measured, ModuleRow
+
+with warnings.catch_warnings():  # a torch without numpy says so once, as it is imported
+    warnings.filterwarnings("ignore", "Failed to initialize NumPy")
+    import torch
+    from torch import nn
+
+ROOT = PROJECTS / "counting"
+
+
+class Case(NamedTuple):
+    """What a model has; `bytes` of parameters and buffers (None: four for each)."""
+
+    total: int
+    trainable: int | None = None
+    buffers: int = 0
+    bytes: int | None = None
+    hidden: int = 0
+
+
+CASES = {
+    "TiedOutput": Case(50 * 8 + 72),
+    "TiedInput": Case(50 * 8 + 72),
+    "TiedData": Case(50 * 8 * 2),
+    "View": Case(40 + 12),
+    "TwoNames": Case(16),
+    "TwoParents": Case(16 + 10 + 25),
+    "Repeated": Case(20),
+    "SharedInShared": Case(16 + 10 + 2),
+    "TiedAcross": Case(36 + 3 * 6),
+    "Cycle": Case(9),
+    "CycleWithOwn": Case(5 + 9 + 2),
+    "HiddenParent": Case(9),
+    "Root": Case(7 + 1),
+    "Branch": Case(6 + 9),
+    "Lists": Case(2 + 3 + 5 + 7 + 11),
+    "OddNames": Case(2 * (1 + 2 + 3 + 4 + 5 + 6 + 7 + 8)),
+    "Nothing": Case(12),
+    "Unused": Case(12 + 303),
+    "InList": Case(6, hidden=4 * 12),
+    "InDict": Case(0, hidden=12 + 5),
+    "InTuple": Case(2, hidden=12 + 4),
+    "BareTensor": Case(0, hidden=12),
+    "ListedElsewhere": Case(6 + 9),
+    "HiddenTwice": Case(0, hidden=12),
+    "LstmWeightNorm": Case(4 * 5 * (4 + 5) + 2 * 4 * 5 + 4 * 5),
+    "OwnParameters": Case(20 + 10, hidden=20),
+    "Frozen": Case(110 + 22, trainable=20),
+    "LowRank": Case(272 + 64, trainable=64),
+    "old_weight_norm": Case(30 + 6 + 6),
+    "new_weight_norm": Case(30 + 6 + 6),
+    "old_spectral_norm": Case(36, buffers=6 + 5),
+    "new_spectral_norm": Case(36, buffers=6 + 5),
+    "orthogonal": Case(30, buffers=25),
+    "custom_parametrization": Case(20 + 4),
+    "pruned": Case(28, buffers=24),
+    "pruned_for_good": Case(28),
+    "Complex": Case(12, bytes=12 * 8),
+    "Expanded": Case(40),
+    "ZeroSize": Case(2),
+    "Mixed": Case(106, trainable=100, bytes=40 * 2 + 30 * 2 + 20 * 8 + 10 * 4 + 6),
+    "Packed": Case(32, buffers=512 + 32, bytes=512 + 32 * 2 + 32 * 4),
+    "Buffers": Case(0, buffers=5 + 11 + 3, bytes=16 * 4 + 3),
+    "attention": Case(3 * 8 * 8 + 3 * 8 + 72),
+    "attention_kdim": Case(8 * 8 + 8 * 5 + 8 * 7 + 3 * 8 + 72),
+    "attention_extras": Case(3 * 8 * 8 + 8 * 8 + 2 * 8),
+    "transformer": Case(
+        2 * (288 + (8 * 16 + 16) + (16 * 8 + 8) + 2 * 16)
+        + 3 * (2 * 288 + (8 * 16 + 16) + (16 * 8 + 8) + 3 * 16)
+        + 2 * 16
+    ),
+    "lstm": Case(2 * (40 * (6 + 3) + 80 + 30) + 2 * (40 * (6 + 3) + 80 + 30)),
+    "batch_norm": Case(108 + 8, buffers=2 * (4 + 4 + 1), bytes=116 * 4 + 16 * 4 + 2 * 8),
+    "leaf": Case(40),
+    "ExpertList": Case(12 + 3 * 40),
+    "ExpertTensor": Case(12 + 3 * 40),
+    "Item": Case(2 * (10 + 11 + 12 + 13 + 14 + 15) + 6 * 2),
+    "MixedDevices": Case(12 + 22, buffers=12),
+    "ExplicitCpu": Case(12 + 10),
+    "LegacyTensor": Case(12 + 5),
+    "NanGuard": Case(2500),
+    "DefaultDtype": Case(12, bytes=12 * 8),
+    "RandomValues": Case(12),
+    "ChangesConfig": Case(8 + 1),
+    "ChangesShared": Case(8 * 2 + 2),
+    "namespace_config": Case(12),
+    # These cannot be built by plain torch here.
+    "ToCuda": Case(20, buffers=3),
+    "Cuda": Case(25 + 25 + 9, bytes=25 * 4 + 25 * 2 + 9 * 4),
+    "Giant": Case(100_000_000_000),
+    "Lazy": Case((3 * 8 * 9 + 8) + 16 + (288 * 5 + 5), buffers=17, bytes=1685 * 4 + 16 * 4 + 8),
+}
+ONLY_BY_HAND = {"ToCuda", "Cuda", "Giant", "Lazy"}
+CYCLES = {"Cycle", "CycleWithOwn"}
+RANDOM = ("RandomWidth", "RandomTensorWidth", "RandomChoice")
+LAZY_INPUT = "torch.zeros(1, 3, 8, 8)"
+
+
+def plain(name: str) -> nn.Module:
+    """The model, as torch builds it on the CPU, from a fresh copy of the zoo."""
+    path = ROOT / "zoo.py"
+    zoo = types.ModuleType("zoo")
+    before = torch.get_default_dtype()
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            exec(compile(path.read_text(), path, "exec"), vars(zoo))
+            call = "ChangesConfig(Config())" if name == "ChangesConfig" else f"{name}()"
+            return eval(call, vars(zoo))
+    finally:
+        torch.set_default_dtype(before)
+
+
+def parameters(module: nn.Module) -> list[nn.Parameter]:
+    return list({id(p): p for p in nn.Module.parameters(module)}.values())
+
+
+def buffers(module: nn.Module) -> list[torch.Tensor]:
+    return list({id(b): b for b in nn.Module.buffers(module)}.values())
+
+
+@pytest.fixture(scope="module", params=["1", "0"], ids=["fork", "spawn"])
+def zoo(request: pytest.FixtureRequest) -> Iterator[Run]:
+    jobs = make_jobs(ROOT, [f"zoo.py::{name}" for name in (*CASES, *RANDOM)], parameters=True)
+    jobs = [
+        dataclasses.replace(job, input=LAZY_INPUT) if job.callable == "Lazy" else job
+        for job in jobs
+    ]
+    bare = dataclasses.replace(make_jobs(ROOT, ["zoo.py::Lazy"])[0], id=len(jobs), label="bare")
+    before = snapshot(ROOT)
+    yield run(ROOT, [*jobs, bare], environ={"NPARAM_LINT_FORK": request.param})
+    assert snapshot(ROOT) == before
+
+
+def measured(zoo: Run, name: str) -> Measured:
+    return zoo.measured(f"zoo.py::{name}")
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_by_hand(zoo: Run, name: str) -> None:
+    case, counts = CASES[name], measured(zoo, name).counts
+    trainable = case.total if case.trainable is None else case.trainable
+    size = 4 * (case.total + case.buffers) if case.bytes is None else case.bytes
+    if "spectral" in name or "norm" not in name:
+        assert counts.buffers == case.buffers
+    assert (counts.total, counts.trainable, counts.buffers, counts.bytes) == (
+        case.total,
+        trainable,
+        case.buffers,
+        size,
+    )
+    assert counts.frozen == case.total - trainable
+    assert sum(hidden.count for hidden in measured(zoo, name).hidden) == case.hidden
+
+
+@pytest.mark.parametrize("name", [name for name in CASES if name not in ONLY_BY_HAND])
+def test_by_torch(zoo: Run, name: str) -> None:
+    model, result = plain(name), measured(zoo, name)
+    counts = result.counts
+    assert counts.total == sum(p.numel() for p in parameters(model))
+    assert counts.trainable == sum(p.numel() for p in parameters(model) if p.requires_grad)
+    assert counts.buffers == sum(b.numel() for b in buffers(model))
+    assert counts.bytes == sum(t.nbytes for t in [*parameters(model), *buffers(model)])
+    assert counts.non_embedding == counts.total - sum(
+        p.numel()
+        for p in {
+            p for m in nn.Module.modules(model) if isinstance(m, nn.Embedding) for p in [m.weight]
+        }
+    )
+    listed = [
+        (row.name, row.shape, row.dtype, row.trainable)
+        for row in result.parameters
+    ]
+    assert listed == [
+        (name, tuple(p.shape), str(p.dtype).removeprefix("torch."), p.requires_grad)
+        for name, p in nn.Module.named_parameters(model)
+    ]
+
+
+def below(row: ModuleRow, model: nn.Module) -> nn.Module:
+    for part in row.path.split(".") if row.path else ():
+        model = model._modules[part]  # type: ignore[assignment]
+    return model
+
+
+@pytest.mark.parametrize("name", [n for n in CASES if n not in ONLY_BY_HAND | CYCLES])
+def test_rows_by_torch(zoo: Run, name: str) -> None:
+    model, result = plain(name), measured(zoo, name)
+    rows = [row for row in result.modules if row.shared_with is None]
+    assert [row.path for row in rows] == [path for path, _ in nn.Module.named_modules(model)]
+    for row in result.modules:
+        module = below(row, model)
+        assert row.type == type(module).__name__
+        assert row.total == sum(p.numel() for p in parameters(module)), row
+        assert row.trainable == sum(p.numel() for p in parameters(module) if p.requires_grad), row
+        assert row.buffers == sum(b.numel() for b in buffers(module)), row
+        assert row.bytes == sum(t.nbytes for t in [*parameters(module), *buffers(module)]), row
+        if row.shared_with is not None:
+            first = next(r for r in result.modules if r.path == row.shared_with)
+            assert below(first, model) is module
+            assert row.own == 0
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_rows_add_up(zoo: Run, name: str) -> None:
+    result = measured(zoo, name)
+    root = result.modules[0]
+    assert root.path == ""
+    assert sum(row.own for row in result.modules) == root.total == result.counts.total
+    assert root.trainable == result.counts.trainable
+    assert root.buffers == result.counts.buffers
+    assert root.bytes == result.counts.bytes
+    assert result.counts.total - root.embedding == result.counts.non_embedding
+
+
+def rows(result: Measured) -> dict[str, ModuleRow]:
+    return {row.path: row for row in result.modules}
+
+
+def test_tied_weights_are_named(zoo: Run) -> None:
+    result = measured(zoo, "TiedOutput")
+    assert rows(result)["head"].tied == ("weight = embedding.weight",)
+    assert (rows(result)["head"].own, rows(result)["head"].total) == (0, 400)
+    assert (rows(result)["embedding"].own, rows(result)["embedding"].total) == (400, 400)
+    assert result.parameters[0].also == ("head.weight",)
+    assert result.counts.non_embedding == 72
+
+
+def test_the_order_of_tying_changes_nothing(zoo: Run) -> None:
+    one, two = measured(zoo, "TiedOutput"), measured(zoo, "TiedInput")
+    assert one.counts == two.counts
+    assert [dataclasses.replace(r, source=None) for r in one.modules] == [
+        dataclasses.replace(r, source=None) for r in two.modules
+    ]
+
+
+def test_a_tied_subtree_counts_the_weight_that_it_shares(zoo: Run) -> None:
+    found = rows(measured(zoo, "TiedAcross"))
+    assert [found[f"blocks.{i}"].total for i in range(3)] == [42, 42, 42]
+    assert [found[f"blocks.{i}.0"].own for i in range(3)] == [42, 6, 6]
+    assert found["blocks"].total == 54
+
+
+def test_a_module_that_stands_twice_points_to_the_first(zoo: Run) -> None:
+    assert rows(measured(zoo, "TwoNames"))["two"].shared_with == "one"
+    assert rows(measured(zoo, "TwoParents"))["right.0"].shared_with == "left.0"
+    repeated = rows(measured(zoo, "Repeated"))
+    assert [repeated[f"layers.{i}"].shared_with for i in range(4)] == [None, *["layers.0"] * 3]
+
+
+def test_a_module_shared_below_a_shared_module(zoo: Run) -> None:
+    found = rows(measured(zoo, "SharedInShared"))
+    assert (found["a"].total, found["b.a"].total, found["b"].total) == (26, 26, 28)
+
+
+def test_a_cycle_ends(zoo: Run) -> None:
+    found = rows(measured(zoo, "Cycle"))
+    assert list(found) == ["", "child", "child.parent"]
+    assert found["child.parent"].shared_with == ""
+    assert (found["child"].own, found["child"].total, found["child.parent"].total) == (9, 9, 0)
+
+
+def test_a_child_that_holds_its_parent_keeps_its_own_count(zoo: Run) -> None:
+    found = rows(measured(zoo, "CycleWithOwn"))
+    assert (found[""].own, found["child"].total, found["other"].total) == (5, 9, 2)
+
+
+@pytest.mark.parametrize(
+    ("name", "note"),
+    [
+        ("TiedData", "head.weight: shares its storage with embedding.weight"),
+        ("View", "part: shares its storage with whole"),
+        ("Expanded", "w: expanded"),
+    ],
+)
+def test_odd_storage_is_noted(zoo: Run, name: str, note: str) -> None:
+    (said,) = measured(zoo, name).notes
+    assert said.startswith(note)
+
+
+@pytest.mark.parametrize("name", sorted(CASES.keys() - {"TiedData", "View", "Expanded"}))
+def test_nothing_else_is_noted(zoo: Run, name: str) -> None:
+    assert measured(zoo, name).notes == ()
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("InList", [("layers", 48, "list")]),
+        ("InDict", [("heads", 17, "dict")]),
+        ("InTuple", [("sub.pair", 16, "tuple")]),
+        ("BareTensor", [("weight", 12, "Tensor")]),
+        ("HiddenTwice", [("a", 12, "list")]),
+        ("OwnParameters", [("", 20, "overridden parameters()")]),
+    ],
+)
+def test_hidden_parameters_are_located(
+    zoo: Run, name: str, expected: list[tuple[str, int, str]]
+) -> None:
+    found = measured(zoo, name).hidden
+    assert [(h.path, h.count, h.what) for h in found] == expected
+
+
+def source_line(source: str | None) -> str:
+    assert source is not None
+    path, _, line = source.rpartition(":")
+    return (ROOT / path).read_text().splitlines()[int(line) - 1].strip()
+
+
+def test_every_parameter_knows_its_line(zoo: Run) -> None:
+    tensors = {row.name: row for row in measured(zoo, "Root").parameters}
+    assert source_line(tensors["scale"].source).startswith("self.scale =")
+    assert source_line(tensors["shift"].source).startswith("self.shift =")
+    mixed = {row.name: row for row in measured(zoo, "Mixed").parameters}
+    assert source_line(mixed["brain.weight"].source).startswith("self.brain =")
+    assert source_line(rows(measured(zoo, "Branch"))["block.0"].source).startswith("self.block =")
+    assert source_line(measured(zoo, "leaf").parameters[0].source) == "return nn.Linear(9, 4)"
+    assert source_line(measured(zoo, "InList").hidden[0].source).startswith("self.layers =")
+
+
+@pytest.mark.parametrize("name", sorted(CASES.keys() - {"LegacyTensor"}))
+def test_every_line_is_of_the_project(zoo: Run, name: str) -> None:
+    for row in measured(zoo, name).parameters:
+        assert (row.source or "").startswith("zoo.py:"), row
+
+
+@pytest.mark.parametrize("name", RANDOM)
+def test_widths_from_random_numbers_are_reported(zoo: Run, name: str) -> None:
+    failure = zoo.failed(f"zoo.py::{name}")
+    assert failure.code == "NPL004"
+    assert "random" in failure.reason
+    assert failure.hint
+
+
+def test_lazy_parameters_are_reported_without_an_input(zoo: Run) -> None:
+    failure = zoo.failed("bare")
+    assert failure.code == "NPL009"
+    assert "Lazy() has 8 uninitialised lazy parameters: conv.weight" in failure.reason
+    assert "input" in (failure.hint or "")
+
+
+def test_what_can_be_built_on_meta_is(zoo: Run) -> None:
+    elsewhere = {name for name in CASES if not measured(zoo, name).rung.startswith("meta")}
+    assert elsewhere == {"NanGuard", "orthogonal", "ChangesConfig", "ChangesShared"}
+
+
+def test_type_names(zoo: Run) -> None:
+    result = measured(zoo, "TwoParents")
+    assert result.type == "zoo.TwoParents"
+    assert result.types == (
+        "torch.nn.modules.container.Sequential",
+        "torch.nn.modules.linear.Linear",
+    )
