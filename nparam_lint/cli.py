@@ -179,6 +179,8 @@ def _check(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
             target = "::" in str(path)
             hint = f"; to see one model: nparam-lint show '{path}'" if target else ""
             raise _UsageError(f"there is no file or directory {path}{hint}")
+        if path.is_file() and path.suffix != ".py":
+            raise _UsageError(f"{path} is no Python file: models are read from .py files")
     settings = _settings(options, environ, paths[0] if paths else Path.cwd())
     try:
         report = _guarded(

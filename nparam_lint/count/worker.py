@@ -691,7 +691,7 @@ def set_import_path(roots):
     would shadow an installed package last."""
     front, back = [], []
     for root in roots:
-        path = os.path.join(ROOT, root) if root else ROOT
+        path = os.path.normpath(os.path.join(ROOT, root))
         trusted = root in ("", "src") or shadows(path) is None
         (front if trusted else back).append(path)
     taken = set(front + back)

@@ -155,8 +155,6 @@ def test_by_hand(zoo: Run, name: str) -> None:
     case, counts = CASES[name], measured(zoo, name).counts
     trainable = case.total if case.trainable is None else case.trainable
     size = 4 * (case.total + case.buffers) if case.bytes is None else case.bytes
-    if "spectral" in name or "norm" not in name:
-        assert counts.buffers == case.buffers
     assert (counts.total, counts.trainable, counts.buffers, counts.bytes) == (
         case.total,
         trainable,
@@ -181,10 +179,7 @@ def test_by_torch(zoo: Run, name: str) -> None:
             p for m in nn.Module.modules(model) if isinstance(m, nn.Embedding) for p in [m.weight]
         }
     )
-    listed = [
-        (row.name, row.shape, row.dtype, row.trainable)
-        for row in result.parameters
-    ]
+    listed = [(row.name, row.shape, row.dtype, row.trainable) for row in result.parameters]
     assert listed == [
         (name, tuple(p.shape), str(p.dtype).removeprefix("torch."), p.requires_grad)
         for name, p in nn.Module.named_parameters(model)
@@ -243,8 +238,8 @@ def test_tied_weights_are_named(zoo: Run) -> None:
 def test_the_order_of_tying_changes_nothing(zoo: Run) -> None:
     one, two = measured(zoo, "TiedOutput"), measured(zoo, "TiedInput")
     assert one.counts == two.counts
-    assert [dataclasses.replace(r, source=None) for r in one.modules] == [
-        dataclasses.replace(r, source=None) for r in two.modules
+    assert [dataclasses.replace(row, source=None) for row in one.modules[1:]] == [
+        dataclasses.replace(row, source=None) for row in two.modules[1:]
     ]
 
 
