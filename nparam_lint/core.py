@@ -343,7 +343,9 @@ def _judge_one(
         results = [_unjudged(b) for b in model.budgets if b.origin != "prose"]
         if model.declared:
             at = next(b.position for b in model.budgets if b.origin != "prose")
-            findings.append(judge_not_measured(measurement, at, target, _paste(model, measurement)))
+            findings.append(
+                judge_not_measured(measurement, at, target, _paste(model, measurement, settings))
+            )
     else:
         for budget in model.budgets:
             judged, broken = judge(budget, measurement, settings.tolerance)
@@ -377,12 +379,17 @@ def _unjudged(budget: Budget) -> BudgetResult:
     )
 
 
-def _paste(model: Asked, failure: NotMeasured) -> str | None:
-    """The line of config that provides missing arguments."""
+def _paste(model: Asked, failure: NotMeasured, settings: Settings) -> tuple[str, ...]:
+    """The lines of config that provide missing arguments."""
     if not failure.missing:
-        return None
+        return ()
+    own = settings.config is not None and settings.config.name != "pyproject.toml"
     values = ", ".join(f"{name}=…" for name in failure.missing)
-    return f'say how to build it: [tool.nparam-lint.arguments]  "{model.target.bare}" = "{values}"'
+    return (
+        f"say how to build it, in {settings.config.name if settings.config else 'pyproject.toml'}:",
+        "[arguments]" if own else "[tool.nparam-lint.arguments]",
+        f'"{model.target.bare}" = "{values}"',
+    )
 
 
 def _undeclared_failures(

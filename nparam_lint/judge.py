@@ -262,12 +262,13 @@ def judge_hidden(measured: Measured, position: Position, target: str) -> list[Fi
 
 
 def judge_not_measured(
-    failure: NotMeasured, position: Position, target: str, hint: str | None
+    failure: NotMeasured, position: Position, target: str, hint: Sequence[str] = ()
 ) -> Finding:
     detail = [f"at {failure.source}"] if failure.source else []
     detail += [f"| {line}" for line in failure.output.splitlines()[-6:]]
     detail += [note for note in failure.notes if note not in failure.reason]
-    detail += [text for text in (failure.hint, hint) if text]
+    detail += [failure.hint] if failure.hint else []
+    detail += hint
     return finding(failure.code, position, failure.reason, target, detail)
 
 

@@ -19,8 +19,9 @@ Three kinds of process, all supervised by the same loop (`supervise`):
 Where forking is impossible, a group is spawned afresh and builds its models itself, one by one.
 A process that dies, hangs or grows too large costs its own job; the others are still counted.
 
-The project's code is executed. What keeps accidents away from the user (a guard, not a sandbox): no standard
-input; writes, programs and connections refused by an audit hook; limits on time and memory.
+The project's code is executed. What keeps accidents away from the user (a guard, not a sandbox): no
+standard input; writes, programs and connections refused by an audit hook; limits on time and
+memory.
 """
 
 from __future__ import annotations
@@ -48,7 +49,9 @@ import time
 import types
 
 PROTOCOL = 1
-CAN_FORK = hasattr(os, "fork") and os.environ.get("NPARAM_LINT_FORK", "1") != "0"
+# On macOS system libraries that torch loads do not survive a fork.
+_FORKS = "1" if sys.platform.startswith("linux") else "0"
+CAN_FORK = hasattr(os, "fork") and os.environ.get("NPARAM_LINT_FORK", _FORKS) != "0"
 TAIL = 4096  # bytes of a child's output that are kept for the message about its death
 GRACE = 10.0  # seconds that a supervising process gets beyond what it supervises
 MESSAGE = 500  # characters of an exception's text that are passed on
@@ -228,146 +231,37 @@ WORK_CALLS = re.compile(
     r"^_*(main|run|train|test|eval|evaluate|demo|cli|app|start|launch|fit|bench|benchmark|profile|"
     r"export|convert|plot|show|process|experiment|generate|sample|predict|infer|inference)($|_)"
 )
-WORK_METHODS = {
-    "backward",
-    "step",
-    "zero_grad",
-    "fit",
-    "train",
-    "eval",
-    "item",
-    "init_process_group",
-    "show",
-    "savefig",
-    "imshow",
-    "sleep",
-    "Fire",
-    "serve",
-    "launch",
-    "mainloop",
-    "run",
-}
+WORK_METHODS = frozenset(
+    (
+        "backward step zero_grad fit train eval item init_process_group show savefig imshow sleep "
+        "Fire serve launch mainloop run"
+    ).split()
+)
 WORK_NAMES = {"input", "exec", "exit", "quit", "tqdm", "trange", "DataLoader", "load_dataset"}
-HARMLESS_NAMES = {
-    "int",
-    "float",
-    "str",
-    "bool",
-    "len",
-    "range",
-    "dict",
-    "list",
-    "set",
-    "tuple",
-    "frozenset",
-    "min",
-    "max",
-    "sum",
-    "sorted",
-    "zip",
-    "enumerate",
-    "abs",
-    "round",
-    "isinstance",
-    "issubclass",
-    "hasattr",
-    "getattr",
-    "repr",
-    "reversed",
-    "map",
-    "filter",
-    "any",
-    "all",
-    "type",
-    "open",
-    "print",
-    "Path",
-    "PosixPath",
-    "partial",
-    "namedtuple",
-    "defaultdict",
-    "OrderedDict",
-    "Counter",
-    "deque",
-    "TypeVar",
-    "NewType",
-    "ParamSpec",
-    "field",
-    "device",
-    "dtype",
-    "getLogger",
-}
-HARMLESS_ROOTS = {
-    "math",
-    "os",
-    "sys",
-    "re",
-    "logging",
-    "warnings",
-    "argparse",
-    "collections",
-    "functools",
-    "itertools",
-    "operator",
-    "typing",
-    "t",
-    "dataclasses",
-    "copy",
-    "json",
-    "yaml",
-    "toml",
-    "tomllib",
-    "enum",
-    "string",
-    "pathlib",
-    "np",
-    "numpy",
-    "torch",
-    "th",
-    "platform",
-    "OmegaConf",
-    "omegaconf",
-    "easydict",
-}
+HARMLESS_NAMES = frozenset(
+    (
+        "int float str bool len range dict list set tuple frozenset min max sum sorted zip "
+        "enumerate abs round isinstance issubclass hasattr getattr repr reversed map filter any "
+        "all type open print Path PosixPath partial namedtuple defaultdict OrderedDict Counter "
+        "deque TypeVar NewType ParamSpec field device dtype getLogger"
+    ).split()
+)
+HARMLESS_ROOTS = frozenset(
+    (
+        "math os sys re logging warnings argparse collections functools itertools operator typing "
+        "t dataclasses copy json yaml toml tomllib enum string pathlib np numpy torch th platform "
+        "OmegaConf omegaconf easydict"
+    ).split()
+)
 UNSAFE_METHODS = {"load", "save", "memmap", "fromfile", "system", "execv", "chdir", "exit", "kill"}
-HARMLESS_METHODS = {
-    "append",
-    "extend",
-    "add",
-    "update",
-    "insert",
-    "setdefault",
-    "get",
-    "keys",
-    "values",
-    "items",
-    "format",
-    "join",
-    "split",
-    "strip",
-    "lower",
-    "upper",
-    "replace",
-    "copy",
-    "add_argument",
-    "add_argument_group",
-    "add_mutually_exclusive_group",
-    "set_defaults",
-    "parse_args",
-    "parse_known_args",
-    "is_available",
-    "device_count",
-    "setLevel",
-    "addHandler",
-    "exists",
-    "resolve",
-    "index",
-    "startswith",
-    "endswith",
-    "read",
-    "read_text",
-    "pop",
-}
+HARMLESS_METHODS = frozenset(
+    (
+        "append extend add update insert setdefault get keys values items format join split strip "
+        "lower upper replace copy add_argument add_argument_group add_mutually_exclusive_group "
+        "set_defaults parse_args parse_known_args is_available device_count setLevel addHandler "
+        "exists resolve index startswith endswith read read_text pop"
+    ).split()
+)
 
 
 def dotted(node):
@@ -794,47 +688,18 @@ RUNGS = ("meta", "cpu without initialisation", "cpu")
 SMALL = 1 << 22  # elements of a tensor whose values are worth having
 SMALL_RANDOM = 1 << 16
 SKIP = {"init": False}
-_RANDOM_IN_PLACE = [
-    "normal_",
-    "uniform_",
-    "log_normal_",
-    "exponential_",
-    "cauchy_",
-    "geometric_",
-    "random_",
-    "bernoulli_",
-]
+_RANDOM_IN_PLACE = frozenset(
+    ("normal_ uniform_ log_normal_ exponential_ cauchy_ geometric_ random_ bernoulli_").split()
+)
 # In-place functions keep shape and dtype, so that on meta there is nothing for them to do; doing it
 # would import 800 modules the first time.
-_IN_PLACE = [
-    "add_",
-    "sub_",
-    "mul_",
-    "div_",
-    "pow_",
-    "clamp_",
-    "clip_",
-    "fill_",
-    "zero_",
-    "copy_",
-    "erfinv_",
-    "exp_",
-    "log_",
-    "sqrt_",
-    "neg_",
-    "sign_",
-    "masked_fill_",
-    "tril_",
-    "triu_",
-    "abs_",
-    "floor_",
-    "ceil_",
-    "round_",
-    "lerp_",
-    "addmm_",
-    "renorm_",
-    "fill_diagonal_",
-]
+_IN_PLACE = frozenset(
+    (
+        "add_ sub_ mul_ div_ pow_ clamp_ clip_ fill_ zero_ copy_ erfinv_ exp_ log_ sqrt_ neg_ "
+        "sign_ masked_fill_ tril_ triu_ abs_ floor_ ceil_ round_ lerp_ addmm_ renorm_ "
+        "fill_diagonal_"
+    ).split()
+)
 
 
 def patch_initialisers(torch):
@@ -1286,7 +1151,7 @@ class Count:
         return rows
 
     def hidden(self):
-        """Parameters and modules in plain attributes, lists, dicts: parameters() passes them over."""
+        """Parameters and modules in plain attributes, lists and dicts: unseen by parameters()."""
         torch = self.torch
         found, seen = [], set(self.parameters)
         registered = set(self.first_path)
@@ -1890,8 +1755,11 @@ def reap_strays(running):
                 os.waitpid(pid, 0)
 
 
+DIE_WITH_PARENT, ADOPT_ORPHANS = 1, 36  # PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER
+
+
 def prctl(option, value):
-    """Linux: 1 = die with the parent, 36 = adopt orphans below us."""
+    """Ask Linux for one of the above; other systems do without."""
     if sys.platform.startswith("linux"):
         with contextlib.suppress(Exception):
             import ctypes
@@ -1912,7 +1780,7 @@ def fork_child(task, body, nonce):
     status = 1
     try:
         os.setsid()
-        prctl(1, signal.SIGKILL)
+        prctl(DIE_WITH_PARENT, 9)
         os.close(channel_read)
         os.close(output_read)
         os.dup2(output_write, 1)
@@ -1976,7 +1844,7 @@ class GroupTask:
     def run(self, channel):
         global SLICE_ALL, TOLERANT
         SLICE_ALL, TOLERANT = self.slice_all, self.jobs[0]["tolerant"]
-        prctl(36, 1)
+        prctl(ADOPT_ORPHANS, 1)
         self.mode = make_mode(self.torch)
         self.modules = {}
         set_import_path(self.jobs[0]["roots"])
@@ -2182,8 +2050,8 @@ def main():
         task.run(channel)
         channel.send(event="done")
         os._exit(0)
-    prctl(1, signal.SIGKILL)
-    prctl(36, 1)
+    prctl(DIE_WITH_PARENT, 9)
+    prctl(ADOPT_ORPHANS, 1)
     try:
         torch = import_torch()
     except BaseException as error:

@@ -18,7 +18,8 @@ class Options:
     """How a report is to look; decided by the edge, which knows the terminal.
 
     `depth`: levels of modules below the root (None: as many as make a short table). `tables`: how
-    many tables of top-level models are printed; those of broken budgets always are.
+    many tables of top-level models are printed; those of broken budgets always are. `place`: what
+    was searched, in words (`src`). `declared_only`: models without a budget were left out.
     """
 
     width: int = 80
@@ -27,6 +28,8 @@ class Options:
     verbose: int = 0
     quiet: bool = False
     tables: int = 5
+    place: str = ""
+    declared_only: bool = False
 
 
 Formatter = Callable[[Report, Options], str]

@@ -33,6 +33,7 @@ def document(report: Report) -> Json:
         "version": 1,
         "tool": {"name": "nparam-lint", "version": report.version},
         "environment": None if report.environment is None else asdict(report.environment),
+        "error": report.error,
         "models": [_model(model) for model in report.models],
         "findings": [_finding(finding) for finding in report.findings],
         "skipped": [{"target": target, "reason": reason} for target, reason in report.skipped],

@@ -10,7 +10,7 @@ from nparam_lint.report import style
 from nparam_lint.report.style import Paint, clean
 from nparam_lint.report.table import module_table, ruled
 from nparam_lint.report.text import NARROWEST, findings_lines
-from nparam_lint.report.verdicts import verdict_lines
+from nparam_lint.report.verdicts import verdict_lines_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -42,7 +42,7 @@ def render_show(model: ModelReport, options: Options) -> str:
             _remarks(measured, options, paint),
         ]
     if model.budgets:
-        sections.append(verdict_lines([model], options.width, paint))
+        sections.append(verdict_lines_of(model, options.width, paint))
     sections.append(findings_lines(model.findings, options.width, paint))
     return "\n\n".join("\n".join(lines) for lines in sections if lines) + "\n"
 

@@ -35,6 +35,15 @@ def clean(text: str) -> str:
     )
 
 
+def short_reason(reason: str, name: str) -> str:
+    """Why `name` was not counted, said next to its name."""
+    told = clean(reason)
+    for said in (f"{name}() raised ", f"{name} raised ", f"{name}() ", f"{name} "):
+        if told.startswith(said):
+            return told[len(said) :]
+    return told
+
+
 def by_place(finding: Finding) -> tuple[str, int, int, str, str]:
     at = finding.position
     return (at.path, at.line, at.column, finding.code, finding.message)
@@ -119,7 +128,7 @@ def share(part: int, whole: int) -> str:
 
 def bar(part: int, whole: int, width: int) -> str:
     """A bar of up to `width` characters in steps of an eighth; never empty for a part above 0."""
-    if not part or not whole:
+    if not part or not whole or width < 1:
         return ""
     full, eighths = divmod(max(1, min(8 * width, round(8 * width * part / whole))), 8)
     return "█" * full + (_EIGHTHS[eighths - 1] if eighths else "")

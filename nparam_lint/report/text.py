@@ -8,14 +8,16 @@ from typing import TYPE_CHECKING
 from nparam_lint.records import Measured
 from nparam_lint.report import style
 from nparam_lint.report.style import Paint, by_place, clean, plural
+from nparam_lint.report.summary import summary_lines
 from nparam_lint.report.table import module_table
+from nparam_lint.report.uncounted import is_empty, next_step, nothing_found, uncounted_lines
 from nparam_lint.report.verdicts import verdict_lines
 from nparam_lint.rules import RULES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from nparam_lint.records import Finding, ModelReport, Report
+    from nparam_lint.records import Finding, ModelReport, ModuleRow, Report
     from nparam_lint.report import Options
 
 NARROWEST = 40
@@ -25,36 +27,47 @@ _TABLE_ROWS = 20
 def render(report: Report, options: Options) -> str:
     options = replace(options, width=max(options.width, NARROWEST))
     paint = Paint(options.color)
+    if not (report.models or report.skipped or report.findings or report.error):
+        return "\n".join(nothing_found(report, options)) + "\n"
     sections: list[list[str]] = []
     if not options.quiet:
-        sections.append(verdict_lines(report.models, options.width, paint))
-        sections += _tables(report, options, paint)
-        sections.append(_skipped(report, options, paint))
+        if not report.error:
+            listed = [m for m in report.models if options.verbose or not is_empty(m)]
+            sections.append(verdict_lines(listed, options.width, paint))
+            sections += _tables(report, options, paint)
+        sections.append(uncounted_lines(report, options, paint))
     sections.append(findings_lines(report.findings, options.width, paint))
     if not options.quiet:
-        sections.append(_invitation(report, options, paint))
-    sections.append(_summary(report, options, paint))
+        sections.append(next_step(report, options, paint))
+    sections.append(summary_lines(report, options, paint))
     return "\n\n".join("\n".join(lines) for lines in sections if lines) + "\n"
 
 
 def _tables(report: Report, options: Options, paint: Paint) -> list[list[str]]:
-    """Of every model with a broken budget; of others that stand for themselves, a few."""
-    measured = [model for model in report.models if isinstance(model.measurement, Measured)]
-    broken = [model for model in measured if _is_broken(model)]
-    others = [model for model in measured if model.top_level and model not in broken]
-    sections = []
-    shown = 0
-    for model in broken + others:
-        if model in others and shown >= options.tables:
-            continue
-        table = _table(model, options, paint)
-        shown += bool(table)
-        sections.append(table)
-    left = len(broken) + len(others) - len(sections)
+    """Of every model with a broken budget, and of the largest that stand for themselves."""
+    tables: dict[tuple[ModuleRow, ...], ModelReport] = {}
+    seen: set[str] = set()
+    for model in report.models:  # one table for what is the same, one for the variants of a model
+        found = model.measurement
+        if isinstance(found, Measured) and sum(row.total > 0 for row in found.modules) > 1:
+            name = model.target.partition("(")[0]
+            broken = _is_broken(model)
+            if broken or (model.top_level and name not in seen and found.modules not in tables):
+                tables.setdefault(found.modules, model)
+                seen.add(name)
+    models = list(tables.values())
+    others = [model for model in models if not _is_broken(model)]
+    others.sort(key=lambda model: -_total(model))
+    left = others[max(options.tables, 0) :]
+    sections = [_table(model, options, paint) for model in models if model not in left]
     if left and options.tables:
-        more = f"… and {plural(left, 'more table')}: nparam-lint show TARGET"
+        more = f"… and {plural(len(left), 'more table')}: nparam-lint show TARGET"
         sections.append([paint("dim", more)])
     return sections
+
+
+def _total(model: ModelReport) -> int:
+    return model.measurement.counts.total if isinstance(model.measurement, Measured) else 0
 
 
 def _is_broken(model: ModelReport) -> bool:
@@ -111,112 +124,3 @@ def _detail(text: str, width: int) -> list[str]:
         fits = len(line) + 4 <= width
         lines += ["    " + line] if fits else style.wrap(line.strip(), width, indent, indent + "  ")
     return [line.rstrip() for line in lines]
-
-
-def _skipped(report: Report, options: Options, paint: Paint) -> list[str]:
-    if not report.skipped:
-        return []
-    count = len(report.skipped)
-    subject = "1 model was" if count == 1 else f"{count:,} models were"
-    they = "it needs" if count == 1 else "they need"
-    line = f"{subject} not counted because {they} arguments"
-    if not options.verbose:
-        return [paint("dim", f"{line} (-v lists {'it' if count == 1 else 'them'})")]
-    width = min(max(len(clean(target)) for target, _ in report.skipped), options.width // 2)
-    rows = []
-    for target, reason in report.skipped:
-        name = style.elide_middle(clean(target), width)
-        rest = style.elide_end(clean(reason), options.width - width - 4)
-        rows.append(f"  {name:<{width}}  {paint('dim', rest)}")
-    return [f"{line}:", *rows]
-
-
-def _invitation(report: Report, options: Options, paint: Paint) -> list[str]:
-    """How to declare a budget, told with a model just counted; only where none is declared."""
-    if not report.models and not report.findings:
-        found = "No models found" if not report.skipped else "No model was counted"
-        return [f"{found} in {plural(report.files, 'file')}."]
-    if any(model.declared or model.budgets for model in report.models):
-        return []
-    for model in sorted(report.models, key=lambda model: not model.top_level):
-        if isinstance(model.measurement, Measured) and model.target.startswith(model.position.path):
-            name, at = clean(model.target.partition("::")[2].partition("(")[0]), model.position
-            line = f"nparam: {model.measurement.counts.total:_}"
-            text = (
-                "Nothing is declared yet. To hold a count, write it in the docstring of "
-                f"{name} ({clean(at.path)}:{at.line}):"
-            )
-            return [*style.wrap(text, options.width), "", "    " + paint("green", line)]
-    return []
-
-
-def _summary(report: Report, options: Options, paint: Paint) -> list[str]:
-    errors = [f for f in report.findings if f.severity == "error"]
-    over = [f for f in errors if f.code == "NPL001"]
-    others = len(errors) - len(over)
-    warnings = len(report.findings) - len(errors)
-    # A glob is one budget, whatever it matches.
-    broken = len({(f.position, f.target) for f in over})
-    held = len({(m.target, b.position) for m in report.models for b in m.budgets if b.ok})
-    parts = [("", _counted(report.models))]
-    if broken:
-        parts.append(("red", f"{plural(broken, 'budget')} broken"))
-    elif held and not errors:
-        parts.append(("green", f"{plural(held, 'budget')} kept"))
-    if others:
-        parts.append(("red", plural(others, "other error" if broken else "error")))
-    if warnings:
-        parts.append(("yellow", plural(warnings, "warning")))
-    parts.append(("", f"{report.seconds:.1f} s"))
-    lines = _joined(parts, options.width, paint)
-    if not options.quiet:
-        for text in [*_environment(report), *_devices(report)]:
-            lines += [paint("dim", line) for line in style.wrap(clean(text), options.width)]
-    return lines
-
-
-def _counted(models: Sequence[ModelReport]) -> str:
-    if not models:
-        return "0 models"
-    measured = sum(isinstance(model.measurement, Measured) for model in models)
-    cached = sum(model.measurement.cached for model in models)
-    text = f"{plural(len(models), 'model')}: {measured:,} measured"
-    if measured < len(models):
-        text += f", {len(models) - measured:,} not measured"
-    return text + (f" ({cached:,} from the cache)" if cached else "")
-
-
-def _joined(parts: Sequence[tuple[str, str]], width: int, paint: Paint) -> list[str]:
-    lines: list[str] = []
-    used = 0
-    for color, text in parts:
-        if lines and used + 3 + len(text) <= width:
-            lines[-1] += f" · {paint(color, text)}"
-            used += 3 + len(text)
-        else:
-            lines.append(paint(color, text))
-            used = len(text)
-    return lines
-
-
-def _environment(report: Report) -> list[str]:
-    where = report.environment
-    if where is None:
-        return []
-    python = f"{where.python} ({where.reason})" if where.reason else where.python
-    torch = f"torch {where.torch}" if where.torch else "no torch"
-    return [" · ".join([python, torch, ", ".join(where.devices)][: 3 if where.devices else 2])]
-
-
-def _devices(report: Report) -> list[str]:
-    """What was not asked of a device is said: it is no agreement."""
-    silent: dict[tuple[str, str, str], int] = {}
-    for model in report.models:
-        for name, device in model.measurement.devices.items():
-            if device.status != "measured":
-                key = (name, device.status, device.reason or "no reason given")
-                silent[key] = silent.get(key, 0) + 1
-    return [
-        f"{name} {status} for {plural(count, 'model')}: {reason}"
-        for (name, status, reason), count in silent.items()
-    ]

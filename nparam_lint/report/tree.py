@@ -19,7 +19,7 @@ class TreeRow:
     """One line of the table; counts are those of one module of the `times` that it stands for.
 
     `new`: parameters at or below it that no module before it holds. `closed`: what is below it is
-    not shown. `marks`: of `tied`, `shared`, `frozen`, `part frozen`.
+    not shown; `more`: and could be. `marks`: of `tied`, `shared`, `frozen`, `part frozen`.
     """
 
     label: str
@@ -30,6 +30,8 @@ class TreeRow:
     total: int
     new: int
     closed: bool
+    path: str
+    more: bool = False
     marks: tuple[str, ...] = ()
     source: str | None = None
 
@@ -66,19 +68,33 @@ class _Node:
 
 
 def make_tree(modules: Sequence[ModuleRow], depth: int | None, limit: int) -> Tree:
-    """`depth` levels below the root; None: as many as keep the table within `limit` rows."""
+    """`depth` levels below the root; None: as many as keep the table within `limit` rows, and
+    further below a module that holds a third of the model."""
     root = _link(modules)
     if root is None:
         return Tree((), 0, False)
     if depth is not None:
         return _flatten(root, depth)
-    tree = _flatten(root, 1)
-    for level in range(2, root.height + 1):
-        deeper = _flatten(root, level)
-        if len(deeper.rows) > limit:
+    tree, level = _flatten(root, 1), 1
+    for deeper in range(2, root.height + 1):
+        larger = _flatten(root, deeper)
+        if len(larger.rows) > limit:
             break
-        tree = deeper
-    return tree
+        tree, level = larger, deeper
+    opened: frozenset[str] = frozenset()
+    while True:
+        heaviest = max((row for row in tree.rows if row.more), key=_counted, default=None)
+        if heaviest is None or 3 * heaviest.counted < root.new:
+            return tree
+        opened |= {heaviest.path}
+        larger = _flatten(root, level, opened)
+        if len(larger.rows) > limit:
+            return tree
+        tree = larger
+
+
+def _counted(row: TreeRow) -> int:
+    return row.counted
 
 
 def _link(modules: Sequence[ModuleRow]) -> _Node | None:
@@ -148,23 +164,25 @@ def _marks(node: _Node, closed: bool) -> tuple[str, ...]:
     return tuple(marks)
 
 
-def _flatten(root: _Node, depth: int) -> Tree:
+def _flatten(root: _Node, depth: int, opened: frozenset[str] = frozenset()) -> Tree:
     rows: list[TreeRow] = []
     empty = 0
-    deeper = False
+
+    def is_open(node: _Node, level: int) -> bool:
+        return level < depth or node.row.path in opened
 
     def empties(node: _Node, level: int) -> int:
-        below = sum(empties(child, level + 1) for child in node.children) if level < depth else 0
-        return below + (node.row.total == 0)
+        inner = node.children if is_open(node, level) else ()
+        return sum(empties(child, level + 1) for child in inner) + (node.row.total == 0)
 
     def visit(group: list[_Node], level: int, outer: int, folded: frozenset[int]) -> None:
-        nonlocal empty, deeper
+        nonlocal empty
         node, times = group[0], outer * len(group)
         if node.row.total == 0 and level:
             empty += times * empties(node, level)
             return
-        closed = level >= depth or not node.filled or node.row.shared_with is not None
-        deeper = deeper or (closed and node.filled and node.row.shared_with is None)
+        inside = node.filled and node.row.shared_with is None
+        closed = not inside or not is_open(node, level)
         label = _label(node.row.path, folded) if level else "(total)"
         if len(group) > 1:
             label += f" … {_label(group[-1].row.path, folded)} ({len(group):,}×)"
@@ -180,13 +198,15 @@ def _flatten(root: _Node, depth: int) -> Tree:
                 total=row.total,
                 new=node.new,
                 closed=closed,
+                path=row.path,
+                more=closed and inside,
                 marks=_marks(node, closed),
                 source=row.source,
             )
         )
-        if level < depth and row.shared_with is None:
+        if is_open(node, level) and row.shared_with is None:
             for children in _folded(node.children):
                 visit(children, level + 1, times, folded)
 
     visit([root], 0, 1, frozenset())
-    return Tree(tuple(rows), empty, deeper)
+    return Tree(tuple(rows), empty, any(row.more for row in rows))

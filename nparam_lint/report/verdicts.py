@@ -1,4 +1,12 @@
-"""One line for each model and each of its further budgets: what was counted, what was declared."""
+"""One line for each model and each of its further budgets: what was counted, what was declared.
+
+The models of one file stand below its path:
+
+    nanogpt/model.py
+      ✓ GPT                     124,475,904  exact
+        ✓ = vocab_size*n_embd + n_layer*(12*n_embd**2 + 13*n_embd) + 2*n_embd
+        ✓ [transformer.h.*]  12 × 7,087,872  7.1M ± 1%
+"""
 
 from __future__ import annotations
 
@@ -18,62 +26,109 @@ _COLORS = {"✓": "green", "✗": "red", "!": "yellow", "–": "dim"}
 _WORST = "✗!✓–"
 _ON_BUDGETS = ("NPL001", "NPL002", "NPL007", "NPL011", "NPL013")
 _PARTS = 3
-_DECLARED = 41
-_REASON = 24
+_VERDICT = 24
 
 
 @dataclass(frozen=True, slots=True)
 class _Line:
-    """`tail` is kept whole where `verdict` must be cut."""
+    """`tail` is kept whole where `verdict` must be cut. Without a name and a count, the verdict has
+    the line for itself."""
 
     mark: str
     name: str
     count: str
     verdict: str
     tail: str = ""
-    indent: str = ""
+    level: int = 0
 
     @property
-    def label(self) -> str:
-        return f"{self.indent}{self.mark} {self.name}"
+    def alone(self) -> bool:
+        return not self.name and not self.count
+
+    @property
+    def needed(self) -> int:
+        """What it needs of the width, beside its name and its count."""
+        return 0 if self.formula else min(len(self.verdict), _VERDICT) + len(self.tail)
+
+    @property
+    def formula(self) -> bool:
+        return self.verdict.startswith("= ")
 
 
 def verdict_lines(models: Sequence[ModelReport], width: int, paint: Paint) -> list[str]:
-    lines = [line for model in models for line in _lines(model)]
-    if not lines:
-        return []
-    labels = max(len(line.label) for line in lines)
-    counts = max(len(line.count) for line in lines)
-    verdicts = max(min(len(line.verdict), _cap(line)) + len(line.tail) for line in lines)
-    room = width - counts - 4
-    labels = min(labels, max(room - verdicts, room * 2 // 5))
-    return [_render(line, labels, counts, room - labels, paint) for line in lines]
+    """Below the path of each file its models; the variants of one stand together."""
+    files: dict[str, dict[str, list[_Line]]] = {}
+    for model in models:
+        where, _, name = style.clean(model.target).partition("::")
+        variants = files.setdefault(where, {}).setdefault(name.partition("(")[0], [])
+        variants += _lines(model, name)
+    groups = {w: [n for lines in found.values() for n in lines] for w, found in files.items()}
+    columns = _Columns([line for lines in groups.values() for line in lines], width - 2)
+    text = []
+    for where, lines in groups.items():
+        text.append(paint("bold", style.elide_middle(where, width)))
+        text += ["  " + line for line in columns.render(lines, paint)]
+    return text
 
 
-def _cap(line: _Line) -> int:
-    """What a verdict may claim of the width: a formula or a reason, told in full below, less."""
-    return _REASON if line.count == "–" else _DECLARED
+def verdict_lines_of(model: ModelReport, width: int, paint: Paint) -> list[str]:
+    """Those of one model, whose path has been said."""
+    lines = _lines(model, style.clean(model.target).partition("::")[2])
+    return _Columns(lines, width).render(lines, paint)
 
 
-def _render(line: _Line, labels: int, counts: int, verdicts: int, paint: Paint) -> str:
-    color = _COLORS[line.mark]
-    room = labels - len(line.indent) - 2
-    name = style.elide_target(line.name, room)
-    verdict = style.elide_end(line.verdict, verdicts - len(line.tail)) + line.tail
-    return (
-        f"{line.indent}{paint(color, line.mark)} {name}{' ' * (room - len(name))}  "
-        f"{line.count:>{counts}}  {paint(color if line.mark != '✓' else 'dim', verdict)}"
-    ).rstrip()
+class _Columns:
+    """Names first: a formula may stand below, and a reason may be cut, but never a drift."""
+
+    def __init__(self, lines: Sequence[_Line], width: int) -> None:
+        table = [line for line in lines if not line.alone]
+        self.width = width
+        self.counts = max((len(line.count) for line in table), default=0)
+        room = width - self.counts - 4
+        longest = max((2 * line.level + 2 + len(line.name) for line in table), default=0)
+        self.labels = min(longest, max(room - max((n.needed for n in table), default=0), room // 2))
+
+    def render(self, lines: Sequence[_Line], paint: Paint) -> list[str]:
+        short: dict[int, dict[str, str]] = {}
+        for level in (0, 1):
+            names = [line.name for line in lines if line.level == level]
+            short[level] = style.elide_apart(names, self.labels - 2 * level - 2)
+        return [
+            text for line in lines for text in self._line(line, short[line.level][line.name], paint)
+        ]
+
+    def _line(self, line: _Line, name: str, paint: Paint) -> list[str]:
+        """A formula that is too long for its column stands after the name, else below it."""
+        mark, color = paint(_COLORS[line.mark], line.mark), _COLORS[line.mark]
+        color = "dim" if line.mark == "✓" else color
+        lead, start = "  " * line.level + mark, 2 * line.level + 2
+        room = self.labels - start
+        after = self.width - self.labels - self.counts - 4
+        told = style.elide_end(line.verdict, after - len(line.tail)) + line.tail
+        if line.alone:
+            told = style.elide_end(line.verdict, self.width - start - len(line.tail)) + line.tail
+            return [f"{lead} {paint(color, told)}"]
+        if not line.formula or len(line.verdict) + len(line.tail) <= after:
+            text = f"{lead} {name:<{room}}  {line.count:>{self.counts}}  {paint(color, told)}"
+            return [text.rstrip()]
+        whole = f"{line.verdict}{line.tail}"
+        gap = room - len(name) - 1 - len(whole)
+        if gap >= 0:
+            label = f"{name} {paint(color, whole)}{' ' * gap}"
+            return [f"{lead} {label}  {line.count:>{self.counts}}"]
+        below = style.elide_end(line.verdict, self.width - start - 2 - len(line.tail)) + line.tail
+        text = f"{lead} {name:<{room}}  {line.count:>{self.counts}}"
+        return [text, " " * (start + 2) + paint(color, below)]
 
 
-def _lines(model: ModelReport) -> list[_Line]:
-    target, measured = style.clean(model.target), model.measurement
+def _lines(model: ModelReport, name: str) -> list[_Line]:
+    measured = model.measurement
     stray = _stray(model)
     codes = " ".join(sorted({finding.code for finding in stray}))
     marks = [_finding_mark(finding) for finding in stray]
     if not isinstance(measured, Measured):
-        reason = f"not measured: {style.clean(measured.reason)}"
-        return [_Line(_worst(marks or ["–"]), target, "–", reason)]
+        reason = f"not measured: {style.short_reason(measured.reason, name)}"
+        return [_Line(_worst(marks or ["–"]), name, "–", reason)]
     totals = [budget for budget in model.budgets if not budget.selector]
     main = min(totals, key=lambda budget: budget.origin == "prose", default=None)
     rest: dict[object, list[BudgetResult]] = {}
@@ -86,11 +141,11 @@ def _lines(model: ModelReport) -> list[_Line]:
     if main is not None:
         verdict, tail = _verdict(main)
         mark = _worst([*marks, _budget_mark(main, model)])
-        head = _Line(mark, target, total, verdict, tail + (f"  {codes}" if codes else ""))
+        head = _Line(mark, name, total, verdict, tail + (f"  {codes}" if codes else ""))
     elif lines or stray:
-        head = _Line(_worst([*marks, *(line.mark for line in lines)]), target, total, codes)
+        head = _Line(_worst([*marks, *(line.mark for line in lines)]), name, total, codes)
     else:
-        head = _Line("–", target, total, "no budget")
+        head = _Line("–", name, total, "no budget")
     return [head, *lines]
 
 
@@ -100,7 +155,7 @@ def _group_lines(group: list[BudgetResult], model: ModelReport) -> list[_Line]:
     broken = [budget for budget in group if not budget.ok]
     lines = [_part(budget, model) for budget in broken[:_PARTS]]
     if len(broken) > _PARTS:
-        lines.append(_Line(lines[0].mark, f"… and {len(broken) - _PARTS:,} more", "", "", "", "  "))
+        lines.append(_Line(lines[0].mark, f"… and {len(broken) - _PARTS:,} more", "", "", "", 1))
     if held:
         line = _part(held[0], model)
         if len(held) > 1:
@@ -112,12 +167,15 @@ def _group_lines(group: list[BudgetResult], model: ModelReport) -> list[_Line]:
 
 
 def _part(budget: BudgetResult, model: ModelReport) -> _Line:
+    mark, (verdict, tail) = _budget_mark(budget, model), _verdict(budget)
     selector = style.clean(budget.selector)
-    name = f"[{selector}]" if selector else "(total)"
+    if not selector:  # the count stands above
+        return _Line(mark, "", "", verdict, tail, 1)
+    name = f"[{selector}]"
     if budget.module is not None and budget.module != budget.selector:
         name += f" {style.clean(budget.module)}"
     count = "–" if budget.actual is None else f"{budget.actual:,}"
-    return _Line(_budget_mark(budget, model), name, count, *_verdict(budget), indent="  ")
+    return _Line(mark, name, count, verdict, tail, 1)
 
 
 def _verdict(budget: BudgetResult) -> tuple[str, str]:
@@ -129,7 +187,8 @@ def _verdict(budget: BudgetResult) -> tuple[str, str]:
         return f"{said} {declared}", f"  {style.drift(budget)}".rstrip()
     where = " (prose)" if prose else ""
     if budget.low == budget.high:
-        return f"= {declared}", where
+        plain = declared.replace("_", "").replace(",", "").isdecimal()
+        return "exact" if plain else f"= {declared}", where
     bare = declared[:1].isdecimal() and not any(sign in declared for sign in ("..", "±", "+/-"))
     return f"≈ {declared}" if bare else declared, where
 

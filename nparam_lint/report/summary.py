@@ -1,0 +1,120 @@
+"""The last lines: how many models and budgets, how long it took, and who counted."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from nparam_lint.records import Measured
+from nparam_lint.report import style
+from nparam_lint.report.style import clean, plural
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from nparam_lint.records import ModelReport, Report
+    from nparam_lint.report import Options
+    from nparam_lint.report.style import Paint
+
+_Part = tuple[str, str]
+_NO_CUDA = ("this torch is built without CUDA", "no CUDA device")
+
+
+def summary_lines(report: Report, options: Options, paint: Paint) -> list[str]:
+    budgets = [] if report.error else list(_budgets(report))
+    parts = [("", _models(report)), *budgets, *_findings(report, bool(budgets))]
+    lines = _joined([*parts, ("", f"{report.seconds:.1f} s")], options.width, paint)
+    if options.quiet:
+        return lines
+    silent = _silent(report)
+    absent = sorted({(name, reason) for name, _, reason in silent if reason in _NO_CUDA})
+    if report.environment is not None:
+        known = [f"{name} skipped ({reason})" for name, reason in absent]
+        about = [("dim", clean(part)) for part in [*_environment(report), *known]]
+        lines += _joined(about, options.width, paint, "dim")
+    for (name, status, reason), count in silent.items():
+        if report.environment is None or options.verbose or (name, reason) not in absent:
+            text = f"{name} {status} for {plural(count, 'model')}: {clean(reason)}"
+            lines += [paint("dim", line) for line in style.wrap(text, options.width)]
+    return lines
+
+
+def _models(report: Report) -> str:
+    models = report.models
+    if not models:
+        return "no model measured" if report.skipped else "0 models"
+    measured = sum(isinstance(model.measurement, Measured) for model in models)
+    cached = sum(model.measurement.cached for model in models)
+    text = f"{plural(len(models), 'model')}: {measured:,} measured"
+    if measured < len(models):
+        text += f", {len(models) - measured:,} not measured"
+    return text + (f" ({cached:,} from the cache)" if cached else "")
+
+
+def _budgets(report: Report) -> Iterator[_Part]:
+    """A glob is one budget, whatever it matches; it holds when it holds for each module."""
+    held: dict[tuple[object, bool], bool | None] = {}
+    for model in report.models:
+        for budget in model.budgets:
+            key = ((model.target, budget.position, budget.selector), budget.origin == "prose")
+            said = None if budget.actual is None else budget.ok
+            before = held.get(key, True)
+            held[key] = None if None in (said, before) else bool(said and before)
+    budgets = [ok for (_, prose), ok in held.items() if not prose]
+    good, bad, open_ = (sum(ok is state for ok in budgets) for state in (True, False, None))
+    if good:
+        yield ("green", f"{plural(good, 'budget')} {'holds' if good == 1 else 'hold'}")
+    if bad:
+        yield ("red", f"{plural(bad, 'budget')} broken")
+    if open_:
+        yield ("red", f"{plural(open_, 'budget')} not checked")
+    claims = sum(ok is True for (_, prose), ok in held.items() if prose)
+    if claims:
+        yield ("", f"{plural(claims, 'claim')} in prose {'holds' if claims == 1 else 'hold'}")
+
+
+def _findings(report: Report, budgets: bool) -> Iterator[_Part]:
+    """Broken budgets have been counted as such."""
+    found = [f for f in report.findings if not (budgets and f.code == "NPL001")]
+    errors = sum(finding.severity == "error" for finding in found)
+    other = len(found) < len(report.findings)
+    if errors:
+        yield ("red", plural(errors, "other error" if other else "error"))
+    if len(found) > errors:
+        yield ("yellow", plural(len(found) - errors, "warning"))
+
+
+def _joined(
+    parts: Sequence[_Part], width: int, paint: Paint, dot: str = ""
+) -> list[str]:
+    """Parts with a dot between, on as few lines as hold them whole where they can."""
+    lines: list[str] = []
+    used = 0
+    for color, text in parts:
+        if lines and used + 3 + len(text) <= width:
+            lines[-1] += paint(dot, " · ") + paint(color, text)
+            used += 3 + len(text)
+        else:
+            pieces = style.wrap(text, width)
+            lines += [paint(color, piece) for piece in pieces]
+            used = len(pieces[-1])
+    return lines
+
+
+def _environment(report: Report) -> list[str]:
+    where = report.environment
+    assert where is not None
+    python = f"{where.python} ({where.reason})" if where.reason else where.python
+    torch = f"torch {where.torch}" if where.torch else "no torch"
+    return [python, torch, *([", ".join(where.devices)] if where.devices else [])]
+
+
+def _silent(report: Report) -> dict[tuple[str, str, str], int]:
+    """What a device did not say is said: it is no agreement. Where meta failed, CPU counted."""
+    silent: dict[tuple[str, str, str], int] = {}
+    for model in report.models:
+        for name, device in model.measurement.devices.items():
+            asked = name != "meta" and isinstance(model.measurement, Measured)
+            if device.status == "skipped" or (device.status == "failed" and asked):
+                key = (name, device.status, device.reason or "no reason given")
+                silent[key] = silent.get(key, 0) + 1
+    return silent

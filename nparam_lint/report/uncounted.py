@@ -1,0 +1,165 @@
+"""What was not counted, and what to do next: the lines between the tables and the summary."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from nparam_lint.records import Measured
+from nparam_lint.report import style
+from nparam_lint.report.style import clean, plural
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from nparam_lint.records import ModelReport, Report
+    from nparam_lint.report import Options
+    from nparam_lint.report.style import Paint
+
+_NO_MODULE = re.compile(r"No module named '(\w+)|there is no module '(\w+)")
+_LATE = re.compile(r"said nothing|out of time|took more than|time limit|longer than")
+_MISSING = re.compile(r"needs \w+(, \w+)*$|missing \d+ required ")
+_PACKAGES = 3
+
+
+def is_empty(model: ModelReport) -> bool:
+    """Whether there is nothing to say of it: no parameters, and nobody who claims any."""
+    found = model.measurement
+    counted = isinstance(found, Measured) and not found.counts.total
+    return counted and not (model.declared or model.budgets or model.findings)
+
+
+def uncounted_lines(report: Report, options: Options, paint: Paint) -> list[str]:
+    if report.error:
+        count = len(report.models) + len(report.skipped)
+        why = f"{_were(count, 'counted')}: {clean(report.error.partition(chr(10))[0])}"
+        return style.wrap(why, options.width) if count else []
+    lines = []
+    empty = sum(map(is_empty, report.models))
+    if empty and not options.verbose:
+        verb, it = ("has", "it") if empty == 1 else ("have", "them")
+        lines.append(f"{plural(empty, 'model')} {verb} no parameters (-v lists {it})")
+    if report.skipped:
+        kinds = _kinds(report.skipped)
+        told = _were(len(report.skipped), "counted")
+        told += ": " + ", ".join(_told(kind, count, kinds) for kind, count in kinds.items())
+        it = "it" if len(report.skipped) == 1 else "them"
+        lines.append(f"{told}:" if options.verbose else f"{told} (-v lists {it})")
+    lines = [paint("dim", part) for line in lines for part in style.wrap(line, options.width)]
+    if options.verbose:
+        lines += _listed(report.skipped, options.width, paint)
+    elif report.skipped and not report.models:
+        lines += _remedy(report, options)
+    return lines
+
+
+def _were(count: int, what: str) -> str:
+    return f"1 model was not {what}" if count == 1 else f"{count:,} models were not {what}"
+
+
+def _kinds(skipped: Sequence[tuple[str, str]]) -> dict[str, int]:
+    """How many for each kind of reason, the most frequent first."""
+    found: dict[str, int] = {}
+    for _, reason in skipped:
+        kind = _kind(reason)
+        found[kind] = found.get(kind, 0) + 1
+    packages = [kind for kind in found if kind.startswith("import ")]
+    for kind in packages[_PACKAGES:]:
+        found["import others"] = found.get("import others", 0) + found.pop(kind)
+    return dict(sorted(found.items(), key=lambda item: -item[1]))
+
+
+def _kind(reason: str) -> str:
+    module = _NO_MODULE.search(reason)
+    if module:
+        return f"import {module[1] or module[2]}"
+    if _MISSING.search(reason):
+        return "arguments"
+    return "time" if _LATE.search(reason) else "failed"
+
+
+def _told(kind: str, count: int, kinds: Mapping[str, int]) -> str:
+    """`9 need arguments`; where all have one reason, `they need arguments`, `it needs arguments`."""
+    one = count == 1
+    who = f"{count:,}" if len(kinds) > 1 else "it" if one else "they"
+    if kind == "arguments":
+        return f"{who} {'needs' if one else 'need'} arguments"
+    if kind == "time":
+        return f"{who} ran out of time"
+    if kind == "failed":
+        return f"{who} failed"
+    return f"{who} cannot {kind.replace('import others', 'import other packages')}"
+
+
+def _listed(skipped: Sequence[tuple[str, str]], width: int, paint: Paint) -> Iterator[str]:
+    files: dict[str, list[tuple[str, str]]] = {}
+    for target, reason in skipped:
+        where, _, name = clean(target).partition("::")
+        told = style.short_reason(reason, name)
+        files.setdefault(where, []).append((name, told))
+    for where, models in files.items():
+        yield paint("bold", style.elide_middle(where, width))
+        column = min(max(len(name) for name, _ in models), width // 2)
+        short = style.elide_apart((name for name, _ in models), column)
+        for name, reason in models:
+            told = style.elide_end(reason, width - column - 6)
+            yield f"  {paint('dim', '–')} {short[name]:<{column}}  {paint('dim', told)}".rstrip()
+
+
+def _remedy(report: Report, options: Options) -> list[str]:
+    """Where nothing could be counted because packages are missing: which, and where to."""
+    kinds = [kind for kind in _kinds(report.skipped) if kind.startswith("import ")]
+    names = [kind.partition(" ")[2] for kind in kinds if kind != "import others"]
+    if not names or report.environment is None:
+        return []
+    text = (
+        f"To count them, install {' and '.join(names)} for {clean(report.environment.python)}, or "
+        "name the project's own interpreter with --python."
+    )
+    return style.wrap(text, options.width)
+
+
+def next_step(report: Report, options: Options, paint: Paint) -> list[str]:
+    """How to declare a budget, told with the largest model counted; only where none is declared."""
+    known = [m for m in report.models if m.declared or m.budgets]
+    if known or report.error or not (report.models or report.skipped):
+        return []
+    best = max(filter(_stands, report.models), key=lambda m: (m.top_level, _size(m)), default=None)
+    if best is not None:
+        name, at = clean(best.target.partition("::")[2].partition("(")[0]), best.position
+        where = f"the docstring of {name} ({clean(at.path)}:{at.line})"
+        line = f"nparam: {_size(best):_}"
+    elif any(_kind(reason) == "arguments" for _, reason in report.skipped):
+        where = "the model's docstring, with the arguments that build it"
+        line = "nparam(width=128, depth=4): 1.2M"
+    elif report.models:
+        where, line = "the model's docstring", "nparam: 1.2M"
+    else:
+        return []
+    text = f"Nothing is declared yet. To hold a count, write it in {where}:"
+    return [*style.wrap(text, options.width), "", "    " + paint("green", line)]
+
+
+def _stands(model: ModelReport) -> bool:
+    """Whether it has parameters, and a docstring of the project to write them in."""
+    return _size(model) > 0 and model.target.startswith(f"{model.position.path}::")
+
+
+def _size(model: ModelReport) -> int:
+    found = model.measurement
+    return found.counts.total if isinstance(found, Measured) else 0
+
+
+def nothing_found(report: Report, options: Options) -> list[str]:
+    where = f" under {clean(options.place)}" if options.place else ""
+    if not report.files:
+        return [f"No Python file{where or ' was found'}: nothing to check."]
+    files = plural(report.files, "Python file")
+    if options.declared_only:
+        text = f"No budget is declared in {files}{where}: nothing to check."
+    else:
+        text = (
+            f"No model found in {files}{where}: nparam-lint looks for subclasses of "
+            "torch.nn.Module and functions that return them."
+        )
+    return style.wrap(text, options.width)

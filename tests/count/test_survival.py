@@ -1,0 +1,487 @@
+"""Whatever the project's code does costs the one model, with a message that helps; the others are
+counted right, nothing is written, and nothing stays behind.
+
+Every project of `tests/projects/hostile` is copied, run once with forked and once with spawned
+processes, and looked at by many tests.
+"""
+
+import os
+import py_compile
+import shutil
+import subprocess
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+from worker_runs import LINUX, PROJECTS, PYTHON, Run, make_jobs, run, snapshot
+
+from nparam_lint.count.run import Job
+from nparam_lint.records import Measured
+
+TIMEOUT = 3.0
+MEMORY = 1 << 30
+SECRETS = {
+    "MY_API_TOKEN": "secret",
+    "DB_PASSWORD": "secret",
+    "AWS_SECRET_ACCESS_KEY": "secret",
+    "OPENAI_API_KEY": "secret",
+}
+
+on_linux = pytest.mark.skipif(not LINUX, reason="looks for processes in /proc, which needs Linux")
+on_posix = pytest.mark.skipif(os.name != "posix", reason="needs signals and fork")
+
+
+class World(NamedTuple):
+    """A run in its own directory: the project's files before and after, those of the home, and
+    the processes that were left."""
+
+    run: Run
+    root: Path
+    before: dict[str, bytes | None]
+    after: dict[str, bytes | None]
+    home: dict[str, bytes | None]
+    left: list[str]
+    seconds: float
+
+
+def marked_processes(marker: str) -> list[str]:
+    """The command lines of the processes with `marker` in their environment."""
+    found = []
+    for directory in Path("/proc").glob("[0-9]*") if LINUX else ():
+        try:
+            if marker.encode() in (directory / "environ").read_bytes():
+                found.append((directory / "cmdline").read_bytes().replace(b"\0", b" ").decode())
+        except OSError:
+            continue
+    return found
+
+
+def visit(
+    place: Path, project: str, mode: str, jobs: Callable[[Path], list[Job]], timeout: float = TIMEOUT
+) -> World:
+    root, home, marker = place / project, place / "home", uuid.uuid4().hex
+    shutil.copytree(PROJECTS / "hostile" / project, root)
+    home.mkdir()
+    before, start = snapshot(root), time.monotonic()
+    environ = {
+        "NPARAM_LINT_FORK": mode,
+        "HOME": str(home),
+        "SURVIVAL_MARKER": marker,
+        "HARMLESS_SETTING": "kept",
+        **SECRETS,
+    }
+    done = run(root, jobs(root), timeout=timeout, memory=MEMORY, environ=environ)
+    seconds = time.monotonic() - start
+    left = marked_processes(marker)
+    return World(done, root, before, snapshot(root), snapshot(home), left, seconds)
+
+
+
+@pytest.fixture(scope="module", params=["1", "0"], ids=["fork", "spawn"])
+def mode(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+def line(world: World, source: str | None) -> str:
+    assert source is not None
+    path, _, number = source.rpartition(":")
+    return (world.root / path).read_text().splitlines()[int(number) - 1].strip()
+
+
+def total(world: World, target: str) -> int:
+    return world.run.measured(target).counts.total
+
+
+# --- constructors -----------------------------------------------------------------------------
+
+SURVIVE = (
+    "Ok",
+    "Heavy",
+    "Floods",
+    "Forges",
+    "WritesCaught",
+    "UsesTemporary",
+    "Threads",
+    "Decorated",
+    "ChangesDirectory",
+    "ReadsRelative",
+    "ChangesImports",
+    "ImportsLate",
+    "ChangesDtype",
+    "PatchesName",
+    "PatchesMethod",
+    "AtExit",
+    "WithSecret",
+    "ReadsInput",
+)
+SURVIVE_ON_POSIX = ("Daemon", "ForkedChildReturns", "ForkedChildExits")
+
+# name: (code, what the reason says, what stands on the line that it names)
+FAIL = {
+    "RaisesMuch": ("NPL004", "RaisesMuch() raised ValueError: xxx", "raise ValueError("),
+    "RaisesUnprintable": ("NPL004", "raised Unprintable", "raise Unprintable"),
+    "RaisesBase": ("NPL004", "RaisesBase() raised BaseException: base", "raise BaseException"),
+    "Interrupts": ("NPL004", "Interrupts() raised KeyboardInterrupt", "raise KeyboardInterrupt"),
+    "Exits": ("NPL004", "Exits() called sys.exit(0)", "sys.exit(0)"),
+    "ExitsHard": ("NPL005", "ended with exit status 0 before it was counted", None),
+    "Segfaults": ("NPL005", "killed by SIGSEGV", "ctypes.string_at(0)"),
+    "Loops": ("NPL005", "did not finish within 3 s", None),
+    "IgnoresSignals": ("NPL005", "did not finish within 3 s", None),
+    "Eats": ("NPL005", "used more than the 1,024 MB of memory that it may", None),
+    "Recurses": ("NPL004", "raised RecursionError", "self.inner = Recurses()"),
+    "ForksAndDies": ("NPL005", "ended with exit status 0 before it was counted", None),
+    "WritesTree": ("NPL004", "refused to write 'evil.txt'", 'open("evil.txt", "w")'),
+    "WritesHome": ("NPL004", "refused to write '", "(pathlib.Path.home()"),
+    "WritesRaw": ("NPL004", "refused to write 'evil.txt'", "os.open("),
+    "MakesDirectories": ("NPL004", "refused os.mkdir of 'checkpoints", "os.makedirs("),
+    "Renames": ("NPL004", "refused os.rename of 'data.txt'", "os.rename("),
+    "Removes": ("NPL004", "refused os.remove of 'data.txt'", 'pathlib.Path("data.txt")'),
+    "Truncates": ("NPL004", "refused os.truncate of 'data.txt'", "os.truncate("),
+    "Connects": ("NPL004", "refused a network connection to '127.0.0.1'", "socket.create_conn"),
+    "ConnectsRaw": ("NPL004", "a network connection to ('127.0.0.1', 9)", "connection.connect("),
+    "Resolves": ("NPL004", "refused a network connection to 'weights.invalid'", "socket.getaddr"),
+    "StartsProgram": ("NPL004", "refused to start the program 'touch'", "subprocess.run("),
+    "StartsShell": ("NPL004", "refused to start the program 'touch'", "os.system("),
+    "Spawns": ("NPL004", "refused to start the program 'sh'", "os.posix_spawn("),
+    "Replaced": ("NPL004", "Replaced() returned int, not a model", None),
+    "KillsParent": ("NPL004", "refused to kill process", "os.kill("),
+    "KillsParentGroup": ("NPL004", "refused to kill process", "os.killpg("),
+    "KillsEverything": ("NPL004", "refused to kill process -1", "os.kill("),
+    "ClosesAll": ("NPL005", "closed the channel that it answers on", None),
+    "Asks": ("NPL004", "EOFError", "input("),
+    "NoSuper": ("NPL004", "AttributeError", "self.layer ="),
+    "Needs": ("NPL004", "Needs needs width, depth", None),
+}
+
+
+def building_jobs(root: Path) -> list[Job]:
+    """Each with a good model after it."""
+    names = [*FAIL, *SURVIVE, *(SURVIVE_ON_POSIX if os.name == "posix" else ()), "Heavy", "Heavy"]
+    targets = [t for name in names for t in (f"h.py::{name}", "h.py::Ok")]
+    jobs = make_jobs(root, targets)
+    return [
+        Job(j.id, j.label if j.label != "h.py::Ok" else f"after {names[j.id // 2]} {j.id}", j.file,
+            j.attempts, j.callable)
+        for j in jobs
+    ]
+
+
+@pytest.fixture(scope="module")
+def building(mode: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+    yield visit(tmp_path_factory.mktemp("building"), "building", mode, building_jobs)
+
+
+@on_posix
+@pytest.mark.parametrize("name", FAIL)
+def test_a_constructor_that_fails(building: World, name: str) -> None:
+    code, reason, source = FAIL[name]
+    failure = building.run.failed(f"h.py::{name}")
+    assert (failure.code, reason in failure.reason) == (code, True), failure
+    assert len(failure.reason) < 1000
+    assert "\n" not in failure.reason
+    if source is not None:
+        assert line(building, failure.source).startswith(source)
+
+
+@pytest.mark.parametrize("name", [*SURVIVE, *(SURVIVE_ON_POSIX if os.name == "posix" else ())])
+def test_a_constructor_that_survives(building: World, name: str) -> None:
+    if name == "Ok":
+        return
+    result = building.run.measured(f"h.py::{name}")
+    assert result.counts.total == 9
+    assert result.counts.bytes == (72 if name == "ChangesDtype" else 36)
+
+
+def test_every_other_model_is_counted(building: World) -> None:
+    others = {label: m for label, m in building.run.by_label.items() if label.startswith("after")}
+    assert len(others) > len(FAIL)
+    wrong = {
+        label: m.counts if isinstance(m, Measured) else m.reason
+        for label, m in others.items()
+        if not (isinstance(m, Measured) and (m.counts.total, m.counts.bytes) == (9, 36))
+    }
+    assert wrong == {}
+
+
+def test_the_line_that_was_refused_is_in_the_reason(building: World) -> None:
+    for name in ("Connects", "WritesTree", "StartsProgram"):
+        failure = building.run.failed(f"h.py::{name}")
+        assert f"(asked for at {failure.source})" in failure.reason
+
+
+def test_a_refusal_that_was_caught_is_noted(building: World) -> None:
+    (note,) = building.run.measured("h.py::WritesCaught").notes
+    assert "refused to write 'weights.pt'" in note
+    assert building.run.measured("h.py::ChangesDirectory").notes == ()
+
+
+def test_the_arguments_that_are_missing_are_named(building: World) -> None:
+    assert building.run.failed("h.py::Needs").missing == ("width", "depth")
+
+
+def test_a_constructor_without_super_gets_a_hint(building: World) -> None:
+    assert "super().__init__()" in (building.run.failed("h.py::NoSuper").hint or "")
+
+
+@on_linux
+def test_a_crash_shows_where(building: World) -> None:
+    failure = building.run.failed("h.py::Segfaults")
+    assert "Segmentation fault" in failure.output or "h.py" in failure.output
+
+
+WORLDS = ("building", "importing", "scripts", "layout")
+
+
+@pytest.mark.parametrize("name", WORLDS)
+def test_nothing_is_written(request: pytest.FixtureRequest, mode: str, name: str) -> None:
+    assert mode
+    world: World = request.getfixturevalue(name)
+    assert world.after == world.before
+    assert world.home == {}
+    assert not any("__pycache__" in path for path in world.after)
+
+
+@on_linux
+@pytest.mark.parametrize("name", WORLDS)
+def test_no_process_is_left(request: pytest.FixtureRequest, mode: str, name: str) -> None:
+    assert mode
+    assert request.getfixturevalue(name).left == []
+
+
+# --- files that do something when imported ----------------------------------------------------
+
+COUNTED = (
+    "another",
+    "exits",
+    "exits_first",
+    "floods",
+    "innocent",
+    "loops",
+    "raises",
+    "segfaults",
+    "writes",
+    "zz_last",
+)
+COUNTED_OR_REPORTED = ("counts_for_ever", "exits_hard", "imports_looping")
+
+
+@pytest.fixture(scope="module")
+def importing(mode: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+    names = sorted((*COUNTED, *COUNTED_OR_REPORTED, "dtype", "patches", "syntax"))
+    yield visit(
+        tmp_path_factory.mktemp("importing"),
+        "importing",
+        mode,
+        lambda root: make_jobs(root, [f"{name}.py::Net" for name in names]),
+    )
+
+
+@pytest.mark.parametrize("name", COUNTED)
+def test_a_file_that_works_when_imported(importing: World, name: str) -> None:
+    counts = importing.run.measured(f"{name}.py::Net").counts
+    assert (counts.total, counts.bytes) == (9, 36)
+
+
+@pytest.mark.parametrize("name", COUNTED_OR_REPORTED)
+def test_a_file_that_ends_its_process(importing: World, name: str) -> None:
+    result = importing.run.by_label[f"{name}.py::Net"]
+    if isinstance(result, Measured):
+        assert (result.counts.total, result.counts.bytes) == (9, 36)
+        assert "read in part" in "".join(result.notes)
+    else:
+        assert result.code in ("NPL003", "NPL005")
+        assert f"{name}.py" in result.reason
+
+
+def test_a_file_that_changes_torch_changes_it_for_itself(importing: World) -> None:
+    assert importing.run.measured("dtype.py::Net").counts.bytes == 72
+    assert importing.run.measured("patches.py::Net").counts.total == 90
+
+
+def test_a_file_with_a_syntax_error(importing: World) -> None:
+    failure = importing.run.failed("syntax.py::Net")
+    assert failure.code == "NPL003"
+    assert "cannot import syntax.py: SyntaxError" in failure.reason
+    assert line(importing, failure.source) == "if True"
+
+
+@pytest.mark.parametrize("name", ["exits", "loops", "writes"])
+def test_what_was_read_in_part_is_noted(importing: World, name: str) -> None:
+    notes = "".join(importing.run.measured(f"{name}.py::Net").notes)
+    assert f"{name}.py was read in part" in notes
+
+
+@pytest.mark.parametrize("name", ["innocent", "another", "zz_last", "floods"])
+def test_what_was_read_whole_has_no_note(importing: World, name: str) -> None:
+    assert importing.run.measured(f"{name}.py::Net").notes == ()
+
+
+# --- scripts ----------------------------------------------------------------------------------
+
+STALE = {
+    "value": ("WIDTH", "WIDTH = search()"),
+    "global": ("WIDTH", "setup()"),
+    "argument": ("CONFIG", "configure(CONFIG)"),
+    "attribute": ("CONFIG", "CONFIG.width = search()"),
+    "setattr": ("CONFIG", 'setattr(CONFIG, "width", search())'),
+    "method": ("CONFIG", "CONFIG.load(search())"),
+}
+SCRIPTS = ("parses", "trains", "configured", "loads", "batches", "frames", "braces")
+
+
+@pytest.fixture(scope="module")
+def scripts(mode: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+    targets = [f"{name}.py::Net" for name in SCRIPTS]
+    targets += ["loads.py::OfWeights", "frames.py::OfClasses"]
+    targets += ["needs.py::Uses", "needs.py::Inherits"]
+    targets += [f"stale_{kind}.py::{name}" for kind in STALE for name in ("Net", "Free")]
+    yield visit(
+        tmp_path_factory.mktemp("scripts"),
+        "scripts",
+        mode,
+        lambda root: make_jobs(root, targets),
+        60,
+    )
+
+
+@pytest.mark.parametrize("name", SCRIPTS)
+def test_a_script_is_counted(scripts: World, name: str) -> None:
+    assert total(scripts, f"{name}.py::Net") == 9
+
+
+@pytest.mark.parametrize("kind", STALE)
+def test_a_value_that_was_not_made_is_not_counted_with(scripts: World, kind: str) -> None:
+    name, work = STALE[kind]
+    failure = scripts.run.failed(f"stale_{kind}.py::Net")
+    source = (scripts.root / f"stale_{kind}.py").read_text().splitlines()
+    assert failure.code == "NPL004"
+    assert f"'{name}'" in failure.reason
+    assert f"line {source.index(work) + 1} " in failure.reason
+    assert f"stale_{kind}.py" in failure.reason
+    assert total(scripts, f"stale_{kind}.py::Free") == 9
+
+
+def test_what_depends_on_a_file_that_was_not_loaded(scripts: World) -> None:
+    failure = scripts.run.failed("loads.py::OfWeights")
+    assert failure.code == "NPL004"
+    assert "'weights' in loads.py: set by work at line 4" in failure.reason
+
+
+def test_a_package_that_the_model_does_not_need(scripts: World) -> None:
+    (note,) = scripts.run.measured("frames.py::Net").notes
+    assert "nparam_no_such_package" in note
+
+
+@pytest.mark.parametrize("target", ["needs.py::Uses", "needs.py::Inherits", "frames.py::OfClasses"])
+def test_a_package_that_the_model_needs(scripts: World, target: str) -> None:
+    failure = scripts.run.failed(target)
+    assert failure.code in ("NPL003", "NPL004")
+    assert "nparam_no_such_package" in failure.reason
+    if failure.code == "NPL003":
+        assert "install 'nparam_no_such_package'" in (failure.hint or "")
+        assert line(scripts, failure.source).startswith("import nparam_no_such_package")
+
+
+# --- where files stand ------------------------------------------------------------------------
+
+PLACES = {
+    "a/model.py::Net": 9,
+    "b/model.py::Net": 15,
+    "a/train.py::Both": 9,
+    "b/train.py::Both": 15,
+    "src/pkg/net.py::Net": 9,
+    "ns/inner/net.py::Net": 9,
+    "ops/net.py::Net": 9,
+    "models/net.py::Net": 9,
+    "broken/good.py::Net": 9,
+}
+
+
+@pytest.fixture(scope="module")
+def layout(mode: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+    yield visit(
+        tmp_path_factory.mktemp("layout"),
+        "layout",
+        mode,
+        lambda root: make_jobs(root, list(PLACES)),
+        60,
+    )
+
+
+@pytest.mark.parametrize("target", PLACES)
+def test_a_file_is_imported_from_where_it_stands(layout: World, target: str) -> None:
+    assert total(layout, target) == PLACES[target]
+
+
+# --- stale bytecode ---------------------------------------------------------------------------
+
+NET = "from torch import nn\n{}\n\nclass Net(nn.Module):\n    def __init__(self):\n"
+NET += "        super().__init__()\n        self.layer = nn.Linear(1, {}, bias=False)\n"
+
+
+def edit_unseen(path: Path, new: str) -> None:
+    """Compile the file as it is, then change it so that its bytecode still looks fresh."""
+    py_compile.compile(str(path), doraise=True)
+    old = path.stat()
+    assert len(new) == old.st_size
+    path.write_text(new)
+    os.utime(path, ns=(old.st_atime_ns, old.st_mtime_ns))
+    assert list((path.parent / "__pycache__").glob(f"{path.stem}.*.pyc"))
+
+
+def test_bytecode_is_never_believed(mode: str, tmp_path: Path) -> None:
+    (tmp_path / "deep").mkdir()
+    (tmp_path / "deep" / "__init__.py").touch()
+    (tmp_path / "direct.py").write_text(NET.format("", "512"))
+    (tmp_path / "far.py").write_text(NET.format("from middle import WIDTH\n", "WIDTH"))
+    (tmp_path / "middle.py").write_text("from deep.width import WIDTH\n")
+    (tmp_path / "deep" / "width.py").write_text("WIDTH = 512\n")
+    (tmp_path / "late.py").write_text(
+        NET.format("", 'importlib.import_module("deep.other").WIDTH').replace(
+            "from torch", "import importlib\n\nfrom torch"
+        )
+    )
+    (tmp_path / "deep" / "other.py").write_text("WIDTH = 512\n")
+    edit_unseen(tmp_path / "direct.py", NET.format("", "768"))
+    edit_unseen(tmp_path / "deep" / "width.py", "WIDTH = 768\n")
+    edit_unseen(tmp_path / "deep" / "other.py", "WIDTH = 768\n")
+    fooled = subprocess.run(
+        [PYTHON, "-B", "-c", "from deep.width import WIDTH; print(WIDTH)"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert fooled.stdout == "512\n"
+    before = snapshot(tmp_path)
+    done = run(
+        tmp_path,
+        [f"{name}.py::Net" for name in ("direct", "far", "late")],
+        environ={"NPARAM_LINT_FORK": mode},
+    )
+    totals = {name: m.counts.total for name, m in done.by_label.items() if isinstance(m, Measured)}
+    assert totals == {"direct.py::Net": 768, "far.py::Net": 768, "late.py::Net": 768}
+    assert snapshot(tmp_path) == before
+
+
+# --- a group that dies -------------------------------------------------------------------------
+
+
+@on_linux
+def test_a_model_that_kills_the_process_above_costs_itself(tmp_path: Path) -> None:
+    """Past the guard, through the C library."""
+    (tmp_path / "net.py").write_text(NET.format("import ctypes, os", "3"))
+    with (tmp_path / "net.py").open("a") as file:
+        file.write("\n\nclass Kills(Net):\n    def __init__(self):\n")
+        file.write("        ctypes.CDLL(None).kill(os.getppid(), 9)\n")
+    jobs = make_jobs(tmp_path, ["net.py::Net", "net.py::Kills", *["net.py::Net"] * 3])
+    jobs = [Job(j.id, f"{j.id} {j.callable}", j.file, j.attempts, j.callable) for j in jobs]
+    done = run(tmp_path, jobs, width=1, environ={"NPARAM_LINT_FORK": "1"})
+    assert done.failed("1 Kills").code == "NPL005"
+    for number in (0, 2, 3, 4):
+        assert done.measured(f"{number} Net").counts.total == 3
+
+

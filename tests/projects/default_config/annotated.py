@@ -1,0 +1,16 @@
+from dataclasses import dataclass
+
+from torch import nn
+
+
+@dataclass
+class NetConfig:
+    width: int = 4
+
+
+class Net(nn.Module):
+    """nparam: 20"""
+
+    def __init__(self, config: NetConfig):
+        super().__init__()
+        self.layer = nn.Linear(config.width, config.width)

@@ -1,0 +1,13 @@
+import itertools
+
+from torch import nn
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(2, 3)
+
+
+for _ in itertools.count():
+    pass

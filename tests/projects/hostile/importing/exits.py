@@ -1,0 +1,12 @@
+import sys
+
+from torch import nn
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(2, 3)
+
+
+sys.exit(0)

@@ -1,0 +1,4 @@
+WIDTH = 3
+
+while True:
+    pass

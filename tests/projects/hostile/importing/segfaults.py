@@ -1,0 +1,12 @@
+import ctypes
+
+from torch import nn
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(2, 3)
+
+
+ctypes.string_at(0)

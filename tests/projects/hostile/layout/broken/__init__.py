@@ -1,0 +1,2 @@
+from .bad import Bad
+from .good import Net

@@ -1,0 +1,11 @@
+import torch
+from torch import nn
+from typing_extensions import Self
+
+from models_width import WIDTH
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(2, WIDTH)

