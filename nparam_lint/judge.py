@@ -54,9 +54,10 @@ def judge(
     """Every count that the budget selects, against its bounds. `tolerance`: the configured one."""
     target = str(budget.target)
     where, selector = budget.position, budget.selector
-    if selector.metric == "active":
-        message = "the metric 'active' needs the model's experts, which are not told apart yet"
-        return [], [finding("NPL002", where, message, target)]
+    if selector.metric == "active" and measured.no_routing:
+        message = f"the active parameters of {measured.call} are unknown: {measured.no_routing}"
+        usual = "usual fields of the router or the config: num_experts_per_tok, top_k, moe_top_k"
+        return [], [finding("NPL002", where, message, target, [usual])]
     try:
         bounds = budget.value.bounds(
             measured.names, budget.tolerance or tolerance, forced=budget.tolerance is not None

@@ -89,7 +89,8 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """Totals of one model. `buffers` counts elements; `bytes` is parameters and buffers."""
+    """Totals of one model. `buffers` counts elements; `bytes` is parameters and buffers; `active`
+    what one token uses in a mixture of experts, None where the model does not say."""
 
     total: int
     trainable: int
@@ -97,6 +98,7 @@ class Counts:
     buffers: int
     bytes: int
     non_embedding: int
+    active: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +117,7 @@ class ModuleRow:
     buffers: int
     bytes: int
     embedding: int = 0
+    active: int | None = None
     source: str | None = None
     shared_with: str | None = None
     tied: tuple[str, ...] = ()
@@ -164,7 +167,8 @@ class Measured:
     """A model that was built and counted. `call`: the expression that built it. `rung`: how
     (`meta`, `meta with values`, `cpu without initialisation`, `cpu`). `names`: the values of the
     names that formulas asked for; `known_names`: every name a formula could have asked for. `type`:
-    the full name of the model's class; `types`: those of all modules inside it."""
+    the full name of the model's class; `types`: those of all modules inside it; `no_routing`: why
+    its active parameters cannot be told."""
 
     call: str
     counts: Counts
@@ -178,6 +182,7 @@ class Measured:
     notes: tuple[str, ...] = ()
     type: str = ""
     types: tuple[str, ...] = ()
+    no_routing: str | None = None
     cached: bool = False
 
 

@@ -233,6 +233,7 @@ def measurement(frame: dict[str, Any]) -> Measurement:
             notes=notes,
             type=frame["type"],
             types=tuple(frame["types"]),
+            no_routing=frame["no_routing"],
         )
     except (KeyError, TypeError) as error:
         return NotMeasured("NPL005", f"the worker's answer cannot be read ({error!r})")

@@ -31,6 +31,7 @@ import builtins
 import collections
 import collections.abc
 import contextlib
+import fractions
 import gc
 import importlib
 import importlib.machinery
@@ -1030,6 +1031,8 @@ class Count:
         self.lazy = []
         self.embedding = set()
         self.walk()
+        self.no_routing = None  # why the active parameters cannot be told
+        self.idle = self.find_idle()
 
     def walk(self):
         """Every module once, by its first path; a second path of the same module becomes a row that
@@ -1081,7 +1084,7 @@ class Count:
 
     def totals(self):
         """Fill in, for each row, what lies at or below it; a shared parameter once in each."""
-        zero = {"total": 0, "trainable": 0, "buffers": 0, "bytes": 0, "embedding": 0}
+        zero = {"total": 0, "trainable": 0, "buffers": 0, "bytes": 0, "embedding": 0, "idle": 0}
         sums = {row["path"]: dict(zero) for row in self.rows}
 
         def add(paths, amounts):
@@ -1102,6 +1105,8 @@ class Count:
                 amounts.append(("trainable", size))
             if key in self.embedding:
                 amounts.append(("embedding", size))
+            if key in self.idle:
+                amounts.append(("idle", size * self.idle[key]))
             add(self.all_paths(self.owners[key]), amounts)
         for key, buffer in self.buffers.items():
             size = buffer.numel()
@@ -1114,7 +1119,57 @@ class Count:
                 first + "." if first else ""
             )
             row.update(zero if inside else sums[row["path"] if first is None else first])
+            idle = row.pop("idle")
+            row["active"] = None if self.no_routing else row["total"] - int(idle)
         return self.rows
+
+    def find_idle(self):
+        """id(parameter) -> the share of it that a token does not use, for the routed experts of a
+        mixture: modules called `…experts` (not the shared ones) that hold like children, or
+        parameters stacked along a first dimension. How many are used, the router's or the config's
+        usual fields say."""
+        idle = {}
+        modules = {path: self.by_id[key] for key, path in self.first_path.items()}
+        for path, module in modules.items():
+            name = path.rpartition(".")[2]
+            if not name.endswith("experts") or "shared" in name:
+                continue
+            children = [c for c in module._modules.values() if c is not None]
+            sizes = {sum(p.numel() for p in self.torch.nn.Module.parameters(c)) for c in children}
+            stacked = [p for p in module._parameters.values() if p is not None and p.dim() > 1]
+            if len(children) > 1 and len(sizes) == 1 and 0 not in sizes:
+                number = len(children)
+                parameters = [p for c in children for p in self.torch.nn.Module.parameters(c)]
+            elif any(p.dim() > 2 for p in stacked):
+                number = next(p.shape[0] for p in stacked if p.dim() > 2)
+                parameters = [p for p in stacked if p.shape[0] == number]
+            else:
+                continue
+            used = self.routed(modules, path, module)
+            if used is None or not 0 < used <= number:
+                self.no_routing = (
+                    "nothing says how many of the {} experts in {} a token uses".format(
+                        number, path
+                    )
+                )
+                continue
+            for parameter in parameters:
+                idle[id(parameter)] = 1 - fractions.Fraction(used, number)
+        return idle
+
+    def routed(self, modules, path, module):
+        """How many experts a token uses: from the block around them and its router, then from the
+        config object of the model."""
+        block = modules[path.rpartition(".")[0]]
+        routers = [m for m in block._modules.values() if m is not None and m is not module]
+        config = getattr(self.model, "config", None)
+        holders = [block, *routers, module, config, getattr(config, "text_config", None)]
+        for holder in holders + [getattr(block, "config", None)]:
+            for name in ROUTED_FIELDS:
+                value = getattr(holder, name, None)
+                if isinstance(value, int) and not isinstance(value, bool):
+                    return value
+        return 1 if any("Top1" in type(r).__name__ for r in routers) else None
 
     def all_paths(self, paths):
         """The owners' paths, and the paths at which a shared module above them stands again."""
@@ -1247,13 +1302,32 @@ class Count:
                 "buffers": root["buffers"],
                 "bytes": root["bytes"],
                 "non_embedding": root["total"] - root["embedding"],
+                "active": root["active"],
             },
+            "no_routing": self.no_routing,
             "bytes_by_dtype": dict(by_dtype),
             "modules": rows,
             "hidden": self.hidden(),
             "notes": notes,
             "parameters": parameters if with_parameters else [],
         }, [(p["name"], tuple(p["shape"]), p["dtype"]) for p in parameters]
+
+
+ROUTED_FIELDS = (
+    "num_experts_per_tok",
+    "num_experts_per_token",
+    "experts_per_token",
+    "n_expert_per_token",
+    "n_activated_experts",
+    "num_activated_experts",
+    "num_selected_experts",
+    "moe_top_k",
+    "moe_topk",
+    "moe_k",
+    "router_top_k",
+    "top_k",
+    "topk",
+)
 
 
 def full_name(module):

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from nparam_lint.report import Options
 
 
-def render(report: Report, options: Options) -> str:
+def render(report: Report, options: Options) -> str:  # noqa: ARG001
     return "".join(
         f"{clean(at.path)}:{at.line}:{at.column}: {finding.code} {clean(finding.message)}\n"
         for finding in sorted(report.findings, key=by_place)

@@ -23,7 +23,7 @@ Json = dict[str, Any]
 _ROW = (*(field.name for field in fields(ModuleRow)), "frozen")
 
 
-def render(report: Report, options: Options) -> str:
+def render(report: Report, options: Options) -> str:  # noqa: ARG001
     # ASCII: valid on every terminal and in every encoding, undecodable file names included.
     return json.dumps(document(report), indent=2, allow_nan=False) + "\n"
 

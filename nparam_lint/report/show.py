@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from nparam_lint.records import Measured
 from nparam_lint.report import style
-from nparam_lint.report.style import Paint, clean
+from nparam_lint.report.style import NO_CUDA, Paint, clean
 from nparam_lint.report.table import module_table, ruled
 from nparam_lint.report.text import NARROWEST, findings_lines
 from nparam_lint.report.verdicts import verdict_lines_of
@@ -31,12 +31,13 @@ def render_show(model: ModelReport, options: Options) -> str:
         facts = _facts([("defined", defined)], options, paint)
         sections = [[title, *facts], _absent(measured, options, paint)]
     else:
-        how = measured.rung + (", from the cache" if measured.cached else "")
+        absent, devices = _by_presence(measured.devices)
+        how = ", ".join([measured.rung, *(["from the cache"] if measured.cached else []), *absent])
         pairs = [("call", clean(measured.call)), ("defined", defined), ("counted on", how)]
         sections = [
             [title, *_facts(pairs, options, paint)],
             _totals(measured.counts, paint),
-            _devices(measured.devices, options, paint),
+            _devices(devices, options, paint),
             module_table(measured.modules, options.width, options.depth, _TABLE_ROWS, paint),
             _parameters(measured, options, paint) if options.verbose else [],
             _remarks(measured, options, paint),
@@ -84,6 +85,15 @@ def _totals(counts: Counts, paint: Paint) -> list[str]:
         number = paint("bold" if name == "parameters" else "", f"{count:>{wide},}")
         lines.append(f"  {paint('dim', name.ljust(13))}  {number}  {paint('dim', note)}".rstrip())
     return lines
+
+
+def _by_presence(
+    devices: Mapping[str, DeviceResult],
+) -> tuple[list[str], dict[str, DeviceResult]]:
+    """Devices that are not there, in words; and the others."""
+    absent = [name for name, d in devices.items() if d.status == "skipped" and d.reason in NO_CUDA]
+    words = [f"{name} skipped ({devices[name].reason})" for name in absent]
+    return words, {name: d for name, d in devices.items() if name not in absent}
 
 
 def _devices(devices: Mapping[str, DeviceResult], options: Options, paint: Paint) -> list[str]:

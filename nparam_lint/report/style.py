@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import textwrap
 from typing import TYPE_CHECKING
 
@@ -13,6 +12,7 @@ if TYPE_CHECKING:
 
 _STYLES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "cyan": "36"}
 _EIGHTHS = "▏▎▍▌▋▊▉█"
+NO_CUDA = ("this torch is built without CUDA", "no CUDA device")  # news to nobody
 
 
 class Paint:
@@ -36,12 +36,12 @@ def clean(text: str) -> str:
 
 
 def short_reason(reason: str, name: str) -> str:
-    """Why `name` was not counted, said next to its name."""
-    told = clean(reason)
-    for said in (f"{name}() raised ", f"{name} raised ", f"{name}() ", f"{name} "):
-        if told.startswith(said):
-            return told[len(said) :]
-    return told
+    """Why `name` was not counted, said next to its name: without `Net(width=3) raised`."""
+    told, bare = clean(reason), name.partition("(")[0]
+    if not told.startswith(bare):
+        return told
+    said = told.partition(" raised ")[2]
+    return said or told.removeprefix(f"{bare}()").removeprefix(bare).strip()
 
 
 def by_place(finding: Finding) -> tuple[str, int, int, str, str]:
@@ -76,8 +76,8 @@ def elide_end(text: str, width: int) -> str:
 
 
 def elide_apart(texts: Iterable[str], width: int) -> dict[str, str]:
-    """Each text in at most `width`, cut where it can still be told from the others: `GPT(n_layer=…`,
-    or `GPT(n_lay…head=8)` where only the end differs."""
+    """Each text in at most `width`, cut where it can still be told from the others: as
+    `GPT(n_layer=…`, or `GPT(n_lay…head=8)` where only the end differs."""
     every = list(dict.fromkeys(texts))
     return {text: _apart(text, every, width) for text in every}
 
@@ -91,10 +91,15 @@ def _apart(text: str, others: list[str], width: int) -> str:
         if next(alike, None) is None:
             return f"{start}…{end}"
     # The difference is in the middle, beyond both: the name, and what differs first.
-    twins = [len(os.path.commonprefix([text, other])) for other in others if other != text]
-    differs = max(twins, default=0)
+    differs = max((_common(text, other) for other in others if other != text), default=0)
     name = text[: min(text.find("(") + 1, width // 2)]
     return name + elide_end("…" + text[max(differs - 4, 0) :], width - len(name))
+
+
+def _common(one: str, other: str) -> int:
+    """How long they are alike."""
+    pairs = enumerate(zip(one, other, strict=False))
+    return next((i for i, (a, b) in pairs if a != b), min(len(one), len(other)))
 
 
 def wrap(text: str, width: int, indent: str = "", hang: str = "") -> list[str]:

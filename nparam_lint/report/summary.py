@@ -6,17 +6,16 @@ from typing import TYPE_CHECKING
 
 from nparam_lint.records import Measured
 from nparam_lint.report import style
-from nparam_lint.report.style import clean, plural
+from nparam_lint.report.style import NO_CUDA, clean, plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from nparam_lint.records import ModelReport, Report
+    from nparam_lint.records import Report
     from nparam_lint.report import Options
     from nparam_lint.report.style import Paint
 
 _Part = tuple[str, str]
-_NO_CUDA = ("this torch is built without CUDA", "no CUDA device")
 
 
 def summary_lines(report: Report, options: Options, paint: Paint) -> list[str]:
@@ -26,7 +25,7 @@ def summary_lines(report: Report, options: Options, paint: Paint) -> list[str]:
     if options.quiet:
         return lines
     silent = _silent(report)
-    absent = sorted({(name, reason) for name, _, reason in silent if reason in _NO_CUDA})
+    absent = sorted({(name, reason) for name, _, reason in silent if reason in NO_CUDA})
     if report.environment is not None:
         known = [f"{name} skipped ({reason})" for name, reason in absent]
         about = [("dim", clean(part)) for part in [*_environment(report), *known]]
@@ -40,8 +39,8 @@ def summary_lines(report: Report, options: Options, paint: Paint) -> list[str]:
 
 def _models(report: Report) -> str:
     models = report.models
-    if not models:
-        return "no model measured" if report.skipped else "0 models"
+    if report.error or not models:
+        return "no model measured" if models or report.skipped else "0 models"
     measured = sum(isinstance(model.measurement, Measured) for model in models)
     cached = sum(model.measurement.cached for model in models)
     text = f"{plural(len(models), 'model')}: {measured:,} measured"
@@ -83,9 +82,7 @@ def _findings(report: Report, budgets: bool) -> Iterator[_Part]:
         yield ("yellow", plural(len(found) - errors, "warning"))
 
 
-def _joined(
-    parts: Sequence[_Part], width: int, paint: Paint, dot: str = ""
-) -> list[str]:
+def _joined(parts: Sequence[_Part], width: int, paint: Paint, dot: str = "") -> list[str]:
     """Parts with a dot between, on as few lines as hold them whole where they can."""
     lines: list[str] = []
     used = 0

@@ -43,12 +43,14 @@ _COLUMNS = {  # and how each is painted
 
 @dataclass(frozen=True, slots=True)
 class _Layout:
-    """What is given up to fit a width: the `bar` may shrink and go, types and names be cut."""
+    """What is given up to fit a width. `bar`: its width; `type` and `module`: to what they may be
+    cut; `short`: the last name of folded blocks is its number."""
 
     bar: int
     type: int = _FULL
     source: bool = False
     share: bool = True
+    short: bool = False
     module: int = _FULL
 
 
@@ -59,10 +61,13 @@ _LAYOUTS = (
     _Layout(6),
     _Layout(4),
     _Layout(4, type=12),
-    _Layout(0, type=12),
-    _Layout(0, type=12, share=False),
-    _Layout(0, type=6, share=False, module=24),
-    _Layout(0, type=4, share=False, module=8),
+    _Layout(4, type=12, short=True),
+    _Layout(0, type=12, short=True),
+    _Layout(0, type=12, short=True, module=28),
+    _Layout(0, type=8, short=True, module=28),
+    _Layout(0, type=8, short=True, share=False, module=28),
+    _Layout(0, type=6, short=True, share=False, module=24),
+    _Layout(0, type=4, short=True, share=False, module=8),
 )
 
 
@@ -179,7 +184,7 @@ def _cells(row: TreeRow, whole: int, layout: _Layout) -> dict[str, str]:
     counted = row.times * row.new
     bar, marks = style.bar(counted, whole, layout.bar), ", ".join(row.marks)
     return {
-        "module": "  " * max(row.level - 1, 0) + style.clean(row.label),
+        "module": "  " * max(row.level - 1, 0) + _name(row, layout.short),
         "type": style.clean(row.type),
         "own": f"{row.own:,}" if row.own else "",
         "total": times + _total(row),
@@ -187,6 +192,11 @@ def _cells(row: TreeRow, whole: int, layout: _Layout) -> dict[str, str]:
         "": f"{bar.ljust(layout.bar)} {marks}" if bar and marks else bar or marks,
         "source": style.clean(row.source or "") if layout.source else "",
     }
+
+
+def _name(row: TreeRow, short: bool) -> str:
+    first, fold, last = style.clean(row.label).partition(" … ")
+    return first + fold + (last.rpartition(".")[2] if short else last)
 
 
 def _total(row: TreeRow) -> str:

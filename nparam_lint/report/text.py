@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import groupby
 from typing import TYPE_CHECKING
 
 from nparam_lint.records import Measured
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 NARROWEST = 40
 _TABLE_ROWS = 20
+_ALIKE = 3
 
 
 def render(report: Report, options: Options) -> str:
@@ -87,14 +89,23 @@ def _table(model: ModelReport, options: Options, paint: Paint) -> list[str]:
 
 
 def findings_lines(findings: Sequence[Finding], width: int, paint: Paint) -> list[str]:
-    """Warnings first: what must be mended stands last, next to the summary."""
+    """Warnings first: what must be mended stands last, next to the summary. Of a budget that many
+    modules break, a few; what has been said of a model is not said again."""
     lines: list[str] = []
-    advised: set[str] = set()
-    for finding in sorted(findings, key=lambda f: (f.severity == "error", by_place(f))):
-        lines += [""] * bool(lines) + _finding(finding, width, paint)
-        if not finding.detail and finding.code in RULES and finding.code not in advised:
-            advised.add(finding.code)
-            lines += _detail(RULES[finding.code].remedy, width)
+    said: set[tuple[str, str]] = set()
+    ordered = sorted(findings, key=lambda f: (f.severity == "error", by_place(f)))
+    for _, group in groupby(ordered, key=lambda f: (f.code, f.position, f.target)):
+        alike = list(group)
+        for finding in alike[:_ALIKE]:
+            detail = [text for text in finding.detail if (finding.target, text) not in said]
+            said |= {(finding.target, text) for text in finding.detail}
+            if not finding.detail and finding.code in RULES and ("", finding.code) not in said:
+                said.add(("", finding.code))
+                detail = [RULES[finding.code].remedy]
+            lines += [""] * bool(lines) + _finding(finding, width, paint)
+            lines += [line for text in detail for line in _detail(text, width)]
+        if len(alike) > _ALIKE:
+            lines += ["", paint("dim", f"… and {len(alike) - _ALIKE:,} more like it")]
     codes = sorted({finding.code for finding in findings if finding.code in RULES})
     if codes:
         listed = codes[0] if len(codes) == 1 else "CODE"
@@ -111,8 +122,7 @@ def _finding(finding: Finding, width: int, paint: Paint) -> list[str]:
     if not first.startswith(head):  # a path that fills the line, or has blanks to wrap at
         first, more = head, style.wrap(warning + clean(finding.message), width, "    ", "    ")
     color = "yellow" if warning else "red"
-    painted = f"{paint('bold', place)}  {paint(color, finding.code)}{first[len(head) :]}"
-    return [painted, *more, *(line for text in finding.detail for line in _detail(text, width))]
+    return [f"{paint('bold', place)}  {paint(color, finding.code)}{first[len(head) :]}", *more]
 
 
 def _detail(text: str, width: int) -> list[str]:

@@ -68,33 +68,21 @@ class _Node:
 
 
 def make_tree(modules: Sequence[ModuleRow], depth: int | None, limit: int) -> Tree:
-    """`depth` levels below the root; None: as many as keep the table within `limit` rows, and
-    further below a module that holds a third of the model."""
+    """`depth` levels below the root; None: the heaviest modules opened first, for as long as the
+    table has no more than `limit` rows."""
     root = _link(modules)
     if root is None:
         return Tree((), 0, False)
     if depth is not None:
         return _flatten(root, depth)
-    tree, level = _flatten(root, 1), 1
-    for deeper in range(2, root.height + 1):
-        larger = _flatten(root, deeper)
-        if len(larger.rows) > limit:
-            break
-        tree, level = larger, deeper
-    opened: frozenset[str] = frozenset()
+    tree, opened = _flatten(root, 1), frozenset[str]()
     while True:
-        heaviest = max((row for row in tree.rows if row.more), key=_counted, default=None)
-        if heaviest is None or 3 * heaviest.counted < root.new:
-            return tree
-        opened |= {heaviest.path}
-        larger = _flatten(root, level, opened)
-        if len(larger.rows) > limit:
+        heaviest = max((row.counted for row in tree.rows if row.more), default=None)
+        opened |= {row.path for row in tree.rows if row.more and row.counted == heaviest}
+        larger = _flatten(root, 1, opened)
+        if heaviest is None or len(larger.rows) > limit:
             return tree
         tree = larger
-
-
-def _counted(row: TreeRow) -> int:
-    return row.counted
 
 
 def _link(modules: Sequence[ModuleRow]) -> _Node | None:

@@ -79,7 +79,7 @@ def _kind(reason: str) -> str:
 
 
 def _told(kind: str, count: int, kinds: Mapping[str, int]) -> str:
-    """`9 need arguments`; where all have one reason, `they need arguments`, `it needs arguments`."""
+    """`9 need arguments`; of one kind alone, `they need arguments`."""
     one = count == 1
     who = f"{count:,}" if len(kinds) > 1 else "it" if one else "they"
     if kind == "arguments":
