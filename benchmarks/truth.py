@@ -1,6 +1,5 @@
 """Sweeps published parameter counts with the tool itself, run as its users run it.
 
-    python benchmarks/truth.py TRUTH --python VENV/bin/python --limit 10
     python benchmarks/truth.py TRUTH --python VENV/bin/python --litgpt CLONE --only litgpt/lora
 
 Run it in the environment that has nparam-lint; `--python` names the one that has torch and the
@@ -52,10 +51,6 @@ class Record:
     cause: str | None = None
     arguments: dict[str, int] = field(default_factory=dict)
 
-    @property
-    def selector(self) -> str:
-        return "" if self.kind == "total" else self.kind
-
 
 def read_records(entry: Json, clones: dict[str, str]) -> Iterator[Record]:
     """The claims of one entry of a truth file; `clones` stand for their {name} in its code."""
@@ -96,17 +91,16 @@ class Project:
         made = None if record.arguments else installed(record.code)
         # A key has one budget and one recipe: another claim under it gets a function of its own.
         if made is None or not self.declare(record, *made):
-            self.declare(record, self.factory(record), {})
+            self.declare(record, self.factory(record), {})  # always a new key
 
     def declare(self, record: Record, target: str, recipe: Json) -> bool:
         """Whether the budget could be declared: nothing else is under its key."""
-        key = f"{target}[{record.selector}]" if record.selector else target
+        key = target + f"[{record.kind}]".removesuffix("[total]")
         budget = {"budget": record.declared} | recipe
-        free = self.recipes.setdefault(target, recipe) == recipe
-        free = free and self.budgets.setdefault(key, budget) == budget
-        if free:
-            self.targets[record.id] = target
-        return free
+        if self.recipes.setdefault(target, recipe) != recipe:
+            return False
+        self.targets[record.id] = target
+        return self.budgets.setdefault(key, budget) == budget
 
     def factory(self, record: Record) -> str:
         """The target of a function that returns the model, in a file with what its code needs."""
@@ -160,8 +154,8 @@ def installed(code: str) -> tuple[str, Json] | None:
 
 def run(python: str | None, config: Path) -> Json:
     """The tool's report on a project, through its public command."""
-    command = [sys.executable, "-m", "nparam_lint", "--config", str(config), "--format", "json"]
-    command += ["--python", python] if python else []
+    command = [sys.executable, "-m", "nparam_lint", "--declared", "--config", str(config)]
+    command += ["--format", "json", *(["--python", python] if python else [])]
     done = subprocess.run(command, cwd=config.parent, stdout=subprocess.PIPE, check=False)
     (config.parent / "report.json").write_bytes(done.stdout)
     try:
@@ -182,8 +176,8 @@ def judge(record: Record, model: Json | None, messages: str) -> tuple[str, str]:
         rungs = [f"{name}: {device.get('reason')}" for name, device in model["devices"].items()]
         why = "; ".join([f"{model['code']} {model['reason']}", *rungs])
         return ("drift explained", record.cause) if record.cause else ("not measured", why)
-    judged = {(b["selector"], b["declared"]): b for b in model["budgets"]}
-    budget = judged.get((record.selector, record.declared))
+    judged = {(b["selector"] or "total", b["declared"]): b for b in model["budgets"]}
+    budget = judged.get((record.kind, record.declared))
     if budget is None:
         return "unsupported metric", f"[{record.kind}] {messages}"
     why = f"declared {record.declared}, counted {budget['actual']:,} ({model['rung']})"

@@ -1,5 +1,7 @@
 """The verdicts: every bound to the parameter, and messages that say what to do."""
 
+from dataclasses import replace
+
 import pytest
 
 from nparam_lint.grammar import parse_tolerance, parse_value
@@ -20,21 +22,33 @@ HERE = Position("net.py", 7, 13)
 TARGET = "net.py::Net"
 
 
-def row(path, total, *, own=0, trainable=None, embedding=0, buffers=0, kind="Linear", line=None):
-    source = f"net.py:{line}" if line else None
-    trainable = total if trainable is None else trainable
-    size = 4 * (total + buffers)
-    return ModuleRow(path, kind, own, total, trainable, buffers, size, embedding, source)
+def row(path, total, *, kind="Linear", trainable=None, buffers=0, line=None, **more):
+    return ModuleRow(
+        path=path,
+        type=kind,
+        total=total,
+        trainable=total if trainable is None else trainable,
+        buffers=buffers,
+        bytes=4 * (total + buffers),
+        source=f"net.py:{line}" if line else None,
+        **{"own": 0, **more},
+    )
 
 
-def model(total, *rows, names=None, **more):
+def model(total, *rows, names=None, measured=None, **more):
     """A measured model; `names` are what a formula may use. `more` belongs to its root."""
     root = row("", total, kind="Net", **more)
     counts = Counts(
         total, root.trainable, root.frozen, root.buffers, root.bytes, total - root.embedding
     )
-    names = names or {}
-    return Measured("Net()", counts, (root, *rows), names=names, known_names=tuple(names))
+    return Measured(
+        "Net()",
+        counts,
+        (root, *rows),
+        names=names or {},
+        known_names=tuple(names or ()),
+        **measured or {},
+    )
 
 
 def budget(text, selector="", *, tolerance=None, **more):
@@ -50,15 +64,13 @@ def budget(text, selector="", *, tolerance=None, **more):
     )
 
 
-def verdict(text, measured, selector="", tolerance=None, **more):
-    return judge(
-        budget(text, selector, **more), measured, tolerance and parse_tolerance(tolerance)
-    )
+def verdict(text, measured, selector="", configured=None, **more):
+    configured = configured and parse_tolerance(configured)
+    return judge(budget(text, selector, **more), measured, configured)
 
 
-def holds(text, total, tolerance=None, **more):
-    results, findings = verdict(text, model(total, names={"width": 100}), "", tolerance, **more)
-    (result,) = results
+def holds(text, total):
+    (result,), findings = verdict(text, model(total, names={"width": 100}))
     assert result.ok is (not findings)
     return result.ok
 
@@ -114,10 +126,9 @@ def test_bounds_hold_to_the_parameter(text, low, high):
 )
 def test_bounds_of_bytes(text, low, high):
     def ok(size):
-        measured = Measured(
-            "Net()", Counts(1, 1, 0, 0, size, 1), (ModuleRow("", "Net", 1, 1, 1, 0, size),)
-        )
-        (result,), _ = verdict(text, measured, "bytes")
+        measured = model(1)
+        root = replace(measured.modules[0], bytes=size)
+        (result,), _ = verdict(text, replace(measured, modules=(root,)), "bytes")
         return result.ok
 
     assert ok(low)
@@ -145,8 +156,15 @@ def test_integers_beyond_every_float_are_told_apart():
 # --- tolerances -----------------------------------------------------------------------------
 
 
-def edges(text, low, high, tolerance=None, **more):
-    return [holds(text, total, tolerance, **more) for total in (low - 1, low, high, high + 1)]
+def edges(text, low, high, configured, own=None):
+    """Whether a budget holds just below its bounds, at them, and just above."""
+
+    def ok(total):
+        measured = model(total, names={"width": 100})
+        (result,), _ = verdict(text, measured, "", configured, tolerance=own)
+        return result.ok
+
+    return [ok(low - 1), ok(low), ok(high), ok(high + 1)]
 
 
 INSIDE = [False, True, True, False]
@@ -155,30 +173,21 @@ INSIDE = [False, True, True, False]
 def test_a_configured_tolerance_replaces_the_implied_one_only():
     assert edges("86.6M", 85_734_000, 87_466_000, "1%") == INSIDE
     assert edges("86.6M", 86_600_000, 86_600_000, "0%") == INSIDE
+    assert edges("86.6M", 86_599_000, 86_601_000, "1k") == INSIDE
+    assert edges("~50_000", 49_500, 50_500, "1%") == INSIDE
     assert edges("1_000", 1_000, 1_000, "10%") == INSIDE
     assert edges("12*width", 1_200, 1_200, "10%") == INSIDE
-    assert edges("<= 25k", 0, 25_000, "10%")[1:] == INSIDE[1:]
+    assert edges(">= 25k", 25_000, 25_000, "10%") == [False, True, True, True]
     assert edges("1_000..2_000", 1_000, 2_000, "10%") == INSIDE
     assert edges("1_000 ± 2%", 980, 1_020, "10%") == INSIDE
-    assert edges("~50_000", 49_500, 50_500, "1%") == INSIDE
 
 
 def test_a_budgets_own_tolerance_outranks_the_configured_one_and_holds_for_exact_values():
-    assert edges("86.6M", 86_500_000, 86_700_000, "5%", **{"tolerance": "100k"}) == INSIDE
-    assert edges("1_000", 900, 1_100, tolerance=None, **{}) != INSIDE
-    budgeted = [
-        verdict("1_000", model(total), "", "0.1%", **{}) and _own("1_000", total, "10%")
-        for total in (899, 900, 1_100, 1_101)
-    ]
-    assert budgeted == INSIDE
-    assert [_own("12*width", total, "5") for total in (1_194, 1_195, 1_205, 1_206)] == INSIDE
-    assert [_own("1_000 ± 2%", total, "10%") for total in (979, 980, 1_020, 1_021)] == INSIDE
-
-
-def _own(text, total, tolerance):
-    declared = budget(text, tolerance=tolerance)
-    (result,), _ = judge(declared, model(total, names={"width": 100}), parse_tolerance("0.1%"))
-    return result.ok
+    assert edges("86.6M", 86_500_000, 86_700_000, "5%", "100k") == INSIDE
+    assert edges("1_000", 900, 1_100, "0.1%", "10%") == INSIDE
+    assert edges("1_000", 900, 1_100, None, "10%") == INSIDE
+    assert edges("12*width", 1_195, 1_205, "0.1%", "5") == INSIDE
+    assert edges("1_000 ± 2%", 980, 1_020, "0.1%", "10%") == INSIDE
 
 
 # --- which count ----------------------------------------------------------------------------
@@ -275,9 +284,13 @@ def test_the_root_is_no_module_that_a_glob_may_match():
     assert result.module == "encoder"
 
 
-def test_the_metric_active_is_refused_rather_than_guessed():
-    results, (finding,) = verdict("1k", MIXED, "active")
-    assert (results, finding.code) == ([], "NPL002")
+def test_active_parameters_are_counted_where_the_routing_is_known_and_never_guessed():
+    (result,), _ = verdict("700", model(1_000, active=700), "active")
+    assert (result.actual, result.ok) == (700, True)
+    unknown = model(1_000, measured={"no_routing": "nothing says how many experts a token uses"})
+    results, (finding,) = verdict("<= 1k", unknown, "active")
+    assert (results, finding.code, finding.severity) == ([], "NPL002", "error")
+    assert finding.message.endswith("nothing says how many experts a token uses")
 
 
 # --- formulas -------------------------------------------------------------------------------
@@ -389,13 +402,8 @@ def test_a_wrong_claim_in_prose_is_a_warning_that_says_how_to_mend_it():
 # --- devices, hidden parameters, failures ---------------------------------------------------
 
 
-def on(**devices):
-    measured = model(1_000)
-    return Measured(measured.call, measured.counts, measured.modules, "meta", devices)
-
-
 def devices_say(required=False, **devices):
-    found = judge_devices(on(**devices), HERE, TARGET, required)
+    found = judge_devices(model(1_000, measured={"devices": devices}), HERE, TARGET, required)
     assert all(f.code == "NPL006" and f.severity == "error" for f in found)
     assert all((f.position, f.target) == (HERE, TARGET) for f in found)
     return found
@@ -437,17 +445,11 @@ def test_a_skipped_device_is_a_finding_only_where_it_is_required():
 
 
 def test_hidden_parameters_are_a_warning_where_they_are_made():
-    measured = model(20)
-    measured = Measured(
-        "Net()",
-        measured.counts,
-        measured.modules,
-        hidden=(
-            Hidden("blocks", 60, "list", "net.py:42"),
-            Hidden("", 5, "overridden parameters()", None),
-        ),
+    hidden = (
+        Hidden("blocks", 60, "list", "net.py:42"),
+        Hidden("", 5, "overridden parameters()", None),
     )
-    first, second = judge_hidden(measured, HERE, TARGET)
+    first, second = judge_hidden(model(20, measured={"hidden": hidden}), HERE, TARGET)
     assert (first.code, first.severity, first.position) == (
         "NPL010",
         "warning",
@@ -468,7 +470,7 @@ def test_what_was_not_measured_is_told_with_all_that_is_known():
         output="\n".join(f"line {i}" for i in range(9)),
         notes=("net.py was read in part", "signal 9"),
     )
-    finding = judge_not_measured(failure, HERE, TARGET, "and another hint")
+    finding = judge_not_measured(failure, HERE, TARGET, ["and another hint"])
     assert (finding.code, finding.severity, finding.position) == ("NPL005", "error", HERE)
     assert finding.message == "Net() died: signal 9"
     assert finding.detail == (

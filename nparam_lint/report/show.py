@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from nparam_lint.records import Measured
 from nparam_lint.report import style
 from nparam_lint.report.style import NO_CUDA, Paint, clean
-from nparam_lint.report.table import module_table, ruled
+from nparam_lint.report.table import column_widths, module_table, ruled
 from nparam_lint.report.text import NARROWEST, findings_lines
 from nparam_lint.report.verdicts import verdict_lines_of
 
@@ -71,11 +71,13 @@ def _absent(measured: NotMeasured, options: Options, paint: Paint) -> list[str]:
 
 
 def _totals(counts: Counts, paint: Paint) -> list[str]:
+    sparse = counts.active is not None and counts.active != counts.total
     rows = [
         ("parameters", counts.total, ""),
         ("trainable", counts.trainable, ""),
         ("frozen", counts.frozen, ""),
         ("non-embedding", counts.non_embedding, "without nn.Embedding modules"),
+        *([("active", counts.active, "used for one token")] if sparse else []),
         ("buffers", counts.buffers, ""),
         ("bytes", counts.bytes, f"{style.human_bytes(counts.bytes)}, parameters and buffers"),
     ]
@@ -126,7 +128,7 @@ def _parameters(measured: Measured, options: Options, paint: Paint) -> list[str]
         rows.append([clean(row.name), shape, row.dtype, clean("; ".join(notes)), row.source or ""])
     headers = ["parameter", "shape", "dtype", "", "source"]
     for column, least in ((4, 0), (3, 10), (0, 16)):
-        widths = [max(len(line[i]) for line in [headers, *rows]) for i in range(len(headers))]
+        widths = column_widths(headers, rows)
         excess = sum(widths) + 2 * (len(headers) - 1) - options.width
         if excess > 0 and column == 4:
             headers, rows = headers[:4], [row[:4] for row in rows]

@@ -103,15 +103,23 @@ def _common(one: str, other: str) -> int:
 
 
 def wrap(text: str, width: int, indent: str = "", hang: str = "") -> list[str]:
-    """Lines of at most `width` where words allow: paths and numbers are never broken."""
-    return textwrap.wrap(
+    """Lines of at most `width` where words allow: paths and numbers are never broken, but a call
+    written without blanks is, after a comma."""
+    width = max(width, 20)
+    lines: list[str] = []
+    for line in textwrap.wrap(
         text,
-        max(width, 20),
+        width,
         initial_indent=indent,
         subsequent_indent=hang,
         break_long_words=False,
         break_on_hyphens=False,
-    ) or [""]
+    ):
+        while len(line) > width and (end := line.rfind(",", len(hang) + 1, width) + 1):
+            lines.append(line[:end])
+            line = hang + line[end:]
+        lines.append(line)
+    return lines or [""]
 
 
 def human_bytes(count: int) -> str:

@@ -87,6 +87,12 @@ def ruled(
     return [paint("dim", line) for line in lines[:2]] + lines[2:]
 
 
+def column_widths(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> list[int]:
+    """Those of a ruled table: tabulate leaves two more for a header than it takes."""
+    widths = [len(header) + 2 for header in headers]
+    return [max(width, *(len(row[i]) for row in rows)) for i, width in enumerate(widths)]
+
+
 def _indent(cell: str) -> str:
     start = len(cell) - len(cell.lstrip(" "))
     return _BLANK * start + cell[start:]
@@ -162,7 +168,7 @@ def _shorten(cells: list[dict[str, str]], column: str, least: int, excess: int) 
 
 
 def _wide(cells: list[dict[str, str]], shown: list[str]) -> int:
-    widths = [max(len(c), *(len(row[c]) for row in cells)) for c in shown]
+    widths = column_widths(shown, [[row[column] for column in shown] for row in cells])
     return sum(widths) + 2 * (len(shown) - 1)
 
 

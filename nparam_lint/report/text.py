@@ -97,13 +97,12 @@ def findings_lines(findings: Sequence[Finding], width: int, paint: Paint) -> lis
     for _, group in groupby(ordered, key=lambda f: (f.code, f.position, f.target)):
         alike = list(group)
         for finding in alike[:_ALIKE]:
-            detail = [text for text in finding.detail if (finding.target, text) not in said]
-            said |= {(finding.target, text) for text in finding.detail}
-            if not finding.detail and finding.code in RULES and ("", finding.code) not in said:
-                said.add(("", finding.code))
-                detail = [RULES[finding.code].remedy]
+            remedy = [] if finding.detail or finding.code not in RULES else [finding.code]
+            told = [("", RULES[code].remedy) for code in remedy]
+            told += [(finding.target, text) for text in _paragraphs(finding.detail)]
             lines += [""] * bool(lines) + _finding(finding, width, paint)
-            lines += [line for text in detail for line in _detail(text, width)]
+            lines += [n for key in told if key not in said for n in _detail(key[1], width)]
+            said.update(told)
         if len(alike) > _ALIKE:
             lines += ["", paint("dim", f"… and {len(alike) - _ALIKE:,} more like it")]
     codes = sorted({finding.code for finding in findings if finding.code in RULES})
@@ -123,6 +122,17 @@ def _finding(finding: Finding, width: int, paint: Paint) -> list[str]:
         first, more = head, style.wrap(warning + clean(finding.message), width, "    ", "    ")
     color = "yellow" if warning else "red"
     return [f"{paint('bold', place)}  {paint(color, finding.code)}{first[len(head) :]}", *more]
+
+
+def _paragraphs(detail: Sequence[str]) -> list[str]:
+    """A line with the indented lines below it is one."""
+    found: list[str] = []
+    for line in detail:
+        if line.startswith(" ") and found:
+            found[-1] += f"\n{line}"
+        else:
+            found.append(line)
+    return found
 
 
 def _detail(text: str, width: int) -> list[str]:

@@ -86,18 +86,20 @@ def budget(
     module: str | None = None,
 ) -> BudgetResult:
     ok = actual is not None and (low or 0) <= actual and (high is None or actual <= high)
-    middle = (low + high) / 2 if low is not None and high is not None else high or low or 0
+    ends = [end for end in (low, high) if end is not None]
+    value = None if actual is None else min(ends, key=lambda end: abs(end - actual), default=actual)
     return BudgetResult(
         declared=declared or f"{low:_}",
         selector=selector,
         low=low,
         high=high,
         actual=actual,
-        drift=None if actual is None or not middle else (actual - middle) / middle,
+        drift=(actual - value) / value if actual is not None and value else None,
         ok=ok,
         origin=origin,  # type: ignore[arg-type]
         position=at,
         module=module,
+        value=value,
     )
 
 

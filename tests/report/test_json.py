@@ -28,6 +28,7 @@ SCHEMA = {
     "version": int,
     "tool": {"name": str, "version": str},
     "environment": (NULL, {"python": str, "reason": str, "torch": (str, NULL), "devices": [str]}),
+    "error": (NULL, str),
     "models": [
         {
             "target": str,
@@ -140,6 +141,7 @@ def test_an_empty_report_to_the_letter():
     "version": "0.1.0"
   },
   "environment": null,
+  "error": null,
   "models": [],
   "findings": [],
   "skipped": [],
@@ -172,6 +174,7 @@ def test_a_measured_model():
         "buffers": 0,
         "bytes": 407_144,
         "non_embedding": 101_786,
+        "active": None,
     }
     assert sum(row["own"] for row in found["modules"]) == found["counts"]["total"]
     assert found["modules"][1]["source"] == "model.py:11"
@@ -188,6 +191,13 @@ def test_what_was_not_measured_has_a_reason_and_no_counts():
     assert found["modules"] == []
     assert "missing 1 required positional argument" in found["reason"]
     assert (found["code"], found["missing"]) == ("NPL004", ["channels"])
+
+
+def test_an_error_is_part_of_the_document():
+    assert (
+        load(report(error="no torch\n  next: install it"))["error"]
+        == "no torch\n  next: install it"
+    )
 
 
 def test_devices_say_only_what_they_know():

@@ -9,7 +9,11 @@ class NetConfig:
 
 
 class Net(nn.Module):
-    """nparam: 20"""
+    """nparam: 20
+    nparam: width**2 + width
+    nparam(NetConfig(width=8)): 72
+    nparam(NetConfig(8))[layer, trainable]: width**2 + width
+    """
 
     def __init__(self, config: NetConfig):
         super().__init__()

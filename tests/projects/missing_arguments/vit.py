@@ -4,7 +4,7 @@ from torch import nn
 class ViT(nn.Module):
     """A patch embedding and positions.
 
-    nparam: 3_600
+    nparam: 1_808
     """
 
     def __init__(self, image_size, patch_size, dim=16):

@@ -28,3 +28,7 @@ class Shapeless(nn.Module):
     def __init__(self):
         super().__init__()
         self.layer = nn.LazyLinear(10)
+
+
+class ByTable(Shaped):
+    """nparam: 70"""

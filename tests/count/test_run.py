@@ -1,0 +1,471 @@
+"""The front end believes no worker: whatever it answers, each job is measured or says why not."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+import uuid
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from worker_runs import LINUX, PROJECTS, PYTHON, make_jobs
+
+import nparam_lint
+from nparam_lint.count import run as run_module
+from nparam_lint.count.run import Answers, Job, Limits, run_jobs, worker_environment
+from nparam_lint.records import Measured, NotMeasured
+
+on_posix = pytest.mark.skipif(os.name != "posix", reason="the fake interpreter is a script")
+on_linux = pytest.mark.skipif(not LINUX, reason="looks for processes in /proc, which needs Linux")
+
+PATIENCE = 0.7  # seconds, in place of START_LIMIT
+STUCK = 20.0  # seconds after which a test says that the front end hangs
+
+FAKE = """\
+#!{python} -IS
+import json, os, sys, time
+nonce = ""
+def read():
+    global nonce
+    nonce = json.loads(sys.stdin.buffer.readline())["settings"]["nonce"]
+def say(data):
+    os.write(1, data if isinstance(data, bytes) else data.encode())
+def frame(**fields):
+    say("\\n" + nonce + " " + json.dumps(fields) + "\\n")
+def ready(**fields):
+    read()
+    frame(**dict(dict(event="ready", protocol={protocol}, torch="9.9", version="3.99", cuda=None),
+                 **fields))
+results = {results}
+{body}
+"""
+
+
+@pytest.fixture(scope="module")
+def jobs() -> list[Job]:
+    return make_jobs(PROJECTS / "counting", ["zoo.py::leaf", "zoo.py::Root"])
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory: pytest.TempPathFactory, jobs: list[Job]) -> list[dict[str, object]]:
+    """The two result frames of a real worker, recorded on their way."""
+    place = tmp_path_factory.mktemp("record")
+    script = place / "python"
+    script.write_text(f'#!/bin/sh\n"{PYTHON}" "$@" | tee "{place}/record"\n')
+    script.chmod(0o755)
+    run_jobs(str(script), PROJECTS / "counting", jobs, Limits(), os.environ)
+    lines = (place / "record").read_text().splitlines()
+    frames = [json.loads(line.partition(" ")[2]) for line in lines if line]
+    found = {frame["id"]: frame for frame in frames if frame["event"] == "result"}
+    assert [found[i]["counts"]["total"] for i in range(2)] == [40, 8]
+    return [found[0], found[1]]
+
+
+Ask = Callable[..., Answers]
+
+
+@pytest.fixture
+def ask(
+    tmp_path: Path,
+    jobs: list[Job],
+    results: list[dict[str, object]],
+    monkeypatch: pytest.MonkeyPatch,
+) -> Ask:
+    """Run the jobs with a fake interpreter that does `body`; fails when that takes too long."""
+    monkeypatch.setattr(run_module, "START_LIMIT", PATIENCE)
+
+    def run(body: str, given: list[Job] = jobs) -> Answers:
+        script = tmp_path / "python"
+        script.write_text(
+            FAKE.format(
+                python=PYTHON, protocol=run_module.PROTOCOL, results=repr(results), body=body
+            )
+        )
+        script.chmod(0o755)
+        done: list[Answers | BaseException] = []
+
+        def work() -> None:
+            try:
+                done.append(run_jobs(str(script), tmp_path, given, Limits(0.1), os.environ))
+            except BaseException as error:
+                done.append(error)
+
+        thread = threading.Thread(target=work, daemon=True)
+        thread.start()
+        thread.join(STUCK)
+        assert done, "the front end hangs"
+        if isinstance(done[0], BaseException):
+            raise done[0]
+        return done[0]
+
+    return run
+
+
+def not_measured(answers: Answers, number: int = 0) -> NotMeasured:
+    result = answers.measurements[number]
+    assert isinstance(result, NotMeasured), result
+    return result
+
+
+@on_posix
+def test_the_fake_can_answer_right(ask: Ask) -> None:
+    answers = ask("ready()\nfor r in results: frame(**r)\nframe(event='end', jobs=2)")
+    counts = [m.counts.total for m in answers.measurements.values() if isinstance(m, Measured)]
+    assert counts == [40, 8]
+    assert (answers.torch, answers.python, answers.broken) == ("9.9", "3.99", None)
+
+
+ENDED = "the worker ended before its work was done (exit status {})"
+BROKEN = {
+    "nothing": ("", ENDED.format(0)),
+    "exit status": ("read(); sys.exit(7)", ENDED.format(7)),
+    "garbage": (r"read(); say(bytes(range(256)) * 500); say(b'\n\xff\xfe\n{}\n[1]\n')", ENDED),
+    "killed": ("read(); os.kill(os.getpid(), 9)", ENDED.format(-9)),
+    "no nonce": (
+        "read(); say(json.dumps(dict(event='ready', protocol=1, torch='1', version='3')) + '\\n')",
+        ENDED.format(0),
+    ),
+    "other nonce": ("read(); nonce = '0' * 32; frame(event='end', jobs=2)", ENDED.format(0)),
+    "nonce alone": ("read(); say(nonce + '\\n' + nonce + ' \\n')", ENDED.format(0)),
+    "not an object": ("read(); say(nonce + ' [1, 2]\\n' + nonce + ' null\\n')", ENDED.format(0)),
+    "cut off": ("read(); say(nonce + ' {\"event\": \"ready\", \"proto')", ENDED.format(0)),
+    "protocol": ("ready(protocol=99)", "the worker speaks protocol 99, not 1"),
+    "no protocol": ("ready(protocol=None)", "the worker speaks protocol None, not 1"),
+    "no torch": (
+        "read(); frame(event='no torch', reason='ModuleNotFoundError: torch', python='x')",
+        "ModuleNotFoundError: torch",
+    ),
+    "deaf": ("time.sleep(60)", "the worker said nothing for 0.7 s"),
+    "mute": ("read(); time.sleep(60)", "the worker said nothing for 0.7 s"),
+    "chatty": (
+        "read()\nfor _ in range(1200): say('garbage\\n'); time.sleep(0.01)",
+        "the worker said nothing for 0.7 s",
+    ),
+    "end first": ("read(); frame(event='end', jobs=0)", ""),
+    "result before ready": ("read(); frame(**results[0]); frame(event='end', jobs=1)", ""),
+    "nameless": ("read(); frame(event=None); frame(); frame(event=[1])", ENDED.format(0)),
+    "without torch's version": ("ready(torch=None); frame(event='end', jobs=0)", ""),
+}
+
+
+@on_posix
+@pytest.mark.parametrize("case", BROKEN)
+def test_a_worker_that_cannot_start(ask: Ask, case: str) -> None:
+    body, reason = BROKEN[case]
+    answers = ask(body)
+    assert answers.torch is None
+    assert answers.broken
+    assert answers.broken.startswith(reason.partition(" (exit status {}")[0])
+    for number in range(2):
+        failure = not_measured(answers, number)
+        assert failure.code == "NPL005"
+        assert failure.reason
+        assert failure.reason.startswith(reason.partition(" (exit status {}")[0])
+
+
+@on_posix
+@pytest.mark.parametrize("missing", ["torch", "version"])
+def test_a_ready_frame_with_a_hole(ask: Ask, missing: str) -> None:
+    answers = ask(
+        "read(); fields = dict(event='ready', protocol=1, torch='9', version='3')\n"
+        f"del fields[{missing!r}]\nframe(**fields)\nframe(event='end', jobs=0)"
+    )
+    assert not_measured(answers).code == "NPL005"
+
+
+PARTIAL = {
+    "no end": "ready(); frame(**results[0])",
+    "no end, killed": "ready(); frame(**results[0]); os.kill(os.getpid(), 9)",
+    "no end, cut off": "ready(); frame(**results[0]); say(nonce + ' {\"event\": \"en')",
+}
+
+
+@on_posix
+@pytest.mark.parametrize("case", PARTIAL)
+def test_a_run_without_its_end(ask: Ask, case: str) -> None:
+    """The protocol's contract: a job of a run without its end was not measured."""
+    answers = ask(PARTIAL[case])
+    for number in range(2):
+        failure = not_measured(answers, number)
+        assert failure.code == "NPL005"
+        assert failure.reason.startswith("the worker ended before its work was done")
+
+
+@on_posix
+def test_a_job_without_an_answer(ask: Ask) -> None:
+    answers = ask("ready(); frame(**results[0]); frame(event='end', jobs=1)")
+    assert isinstance(answers.measurements[0], Measured)
+    assert not_measured(answers, 1).reason == "the worker ended without an answer for it"
+    assert answers.broken is None
+
+
+@on_posix
+def test_answers_after_the_end_and_for_nobody(ask: Ask) -> None:
+    answers = ask(
+        "ready(); frame(**dict(results[0], id=77)); frame(**results[0])\n"
+        "frame(event='end', jobs=1); frame(**results[1])"
+    )
+    assert list(answers.measurements) == [0, 1]
+    assert not_measured(answers, 1)
+
+
+RUINED = {
+    "no id": "del r['id']",
+    "list for an id": "r['id'] = [0]",
+    "text for an id": "r['id'] = '0'",
+    "true for an id": "r['id'] = False",
+    "no ok": "del r['ok']",
+    "no counts": "del r['counts']",
+    "text for counts": "r['counts'] = '40'",
+    "text for a count": "r['counts']['total'] = '40'",
+    "fraction for a count": "r['counts']['total'] = 40.0",
+    "true for a count": "r['counts']['total'] = True",
+    "nothing for a count": "r['counts']['total'] = None",
+    "negative count": "r['counts']['total'] = -40",
+    "a count too many": "r['counts']['surprise'] = 1",
+    "a count too few": "del r['counts']['total']",
+    "no rows": "del r['modules']",
+    "text for rows": "r['modules'] = 'all'",
+    "text for a row": "r['modules'] = ['all']",
+    "text in a row": "r['modules'][0]['total'] = '40'",
+    "rows without a root": "r['modules'] = []",
+    "number for notes": "r['notes'] = 5",
+    "list for devices": "r['devices'] = ['meta']",
+    "text for a device": "r['devices'] = dict(meta='fine')",
+    "list for names": "r['names'] = ['n']",
+    "number for the call": "r['call'] = 5",
+    "number for hidden": "r['hidden'] = 5",
+    "failure without a reason": "r = dict(event='result', id=0, ok=False, code='NPL004')",
+    "failure with a number": "r = dict(event='result', id=0, ok=False, code=5, reason=5)",
+    "failure of no code": "r = dict(event='result', id=0, ok=False, code='', reason='x')",
+    "failure of another code": "r = dict(event='result', id=0, ok=False, code='NPL998', reason='x')",
+}
+
+
+@on_posix
+@pytest.mark.parametrize("case", RUINED)
+def test_an_answer_that_cannot_be_read(ask: Ask, case: str) -> None:
+    answers = ask(f"r = results[0]\n{RUINED[case]}\nready(); frame(**r); frame(event='end', jobs=1)")
+    failure = not_measured(answers)
+    assert failure.code == "NPL005"
+    assert "answer" in failure.reason
+    assert isinstance(failure.reason, str)
+
+
+@on_posix
+def test_a_flood_is_drained(ask: Ask) -> None:
+    answers = ask(
+        "ready()\nos.write(2, b'y' * 1_000_000 + b'\\nlast words')\nsay(b'x' * 1_000_000 + b'\\n')\n"
+        "frame(**results[0]); sys.exit(4)"
+    )
+    failure = not_measured(answers, 1)
+    assert failure.output.endswith("last words")
+    assert len(failure.output) <= 4096
+
+
+@on_posix
+def test_a_request_that_nobody_reads(ask: Ask, jobs: list[Job]) -> None:
+    """Larger than the pipe: writing it must not wait for ever."""
+    many = [Job(i, "x" * 1000, "zoo.py", jobs[0].attempts, "leaf") for i in range(500)]
+    assert "said nothing" in not_measured(ask("time.sleep(60)", many), 499).reason
+
+
+@on_posix
+def test_what_the_interpreter_leaves_is_ended(ask: Ask, tmp_path: Path) -> None:
+    """Even a process that keeps the pipes open."""
+    start = time.monotonic()
+    ask("read()\nif os.fork() == 0: time.sleep(60)\nframe(event='no torch', reason='x', python='')")
+    assert time.monotonic() - start < 10
+    assert tmp_path.exists()
+
+
+@pytest.mark.parametrize("kind", ["absent", "not executable", "a directory", "no program"])
+def test_an_interpreter_that_cannot_be_started(
+    tmp_path: Path, jobs: list[Job], kind: str
+) -> None:
+    python = tmp_path / "python"
+    if kind == "a directory":
+        python.mkdir()
+    elif kind != "absent":
+        python.write_bytes(b"\0\1\2")
+        python.chmod(0o755 if kind == "no program" else 0o644)
+    answers = run_jobs(str(python), tmp_path, jobs, Limits(), os.environ)
+    for number in range(2):
+        assert not_measured(answers, number).reason.startswith(f"cannot start {python}: ")
+    assert answers.broken == not_measured(answers).reason
+
+
+def test_no_jobs_ask_for_the_interpreter_alone(tmp_path: Path) -> None:
+    answers = run_jobs(PYTHON, tmp_path, [], Limits(), os.environ)
+    assert answers.broken is None
+    assert answers.torch
+    assert answers.python == ".".join(map(str, sys.version_info[:3]))
+    assert answers.cuda in (True, False)
+
+
+def test_progress_is_told(jobs: list[Job]) -> None:
+    told: list[tuple[int, int, str]] = []
+    run_jobs(
+        PYTHON,
+        PROJECTS / "counting",
+        jobs,
+        Limits(jobs=1),
+        os.environ,
+        lambda done, every, label: told.append((done, every, label)),
+    )
+    assert sorted(told) == [(1, 2, told[0][2]), (2, 2, told[1][2])]
+    assert {label for _, _, label in told} == {"zoo.py::leaf", "zoo.py::Root"}
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "MY_API_TOKEN",
+        "GITHUB_TOKEN",
+        "hf_token",
+        "DB_PASSWORD",
+        "PGPASSWORD",
+        "AWS_SECRET_ACCESS_KEY",
+        "AWS_ACCESS_KEY_ID",
+        "WANDB_API_KEY",
+        "SSH_AUTH_SOCK",
+        "GIT_DIR",
+        "GIT_INDEX_FILE",
+        "NPARAM_LINT_PYTHON",
+        "PYTHONHOME",
+        "PYTHONSTARTUP",
+        "PYTHONBREAKPOINT",
+        "PYTHONINSPECT",
+    ],
+)
+def test_the_environment_loses(name: str) -> None:
+    assert name not in worker_environment({name: "x", "KEPT": "y"}, "/temporary")
+
+
+@pytest.mark.parametrize(
+    "name", ["PATH", "HOME", "LD_LIBRARY_PATH", "CUDA_VISIBLE_DEVICES", "VIRTUAL_ENV", "LANG"]
+)
+def test_the_environment_keeps(name: str) -> None:
+    assert worker_environment({name: "x"}, "/temporary")[name] == "x"
+
+
+def test_the_environment_is_offline_and_elsewhere() -> None:
+    made = worker_environment({"HF_HUB_OFFLINE": "0", "TMPDIR": "/home"}, "/temporary")
+    assert made["HF_HUB_OFFLINE"] == made["TRANSFORMERS_OFFLINE"] == "1"
+    assert made["TMPDIR"] == made["TEMP"] == made["TMP"] == "/temporary"
+    assert made["TORCHINDUCTOR_CACHE_DIR"].startswith("/temporary")
+
+
+# --- the whole front end in a process of its own ------------------------------------------------
+
+PACKAGE = str(Path(nparam_lint.__file__).parent.parent)
+FRONT = "import sys; from nparam_lint.cli import main; code = main(sys.argv[1:])"
+
+
+def front_environment(**more: str) -> dict[str, str]:
+    return os.environ | {"PYTHONPATH": PACKAGE, "PYTHONDONTWRITEBYTECODE": "1"} | more
+
+
+def test_the_front_end_imports_no_torch(tmp_path: Path) -> None:
+    (tmp_path / "net.py").write_text(
+        "from torch import nn\n\n\nclass Net(nn.Module):\n"
+        '    """A net.\n\n    nparam: 12\n    """\n\n'
+        "    def __init__(self):\n        super().__init__()\n        self.a = nn.Linear(3, 3)\n"
+    )
+    heavy = "{m.partition('.')[0] for m in sys.modules} & {'torch', 'numpy', 'functorch'}"
+    done = subprocess.run(
+        [
+            PYTHON,
+            "-c",
+            f"{FRONT}; print(); print(code, {heavy})",
+            *("check", str(tmp_path), "--format", "json", "--python", PYTHON, "--device", "meta"),
+        ],
+        env=front_environment(),
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    document, _, last = done.stdout.rstrip().rpartition("\n")
+    assert last == "0 set()"
+    (model,) = json.loads(document)["models"]
+    assert model["counts"]["total"] == 12
+    assert list(tmp_path.iterdir()) == [tmp_path / "net.py"]
+
+
+BUSY = """\
+import ctypes, os, time
+from torch import nn
+
+
+class Busy(nn.Module):
+    def __init__(self):
+        super().__init__()
+        if {daemon}:
+            if os.fork() == 0:
+                os.setsid()
+                ctypes.CDLL(None).prctl(1, 0, 0, 0, 0)
+                ctypes.CDLL(None).prctl(15, b"nparam-daemon", 0, 0, 0)
+                time.sleep(120)
+        ctypes.CDLL(None).prctl(15, b"nparam-busy", 0, 0, 0)
+        while True:
+            time.sleep(0.1)
+"""
+
+
+def marked(marker: str) -> dict[int, str]:
+    """The processes with `marker` in their environment: their names by number."""
+    found = {}
+    for directory in Path("/proc").glob("[0-9]*"):
+        try:
+            if marker.encode() in (directory / "environ").read_bytes():
+                found[int(directory.name)] = (directory / "comm").read_text().strip()
+        except OSError:
+            continue
+    return found
+
+
+def wait_until(true: Callable[[], bool], seconds: float) -> bool:
+    end = time.monotonic() + seconds
+    while not true():
+        if time.monotonic() > end:
+            return False
+        time.sleep(0.05)
+    return True
+
+
+@on_linux
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("mode", ["1", "0"], ids=["fork", "spawn"])
+@pytest.mark.parametrize("daemon", [False, True], ids=["plain", "daemon"])
+def test_nothing_survives_the_front_end(
+    tmp_path: Path, number: signal.Signals, mode: str, daemon: bool
+) -> None:
+    if daemon and number is not signal.SIGKILL:
+        pytest.skip("what daemons do is tried with SIGKILL alone, to save time")
+    (tmp_path / "busy.py").write_text(BUSY.format(daemon=daemon))
+    marker = uuid.uuid4().hex
+    front = subprocess.Popen(
+        [PYTHON, "-c", f"{FRONT}; sys.exit(code)", "check", str(tmp_path), "--python", PYTHON],
+        env=front_environment(SURVIVAL_MARKER=marker, NPARAM_LINT_FORK=mode),
+        cwd=tmp_path,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        names = {"nparam-busy", "nparam-daemon"} if daemon else {"nparam-busy"}
+        assert wait_until(lambda: names <= set(marked(marker).values()), 60)
+        front.send_signal(number)
+        front.wait(10)
+        assert wait_until(lambda: not marked(marker), 5), marked(marker)
+    finally:
+        for process in marked(marker):
+            os.kill(process, signal.SIGKILL)
+        front.wait(10)
+    if number is signal.SIGINT:
+        assert front.returncode == 130
