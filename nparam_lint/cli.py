@@ -361,6 +361,8 @@ def _options(options: argparse.Namespace, settings: Settings) -> Options:
         depth=settings.depth,
         verbose=options.verbose,
         quiet=options.quiet,
+        place=" ".join(getattr(options, "paths", ())),
+        declared_only=getattr(options, "declared", False),
     )
 
 

@@ -281,7 +281,10 @@ def count(
         return Answers(), None
     interpreter = find_interpreter(settings.root, settings.python, settings.python_from, environ)
     jobs = [_job(i, model, settings, found, parameters) for i, model in enumerate(asked)]
-    answers = run_jobs(interpreter.python, settings.root, jobs, limits(settings), environ, progress)
+    names = {part.removesuffix(".py") for path in found.tree.files for part in path.split("/")}
+    answers = run_jobs(
+        interpreter.python, settings.root, jobs, limits(settings), environ, progress, names
+    )
     return answers, interpreter
 
 

@@ -327,7 +327,11 @@ class _Reader:
         if not isinstance(table, dict):
             self.fault(self.find("budgets"), "config key 'budgets' must be a table")
             return []
-        found = (self.budget(key, entry) for key, entry in table.items())
+        found = (
+            self.budget(key, entry)
+            for key, entries in table.items()
+            for entry in (entries if isinstance(entries, list) else [entries])
+        )
         return [budget for budget in found if budget is not None]
 
     def budget(self, key: str, entry: Any) -> ConfigBudget | None:

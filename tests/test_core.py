@@ -353,7 +353,7 @@ def test_a_file_that_cannot_be_read_costs_no_other_its_count(checked, tmp_path):
         {
             "good.py": NET.format("12"),
             "broken.py": "from torch import nn\n\nclass Net(nn.Module:\n    '''nparam: 3'''\n",
-            "needy.py": "import nosuchpackage\n" + dedent(NET.format("12")),
+            "needy.py": "from nosuchpackage import Base\n\nclass Net(Base):\n    'nparam: 3'\n",
         },
     )
     (tmp_path / "latin.py").write_bytes(b"class Net:\n    '''nparam: \xff'''\n")

@@ -446,6 +446,12 @@ def test_who_named_the_interpreter_is_remembered(load):
 # --- budgets --------------------------------------------------------------------------------
 
 
+def test_a_target_may_have_several_budgets(load, faults):
+    settings = load("[budgets]\n'a.py::A' = ['3k', { budget = '<= 4k', tolerance = '1%' }]\n")
+    assert [b.declared for b in settings.budgets] == ["3k", "<= 4k"]
+    assert faults("[budgets]\n'a.py::A' = []\n")[0].startswith("nparam-lint.toml:2:1: ")
+
+
 def test_budgets_of_every_form(load):
     settings = load(
         """\
@@ -468,6 +474,12 @@ def test_budgets_of_every_form(load):
         [budgets."a.py::W"]
         budget = 3
         arguments = " 3, width=4 "
+
+        [[budgets."a.py::L"]]
+        budget = "3k"
+        [[budgets."a.py::L"]]
+        budget = "<= 4k"
+        reason = "twice"
         """
     )
     budgets = settings.budgets
@@ -487,6 +499,8 @@ def test_budgets_of_every_form(load):
         ("a.py::F", Selector(), "formula", "12*n**2", 6),
         ("a.py::T", Selector(), "written", "124M", 8),
         ("a.py::W", Selector(), "plain", "3", 17),
+        ("a.py::L", Selector(), "written", "3k", 21),
+        ("a.py::L", Selector(), "<=", "<= 4k", 21),
     ]
     assert [b.recipe for b in budgets[:5]] == [None] * 5
     table = budgets[5]
@@ -507,7 +521,7 @@ def test_budgets_of_every_form(load):
     [
         ("true", 1, "budget 'a.py::A' is True, expected a count or a text"),
         ("3.5", 1, "budget 'a.py::A' is 3.5, expected a count or a text"),
-        ("[3]", 1, "budget 'a.py::A' is [3], expected a count or a text"),
+        ("[3, [3]]", 1, "budget 'a.py::A' is [3], expected a count or a text"),
         ("{ reason = 'x' }", 1, "budget 'a.py::A' is None, expected a count or a text"),
         ("-3", 13, "below zero"),
         ("''", 13, "found nothing, expected a count"),

@@ -34,11 +34,12 @@ from nparam_lint.records import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 PROTOCOL = 1
 WORKER = Path(__file__).with_name("worker.py")
 START_LIMIT = 300.0  # seconds for importing torch; on a cold network disk it takes minutes
+SILENCE = 60.0  # seconds without a sign of life, of which it gives one every few
 
 # What a hub, a logger or a downloader reads to stay offline; caches that go to the temporary place.
 OFFLINE = {
@@ -139,8 +140,10 @@ def run_jobs(
     limits: Limits,
     environ: Mapping[str, str],
     progress: Callable[[int, int, str], None] | None = None,
+    names: Iterable[str] = (),
 ) -> Answers:
-    """Build and count every job. `progress(done, all, label)` is called after each answer."""
+    """Build and count every job. `progress(done, all, label)` is called after each answer; `names`
+    are those under which anything of the project could be imported."""
     answers = Answers()
     with tempfile.TemporaryDirectory(
         prefix="nparam-lint-", ignore_cleanup_errors=True
@@ -153,11 +156,12 @@ def run_jobs(
             "timeout": limits.timeout,
             "memory": limits.memory,
             "jobs": limits.jobs,
+            "names": sorted(names),
         }
         request = {"settings": settings, "jobs": [asdict(job) for job in jobs], "probe": not jobs}
         with _Worker(python, worker_environment(environ, temporary)) as worker:
             worker.send(request)
-            why = _read(worker, nonce, jobs, answers, limits, progress)
+            why = _read(worker, nonce, jobs, answers, progress)
         if answers.torch is None:
             answers.broken = why + worker.tail_text()
         for job in jobs:
@@ -173,7 +177,6 @@ def _read(
     nonce: str,
     jobs: Sequence[Job],
     answers: Answers,
-    limits: Limits,
     progress: Callable[[int, int, str], None] | None,
 ) -> str:
     """Take in frames until the end marker; returns what to say of the jobs without an answer."""
@@ -186,7 +189,7 @@ def _read(
             answers.torch, answers.python = frame["torch"], frame["version"]
             answers.cuda = frame.get("cuda")
             # It watches over its own children; this only catches the worker itself hanging.
-            worker.patience = 3 * limits.timeout + 60
+            worker.patience = SILENCE
         elif event == "no torch":
             return str(frame["reason"])
         elif event == "result" and frame.get("id") in labels:

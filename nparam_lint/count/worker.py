@@ -8,6 +8,7 @@ In:    one line of JSON on standard input (see `Request` below); standard input 
 Out:   frames, one a line, `NONCE JSON`, on a private copy of standard output that is taken away
        from file descriptor 1 before any code of the project runs. What it prints goes elsewhere.
        {"event": "ready", "protocol": 1, "torch": …, "python": …}
+       {"event": "alive"}                                        every few seconds
        {"event": "result", "id": …, "ok": true | false, …}      one for each job
        {"event": "end", "jobs": n}                               nothing after it
        A job without a result was not measured.
@@ -54,10 +55,12 @@ PROTOCOL = 1
 _FORKS = "1" if sys.platform.startswith("linux") else "0"
 CAN_FORK = hasattr(os, "fork") and os.environ.get("NPARAM_LINT_FORK", _FORKS) != "0"
 TAIL = 4096  # bytes of a child's output that are kept for the message about its death
+HEARTBEAT = 5.0  # seconds between two signs of life of the server
 GRACE = 10.0  # seconds that a supervising process gets beyond what it supervises
 MESSAGE = 500  # characters of an exception's text that are passed on
 
 ROOT = ""  # the project's directory, absolute, real path
+NAMES = frozenset()  # names of all files and directories of the project that can be imported
 TEMPORARY = ""  # the one place where writing is allowed
 VIRTUAL = ()  # environments below ROOT: not the project's code
 
@@ -68,9 +71,14 @@ VIRTUAL = ()  # environments below ROOT: not the project's code
 
 def is_project(path):
     """Whether the file at `path` is the project's own code."""
-    if not path.startswith(ROOT + os.sep):
-        return False
-    return not path.startswith(VIRTUAL) and "site-packages" not in path
+    known = _IS_PROJECT.get(path)
+    if known is None:
+        known = path.startswith(ROOT + os.sep) and "site-packages" not in path
+        known = _IS_PROJECT[path] = known and not path.startswith(VIRTUAL)
+    return known
+
+
+_IS_PROJECT = {}  # asked for every frame above every module that is made
 
 
 def relative(path):
@@ -444,8 +452,7 @@ class Slice:
         try:
             exec(code, self.namespace)
         except (Exception, SystemExit) as error:
-            strict = isinstance(error, ImportError) and not TOLERANT
-            if strict or isinstance(node, (ast.Assert, ast.Raise)):
+            if may_be_elsewhere(error) or isinstance(node, (ast.Assert, ast.Raise)):
                 raise
             self.lose(
                 node, "lost at line {}: " + describe(error).replace("{", "(").replace("}", ")")
@@ -482,6 +489,17 @@ def read_tree(path):
         return ast.parse(file.read(), path)
 
 
+def may_be_elsewhere(error):
+    """Whether an import failed that another import path might mend. A package that is not installed
+    and that no file of the project could be is missing on every path: it is done without."""
+    if not isinstance(error, ImportError) or TOLERANT:
+        return False
+    if not isinstance(error, ModuleNotFoundError):  # a name that a file lost by being read in part
+        return error.path not in SLICED
+    missing = (error.name or "").split(".")[0]
+    return missing in NAMES or missing in sys.modules
+
+
 def exec_project(loader, module):
     """`SourceFileLoader.exec_module` for files of the project: compiled from the source as it is
     now (pre-commit's stash makes edits of the same size and time, which bytecode would hide), and
@@ -494,8 +512,8 @@ def exec_project(loader, module):
             exec(compile(tree, path, "exec", dont_inherit=True), module.__dict__)
             return
         except (Exception, SystemExit) as error:
-            if isinstance(error, ImportError) and not TOLERANT:
-                raise  # another import path may be the right one
+            if may_be_elsewhere(error):
+                raise
             failure = error
         module.__dict__.clear()
         module.__dict__.update(clean)
@@ -607,13 +625,9 @@ def import_target(job):
                 ),
                 next_attempt=True,
             )
-    before = set(sys.modules)
     try:
         module = importlib.import_module(name)
     except BaseException as error:
-        for added in set(sys.modules) - before:
-            if _is_ours(sys.modules[added]):
-                del sys.modules[added]
         _raise_import_failure(job, error)
     if job["file"]:
         found = os.path.realpath(getattr(module, "__file__", None) or "")
@@ -624,6 +638,15 @@ def import_target(job):
                 next_attempt=True,
             )
     return module
+
+
+def load_lazily(module, qualname):
+    """Packages such as transformers import what defines a class when it is asked for: once, here,
+    rather than in each job. What goes wrong is told by the job, which asks again."""
+    with contextlib.suppress(Exception, SystemExit):
+        found = module
+        for part in qualname.split("."):
+            found = getattr(found, part)
 
 
 def _is_ours(module):
@@ -1025,12 +1048,14 @@ class Count:
         self.buffers = {}  # id -> tensor
         self.rows = []
         self.first_path = {}  # id(module) -> path
+        self.by_id = {}
         self.again = []  # (path, first path) of modules that stand in more than one place
         self.owners = collections.defaultdict(list)  # id(parameter) -> paths of owning modules
         self.buffer_owners = collections.defaultdict(list)
         self.lazy = []
         self.embedding = set()
         self.walk()
+        self.embedding |= self.output_heads()
         self.no_routing = None  # why the active parameters cannot be told
         self.idle = self.find_idle()
 
@@ -1044,6 +1069,14 @@ class Count:
         stack = [("", self.model)]
         while stack:
             path, module = stack.pop()
+            if "_parameters" not in vars(module):
+                raise Failure(
+                    "NPL004",
+                    "the constructor of {} never calls super().__init__()".format(
+                        type(module).__name__
+                    ),
+                    hint="call super().__init__() before anything is assigned",
+                )
             row = {"path": path, "type": type(module).__name__, "own": 0, "tied": []}
             row["source"] = self.sources["modules"].get(id(module))
             self.rows.append(row)
@@ -1052,8 +1085,9 @@ class Count:
                 self.again.append((path, row["shared_with"]))
                 continue
             self.first_path[id(module)] = path
+            self.by_id[id(module)] = module
             prefix = path + "." if path else ""
-            for name, parameter in list((getattr(module, "_parameters", None) or {}).items()):
+            for name, parameter in list(module._parameters.items()):
                 if parameter is None:
                     continue
                 if isinstance(parameter, lazy):
@@ -1070,7 +1104,7 @@ class Count:
                 else:
                     self.parameters[key] = [parameter, prefix + name, []]
                     row["own"] += parameter.numel()
-            for name, buffer in list((getattr(module, "_buffers", None) or {}).items()):
+            for name, buffer in list(module._buffers.items()):
                 if buffer is None:
                     continue
                 if isinstance(buffer, lazy):
@@ -1078,8 +1112,7 @@ class Count:
                     continue
                 self.buffers[id(buffer)] = buffer
                 self.buffer_owners[id(buffer)].append(path)
-            children = (getattr(module, "_modules", None) or {}).items()
-            children = [(prefix + n, m) for n, m in list(children) if m is not None]
+            children = [(prefix + n, m) for n, m in list(module._modules.items()) if m is not None]
             stack.extend(reversed(children))
 
     def totals(self):
@@ -1123,6 +1156,17 @@ class Count:
             row["active"] = None if self.no_routing else row["total"] - int(idle)
         return self.rows
 
+    def output_heads(self):
+        """The ids of the weights that turn states back into tokens: published counts without
+        embeddings leave them out, tied or not. The model says which (`get_output_embeddings`), or
+        it is a module directly below the root whose weight has the shape of a token embedding."""
+        children = list(self.model._modules.values())
+        with contextlib.suppress(Exception):
+            children.append(self.model.get_output_embeddings())
+        shapes = {self.parameters[key][0].shape for key in self.embedding}
+        weights = [getattr(m, "_parameters", {}).get("weight") for m in children if m is not None]
+        return {id(w) for w in weights if w is not None and w.shape in shapes}
+
     def find_idle(self):
         """id(parameter) -> the share of it that a token does not use, for the routed experts of a
         mixture: modules called `…experts` (not the shared ones) that hold like children, or
@@ -1164,7 +1208,7 @@ class Count:
         routers = [m for m in block._modules.values() if m is not None and m is not module]
         config = getattr(self.model, "config", None)
         holders = [block, *routers, module, config, getattr(config, "text_config", None)]
-        for holder in holders + [getattr(block, "config", None)]:
+        for holder in [*holders, getattr(block, "config", None)]:
             for name in ROUTED_FIELDS:
                 value = getattr(holder, name, None)
                 if isinstance(value, int) and not isinstance(value, bool):
@@ -1210,14 +1254,17 @@ class Count:
         torch = self.torch
         found, seen = [], set(self.parameters)
         registered = set(self.first_path)
-        skip = {"_parameters", "_buffers", "_modules"}
+        skip = set(vars(torch.nn.Module()))
+        plain = (str, int, float, type(None), types.FunctionType, torch.device, torch.dtype)
         for module_id, path in list(self.first_path.items()):
             module = self.by_id[module_id]
             for name, value in list(vars(module).items()):
-                if name in skip or name.endswith("_hooks") or isinstance(value, (str, int, float)):
+                if name in skip or isinstance(value, plain):
                     continue
                 tensors = []
                 self.search(value, tensors, registered, 0, set())
+                if not tensors:
+                    continue
                 tensors = [t for t in tensors if id(t) not in seen and id(t) not in self.buffers]
                 unique = {id(t): t for t in tensors}
                 seen.update(unique)
@@ -1274,12 +1321,6 @@ class Count:
 
     def is_lazy(self, tensor):
         return isinstance(tensor, self.torch.nn.parameter.UninitializedTensorMixin)
-
-    @property
-    def by_id(self):
-        if not hasattr(self, "_by_id"):
-            self._by_id = {id(m): m for m in self.torch.nn.Module.modules(self.model)}
-        return self._by_id
 
     def result(self, with_parameters):
         rows = self.totals()
@@ -1739,18 +1780,19 @@ class ThreadPoller:
         pass
 
 
-def supervise(tasks, settings, on_frame, on_death, alive=None):
+def supervise(tasks, settings, on_frame, on_death, alive=None, heartbeat=None):
     """Run `tasks`, at most `settings["jobs"]` at a time, each in a process of its own.
 
     A task has `limit` (seconds without a frame), `start()` → Child. `on_frame(task, frame)` gets
     what it sends; `on_death(task, why, tail)` is told of one that ended otherwise than by its
     "done" frame, and returns tasks to run in its place. `alive`: a descriptor whose end means
-    that nobody waits for the answers any more.
+    that nobody waits for the answers any more. `heartbeat()` is called every few seconds.
     """
     waiting = collections.deque(tasks)
     poller = SelectPoller() if CAN_FORK else ThreadPoller()
     nonce = settings["nonce"].encode()
     running = {}
+    beat = time.monotonic()
     if alive is not None:
         poller.add(alive, None)
     try:
@@ -1761,6 +1803,9 @@ def supervise(tasks, settings, on_frame, on_death, alive=None):
                 poller.add(child.channel, (child, child.channel))
                 poller.add(child.output, (child, child.output))
             heard = set()
+            if heartbeat and time.monotonic() > beat:
+                beat = time.monotonic() + HEARTBEAT
+                heartbeat()
             for key, data in poller.poll(0.1):
                 if key is None:
                     if not data:  # the front end is gone
@@ -1938,6 +1983,7 @@ class GroupTask:
             try:
                 if job["module"] not in self.modules:
                     self.modules[job["module"]] = import_target(job)
+                load_lazily(self.modules[job["module"]], job["callable"])
             except Failure as failure:
                 channel.send(event="result", id=job["id"], **failure.result)
             else:
@@ -2023,7 +2069,14 @@ class Server:
         todo = list(self.jobs.values())
         while todo:
             self.retry = []
-            supervise(self.tasks(todo), self.settings, self.on_frame, self.on_death, alive)
+            supervise(
+                self.tasks(todo),
+                self.settings,
+                self.on_frame,
+                self.on_death,
+                alive,
+                lambda: self.channel.send(event="alive"),
+            )
             todo = self.retry
         self.channel.send(event="end", jobs=len(self.answered))
 
@@ -2083,7 +2136,8 @@ class Server:
 
 
 def set_places(settings):
-    global ROOT, TEMPORARY, VIRTUAL
+    global NAMES, ROOT, TEMPORARY, VIRTUAL
+    NAMES = frozenset(settings["names"])
     ROOT = os.path.realpath(settings["root"])
     TEMPORARY = os.path.realpath(settings["temporary"])
     tempfile.tempdir = TEMPORARY

@@ -25,7 +25,7 @@ _ROW = (*(field.name for field in fields(ModuleRow)), "frozen")
 
 def render(report: Report, options: Options) -> str:  # noqa: ARG001
     # ASCII: valid on every terminal and in every encoding, undecodable file names included.
-    return json.dumps(document(report), indent=2, allow_nan=False) + "\n"
+    return json.dumps(document(report), separators=(",", ":"), allow_nan=False) + "\n"
 
 
 def document(report: Report) -> Json:

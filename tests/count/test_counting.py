@@ -134,7 +134,12 @@ def buffers(module: nn.Module) -> list[torch.Tensor]:
 
 
 @pytest.fixture(scope="module", params=["1", "0"], ids=["fork", "spawn"])
-def zoo(request: pytest.FixtureRequest) -> Iterator[Run]:
+def mode(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture(scope="module")
+def zoo(mode: str) -> Iterator[Run]:
     jobs = make_jobs(ROOT, [f"zoo.py::{name}" for name in (*CASES, *RANDOM)], parameters=True)
     jobs = [
         dataclasses.replace(job, input=LAZY_INPUT) if job.callable == "Lazy" else job
@@ -142,7 +147,7 @@ def zoo(request: pytest.FixtureRequest) -> Iterator[Run]:
     ]
     bare = dataclasses.replace(make_jobs(ROOT, ["zoo.py::Lazy"])[0], id=len(jobs), label="bare")
     before = snapshot(ROOT)
-    yield run(ROOT, [*jobs, bare], environ={"NPARAM_LINT_FORK": request.param})
+    yield run(ROOT, [*jobs, bare], environ={"NPARAM_LINT_FORK": mode})
     assert snapshot(ROOT) == before
 
 

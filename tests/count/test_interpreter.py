@@ -297,7 +297,7 @@ def test_nothing_anywhere(own: Path, root: Path) -> None:
     assert (found.reason, found.has_torch) == ("no other environment was found", False)
 
 
-def test_our_own_in_the_project_is_not_passed_over_for_nothing(root: Path, tmp_path: Path) -> None:
+def test_our_own_in_the_project_is_found(root: Path) -> None:
     """The project's `.venv` may be the environment that we are installed in."""
     place = root / ".venv"
     venv.create(place, symlinks=True)

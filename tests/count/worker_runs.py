@@ -1,4 +1,4 @@
-"""What the tests of counting share: jobs made the way the program makes them, and one run of them."""
+"""What the tests of counting share: jobs as the program makes them, and a run of them."""
 
 import os
 import sys

@@ -322,8 +322,8 @@ class ImportsLate(nn.Module):
 
 class ChangesDtype(Ok):
     def __init__(self):
-        super().__init__()
         torch.set_default_dtype(torch.float64)
+        super().__init__()
 
 
 class PatchesName(Ok):

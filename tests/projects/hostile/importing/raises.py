@@ -9,4 +9,4 @@ class Net(nn.Module):
         self.layer = nn.Linear(2, 3)
 
 
-Net.width = undefined_name
+VERSION = undefined_name

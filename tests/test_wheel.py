@@ -1,0 +1,110 @@
+"""What is installed: the wheel, built and put into an environment that has no torch."""
+
+import json
+import os
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from nparam_lint import __version__
+
+ROOT = Path(__file__).resolve().parent.parent
+BIN = "Scripts" if os.name == "nt" else "bin"
+
+
+def pip(environ, *arguments):
+    subprocess.run(
+        [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check", *arguments],
+        env=environ,
+        stdin=subprocess.DEVNULL,
+        check=True,
+    )
+
+
+@pytest.fixture(scope="module")
+def bare(environ):
+    """The environment without what could lead to packages other than the installed ones."""
+    return {key: value for key, value in environ.items() if key != "PYTHONPATH"}
+
+
+@pytest.fixture(scope="module")
+def wheel(bare, tmp_path_factory):
+    directory = tmp_path_factory.mktemp("wheel")
+    pip(bare, "wheel", "--no-deps", "--wheel-dir", directory, ROOT)
+    (built,) = directory.glob("*.whl")
+    return built
+
+
+@pytest.fixture(scope="module")
+def installed(bare, wheel, tmp_path_factory):
+    """Runs the installed command; only its own environment is on the path."""
+    place = tmp_path_factory.mktemp("installed") / "venv"
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", place], env=bare, check=True)
+    python = place / BIN / Path(sys.executable).name
+    pip(bare, "--python", python, "install", wheel)
+
+    def run(*arguments, cwd, command="nparam-lint"):
+        return subprocess.run(
+            [place / BIN / command, *arguments],
+            cwd=cwd,
+            env=bare | {"PATH": str(place / BIN)},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            encoding="utf-8",
+            timeout=120,
+            check=False,
+        )
+
+    return run
+
+
+def test_the_wheel_holds_the_package_and_nothing_else(wheel):
+    assert wheel.name == f"nparam_lint-{__version__}-py3-none-any.whl"
+    with zipfile.ZipFile(wheel) as archive:
+        names = set(archive.namelist())
+    package = {name for name in names if name.startswith("nparam_lint/")}
+    assert {"nparam_lint/count/worker.py", "nparam_lint/py.typed"} <= package
+    sources = {path.relative_to(ROOT).as_posix() for path in ROOT.glob("nparam_lint/**/*.py")}
+    assert {name for name in package if name.endswith(".py")} == sources
+    assert {name.partition("/")[0] for name in names} == {
+        "nparam_lint",
+        f"nparam_lint-{__version__}.dist-info",
+    }
+
+
+def test_the_wheel_is_small(wheel):
+    assert 20_000 < wheel.stat().st_size < 300_000
+
+
+def test_installed_without_torch_it_counts_in_the_interpreter_that_has_it(
+    installed, project, tmp_path
+):
+    done = installed("-c", "import nparam_lint as n; print(n.__file__)", cwd="/", command="python")
+    assert "site-packages" in done.stdout
+    done = installed("-c", "import torch", cwd=tmp_path, command="python")
+    assert "No module named 'torch'" in done.stderr
+    done = installed("--python", sys.executable, "--format", "json", cwd=project("right"))
+    assert (done.returncode, done.stderr) == (0, "")
+    report = json.loads(done.stdout)
+    assert {m["target"]: m["counts"]["total"] for m in report["models"]} == {
+        "nets/block.py::Block(64)": 6_336,
+        "nets/lm.py::TiedLM": 44_672,
+        "nets/mlp.py::MLP": 101_770,
+        "nets/mlp.py::MLP(width=64)": 50_890,
+        "nets/mlp.py::wide": 407_050,
+    }
+    assert report["findings"] == []
+    assert report["environment"]["python"] == sys.executable
+    done = installed("--python", sys.executable, "--format", "concise", cwd=project("drift"))
+    assert (done.returncode, done.stdout.count("NPL001")) == (1, 4)
+
+
+def test_without_any_torch_it_says_so_and_what_to_do(installed, project):
+    done = installed(cwd=project("right"))
+    assert done.returncode == 2
+    assert "✓" not in done.stdout
+    for part in ("no model can be built with ", "No module named 'torch'", "next: ", "--python"):
+        assert part in done.stderr
