@@ -131,34 +131,14 @@ def test_every_report_is_one_valid_document(value):
 
 
 def test_an_empty_report_to_the_letter():
-    assert (
-        FORMATS["json"](report(environment=None, seconds=0.0), Options())
-        == """\
-{
-  "version": 1,
-  "tool": {
-    "name": "nparam-lint",
-    "version": "0.1.0"
-  },
-  "environment": null,
-  "error": null,
-  "models": [],
-  "findings": [],
-  "skipped": [],
-  "summary": {
-    "models": 0,
-    "measured": 0,
-    "not_measured": 0,
-    "cached": 0,
-    "findings": 0,
-    "errors": 0,
-    "warnings": 0,
-    "skipped": 0,
-    "files": 3,
-    "seconds": 0.0
-  }
-}
-"""
+    """One line: a run over timm holds 400,000 module rows."""
+    text = FORMATS["json"](report(environment=None, seconds=0.0), Options())
+    assert text == (
+        '{"version":1,"tool":{"name":"nparam-lint","version":"0.1.0"},"environment":null,'
+        '"error":null,"models":[],"findings":[],"skipped":[],"summary":{"models":0,"measu'
+        'red":0,"not_measured":0,"cached":0,"findings":0,"errors":0,"warnings":0,"skipped'
+        '":0,"files":3,"seconds":0.0}}'
+        "\n"
     )
 
 
