@@ -370,7 +370,8 @@ def test_a_file_that_cannot_be_read_costs_no_other_its_count(checked, tmp_path):
     assert "cannot be parsed" in broken.message
     assert latin.position.line == 2
     assert "cannot be decoded" in latin.message
-    assert "nosuchpackage" in needy.message
+    assert "No module named 'nosuchpackage'" in needy.message
+    assert any(line.startswith("install 'nosuchpackage' into ") for line in needy.detail)
 
 
 def test_what_git_ignores_and_what_is_excluded_is_left_out(checked, tmp_path, environ):

@@ -280,8 +280,9 @@ def test_a_selector_that_matches_nothing_is_an_error_with_a_suggestion(selector,
 
 
 def test_the_root_is_no_module_that_a_glob_may_match():
-    (result,), _ = verdict("600", model(1_000, row("encoder", 600)), "*")
-    assert result.module == "encoder"
+    for glob in ("*", "**"):
+        (result,), _ = verdict("600", model(1_000, row("encoder", 600)), glob)
+        assert result.module == "encoder"
 
 
 def test_active_parameters_are_counted_where_the_routing_is_known_and_never_guessed():

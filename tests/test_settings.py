@@ -296,10 +296,18 @@ def test_comments_are_no_config_and_move_no_place(load, faults):
     ]
 
 
-def test_a_key_inside_a_text_of_several_lines_moves_no_place(faults):
-    assert faults('[budgets]\n"a.py::A" = """\njobs = 1\n"""\n\n[arguments]\n"a.py::A" = 1\n')[
-        -1
-    ].startswith("nparam-lint.toml:7:1: ")
+def test_what_a_text_of_several_lines_holds_is_no_key(faults):
+    text = """\
+    arguments."a.py::A".call = "A(timeout)"
+    arguments."a.py::A".setup = '''
+    timeout = 0
+    [budgets]
+    '''
+    timeout = 0
+    """
+    assert faults(text) == [
+        "nparam-lint.toml:6:1: config key 'timeout' is 0, expected a number of seconds above 0"
+    ]
 
 
 # --- scalar keys ----------------------------------------------------------------------------

@@ -291,6 +291,9 @@ class _Worker:
         self.process.wait()
         for thread in self.threads:
             thread.join(timeout=2)
+        for stream in (self.process.stdout, self.process.stderr):
+            if stream and not any(thread.is_alive() for thread in self.threads):
+                stream.close()
 
     def _read_frames(self) -> None:
         assert self.process is not None

@@ -1049,6 +1049,7 @@ class Count:
         self.rows = []
         self.first_path = {}  # id(module) -> path
         self.by_id = {}
+        self.lines = {}  # path of a module -> the line that made it
         self.again = []  # (path, first path) of modules that stand in more than one place
         self.owners = collections.defaultdict(list)  # id(parameter) -> paths of owning modules
         self.buffer_owners = collections.defaultdict(list)
@@ -1078,7 +1079,7 @@ class Count:
                     hint="call super().__init__() before anything is assigned",
                 )
             row = {"path": path, "type": type(module).__name__, "own": 0, "tied": []}
-            row["source"] = self.sources["modules"].get(id(module))
+            row["source"] = self.lines[path] = self.sources["modules"].get(id(module))
             self.rows.append(row)
             if id(module) in self.first_path:
                 row["shared_with"] = self.first_path[id(module)]
@@ -1148,9 +1149,7 @@ class Count:
         for row in self.rows:
             first = row.get("shared_with")
             # A module that holds its own ancestor would count it all again.
-            inside = first is not None and (row["path"] + ".").startswith(
-                first + "." if first else ""
-            )
+            inside = first is not None and is_below(row["path"], first)
             row.update(zero if inside else sums[row["path"] if first is None else first])
             idle = row.pop("idle")
             row["active"] = None if self.no_routing else row["total"] - int(idle)
@@ -1164,8 +1163,10 @@ class Count:
         with contextlib.suppress(Exception):
             children.append(self.model.get_output_embeddings())
         shapes = {self.parameters[key][0].shape for key in self.embedding}
-        weights = [getattr(m, "_parameters", {}).get("weight") for m in children if m is not None]
-        return {id(w) for w in weights if w is not None and w.shape in shapes}
+        weights = [m._parameters.get("weight") for m in children if m is not None]
+        return {
+            id(w) for w in weights if w is not None and not self.is_lazy(w) and w.shape in shapes
+        }
 
     def find_idle(self):
         """id(parameter) -> the share of it that a token does not use, for the routed experts of a
@@ -1217,11 +1218,11 @@ class Count:
 
     def all_paths(self, paths):
         """The owners' paths, and the paths at which a shared module above them stands again."""
-        return list(paths) + [
-            path
-            for path, first in self.again
-            if any(p == first or p.startswith(first + ".") for p in paths)
-        ]
+        found = list(paths)
+        for path, first in self.again:  # in the order of the walk: inner ones before outer ones
+            if not is_below(path, first) and any(is_below(p, first) for p in found):
+                found.append(path)
+        return found
 
     def parameter_rows(self):
         storages = {}
@@ -1242,12 +1243,21 @@ class Count:
                     "shape": [int(n) for n in parameter.shape],
                     "dtype": str(parameter.dtype).replace("torch.", ""),
                     "trainable": bool(parameter.requires_grad),
-                    "source": self.sources["parameters"].get(id(parameter)),
+                    "source": self.source(parameter, name),
                     "also": others,
                     "note": note,
                 }
             )
         return rows
+
+    def source(self, parameter, name):
+        """The line that made a parameter; for one that was copied, that of the nearest module
+        around it whose line is known."""
+        found = self.sources["parameters"].get(id(parameter))
+        while found is None and name:
+            name = name.rpartition(".")[0]
+            found = self.lines.get(name)
+        return found
 
     def hidden(self):
         """Parameters and modules in plain attributes, lists and dicts: unseen by parameters()."""
@@ -1354,6 +1364,11 @@ class Count:
         }, [(p["name"], tuple(p["shape"]), p["dtype"]) for p in parameters]
 
 
+def is_below(path, ancestor):
+    """Whether a module path is `ancestor` or lies below it; all lie below the root ""."""
+    return not ancestor or path == ancestor or path.startswith(ancestor + ".")
+
+
 ROUTED_FIELDS = (
     "num_experts_per_tok",
     "num_experts_per_token",
@@ -1379,11 +1394,21 @@ def full_name(module):
 # One job
 
 
-class Job:
-    """Builds the model of one job, on the first rung that carries it, and counts it."""
+class NextRung(Exception):
+    """The model cannot be built on this rung; `failures` says why, for it and those before."""
 
-    def __init__(self, job, module, torch, mode):
+    def __init__(self, failures):
+        super().__init__()
+        self.failures = failures
+
+
+class Job:
+    """Builds the model of one job on one rung of the ladder, and counts it. `failures`: what was
+    wrong on the rungs before."""
+
+    def __init__(self, job, module, torch, mode, failures=()):
         self.job, self.module, self.torch, self.mode = job, module, torch, mode
+        self.failures, self.rung = list(failures), len(failures)
         # id -> line, and the objects themselves: an id must not be given away while it counts.
         self.sources = {"parameters": {}, "modules": {}, "objects": []}
 
@@ -1396,30 +1421,36 @@ class Job:
                 hook.remove()
 
     def climb(self):
-        devices = {}
-        failure = None
-        for name in RUNGS:
-            device = name.split()[0]
-            try:
-                result = self.once(name)
-            except Failure as error:
-                raise error
-            except BaseException as error:
-                before, failure = failure, error
-                devices.setdefault(device, {"status": "failed", "reason": describe(error)})
-                if isinstance(error, NEVER_THE_DEVICE):
-                    break
-                if device == "cpu" and describe(before) == describe(failure):
-                    break  # values make no difference; initialising them all would take long
-                continue
-            result["rung"] = name
-            devices[device] = {"status": "measured", "total": result["counts"]["total"]}
-            result["devices"] = devices
-            self.compare(result)
-            result["notes"] = result["notes"] + REFUSALS + self.sliced_note()
-            result.pop("signature")
-            return result
-        raise self.failed(failure, devices)
+        """Build on this rung. What fails there may be carried by the next, unless it is certain to
+        fail again: then the failure is the result."""
+        name = RUNGS[self.rung]
+        device = name.split()[0]
+        try:
+            result = self.once(name)
+        except Failure:
+            raise
+        except BaseException as error:
+            record = {"device": device, "reason": describe(error)}
+            # Failed alike without initialisation: initialising it all would only take long.
+            again = device == "cpu" and record["reason"] == self.failures[-1]["reason"]
+            last = again or isinstance(error, NEVER_THE_DEVICE) or name == RUNGS[-1]
+            if not last:
+                raise NextRung([*self.failures, record]) from None
+            raise self.failed(error, self.devices([*self.failures, record])) from None
+        result["rung"] = name
+        result["devices"] = self.devices(self.failures)
+        result["devices"][device] = {"status": "measured", "total": result["counts"]["total"]}
+        self.compare(result)
+        result["notes"] = result["notes"] + REFUSALS + self.sliced_note()
+        result.pop("signature")
+        return result
+
+    @staticmethod
+    def devices(failures):
+        first = {}
+        for record in failures:
+            first.setdefault(record["device"], {"status": "failed", "reason": record["reason"]})
+        return first
 
     def sliced_note(self):
         part = SLICED.get(os.path.realpath(getattr(self.module, "__file__", None) or ""))
@@ -1783,10 +1814,11 @@ class ThreadPoller:
 def supervise(tasks, settings, on_frame, on_death, alive=None, heartbeat=None):
     """Run `tasks`, at most `settings["jobs"]` at a time, each in a process of its own.
 
-    A task has `limit` (seconds without a frame), `start()` → Child. `on_frame(task, frame)` gets
-    what it sends; `on_death(task, why, tail)` is told of one that ended otherwise than by its
-    "done" frame, and returns tasks to run in its place. `alive`: a descriptor whose end means
-    that nobody waits for the answers any more. `heartbeat()` is called every few seconds.
+    A task has `limit` (seconds without a frame) and `start()` → Child. `on_frame(task, frame)` gets
+    what it sends, and may return tasks that follow from it. `on_death(task, why, tail)` is told of
+    one that ended otherwise than by its "done" frame, and returns tasks to run in its place.
+    `alive`: a descriptor whose end means that nobody waits for the answers any more.
+    `heartbeat()` is called every few seconds.
     """
     waiting = collections.deque(tasks)
     poller = SelectPoller() if CAN_FORK else ThreadPoller()
@@ -1825,7 +1857,7 @@ def supervise(tasks, settings, on_frame, on_death, alive=None, heartbeat=None):
                         if frame["event"] == "done":
                             child.finished = True
                         else:
-                            on_frame(child.task, frame)
+                            waiting.extendleft(on_frame(child.task, frame) or [])
             for child in list(running.values()):
                 if time.monotonic() > child.deadline and not child.finished:
                     child.kill("did not finish within {:g} s".format(settings["timeout"]))
@@ -1924,10 +1956,11 @@ COLD = 300  # modules that a build imports when it is the first to compute on me
 
 
 class JobTask:
-    """One model, in a process forked from its group."""
+    """One model on one rung, in a process forked from its group: a constructor that failed half way
+    may have changed what the next attempt starts from."""
 
-    def __init__(self, job, group):
-        self.job, self.group = job, group
+    def __init__(self, job, group, failures=()):
+        self.job, self.group, self.failures = job, group, failures
         self.limit = group.settings["timeout"]
 
     def start(self):
@@ -1935,9 +1968,12 @@ class JobTask:
 
     def run(self, channel):
         before = len(sys.modules)
-        result = self.group.measure(self.job)
+        try:
+            answer = dict(self.group.measure(self.job, self.failures), event="result")
+        except NextRung as more:
+            answer = {"event": "next rung", "failures": more.failures}
         warm = len(sys.modules) - before > COLD
-        channel.send(event="result", id=self.job["id"], warm=warm, **result)
+        channel.send(id=self.job["id"], warm=warm, **answer)
 
 
 class GroupTask:
@@ -1996,15 +2032,21 @@ class GroupTask:
             supervise(
                 [JobTask(job, self) for job in ready],
                 dict(self.settings, jobs=self.width),
-                lambda task, frame: self.pass_on(channel, frame, limit),
+                lambda task, frame: self.pass_on(task, frame, channel, limit),
                 lambda task, why, tail: channel.send(limit=limit, **died(task.job, why, tail)),
             )
             return
         for job in ready:
             channel.send(event="building", id=job["id"])
-            channel.send(event="result", id=job["id"], **self.measure(job))
+            before = surroundings(self.torch)
+            try:
+                answer = dict(self.measure(job, job.get("failures", ())), event="result")
+            except NextRung as more:
+                answer = {"event": "next rung", "failures": more.failures}
+            channel.send(id=job["id"], **answer)
+            restore(self.torch, before)
 
-    def pass_on(self, channel, frame, limit):
+    def pass_on(self, task, frame, channel, limit):
         """A job's result goes up. Where it had to import what torch computes with on meta (some 800
         modules, a second or more), the group does so once, for all the jobs that it still forks."""
         if frame.pop("warm") and not self.warm:
@@ -2012,14 +2054,34 @@ class GroupTask:
             with contextlib.suppress(Exception):
                 self.torch.ones(1, device="meta") + 1
             gc.freeze()
+        if frame["event"] == "next rung":
+            channel.send(event="alive", limit=limit)
+            return [JobTask(task.job, self, frame["failures"])]
         channel.send(limit=limit, **frame)
+        return []
 
-    def measure(self, job):
+    def measure(self, job, failures):
         REFUSALS.clear()
+        module = self.modules[job["module"]]
         try:
-            return Job(job, self.modules[job["module"]], self.torch, self.mode).run()
+            return Job(job, module, self.torch, self.mode, failures).run()
         except Failure as failure:
             return dict(failure.result, notes=failure.result.get("notes") or list(REFUSALS))
+
+
+def surroundings(torch):
+    """What a model may change for those that are built after it in one process."""
+    return torch.get_default_dtype(), os.getcwd(), dict(os.environ), list(sys.path), list(sys.argv)
+
+
+def restore(torch, before):
+    dtype, directory, environment, path, arguments = before
+    torch.set_default_dtype(dtype)
+    torch.set_grad_enabled(True)
+    os.chdir(directory)
+    os.environ.clear()
+    os.environ.update(environment)
+    sys.path[:], sys.argv[:] = path, arguments
 
 
 def died(job, why, tail):
@@ -2061,7 +2123,8 @@ class Server:
         for job in jobs:
             attempt = job["attempts"][job["attempt"]]
             job["module"], job["roots"] = attempt["module"], attempt["roots"]
-            groups.setdefault((job["tolerant"], *attempt["roots"]), []).append(job)
+            alone = job["id"] if "failures" in job else None
+            groups.setdefault((alone, job["tolerant"], *attempt["roots"]), []).append(job)
         width = max(1, self.settings["jobs"] // len(groups))
         return [GroupTask(g, self.settings, self.torch, width=width) for g in groups.values()]
 
@@ -2091,6 +2154,10 @@ class Server:
         elif frame["event"] == "result":
             task.answered.add(job["id"])
             self.answer(job, frame)
+        elif frame["event"] == "next rung":  # in a process of its own: see JobTask
+            task.answered.add(job["id"])
+            job["failures"] = frame["failures"]
+            self.retry.append(job)
 
     def answer(self, job, frame):
         """Pass a result on; or, when the import failed, try the next way to import: every path

@@ -178,12 +178,11 @@ def test_by_torch(zoo: Run, name: str) -> None:
     assert counts.trainable == sum(p.numel() for p in parameters(model) if p.requires_grad)
     assert counts.buffers == sum(b.numel() for b in buffers(model))
     assert counts.bytes == sum(t.nbytes for t in [*parameters(model), *buffers(model)])
-    assert counts.non_embedding == counts.total - sum(
-        p.numel()
-        for p in {
-            p for m in nn.Module.modules(model) if isinstance(m, nn.Embedding) for p in [m.weight]
-        }
-    )
+    # Embeddings, and below the root what turns states back into tokens.
+    tokens = [m.weight for m in nn.Module.modules(model) if isinstance(m, nn.Embedding)]
+    heads = [m.weight for m in model.children() if isinstance(m, nn.Linear)]
+    tokens += [w for w in heads if w.shape in {t.shape for t in tokens}]
+    assert counts.non_embedding == counts.total - sum(t.numel() for t in set(tokens))
     listed = [(row.name, row.shape, row.dtype, row.trainable) for row in result.parameters]
     assert listed == [
         (name, tuple(p.shape), str(p.dtype).removeprefix("torch."), p.requires_grad)
