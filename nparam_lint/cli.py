@@ -7,6 +7,7 @@ answered (usage, config, no interpreter with torch).
 from __future__ import annotations
 
 import argparse
+import io
 import os
 import shutil
 import sys
@@ -61,8 +62,14 @@ exit codes: 0 clean, 1 findings, 2 the question could not be answered (usage, co
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit code."""
     argv = list(sys.argv[1:] if arguments is None else arguments)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # a terminal that does not know ✓ gets a ?
+            stream.reconfigure(errors="replace")
     try:
-        return _run(argv, os.environ)
+        try:
+            return _run(argv, os.environ)
+        finally:
+            sys.stdout.flush()  # here, where a reader that is gone is no error
     except KeyboardInterrupt:
         print("nparam-lint: interrupted", file=sys.stderr)
         return 130
@@ -77,14 +84,31 @@ def _run(argv: list[str], environ: Mapping[str, str]) -> int:
         argv[:1] and argv[0] in ("-h", "--help", "--version")
     ):
         argv = ["check", *argv]
-    options = parser.parse_args(argv)
     try:
+        options = parser.parse_args(argv)
         return {"check": _check, "show": _show, "rule": _rule, "doctor": _doctor}[options.command](
             options, environ
         )
     except _UsageError as error:
         print(f"nparam-lint: {error}", file=sys.stderr)
+        sys.stdout.write(_failure(argv, environ, str(error)))
         return 2
+
+
+def _failure(argv: list[str], environ: Mapping[str, str], error: str) -> str:
+    """What a program reads instead of a report; nothing in the formats for people."""
+    from nparam_lint.records import Report
+    from nparam_lint.report import FORMATS, Options
+
+    name = environ.get("NPARAM_LINT_FORMAT", "")
+    for at, argument in enumerate(argv):
+        if argument == "--format":
+            name = "".join(argv[at + 1 : at + 2])
+        elif argument.startswith("--format="):
+            name = argument.removeprefix("--format=")
+    if name not in FORMATS or name == "text":
+        return ""
+    return FORMATS[name](Report(__version__, None, (), (), error=error), Options())
 
 
 class _UsageError(Exception):
@@ -93,8 +117,7 @@ class _UsageError(Exception):
 
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
-        print(f"nparam-lint: {message}\ntry: nparam-lint --help", file=sys.stderr)
-        raise SystemExit(2)
+        raise _UsageError(f"{message}\ntry: nparam-lint --help")
 
 
 def _parser() -> _Parser:

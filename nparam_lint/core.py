@@ -82,9 +82,10 @@ def check(
     answers, interpreter = count(asked, settings, found, environ, progress)
     models = judge_all(asked, answers, settings)
     kept, more = _undeclared_failures(models)
-    return report(
-        settings, kept, findings, answers, interpreter, [*skipped, *more], len(files), start
-    )
+    # What is declared with arguments needs no word about failing without.
+    declared = {str(model.target.bare) for model in asked if model.declared}
+    skipped = [item for item in (*skipped, *more) if item[0] not in declared]
+    return report(settings, kept, findings, answers, interpreter, skipped, len(files), start)
 
 
 def show(
@@ -135,7 +136,7 @@ def declare(
             position = _defined_at(entry.target, found) or entry.position
             asked[key] = _asked(entry.target, position, settings, found)
         model = asked[key]
-        model.recipe = entry.recipe or model.recipe
+        model.recipe = _completed(entry.recipe, model.recipe)
         model.device = entry.device or model.device
         model.budgets.append(
             Budget(
@@ -188,6 +189,14 @@ def _asked(target: Target, position: Position, settings: Settings, found: Discov
         recipe = Recipe(target.arguments, input=recipe.input)
     at = _defined_at(target, found)
     return Asked(target, at or position, recipe)
+
+
+def _completed(own: Recipe | None, base: Recipe) -> Recipe:
+    """A budget's own recipe; what it leaves open, its target and the arguments table say."""
+    if own is None:
+        return base
+    builds = own if own.arguments is not None or own.call is not None else base
+    return replace(builds, input=own.input or base.input)
 
 
 def _defined_at(target: Target, found: Discovery) -> Position | None:

@@ -4,6 +4,7 @@ then the command line. One frozen value is passed on; every error is reported, a
 
 from __future__ import annotations
 
+import ast
 import difflib
 import os
 import re
@@ -13,7 +14,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nparam_lint.grammar import Tolerance, Value, parse_tolerance, parse_value
-from nparam_lint.notation import Selector, Target, TextError, parse_selected, parse_target
+from nparam_lint.notation import (
+    Selector,
+    Target,
+    TextError,
+    parse_selected,
+    parse_target,
+    read_arguments,
+    read_expression,
+)
 from nparam_lint.records import Position, Problem, Severity
 from nparam_lint.rules import RULES
 
@@ -29,6 +38,11 @@ DEVICES = ("auto", "meta", "cpu", "cuda")
 _MEMORY = re.compile(r"(\d+(?:\.\d+)?)\s*(MB|GB|MiB|GiB)")
 _UNITS = {"MB": 10**6, "GB": 10**9, "MiB": 2**20, "GiB": 2**30}
 _ENVIRONMENT = "NPARAM_LINT_"
+_PART = r"""(?:"(?:\\.|[^"\\])*"|'[^']*'|[\w-]+)"""
+_KEYS = rf"{_PART}(?:\s*\.\s*{_PART})*"
+_HEADER = re.compile(rf"\s*\[\[?\s*({_KEYS})\s*\]")
+_KEY = re.compile(rf"\s*({_KEYS})\s*=")
+_TEXT_OF_LINES = re.compile(r"\"{3}|'{3}")
 
 
 class ConfigError(Exception):
@@ -122,17 +136,22 @@ def load_settings(
             where = Problem(Position("", 1, 1), f"option --{key}")
             _scalar(key, value, scalars, problems, where)
     if problems:
-        raise ConfigError(problems)
+        raise ConfigError(sorted(problems, key=_place))
     return replace(settings, **scalars)
 
 
+def _place(problem: Problem) -> tuple[str, int, int]:
+    return problem.position.path, problem.position.line, problem.position.column
+
+
 def find_config(root: Path) -> Path | None:
-    """The config file of `root`: nparam-lint.toml, else a pyproject.toml with our table."""
+    """The config file of `root`: nparam-lint.toml, else a pyproject.toml that speaks of us."""
     own = root / "nparam-lint.toml"
     if own.is_file():
         return own
     project = root / "pyproject.toml"
-    if project.is_file() and b"tool.nparam-lint" in project.read_bytes():
+    # The table may be spelled `[tool."nparam-lint"]`; a file without one merely says nothing.
+    if project.is_file() and b"nparam-lint" in project.read_bytes():
         return project
     return None
 
@@ -157,8 +176,14 @@ def _text(value: Any) -> str:
     return value
 
 
+_SYSTEMS = ("linux", "macos", "windows")
+
+
 def _python(value: Any) -> str:
     if isinstance(value, dict):
+        for name in value:
+            if name not in _SYSTEMS:
+                raise ValueError(f"systems of {', '.join(_SYSTEMS)}, not {name!r}")
         value = value.get({"win32": "windows", "darwin": "macos"}.get(sys.platform, "linux"))
         if value is None:
             raise ValueError("an entry for this system (linux, macos or windows)")
@@ -253,6 +278,27 @@ def _scalar(
         problems.append(Problem(where.position, message))
 
 
+def _check_python(name: str, text: str) -> None:
+    """Raises ValueError where the text is not what the key of a recipe holds."""
+    if name == "arguments":
+        _, end = read_arguments(f"({text})", 0)
+        if end != len(text) + 2:  # `1) + f(2`
+            raise ValueError("more than the arguments of one call")
+    elif name == "setup":
+        try:
+            ast.parse(text)
+        except SyntaxError as error:
+            raise ValueError(error.msg) from None
+    else:
+        read_expression(text)
+
+
+def _split(keys: str) -> tuple[str, ...]:
+    """The parts of a dotted key: `tool."nparam-lint"` → tool, nparam-lint."""
+    parts = re.findall(_PART, keys)
+    return tuple(p if p[0] not in "\"'" else next(iter(tomllib.loads(f"{p} = 0"))) for p in parts)
+
+
 class _Reader:
     """Reads one config file, and what it extends, into settings; collects what is wrong."""
 
@@ -260,6 +306,8 @@ class _Reader:
         self.path, self.root, self.problems = path, root, problems
         self.name = os.path.relpath(path, root).replace(os.sep, "/")
         self.lines: list[str] = []
+        self.places: dict[tuple[str, ...], Position] = {}
+        self.prefix = ("tool", "nparam-lint") if path.name == "pyproject.toml" else ()
 
     def read(self, settings: Settings, seen: tuple[Path, ...] = ()) -> Settings:
         table = self.load()
@@ -302,10 +350,11 @@ class _Reader:
             place = (int(at[1]), int(at[2])) if at else (1, 1)
             self.fault(Position(self.name, *place), f"is not valid TOML: {error}")
             return None
+        self.places = self.find_keys()
         if self.path.name == "pyproject.toml":
             table = table.get("tool", {}).get("nparam-lint", {})
         if not isinstance(table, dict):
-            self.fault(self.find("nparam-lint"), "tool.nparam-lint must be a table")
+            self.fault(self.find(), "tool.nparam-lint must be a table")
             return None
         return table
 
@@ -330,20 +379,21 @@ class _Reader:
         found = (
             self.budget(key, entry)
             for key, entries in table.items()
-            for entry in (entries if isinstance(entries, list) else [entries])
+            for entry in (entries if isinstance(entries, list) and entries else [entries])
         )
         return [budget for budget in found if budget is not None]
 
     def budget(self, key: str, entry: Any) -> ConfigBudget | None:
-        at = self.find(key)
+        at = self.find("budgets", key)
         try:
             target, selector = parse_selected(key)
         except TextError as error:
             self.fault(at, f"budget {key!r}: {error}")
             return None
         more = entry if isinstance(entry, dict) else {"budget": entry}
-        for name in set(more) - set(_BUDGET_KEYS):
-            self.unknown(name, _BUDGET_KEYS, at)
+        for name in more:
+            if name not in _BUDGET_KEYS:
+                self.unknown(name, _BUDGET_KEYS, at)
         declared = more.get("budget")
         if isinstance(declared, bool) or not isinstance(declared, int | str):
             self.fault(at, f"budget {key!r} is {declared!r}, expected a count or a text")
@@ -362,7 +412,7 @@ class _Reader:
         try:
             value = parse_value(str(declared), selector.metric)
         except TextError as error:
-            self.fault(self.find(str(declared), at), f"budget {key!r}: {error}")
+            self.fault(self.find_text(str(declared), key, at), f"budget {key!r}: {error}")
             return None
         recipe = self.recipe(key, {k: more[k] for k in _RECIPE_KEYS if k in more}, at)
         # As it is written elsewhere: TOML's `124_475_904` arrives without its underscores.
@@ -376,7 +426,7 @@ class _Reader:
             self.fault(self.find("arguments"), "config key 'arguments' must be a table")
             return recipes, positions
         for key, entry in table.items():
-            at = self.find(key)
+            at = self.find("arguments", key)
             try:
                 target = parse_target(key)
                 if target.arguments is not None:
@@ -385,8 +435,9 @@ class _Reader:
                 self.fault(at, f"arguments of {key!r}: {error}")
                 continue
             more = entry if isinstance(entry, dict) else {"arguments": entry}
-            for name in set(more) - set(_RECIPE_KEYS):
-                self.unknown(name, _RECIPE_KEYS, at)
+            for name in more:
+                if name not in _RECIPE_KEYS:
+                    self.unknown(name, _RECIPE_KEYS, at)
             recipe = self.recipe(key, more, at)
             if recipe is not None:
                 recipes[target], positions[target] = recipe, at
@@ -394,36 +445,54 @@ class _Reader:
 
     def recipe(self, key: str, entry: dict[str, Any], at: Position) -> Recipe | None:
         """How to build, from the keys that say so; each must be Python."""
-        import ast
-
-        wrappers = {"arguments": "f({})", "call": "({})", "input": "({})", "setup": "{}"}
         texts: dict[str, str] = {}
         for name, text in entry.items():
-            if name not in wrappers:
+            if name not in _RECIPE_KEYS:
                 continue
             try:
-                ast.parse(wrappers[name].format(_text(text).strip()))
-            except (SyntaxError, ValueError) as error:
+                texts[name] = _text(text).strip()
+                _check_python(name, texts[name])
+            except ValueError as error:
+                texts.pop(name, None)
                 self.fault(at, f"{name} of {key!r} is no Python: {text!r} ({error})")
-            else:
-                texts[name] = text.strip()
         if "setup" in texts and "call" not in texts:
             self.fault(at, f'setup of {key!r} needs a call that uses it, such as call = "GPT(c)"')
         return Recipe(**texts) if texts else None
 
-    def find(self, key: str, after: Position | None = None) -> Position:
-        """Where a key (or text) stands; the parser does not say. The first line that begins with
-        it, else the first that holds it."""
-        start = after.line - 1 if after else 0
-        quoted = (f'"{key}"', f"'{key}'", key)
-        for begins in (True, False):
-            for number, line in enumerate(self.lines[start:], start + 1):
-                stripped = line.strip()
-                for text in quoted:
-                    found = stripped.lstrip("[ ").startswith(text) if begins else text in line
-                    if found and not stripped.startswith("#"):
-                        return Position(self.name, number, line.index(text) + 1)
-        return Position(self.name)
+    def find_keys(self) -> dict[tuple[str, ...], Position]:
+        """Where each key stands, by its path through the tables; the parser does not say."""
+        places: dict[tuple[str, ...], Position] = {}
+        table: tuple[str, ...] = ()
+        inside = False  # a text of several lines
+        for number, line in enumerate(self.lines, 1):
+            header = _HEADER.match(line)
+            found = header or _KEY.match(line)
+            if found and not inside:
+                keys = _split(found[1])
+                path = keys if header else (*table, *keys)
+                table = keys if header else table
+                at = Position(self.name, number, found.start(1) + 1)
+                for end in range(1, len(path) + 1):
+                    places.setdefault(path[:end], at)
+            if len(_TEXT_OF_LINES.findall(line)) % 2:
+                inside = not inside
+        return places
+
+    def find(self, *keys: str) -> Position:
+        """Where a key of our table stands, else the table around it."""
+        path = (*self.prefix, *keys)
+        ends = range(len(path), 0, -1)
+        known = (self.places[path[:end]] for end in ends if path[:end] in self.places)
+        return next(known, Position(self.name))
+
+    def find_text(self, text: str, key: str, at: Position) -> Position:
+        """Where the value of the key at `at` stands, if on the same line."""
+        line = self.lines[at.line - 1]
+        for quoted in (f'"{text}"', f"'{text}'", text):
+            column = line.find(quoted, at.column - 1 + len(key))
+            if column >= 0:
+                return Position(self.name, at.line, column + 1)
+        return at
 
     def unknown(self, key: str, known: tuple[str, ...], at: Position) -> None:
         near = difflib.get_close_matches(key, known, 1)

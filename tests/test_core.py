@@ -10,7 +10,7 @@ import pytest
 
 from nparam_lint.core import check, show
 from nparam_lint.notation import parse_target
-from nparam_lint.records import Measured, NotMeasured
+from nparam_lint.records import Measured, NotMeasured, Position
 from nparam_lint.settings import load_settings
 
 
@@ -275,10 +275,13 @@ def test_recipes_say_how_to_build_what_one_call_cannot(report_on):
         ("gpt.py::GPT", 12_944),
         ("gpt.py::Head", 6_400),
         ("lazy.py::ByTable", 70),
+        ("lazy.py::ByTable", 70),
         ("lazy.py::Shaped", 50),
         ("lazy.py::Two(width=2)", 18),
     ]
     assert all(b.ok for m in report.models for b in m.budgets if m.target != "lazy.py::Shapeless")
+    on_cpu = [m.target for m in report.models if "cpu" in m.measurement.devices]
+    assert on_cpu == ["lazy.py::Shaped"]
     lazy = finding(report, "NPL009")
     assert "layer.weight, layer.bias" in lazy.message
     assert "input" in "\n".join(lazy.detail)
@@ -434,6 +437,14 @@ def test_under_the_hook_only_declared_models_are_counted(checked, project):
     report = checked(project("undeclared"), declared_only=True)
     assert totals(report) == {"model.py::Declared": 12}
     assert (report.skipped, report.findings) == ((), ())
+
+
+def test_under_the_hook_a_budget_in_the_config_brings_its_model_alone(checked, project):
+    root = write(project("undeclared"), {"nparam-lint.toml": "budgets.'model.py::Whole' = 41\n"})
+    report = checked(root, declared_only=True)
+    assert totals(report) == {"model.py::Whole": 40, "model.py::Declared": 12}
+    assert model(report, "model.py::Whole").position == Position("model.py", 10, 1)
+    assert found(report) == ["nparam-lint.toml:1 NPL001"]
 
 
 def test_findings_are_selected_ignored_and_weighed(checked, project):

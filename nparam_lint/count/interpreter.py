@@ -61,7 +61,7 @@ def find_interpreter(
 
 def _named(value: str, base: Path, why: str) -> str:
     path = Path(value).expanduser()
-    if os.sep not in value and not path.exists():
+    if os.sep not in value and not (base / path).exists():
         from shutil import which
 
         found = which(value)
@@ -121,7 +121,8 @@ def _main_worktree(root: Path) -> Path | None:
             text = git.read_text(errors="replace").strip().removeprefix("gitdir: ")
             parts = Path(text).parts
             if "worktrees" in parts:
-                return (directory / Path(*parts[: parts.index("worktrees")])).parent
+                last = len(parts) - 1 - parts[::-1].index("worktrees")
+                return (directory / Path(*parts[:last])).parent
         if git.exists():
             return None
     return None

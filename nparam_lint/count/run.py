@@ -17,9 +17,20 @@ import tempfile
 import threading
 import time
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, is_dataclass
+from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from types import UnionType
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Literal,
+    TypeVar,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 from nparam_lint.records import (
     Counts,
@@ -159,9 +170,9 @@ def run_jobs(
             "names": sorted(names),
         }
         request = {"settings": settings, "jobs": [asdict(job) for job in jobs], "probe": not jobs}
-        with _Worker(python, worker_environment(environ, temporary)) as worker:
+        with _Worker(python, worker_environment(environ, temporary), nonce) as worker:
             worker.send(request)
-            why = _read(worker, nonce, jobs, answers, progress)
+            why = _read(worker, jobs, answers, progress)
         if answers.torch is None:
             answers.broken = why + worker.tail_text()
         for job in jobs:
@@ -174,28 +185,32 @@ def run_jobs(
 
 def _read(
     worker: _Worker,
-    nonce: str,
     jobs: Sequence[Job],
     answers: Answers,
     progress: Callable[[int, int, str], None] | None,
 ) -> str:
     """Take in frames until the end marker; returns what to say of the jobs without an answer."""
     labels = {job.id: job.label for job in jobs}
-    for frame in worker.frames(nonce):
+    for frame in worker.frames():
         event = frame.get("event")
         if event == "ready":
             if frame.get("protocol") != PROTOCOL:
                 return f"the worker speaks protocol {frame.get('protocol')}, not {PROTOCOL}"
-            answers.torch, answers.python = frame["torch"], frame["version"]
+            torch, python = frame.get("torch"), frame.get("version")
+            if not isinstance(torch, str) or not isinstance(python, str):
+                return "the worker's first answer cannot be read"
+            answers.torch, answers.python = torch, python
             answers.cuda = frame.get("cuda")
             # It watches over its own children; this only catches the worker itself hanging.
             worker.patience = SILENCE
         elif event == "no torch":
-            return str(frame["reason"])
-        elif event == "result" and frame.get("id") in labels:
-            answers.measurements[frame["id"]] = measurement(frame)
-            if progress:
-                progress(len(answers.measurements), len(jobs), labels[frame["id"]])
+            return str(frame.get("reason"))
+        elif event == "result" and answers.torch is not None:
+            number = frame.get("id")
+            if type(number) is int and number in labels:
+                answers.measurements[number] = measurement(frame)
+                if progress:
+                    progress(len(answers.measurements), len(jobs), labels[number])
         elif event == "end":
             return "the worker ended without an answer for it"
     return worker.obituary()
@@ -210,17 +225,19 @@ def measurement(frame: dict[str, Any]) -> Measurement:
         }
         notes = tuple(dict.fromkeys(frame.get("notes") or ()))
         if not frame["ok"]:
-            return NotMeasured(
-                frame["code"],
-                frame["reason"],
-                frame.get("hint"),
-                tuple(frame.get("missing") or ()),
-                frame.get("source"),
-                frame.get("output") or "",
-                devices,
-                notes,
+            return _checked(
+                NotMeasured(
+                    frame["code"],
+                    frame["reason"],
+                    frame.get("hint"),
+                    tuple(frame.get("missing") or ()),
+                    frame.get("source"),
+                    frame.get("output") or "",
+                    devices,
+                    notes,
+                )
             )
-        return Measured(
+        measured = Measured(
             call=frame["call"],
             counts=Counts(**frame["counts"]),
             modules=tuple(ModuleRow(**{**r, "tied": tuple(r["tied"])}) for r in frame["modules"]),
@@ -238,17 +255,58 @@ def measurement(frame: dict[str, Any]) -> Measurement:
             types=tuple(frame["types"]),
             no_routing=frame["no_routing"],
         )
-    except (KeyError, TypeError) as error:
+        if not measured.modules or measured.modules[0].total != measured.counts.total:
+            raise ValueError("the rows do not add up")
+        return _checked(measured)
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
         return NotMeasured("NPL005", f"the worker's answer cannot be read ({error!r})")
+
+
+Record = TypeVar("Record")
+
+
+def _checked(record: Record) -> Record:
+    """The record, if each of its fields is what it is declared to be; else a TypeError."""
+    if isinstance(record, NotMeasured) and not re.fullmatch(r"NPL00[3459]", record.code):
+        raise ValueError(f"code {record.code}")
+    kind: type = type(record)
+    for name, hint in _hints(kind).items():
+        if not _fits(getattr(record, name), hint, isinstance(record, Counts | ModuleRow)):
+            raise TypeError(f"{kind.__name__}.{name}")
+    return record
+
+
+@cache
+def _hints(kind: type) -> dict[str, Any]:
+    return get_type_hints(kind)
+
+
+def _fits(value: object, hint: Any, natural: bool = False) -> bool:
+    origin, inner = get_origin(hint), get_args(hint)
+    if origin in (Union, UnionType):
+        return any(_fits(value, one, natural) for one in inner)
+    if origin is Literal:
+        return value in inner
+    if origin is tuple:
+        return isinstance(value, tuple) and all(_fits(v, inner[0]) for v in value)
+    if origin is dict:
+        return isinstance(value, dict) and all(
+            _fits(k, inner[0]) and _fits(v, inner[1]) for k, v in value.items()
+        )
+    if hint is int:
+        return type(value) is int and not (natural and value < 0)
+    fits = isinstance(value, hint)
+    return fits and (not is_dataclass(hint) or _checked(value) is value)
 
 
 class _Worker:
     """The worker's process, its frames, and the end of what it printed to standard error."""
 
-    def __init__(self, python: str, environ: Mapping[str, str]) -> None:
+    def __init__(self, python: str, environ: Mapping[str, str], nonce: str) -> None:
         # -P/-I are not used: the project may rely on its environment; our directory is taken off
         # the import path by the worker itself.
         command = [python, "-X", "faulthandler", str(WORKER)]
+        self.marker = nonce.encode() + b" "
         self.problem = ""
         self.patience = START_LIMIT
         self.process: subprocess.Popen[bytes] | None = None
@@ -266,6 +324,7 @@ class _Worker:
         self.lines: queue.Queue[bytes | None] = queue.Queue()
         self.tail = b""
         self.threads: list[threading.Thread] = []
+        self.writer: threading.Thread | None = None
 
     def __enter__(self) -> _Worker:
         if self.process:
@@ -279,27 +338,38 @@ class _Worker:
         """End the worker and everything that it started, on every way out (Ctrl-C too)."""
         if not self.process:
             return
-        assert self.process.stdin
-        with suppress(OSError):
-            self.process.stdin.close()  # it takes this as the order to stop
-        with suppress(subprocess.TimeoutExpired):
-            self.process.wait(timeout=2)
+        if self.writer and not self.writer.is_alive():
+            self._close_input()  # it takes this as the order to stop
+            with suppress(subprocess.TimeoutExpired):
+                self.process.wait(timeout=2)
         if os.name == "posix":
             with suppress(ProcessLookupError, PermissionError):
                 os.killpg(self.process.pid, signal.SIGKILL)
         self.process.kill()
         self.process.wait()
-        for thread in self.threads:
+        if self.writer:
+            self.writer.join(timeout=2)
+            if not self.writer.is_alive():
+                self._close_input()
+        for thread, stream in zip(
+            self.threads, (self.process.stdout, self.process.stderr), strict=True
+        ):
             thread.join(timeout=2)
-        for stream in (self.process.stdout, self.process.stderr):
-            if stream and not any(thread.is_alive() for thread in self.threads):
+            if stream and not thread.is_alive():  # else something that it left holds the pipe
                 stream.close()
+
+    def _close_input(self) -> None:
+        assert self.process is not None
+        assert self.process.stdin is not None
+        with suppress(OSError):
+            self.process.stdin.close()
 
     def _read_frames(self) -> None:
         assert self.process is not None
         assert self.process.stdout is not None
         for line in self.process.stdout:
-            self.lines.put(line)
+            if line.startswith(self.marker):
+                self.lines.put(line)
         self.lines.put(None)
 
     def _read_errors(self) -> None:
@@ -309,15 +379,22 @@ class _Worker:
             self.tail = (self.tail + data)[-4096:]
 
     def send(self, request: object) -> None:
-        if self.process and self.process.stdin:
-            with suppress(OSError):
-                self.process.stdin.write(json.dumps(request).encode() + b"\n")
-                self.process.stdin.flush()
+        """Write in a thread of its own: an interpreter that does not read must not hold us up."""
+        if self.process:
+            data = json.dumps(request).encode() + b"\n"
+            self.writer = threading.Thread(target=self._write, args=(data,), daemon=True)
+            self.writer.start()
 
-    def frames(self, nonce: str) -> Iterator[dict[str, Any]]:
-        """The frames that carry this run's nonce, until the end or until nothing has come for
+    def _write(self, data: bytes) -> None:
+        assert self.process is not None
+        assert self.process.stdin is not None
+        with suppress(OSError, ValueError):
+            self.process.stdin.write(data)
+            self.process.stdin.flush()
+
+    def frames(self) -> Iterator[dict[str, Any]]:
+        """The frames that carry this run's nonce, until the end or until none has come for
         `patience` seconds."""
-        marker = nonce.encode() + b" "
         while self.process:
             try:
                 line = self.lines.get(timeout=self.patience)
@@ -326,11 +403,10 @@ class _Worker:
                 return
             if line is None:
                 return
-            if line.startswith(marker):
-                with suppress(ValueError):
-                    frame = json.loads(line[len(marker) :])
-                    if isinstance(frame, dict):
-                        yield frame
+            with suppress(ValueError):
+                frame = json.loads(line[len(self.marker) :])
+                if isinstance(frame, dict):
+                    yield frame
 
     def obituary(self) -> str:
         if self.problem or not self.process:

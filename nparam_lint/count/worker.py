@@ -56,6 +56,8 @@ _FORKS = "1" if sys.platform.startswith("linux") else "0"
 CAN_FORK = hasattr(os, "fork") and os.environ.get("NPARAM_LINT_FORK", _FORKS) != "0"
 TAIL = 4096  # bytes of a child's output that are kept for the message about its death
 HEARTBEAT = 5.0  # seconds between two signs of life of the server
+START_LIMIT = 300.0  # seconds for importing torch
+SPLITS = 4  # times that a group is split because importing a file changed torch for all others
 GRACE = 10.0  # seconds that a supervising process gets beyond what it supervises
 MESSAGE = 500  # characters of an exception's text that are passed on
 
@@ -144,6 +146,7 @@ class Refused(PermissionError):
 
 
 REFUSALS = []
+GUARDED = []  # not empty: the guard is up
 _WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 _HARMLESS_PROGRAMS = {
     "uname",
@@ -185,10 +188,28 @@ _NETWORK = {
 }
 
 
-def _may_write(path):
+_DIRECTORIES = {  # audit event -> which arguments are the directories that its paths start from
+    "os.mkdir": (2,),
+    "os.remove": (1,),
+    "os.rmdir": (1,),
+    "os.rename": (2, 3),
+    "os.link": (3,),
+    "os.symlink": (2,),
+    "os.chmod": (2,),
+    "os.chown": (3,),
+    "os.utime": (3,),
+}
+
+
+def _may_write(path, directory=-1):
     if isinstance(path, int):
         return True  # a file that is open already
     path = os.fsdecode(path)
+    if isinstance(directory, int) and directory >= 0:  # shutil.rmtree works this way
+        try:
+            path = os.path.join(os.readlink("/proc/self/fd/{}".format(directory)), path)
+        except OSError:
+            return False
     if path in (":memory:", ""):
         return True
     path = os.path.realpath(path)
@@ -216,8 +237,10 @@ def guard(event, args):
         if writes and not _may_write(path):
             _refuse("to write {!r}".format(os.fsdecode(path)))
     elif event in _PATHS:
-        for index in _PATHS[event]:
-            if not _may_write(args[index]):
+        directories = _DIRECTORIES.get(event, ())
+        for place, index in enumerate(_PATHS[event]):
+            at = directories[place] if place < len(directories) else len(args)
+            if not _may_write(args[index], args[at] if at < len(args) else -1):
                 _refuse("{} of {!r}".format(event, os.fsdecode(args[index])))
     elif event in _PROGRAMS:
         program = args[0] if not isinstance(args[0], (list, tuple)) else args[0][0]
@@ -229,7 +252,7 @@ def guard(event, args):
         if isinstance(address, (str, bytes)) and event == "socket.connect":
             return  # a Unix socket
         _refuse("a network connection to {!r}".format(address))
-    elif event == "os.kill" and args[0] in (os.getppid(), 0, -1, 1):
+    elif event in ("os.kill", "os.killpg") and args[0] in (os.getppid(), 0, -1, 1, -os.getppid()):
         _refuse("to kill process {}".format(args[0]))
 
 
@@ -262,7 +285,14 @@ HARMLESS_ROOTS = frozenset(
         "OmegaConf omegaconf easydict"
     ).split()
 )
-UNSAFE_METHODS = {"load", "save", "memmap", "fromfile", "system", "execv", "chdir", "exit", "kill"}
+READING_METHODS = set(
+    "get keys values items format join split strip lower upper replace copy index startswith "
+    "endswith exists read read_text is_available device_count resolve parse_args "
+    "parse_known_args".split()
+)
+UNSAFE_METHODS = set(
+    "_exit abort fork forkpty killpg load save memmap fromfile system execv chdir exit kill".split()
+)
 HARMLESS_METHODS = frozenset(
     (
         "append extend add update insert setdefault get keys values items format join split strip "
@@ -353,6 +383,21 @@ def bound_names(node):
     return names
 
 
+def missing_name(error):
+    return getattr(error, "name", None) or (re.findall(r"'(\w+)'", str(error)) or [""])[0]
+
+
+def root_name(node):
+    """`a` for `a`, `a.b` or `a[0]`: what a call that is given it may change."""
+    while isinstance(node, (ast.Attribute, ast.Subscript, ast.Starred)):
+        node = node.value
+    return node.id if isinstance(node, ast.Name) else ""
+
+
+def is_stored_name(node):
+    return isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+
+
 class Slice:
     """Runs a file in part: its imports, definitions and harmless assignments, one by one.
 
@@ -364,6 +409,9 @@ class Slice:
     def __init__(self, tree, path, namespace):
         self.tree, self.path, self.namespace = tree, path, namespace
         self.lost = {}
+        self.lines = {}  # name -> the line at which it was lost
+        self.needs = {}  # name -> the package whose absence cost it
+        self.functions = {n.name: n for n in tree.body if isinstance(n, ast.FunctionDef)}
         self.flags = 0
         for node in tree.body:
             if isinstance(node, ast.ImportFrom) and node.module == "__future__":
@@ -454,33 +502,73 @@ class Slice:
         except (Exception, SystemExit) as error:
             if may_be_elsewhere(error) or isinstance(node, (ast.Assert, ast.Raise)):
                 raise
-            self.lose(
-                node, "lost at line {}: " + describe(error).replace("{", "(").replace("}", ")")
-            )
+            why, needs = "lost at line {}: " + describe(error), None
+            if isinstance(error, ModuleNotFoundError):
+                needs = (error.name or "").split(".")[0]
+            elif isinstance(error, NameError):
+                name = missing_name(error)
+                needs = self.needs.get(name)
+                if name in self.lost:
+                    why += " ({!r} was {})".format(name, self.lost[name])
+            self.lose(node, why, needs)
         else:
             for name in bound_names(node):
                 self.lost.pop(name, None)
 
-    def lose(self, node, why):
+    def lose(self, node, why, needs=None):
         names = bound_names(node)
-        for call in calls_in(node):
-            # `cfg.merge(…)` changes cfg: a value that was only half made must not be counted with.
-            if isinstance(call.func, ast.Attribute) and not isinstance(
-                node, (ast.ClassDef, ast.FunctionDef)
-            ):
-                base = dotted(call.func).split(".")[0]
-                value = self.namespace.get(base)
-                if base and not isinstance(value, (types.ModuleType, type, types.FunctionType)):
-                    names.add(base)
+        if not isinstance(node, (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)):
+            for call in calls_in(node):
+                names |= self.changed_by(call, set())
         for name in names:
             if name in self.namespace and name.startswith("__"):
                 continue
             self.namespace.pop(name, None)
-            self.lost[name] = why.format(node.lineno)
+            self.lost[name] = why.replace("{}", str(node.lineno), 1)
+            self.lines[name] = "{}:{}".format(relative(self.path), node.lineno)
+            self.needs[name] = needs
+
+    def changed_by(self, call, seen):
+        """The names whose values a call that was not made would have changed: `cfg.merge(…)`,
+        `setattr(cfg, …)`, a function of this file that assigns to globals or to what it is given.
+        A value that was only half made must not be counted with."""
+        names = set()
+        if isinstance(call.func, ast.Attribute):
+            base = dotted(call.func).split(".")[0]
+            value = self.namespace.get(base)
+            kinds = (types.ModuleType, type, types.FunctionType)
+            if base and call.func.attr not in READING_METHODS and not isinstance(value, kinds):
+                names.add(base)
+            return names
+        name = dotted(call.func)
+        given = [root_name(argument) for argument in call.args]
+        if name in ("setattr", "delattr"):
+            names.update(given[:1])
+        function = self.functions.get(name)
+        if function is not None and name not in seen:
+            seen.add(name)
+            changed = set()
+            for child in ast.walk(function):
+                if isinstance(child, ast.Call):
+                    changed |= self.changed_by(child, seen)
+            stored = bound_names(ast.Module(function.body, []))
+            arguments = function.args.posonlyargs + function.args.args
+            own = {a.arg for a in arguments + function.args.kwonlyargs}
+            declared = {n for g in ast.walk(function) if isinstance(g, ast.Global) for n in g.names}
+            plain = {n.id for n in ast.walk(function) if is_stored_name(n)} - declared
+            names |= stored & declared
+            names |= ((stored | changed) - own - plain) & set(self.namespace)
+            by_name = {k.arg: root_name(k.value) for k in call.keywords}
+            by_name.update(zip([a.arg for a in arguments], given))
+            names.update(by_name.get(n) for n in (stored | changed) & own - plain)
+        return names - {None, ""}
 
 
 SLICED = {}  # path -> Slice of every file that was read in part
-SLICE_ALL = False  # after a file hung or killed its process: nothing is run whole any more
+SUSPECTS = set()  # files that hung or killed their process when run whole: read in part
+BARRED = {}  # path -> what it did, for files that do so even when read in part
+ANNOUNCE = []  # [function that says which file is being run]; the innermost is at fault for a death
+RUNNING = []
 TOLERANT = False  # once every way to import a file has failed: do without the imports that fail
 
 
@@ -505,9 +593,26 @@ def exec_project(loader, module):
     now (pre-commit's stash makes edits of the same size and time, which bytecode would hide), and
     run in part where the whole file would work or has failed."""
     path = loader.get_filename(module.__name__)
+    if path in BARRED:
+        raise ImportError("the process that imported {} {}".format(relative(path), BARRED[path]))
     tree = read_tree(path)
+    RUNNING.append(path)
+    announce()
+    try:
+        run_project(module, tree, path)
+    finally:
+        RUNNING.pop()
+        announce()
+
+
+def announce():
+    for function in ANNOUNCE:
+        function(RUNNING[-1] if RUNNING else None)
+
+
+def run_project(module, tree, path):
     clean = dict(module.__dict__)
-    if not (SLICE_ALL or would_work(tree)):
+    if path not in SUSPECTS and not would_work(tree):
         try:
             exec(compile(tree, path, "exec", dont_inherit=True), module.__dict__)
             return
@@ -659,6 +764,14 @@ def _is_ours(module):
         return False
 
 
+def install(package):
+    if not package:
+        return None
+    return "install {!r} into {}, or choose another interpreter with --python".format(
+        package, sys.executable
+    )
+
+
 def _raise_import_failure(job, error):
     if isinstance(error, KeyboardInterrupt):
         raise error
@@ -666,9 +779,7 @@ def _raise_import_failure(job, error):
     hint = None
     if isinstance(error, ModuleNotFoundError) and error.name:
         missing = error.name.split(".")[0]
-        hint = "install {!r} into {}, or choose another interpreter with --python".format(
-            missing, sys.executable
-        )
+        hint = install(missing)
         if not job["file"] and missing == job["module"].split(".")[0]:
             raise Failure(
                 "NPL003", "there is no module {!r} in {}".format(error.name, sys.prefix), hint=hint
@@ -697,8 +808,12 @@ def explain_name_error(error, module):
     """What a NameError at build time owes to a file that was only read in part."""
     if not isinstance(error, NameError):
         return ""
-    name = getattr(error, "name", None) or (re.findall(r"'(\w+)'", str(error)) or [""])[0]
-    for part in SLICED.values():
+    name = missing_name(error)
+    trace = error.__traceback__
+    while trace.tb_next is not None:
+        trace = trace.tb_next
+    here = SLICED.get(os.path.realpath(trace.tb_frame.f_code.co_filename))
+    for part in [here] if here is not None else SLICED.values():
         if name in part.lost:
             return " ({!r} in {}: {})".format(name, relative(part.path), part.lost[name])
     return ""
@@ -871,10 +986,12 @@ class Call:
             except AttributeError:
                 where = ".".join([self.module.__name__, *done])
                 why = why_missing(self.module, part) if not done else None
+                read = SLICED.get(os.path.realpath(getattr(self.module, "__file__", None) or ""))
                 raise Failure(
                     "NPL003" if why else "NPL004",
                     "{} has no {!r}{}".format(where, part, ": " + why if why else ""),
-                    source=None,
+                    source=read.lines.get(part) if why else None,
+                    hint=install(read.needs.get(part)) if why else None,
                 ) from None
             done.append(part)
         if not callable(found):
@@ -1469,7 +1586,9 @@ class Job:
         if isinstance(error, SystemExit):
             reason = "{} {}".format(call, describe(error))
         hint = None
-        if isinstance(error, AttributeError) and re.search("'_(modules|parameters)'", reason):
+        if isinstance(error, AttributeError) and re.search(
+            r"'_(modules|parameters)'|before Module\.__init__\(\) call", reason
+        ):
             hint = "its constructor must call super().__init__() before it assigns anything"
         return Failure(
             "NPL004",
@@ -1665,9 +1784,11 @@ class Channel:
     """Frames to the process above; whole lines, so that frames of several children never mix."""
 
     def __init__(self, descriptor, nonce):
-        self.descriptor, self.nonce = descriptor, nonce
+        self.descriptor, self.nonce, self.pid = descriptor, nonce, os.getpid()
 
     def send(self, **frame):
+        if os.getpid() != self.pid:  # forked by a constructor, and come back from it
+            os._exit(0)
         # The leading line break ends whatever a start-up file may have printed without one.
         data = "\n{} {}\n".format(self.nonce, json.dumps(frame)).encode()
         self.write(data)
@@ -1690,6 +1811,7 @@ class Child:
         self.killed = None
         self.status = None
         self.gone = False
+        self.closed_at = None
         self.deadline = time.monotonic() + task.limit
 
     def frames(self, data, nonce):
@@ -1838,11 +1960,13 @@ def supervise(tasks, settings, on_frame, on_death, alive=None, heartbeat=None):
             if heartbeat and time.monotonic() > beat:
                 beat = time.monotonic() + HEARTBEAT
                 heartbeat()
-            for key, data in poller.poll(0.1):
+            closing = any(child.closed_at for child in running.values())
+            for key, data in poller.poll(0.005 if closing else 0.1):
                 if key is None:
                     if not data:  # the front end is gone
                         for child in running.values():
                             child.kill("stopped")
+                        reap_strays({})
                         os._exit(3)
                     continue
                 child, descriptor = key
@@ -1868,7 +1992,10 @@ def supervise(tasks, settings, on_frame, on_death, alive=None, heartbeat=None):
                         )
                     )
                 # Its own end of the channel counts; a grandchild may hold the output open for ever.
-                closed = child.channel not in child.open
+                if child.channel not in child.open and child.closed_at is None:
+                    child.closed_at = time.monotonic()
+                # A process that ends closes it too: its exit status says more.
+                closed = child.closed_at is not None and time.monotonic() > child.closed_at + 1
                 if child.finished or child.killed or closed or (child.gone and child not in heard):
                     del running[id(child)]
                     for descriptor in child.open:
@@ -1955,6 +2082,42 @@ def fork_child(task, body, nonce):
 COLD = 300  # modules that a build imports when it is the first to compute on meta
 
 
+class Surroundings:
+    """What project code may change for all that comes after it in the same process: torch's
+    functions and classes and its default dtype; with `process` also the interpreter's own state."""
+
+    def __init__(self, torch, process=False):
+        self.torch, self.process = torch, process
+        nn = torch.nn
+        classes = [v for v in vars(nn).values() if isinstance(v, type)]
+        self.namespaces = [torch, torch.Tensor, nn, nn.functional, nn.init, *classes]
+        self.functions = [
+            {k: v for k, v in vars(space).items() if callable(v)} for space in self.namespaces
+        ]
+        self.modules = dict(sys.modules)
+        self.state = self.look()
+
+    def look(self):
+        torch = self.torch
+        state = [torch.get_default_dtype()]
+        if hasattr(torch, "get_default_device"):
+            state.append(torch.get_default_device())
+        if self.process:
+            state += [os.getcwd(), list(sys.path), list(sys.meta_path), dict(os.environ)]
+        return state
+
+    def changed(self):
+        for space, before in zip(self.namespaces, self.functions):
+            now = vars(space)
+            new = [now.get(name) for name, value in before.items() if now.get(name) is not value]
+            # torch replaces some of its own when it imports dynamo.
+            if any(not str(getattr(value, "__module__", "")).startswith("torch") for value in new):
+                return True
+        if self.process and any(sys.modules.get(n) is not m for n, m in self.modules.items()):
+            return True
+        return self.look() != self.state
+
+
 class JobTask:
     """One model on one rung, in a process forked from its group: a constructor that failed half way
     may have changed what the next attempt starts from."""
@@ -1964,6 +2127,7 @@ class JobTask:
         self.limit = group.settings["timeout"]
 
     def start(self):
+        self.group.announce(self.job)
         return fork_child(self, self.run, self.group.settings["nonce"])
 
     def run(self, channel):
@@ -1977,15 +2141,20 @@ class JobTask:
 
 
 class GroupTask:
-    """The jobs that share an import path, in one process that imports their modules."""
+    """The jobs that share an import path, in one process that imports their modules. `files`: how
+    to treat those that have killed a process; `splits`: how often it was split already."""
 
-    def __init__(self, jobs, settings, torch, slice_all=False, width=1):
-        self.jobs, self.settings, self.torch, self.slice_all = jobs, settings, torch, slice_all
+    def __init__(self, jobs, settings, torch, files, splits=0, width=1):
+        self.jobs, self.settings, self.torch = jobs, settings, torch
+        self.files, self.splits = files, splits
         self.width = width  # models that it builds at a time
         self.warm = False
-        self.limit = settings["timeout"]
+        self.limit = settings["timeout"] if CAN_FORK else START_LIMIT
         self.importing = None  # the job whose module is being imported, as its frames tell
-        self.building = None
+        self.running = None  # the file that is being run for that
+        self.building = {}  # id -> job, of those being built
+        self.spoiler = None  # the job whose module changed torch itself
+        self.spoiled = False
         self.answered = set()
 
     def start(self):
@@ -1998,14 +2167,23 @@ class GroupTask:
             stderr=subprocess.PIPE,
             start_new_session=os.name == "posix",
         )
-        request = {"jobs": self.jobs, "settings": self.settings, "slice_all": self.slice_all}
+        request = {
+            "jobs": self.jobs,
+            "settings": self.settings,
+            "files": self.files,
+            "splits": self.splits,
+        }
         process.stdin.write(json.dumps(request).encode() + b"\n")
         process.stdin.close()
         return Child(self, process.pid, process.stdout.fileno(), process.stderr.fileno(), process)
 
     def run(self, channel):
-        global SLICE_ALL, TOLERANT
-        SLICE_ALL, TOLERANT = self.slice_all, self.jobs[0]["tolerant"]
+        global TOLERANT
+        TOLERANT = self.jobs[0]["tolerant"]
+        self.up = channel
+        SUSPECTS.update(self.files["suspects"])
+        BARRED.update(self.files["barred"])
+        timeout = self.settings["timeout"]
         prctl(ADOPT_ORPHANS, 1)
         self.mode = make_mode(self.torch)
         self.modules = {}
@@ -2013,18 +2191,26 @@ class GroupTask:
         sys.argv = [os.path.join(ROOT, self.jobs[0]["file"] or "python")]
         os.chdir(ROOT)
         sys.addaudithook(guard)
+        GUARDED.append(True)
+        ANNOUNCE.append(lambda path: channel.send(event="running", path=path, limit=timeout))
+        around = Surroundings(self.torch)
+        several = len({job["module"] for job in self.jobs}) > 1
         ready = []
         for job in self.jobs:
-            channel.send(event="importing", id=job["id"], limit=self.settings["timeout"])
+            channel.send(event="importing", id=job["id"], limit=timeout)
             try:
                 if job["module"] not in self.modules:
                     self.modules[job["module"]] = import_target(job)
                 load_lazily(self.modules[job["module"]], job["callable"])
             except Failure as failure:
-                channel.send(event="result", id=job["id"], **failure.result)
+                channel.send(event="result", id=job["id"], limit=timeout, **failure.result)
             else:
                 ready.append(job)
-        limit = self.settings["timeout"] + GRACE
+            if several and self.splits < SPLITS and around.changed():
+                channel.send(event="spoils", id=job["id"])
+                os._exit(0)
+        ANNOUNCE.clear()
+        limit = timeout + GRACE
         channel.send(event="imported", limit=limit)
         gc.disable()
         gc.freeze()
@@ -2036,15 +2222,23 @@ class GroupTask:
                 lambda task, why, tail: channel.send(limit=limit, **died(task.job, why, tail)),
             )
             return
+        around = Surroundings(self.torch, process=True)
         for job in ready:
-            channel.send(event="building", id=job["id"])
-            before = surroundings(self.torch)
+            self.announce(job)
             try:
                 answer = dict(self.measure(job, job.get("failures", ())), event="result")
             except NextRung as more:
                 answer = {"event": "next rung", "failures": more.failures}
-            channel.send(id=job["id"], **answer)
-            restore(self.torch, before)
+            channel.send(id=job["id"], limit=timeout, **answer)
+            gc.collect()
+            if job is not ready[-1] and around.changed():
+                channel.send(event="spoiled")
+                os._exit(0)
+
+    def announce(self, job):
+        """Say which job is being built, in case this whole process dies of it."""
+        limit = self.settings["timeout"] + (GRACE if CAN_FORK else 0)
+        self.up.send(event="building", id=job["id"], limit=limit)
 
     def pass_on(self, task, frame, channel, limit):
         """A job's result goes up. Where it had to import what torch computes with on meta (some 800
@@ -2069,19 +2263,11 @@ class GroupTask:
             return dict(failure.result, notes=failure.result.get("notes") or list(REFUSALS))
 
 
-def surroundings(torch):
-    """What a model may change for those that are built after it in one process."""
-    return torch.get_default_dtype(), os.getcwd(), dict(os.environ), list(sys.path), list(sys.argv)
-
-
-def restore(torch, before):
-    dtype, directory, environment, path, arguments = before
-    torch.set_default_dtype(dtype)
-    torch.set_grad_enabled(True)
-    os.chdir(directory)
-    os.environ.clear()
-    os.environ.update(environment)
-    sys.path[:], sys.argv[:] = path, arguments
+def last_words(tail):
+    """The last lines of an output; of a crash, the first ones that faulthandler printed."""
+    crash = re.search(r"^(Fatal Python error|Windows fatal exception)", tail, re.MULTILINE)
+    lines = (tail[crash.start() :] if crash else tail).strip().splitlines()
+    return "\n".join(lines[:6] if crash else lines[-6:])
 
 
 def died(job, why, tail):
@@ -2098,7 +2284,7 @@ def died(job, why, tail):
         "code": "NPL005",
         "reason": "the process that built {} {}".format(job["label"], why),
         "source": source,
-        "output": "\n".join(tail.strip().splitlines()[-6:]),
+        "output": last_words(tail),
     }
 
 
@@ -2115,6 +2301,7 @@ class Server:
         for job in request["jobs"]:
             job.update(attempt=0, tolerant=False)
         self.channel, self.torch = channel, torch
+        self.files = {"suspects": [], "barred": {}}
         self.first_failure = {}
         self.answered = set()
 
@@ -2126,7 +2313,10 @@ class Server:
             alone = job["id"] if "failures" in job else None
             groups.setdefault((alone, job["tolerant"], *attempt["roots"]), []).append(job)
         width = max(1, self.settings["jobs"] // len(groups))
-        return [GroupTask(g, self.settings, self.torch, width=width) for g in groups.values()]
+        return [self.group(g, width=width) for g in groups.values()]
+
+    def group(self, jobs, splits=0, width=1):
+        return GroupTask(jobs, self.settings, self.torch, self.files, splits, width)
 
     def run(self, alive):
         todo = list(self.jobs.values())
@@ -2147,14 +2337,22 @@ class Server:
         job = self.jobs.get(frame.get("id"))
         if frame["event"] == "importing":
             task.importing = job
+        elif frame["event"] == "running":
+            task.running = frame["path"]
+        elif frame["event"] == "spoils":
+            task.spoiler = job
+        elif frame["event"] == "spoiled":
+            task.spoiled = True
         elif frame["event"] == "imported":
             task.importing = None
         elif frame["event"] == "building":
-            task.building = job
+            task.building[job["id"]] = job
         elif frame["event"] == "result":
+            task.building.pop(job["id"], None)
             task.answered.add(job["id"])
             self.answer(job, frame)
         elif frame["event"] == "next rung":  # in a process of its own: see JobTask
+            task.building.pop(job["id"], None)
             task.answered.add(job["id"])
             job["failures"] = frame["failures"]
             self.retry.append(job)
@@ -2178,28 +2376,45 @@ class Server:
             self.channel.send(**frame)
 
     def on_death(self, task, why, tail):
-        """A group died: while importing (its file is at fault: try again, reading files in part,
-        then give it up) or, where it builds by itself, while building."""
+        """A group died: because it was spoiled for what came next; while importing (the file is at
+        fault: try again, reading it in part, then without it); or, where it builds by itself,
+        while building."""
         left = [j for j in task.jobs if j["id"] not in task.answered]
-        guilty = task.importing or task.building
-        if guilty is None or not left:
-            for job in left:
-                self.answer(job, died(job, why, tail))
+        if not left:
             return []
-        if task.importing and not task.slice_all:
-            return [GroupTask(left, self.settings, self.torch, True, task.width)]
-        same_file = [j for j in left if task.importing and j["module"] == guilty["module"]]
-        for job in same_file or [guilty]:
-            frame = died(job, why, tail)
-            if task.importing:
+        if task.spoiled:
+            return [self.group(left, task.splits, task.width)]
+        if task.spoiler:
+            name = task.spoiler["module"]
+            own = [j for j in left if j["module"] == name]
+            rest = [j for j in left if j["module"] != name]
+            return [self.group(part, task.splits + 1, task.width) for part in (own, rest) if part]
+        path, suspects = task.running, self.files["suspects"]
+        if task.importing and path and path not in suspects:
+            suspects.append(path)
+            return [self.group(left, task.splits, task.width)]
+        if task.importing:
+            name = task.importing["module"]
+            guilty = [j for j in left if j["module"] == name]
+            if path and path not in self.files["barred"]:
+                self.files["barred"][path] = why
+                guilty = [j for j in left if j["file"] and os.path.join(ROOT, j["file"]) == path]
+            elif not guilty:  # it died between two imports
+                guilty = left
+            for job in guilty:
+                frame = died(job, why, tail)
                 frame["reason"] = "the process that imported {} {}".format(
                     job["file"] or job["module"], why
                 )
-            self.answer(job, frame)
-        rest = [j for j in left if j not in (same_file or [guilty])]
-        return (
-            [GroupTask(rest, self.settings, self.torch, task.slice_all, task.width)] if rest else []
-        )
+                self.answer(job, frame)
+        elif len(task.building) > 1:  # one of them killed it: the next group builds one at a time
+            return [self.group(left, task.splits)]
+        else:
+            guilty = list(task.building.values()) or left
+            for job in guilty:
+                self.answer(job, died(job, why, tail))
+        rest = [j for j in left if j not in guilty]
+        return [self.group(rest, task.splits, task.width)] if rest else []
 
 
 def set_places(settings):
@@ -2230,6 +2445,18 @@ def take_standard_streams():
     return request, channel, alive
 
 
+def guard_writer(torch):
+    """torch.save writes with C++, which the audit hook does not see."""
+    writer = torch._C.PyTorchFileWriter
+
+    def guarded(target, *args, **kwargs):
+        if GUARDED and isinstance(target, (str, bytes)) and not _may_write(target):
+            _refuse("to write {!r}".format(os.fsdecode(target)))
+        return writer(target, *args, **kwargs)
+
+    torch._C.PyTorchFileWriter = guarded
+
+
 def import_torch():
     # transformers, timm and others print advice at import; warnings of theirs help nobody here.
     import warnings
@@ -2240,6 +2467,7 @@ def import_torch():
     import torch
 
     patch_initialisers(torch)
+    guard_writer(torch)
     install_loader()
     relax_argparse()
     return torch
@@ -2257,12 +2485,13 @@ def main():
 
     faulthandler.enable()
     if "--group" in sys.argv:
+        prctl(DIE_WITH_PARENT, 9)
         torch = import_torch()
-        task = GroupTask(request["jobs"], settings, torch, request["slice_all"])
+        task = GroupTask(request["jobs"], settings, torch, request["files"], request["splits"])
         task.run(channel)
         channel.send(event="done")
         os._exit(0)
-    prctl(DIE_WITH_PARENT, 9)
+    # Not DIE_WITH_PARENT: the end of standard input tells us, and then there is cleaning to do.
     prctl(ADOPT_ORPHANS, 1)
     try:
         torch = import_torch()
