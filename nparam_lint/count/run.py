@@ -213,6 +213,7 @@ def _read(
                     progress(len(answers.measurements), len(jobs), labels[number])
         elif event == "end":
             return "the worker ended without an answer for it"
+    answers.measurements.clear()  # the protocol: a run without its end has measured nothing
     return worker.obituary()
 
 

@@ -11,7 +11,7 @@ Out:   frames, one a line, `NONCE JSON`, on a private copy of standard output th
        {"event": "alive"}                                        every few seconds
        {"event": "result", "id": …, "ok": true | false, …}      one for each job
        {"event": "end", "jobs": n}                               nothing after it
-       A job without a result was not measured.
+       A job without a result was not measured, and neither was a run without its end.
 
 Three kinds of process, all supervised by the same loop (`supervise`):
     server   imports torch, once, and no code of the project;
