@@ -379,7 +379,7 @@ def _options(options: argparse.Namespace, settings: Settings) -> Options:
     from nparam_lint.report import Options
 
     return Options(
-        width=shutil.get_terminal_size((100, 24)).columns,
+        width=_width(),
         color=_color(options, os.environ),
         depth=settings.depth,
         verbose=options.verbose,
@@ -387,6 +387,18 @@ def _options(options: argparse.Namespace, settings: Settings) -> Options:
         place=" ".join(getattr(options, "paths", ())),
         declared_only=getattr(options, "declared", False),
     )
+
+
+def _width() -> int:
+    """The width of the terminal, also where a hook runner stands between it and us."""
+    columns = shutil.get_terminal_size((0, 0)).columns
+    if columns == 0:
+        try:
+            with Path("/dev/tty").open() as terminal:
+                columns = os.get_terminal_size(terminal.fileno()).columns
+        except OSError:
+            pass
+    return columns or 100
 
 
 def _color(options: argparse.Namespace, environ: Mapping[str, str]) -> bool:

@@ -171,6 +171,8 @@ def _heaviest(rows: Sequence[ModuleRow], metric: str) -> list[str]:
         if len(children) != 1 or children[0].own:
             break
         level = children[0].path
+    # One that is tied throughout weighs nothing of its own.
+    children = [r for r in children if r.own or not r.tied]
     children.sort(key=lambda r: -amount(r, metric))
     total = amount(root, metric)
     lines = []
