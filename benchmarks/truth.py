@@ -1,6 +1,6 @@
 """Sweeps published parameter counts with the tool itself, run as its users run it.
 
-    python benchmarks/truth.py TRUTH --python VENV/bin/python --litgpt CLONE --only litgpt/lora
+    python benchmarks/truth.py TRUTH --python VENV/bin/python --clone litgpt=DIR --clone nanoGPT=DIR
 
 Run it in the environment that has nparam-lint; `--python` names the one that has torch and the
 packages of the models. TRUTH is a directory of JSON files, each a list of records: `code` (imports
@@ -192,7 +192,7 @@ def check_file(name: str, records: list[Record], root: Path, python: str | None)
     """How many records of one file have which verdict; prints those that are not right."""
     project = Project(root)
     for record in records:
-        if not re.search(r"'\{\w+\}'", record.code):  # the clone was not given
+        if why_not(record) is None:
             project.add(record)
     start = time.monotonic()
     report = run(python, project.write()) if project.budgets else {"models": []}
@@ -200,7 +200,7 @@ def check_file(name: str, records: list[Record], root: Path, python: str | None)
     models = {model["target"]: model for model in report["models"]}
     verdicts: Counter[str] = Counter()
     for record in records:
-        verdict, why = "skipped", "its clone was not given"
+        verdict, why = "skipped", why_not(record)
         if target := project.targets.get(record.id):
             found = [f for f in report["findings"] if f["target"] == target]
             messages = "; ".join(f"{f['code']} {f['message']}" for f in found)
@@ -214,6 +214,15 @@ def check_file(name: str, records: list[Record], root: Path, python: str | None)
     return verdicts
 
 
+def why_not(record: Record) -> str | None:
+    """Why a record says nothing about this tool; None when it does."""
+    if re.search(r"'\{\w+\}'", record.code):
+        return "its clone was not given"
+    if record.code.rstrip().endswith(".get_num_params()"):
+        return "the model's own method counts there (it leaves the positions out)"
+    return None
+
+
 def show(counts: Counter[str]) -> str:
     return ", ".join(f"{count} {name}" for name, count in counts.most_common())
 
@@ -222,7 +231,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("truth", type=Path, help="directory of truth files")
     parser.add_argument("--python", help="the interpreter that has torch and the packages")
-    parser.add_argument("--litgpt", type=Path, help="the clone that {litgpt} stands for")
+    parser.add_argument(
+        "--clone", action="append", default=[], metavar="NAME=DIR", help="what {NAME} stands for"
+    )
     parser.add_argument("--only", default="", metavar="TEXT", help="records whose id has TEXT")
     parser.add_argument("--limit", type=int, metavar="N", help="the first N records of each file")
     parser.add_argument("--scratch", type=Path, help="keep projects and reports here")
@@ -230,7 +241,8 @@ def main() -> int:
     files = sorted(options.truth.glob("*.json"))
     if not files:
         parser.error(f"there are no JSON files in {options.truth}")
-    clones = {"litgpt": str(options.litgpt.resolve())} if options.litgpt else {}
+    named = (clone.partition("=") for clone in options.clone)
+    clones = {name: str(Path(directory).resolve()) for name, _, directory in named}
     total: Counter[str] = Counter()
     start = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="truth-") as temporary:
