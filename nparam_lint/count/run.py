@@ -268,7 +268,7 @@ Record = TypeVar("Record")
 
 def _checked(record: Record) -> Record:
     """The record, if each of its fields is what it is declared to be; else a TypeError."""
-    if isinstance(record, NotMeasured) and not re.fullmatch(r"NPL00[3459]", record.code):
+    if isinstance(record, NotMeasured) and not re.fullmatch(r"NPL00[34589]", record.code):
         raise ValueError(f"code {record.code}")
     kind: type = type(record)
     for name, hint in _hints(kind).items():

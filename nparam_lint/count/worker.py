@@ -32,6 +32,7 @@ import builtins
 import collections
 import collections.abc
 import contextlib
+import difflib
 import faulthandler
 import fractions
 import gc
@@ -988,11 +989,16 @@ class Call:
                 where = ".".join([self.module.__name__, *done])
                 why = why_missing(self.module, part) if not done else None
                 read = SLICED.get(os.path.realpath(getattr(self.module, "__file__", None) or ""))
+                if why is None:
+                    near = difflib.get_close_matches(part, dir(found), 1)
+                    text = "{} has no {!r}".format(where, part)
+                    text += "; did you mean {!r}?".format(near[0]) if near else ""
+                    raise Failure("NPL008", text) from None
                 raise Failure(
-                    "NPL003" if why else "NPL004",
-                    "{} has no {!r}{}".format(where, part, ": " + why if why else ""),
-                    source=read.lines.get(part) if why else None,
-                    hint=install(read.needs.get(part)) if why else None,
+                    "NPL003",
+                    "{} has no {!r}: {}".format(where, part, why),
+                    source=read.lines.get(part),
+                    hint=install(read.needs.get(part)),
                 ) from None
             done.append(part)
         if not callable(found):
