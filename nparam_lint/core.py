@@ -133,8 +133,7 @@ def declare(
             continue
         key = entry.target if entry.recipe is None else (entry.target, entry.recipe, entry.device)
         if key not in asked:
-            position = _defined_at(entry.target, found) or entry.position
-            asked[key] = _asked(entry.target, position, settings, found)
+            asked[key] = _asked(entry.target, entry.position, settings, found)
         model = asked[key]
         model.recipe = _completed(entry.recipe, model.recipe)
         model.device = entry.device or model.device
@@ -187,8 +186,8 @@ def _asked(target: Target, position: Position, settings: Settings, found: Discov
     recipe = settings.arguments.get(target.bare, Recipe())
     if target.arguments is not None:
         recipe = Recipe(target.arguments, input=recipe.input)
-    at = _defined_at(target, found)
-    return Asked(target, at or position, recipe)
+    at = found.positions.get((target.location, target.callable), position)
+    return Asked(target, at, recipe)
 
 
 def _completed(own: Recipe | None, base: Recipe) -> Recipe:
@@ -197,13 +196,6 @@ def _completed(own: Recipe | None, base: Recipe) -> Recipe:
         return base
     builds = own if own.arguments is not None or own.call is not None else base
     return replace(builds, input=own.input or base.input)
-
-
-def _defined_at(target: Target, found: Discovery) -> Position | None:
-    for definition in found.definitions:
-        if definition.path == target.location and definition.qualname == target.callable:
-            return Position(definition.path, definition.line, definition.column)
-    return None
 
 
 def _stale(target: Target, root: Path, found: Discovery) -> str | None:
@@ -490,7 +482,11 @@ def _error(answers: Answers, interpreter: Interpreter | None) -> str | None:
         f"no model can be built with {interpreter.python}",
         f"  chosen because: {interpreter.reason}",
         f"  it says: {answers.broken}",
-        *(f"  passed over: {text}" for text in interpreter.passed_over),
+        *(
+            f"  passed over: {text}"
+            for text in interpreter.passed_over
+            if not text.startswith(f"{interpreter.python} (")
+        ),
         "  next: install torch there, or name the interpreter that has it:",
         '        nparam-lint --python PATH, NPARAM_LINT_PYTHON, or python = "…" in the config',
     ]

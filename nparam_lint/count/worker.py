@@ -502,7 +502,8 @@ class Slice:
         try:
             exec(code, self.namespace)
         except (Exception, SystemExit) as error:
-            if may_be_elsewhere(error) or isinstance(node, (ast.Assert, ast.Raise)):
+            refused = isinstance(node, ast.Raise) or isinstance(error, AssertionError)
+            if may_be_elsewhere(error) or refused:
                 raise
             why, needs = "lost at line {}: " + describe(error), None
             if isinstance(error, ModuleNotFoundError):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
@@ -12,6 +13,7 @@ from nparam_lint.discover.models import Models
 from nparam_lint.discover.names import Names
 from nparam_lint.discover.roots import import_plan
 from nparam_lint.discover.tree import Tree
+from nparam_lint.records import Position
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Sequence
@@ -35,6 +37,11 @@ class Discovery:
     definitions: tuple[Definition, ...]
     problems: tuple[Problem, ...]
     tree: Tree
+
+    @cached_property
+    def positions(self) -> dict[tuple[str, str], Position]:
+        """(path, qualified name) → where it is defined."""
+        return {(d.path, d.qualname): Position(d.path, d.line, d.column) for d in self.definitions}
 
     def plan(self, path: str) -> tuple[ImportAttempt, ...]:
         """The ways to import the file, best first."""
