@@ -69,7 +69,8 @@ def judge(
     rows = _selected(selector, measured.modules)
     if not rows:
         return [], [_no_module(budget, measured)]
-    results, findings = [], []
+    results: list[BudgetResult] = []
+    broken: dict[int, list[ModuleRow]] = {}
     for row in rows:
         actual = amount(row, selector.metric)
         ok = actual in bounds
@@ -91,7 +92,9 @@ def judge(
             )
         )
         if not ok:
-            findings.append(_broken(budget, measured, row, actual, bounds))
+            broken.setdefault(actual, []).append(row)
+    # Repeated blocks drift together: one finding for all that have the same count.
+    findings = [_broken(budget, measured, alike, n, bounds) for n, alike in broken.items()]
     return results, findings
 
 
@@ -124,10 +127,13 @@ _UNITS = {"bytes": "bytes", "buffers": "buffer elements", "total": "parameters"}
 
 
 def _broken(
-    budget: Budget, measured: Measured, row: ModuleRow, actual: int, bounds: Bounds
+    budget: Budget, measured: Measured, rows: Sequence[ModuleRow], actual: int, bounds: Bounds
 ) -> Finding:
-    metric = budget.selector.metric
+    metric, row = budget.selector.metric, rows[0]
     name = budget.target.callable + (f"[{row.path}]" if budget.selector.module else "")
+    if len(rows) > 1:
+        span = f"{row.path} … {rows[-1].path}"
+        name = f"each of {budget.target.callable}[{span}] ({len(rows)}×)"
     unit = _UNITS.get(metric, f"{metric.replace('_', '-')} parameters")
     allowed = _allowed(budget, bounds)
     base = _base(bounds, actual)
@@ -193,6 +199,8 @@ def _next_step(budget: Budget, actual: int) -> str:
         return (
             f"mend the sentence at {where}, or say it in a form that is checked: nparam: {actual:_}"
         )
+    if budget.value.names:
+        return f"if the change is meant, the formula at {where} must give {actual:_}"
     return f"if the change is meant, declare {actual:_} (about {round_count(actual)}) at {where}"
 
 
