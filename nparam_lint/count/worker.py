@@ -2203,35 +2203,46 @@ class GroupTask:
         sys.addaudithook(guard)
         GUARDED.append(True)
         ANNOUNCE.append(lambda path: channel.send(event="running", path=path, limit=timeout))
+        ready = self.import_all()
+        limit = timeout + GRACE
+        channel.send(event="imported", limit=limit)
+        gc.disable()
+        gc.freeze()
+        if not CAN_FORK:
+            self.build_here(ready)
+            return
+        supervise(
+            [JobTask(job, self) for job in ready],
+            dict(self.settings, jobs=self.width),
+            lambda task, frame: self.pass_on(task, frame, limit),
+            lambda task, why, tail: channel.send(limit=limit, **died(task.job, why, tail)),
+        )
+
+    def import_all(self):
+        """The jobs whose modules could be imported. A file that changes torch itself would change
+        the counts of all others: the group ends and is split."""
+        timeout = self.settings["timeout"]
         around = Surroundings(self.torch)
         several = len({job["module"] for job in self.jobs}) > 1
         ready = []
         for job in self.jobs:
-            channel.send(event="importing", id=job["id"], limit=timeout)
+            self.up.send(event="importing", id=job["id"], limit=timeout)
             try:
                 if job["module"] not in self.modules:
                     self.modules[job["module"]] = import_target(job)
                 load_lazily(self.modules[job["module"]], job["callable"])
             except Failure as failure:
-                channel.send(event="result", id=job["id"], limit=timeout, **failure.result)
+                self.up.send(event="result", id=job["id"], limit=timeout, **failure.result)
             else:
                 ready.append(job)
             if several and self.splits < SPLITS and around.changed():
-                channel.send(event="spoils", id=job["id"])
+                self.up.send(event="spoils", id=job["id"])
                 os._exit(0)
         ANNOUNCE.clear()
-        limit = timeout + GRACE
-        channel.send(event="imported", limit=limit)
-        gc.disable()
-        gc.freeze()
-        if CAN_FORK:
-            supervise(
-                [JobTask(job, self) for job in ready],
-                dict(self.settings, jobs=self.width),
-                lambda task, frame: self.pass_on(task, frame, channel, limit),
-                lambda task, why, tail: channel.send(limit=limit, **died(task.job, why, tail)),
-            )
-            return
+        return ready
+
+    def build_here(self, ready):
+        """Build in this very process, until a model changes it for those that come after."""
         around = Surroundings(self.torch, process=True)
         for job in ready:
             self.announce(job)
@@ -2239,10 +2250,10 @@ class GroupTask:
                 answer = dict(self.measure(job, job.get("failures", ())), event="result")
             except NextRung as more:
                 answer = {"event": "next rung", "failures": more.failures}
-            channel.send(id=job["id"], limit=timeout, **answer)
+            self.up.send(id=job["id"], limit=self.settings["timeout"], **answer)
             gc.collect()
             if job is not ready[-1] and around.changed():
-                channel.send(event="spoiled")
+                self.up.send(event="spoiled")
                 os._exit(0)
 
     def announce(self, job):
@@ -2250,7 +2261,7 @@ class GroupTask:
         limit = self.settings["timeout"] + (GRACE if CAN_FORK else 0)
         self.up.send(event="building", id=job["id"], limit=limit)
 
-    def pass_on(self, task, frame, channel, limit):
+    def pass_on(self, task, frame, limit):
         """A job's result goes up. Where it had to import what torch computes with on meta (some 800
         modules, a second or more), the group does so once, for all the jobs that it still forks."""
         if frame.pop("warm") and not self.warm:
@@ -2259,9 +2270,9 @@ class GroupTask:
                 self.torch.ones(1, device="meta") + 1
             gc.freeze()
         if frame["event"] == "next rung":
-            channel.send(event="alive", limit=limit)
+            self.up.send(event="alive", limit=limit)
             return [JobTask(task.job, self, frame["failures"])]
-        channel.send(limit=limit, **frame)
+        self.up.send(limit=limit, **frame)
         return []
 
     def measure(self, job, failures):
