@@ -56,6 +56,7 @@ project's code is executed, without network and without writing to your files.
 
 EPILOG = """\
 exit codes: 0 clean, 1 findings, 2 the question could not be answered (usage, config, no torch)
+the options of each command: nparam-lint check --help, nparam-lint show --help
 """
 
 
@@ -130,13 +131,14 @@ def _parser() -> _Parser:
         add_help=False,
     )
     parser.add_argument("-h", "--help", action="help", help="show this text")
-    parser.add_argument("--version", action="version", version=f"nparam-lint {__version__}")
-    commands = parser.add_subparsers(dest="command", metavar="COMMAND", title=argparse.SUPPRESS)
+    parser.add_argument(
+        "--version", action="version", version=f"nparam-lint {__version__}", help="show it"
+    )
+    commands = parser.add_subparsers(dest="command", help=argparse.SUPPRESS)
     common = _common_options()
     check = commands.add_parser(
         "check",
         parents=[common],
-        help=argparse.SUPPRESS,
         usage="nparam-lint [PATH…] [options]",
         description="Count the models under PATH and check their budgets.",
     )
@@ -152,18 +154,16 @@ def _parser() -> _Parser:
     show = commands.add_parser(
         "show",
         parents=[common],
-        help=argparse.SUPPRESS,
         usage="nparam-lint show TARGET [options]",
         description="The per-module table of any model: nets/vit.py::ViT(depth=24), "
         "torchvision.models::resnet50(). -v lists every parameter.",
     )
     show.add_argument("target", metavar="TARGET", help="LOCATION::CALLABLE(ARGUMENTS)")
-    rule = commands.add_parser("rule", help=argparse.SUPPRESS, description="Explain a finding.")
+    rule = commands.add_parser("rule", description="Explain a finding.")
     rule.add_argument("code", nargs="?", metavar="CODE", help="NPL001; without: all, a line each")
     commands.add_parser(
         "doctor",
         parents=[common],
-        help=argparse.SUPPRESS,
         description="Print which interpreter, torch, devices and config are used, and why.",
     )
     return parser
@@ -174,7 +174,7 @@ def _common_options() -> _Parser:
     out = common.add_argument_group("output")
     out.add_argument("--format", help="text (default), concise or json")
     out.add_argument("--output-file", metavar="FILE", help="write the report there instead")
-    out.add_argument("--depth", help="how deep the tables go (default: 2)")
+    out.add_argument("--depth", help="how deep the tables go (default: what fits)")
     out.add_argument("--color", choices=("auto", "always", "never"), default="auto")
     out.add_argument(
         "-v", "--verbose", action="count", default=0, help="more: what was skipped, why"
