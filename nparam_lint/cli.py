@@ -132,7 +132,7 @@ def _parser() -> _Parser:
     )
     parser.add_argument("-h", "--help", action="help", help="show this text")
     parser.add_argument(
-        "--version", action="version", version=f"nparam-lint {__version__}", help="show it"
+        "--version", action="version", version=f"nparam-lint {__version__}", help="show the version"
     )
     commands = parser.add_subparsers(dest="command", help=argparse.SUPPRESS)
     common = _common_options()

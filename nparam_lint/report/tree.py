@@ -147,8 +147,8 @@ def _marks(node: _Node, closed: bool) -> tuple[str, ...]:
         marks.append("tied")
     if row.total and not row.trainable:
         marks.append("frozen")
-    elif closed and row.frozen:
-        marks.append("part frozen")
+    elif row.frozen > (0 if closed else sum(child.row.frozen for child in node.children)):
+        marks.append("part frozen")  # here, or in children that are not shown
     return tuple(marks)
 
 
