@@ -281,7 +281,11 @@ def count(
     if not asked:
         return Answers(), None
     interpreter = find_interpreter(settings.root, settings.python, settings.python_from, environ)
-    jobs = [_job(i, model, settings, found, parameters) for i, model in enumerate(asked)]
+    plans = {m.target.location: _attempts(m.target, settings.root, found) for m in asked}
+    jobs = [
+        _job(i, model, settings, plans[model.target.location], parameters)
+        for i, model in enumerate(asked)
+    ]
     names = {part.removesuffix(".py") for path in found.tree.files for part in path.split("/")}
     answers = run_jobs(
         interpreter.python, settings.root, jobs, limits(settings), environ, progress, names
@@ -301,14 +305,23 @@ def _cores() -> int:
         return os.cpu_count() or 1
 
 
-def _job(number: int, model: Asked, settings: Settings, found: Discovery, parameters: bool) -> Job:
+def _attempts(target: Target, root: Path, found: Discovery) -> tuple[ImportAttempt, ...]:
+    """The ways to import what a target's location names."""
+    if not target.is_path:
+        roots = ("", "src") if (root / "src").is_dir() else ("",)
+        return (ImportAttempt(target.location, roots),)
+    plan = found.plan(target.location)
+    return plan or (ImportAttempt(Path(target.location).stem, ("",)),)
+
+
+def _job(
+    number: int,
+    model: Asked,
+    settings: Settings,
+    attempts: tuple[ImportAttempt, ...],
+    parameters: bool,
+) -> Job:
     target = model.target
-    if target.is_path:
-        attempts = found.plan(target.location)
-        attempts = attempts or (ImportAttempt(Path(target.location).stem, ("",)),)
-    else:
-        roots = ("", "src") if (settings.root / "src").is_dir() else ("",)
-        attempts = (ImportAttempt(target.location, roots),)
     names = {name for budget in model.budgets for name in budget.value.names}
     return Job(
         id=number,

@@ -82,24 +82,9 @@ def _imported_as(path: str, root: str, tree: Tree) -> bool:
     return any(tree.locate(importer, module) == here for importer in tree.importers.get(module, ()))
 
 
-def _reachable(path: str, tree: Tree) -> Iterator[str]:
-    """The file and all files of the repository that importing it may import."""
-    pending = [path]
-    seen = {path}
-    while pending:
-        current = pending.pop()
-        yield current
-        for following in tree.leads_to(current)[1]:
-            if following not in seen:
-                seen.add(following)
-                pending.append(following)
-
-
 def _needed_roots(path: str, tree: Tree) -> list[str]:
     """The directories from which absolute imports start, those of the file itself first."""
-    found: dict[str, None] = {}
-    for current in _reachable(path, tree):
-        found.update(dict.fromkeys(tree.leads_to(current)[0]))
+    found = dict.fromkeys((*tree.leads_to(path)[0], *tree.needed_roots.of(path)))
     own = parent(path)
     first = [own] if own in found else []
     usual = [root for root in ("src", "") if root in tree.folders]
@@ -109,23 +94,4 @@ def _needed_roots(path: str, tree: Tree) -> list[str]:
 def _relative_reach(path: str, tree: Tree) -> str | None:
     """The outermost package that relative imports name, from the file or from those that it
     reaches by relative imports; None where there are none."""
-    outermost: str | None = None
-    pending = [path]
-    seen = {path}
-    while pending:
-        current = pending.pop()
-        for level, module, names in tree.imports(current):
-            if not level:
-                continue
-            folder = parent(current)
-            for _ in range(level - 1):
-                folder = parent(folder)
-            if outermost is None or len(folder) < len(outermost):
-                outermost = folder
-            prefix = tree.relative(current, level, module)
-            for inner in () if prefix is None else (prefix, *(join(prefix, n) for n in names)):
-                following = tree.module_file(inner)
-                if following and following not in seen:
-                    seen.add(following)
-                    pending.append(following)
-    return outermost
+    return min(tree.relative_packages.of(path), key=len, default=None)
