@@ -49,11 +49,11 @@ class Closures:
                 if work:
                     low[work[-1][0]] = min(low[work[-1][0]], low[node])
                 if low[node] == index[node]:
-                    at = path.index(node)
-                    part = path[at:]
-                    del path[at:]
+                    part = [path.pop()]
+                    while part[-1] != node:
+                        part.append(path.pop())
                     on_path.difference_update(part)
-                    self._finish(part)
+                    self._finish(part[::-1])
 
     def _finish(self, part: list[str]) -> None:
         found: dict[str, None] = {}
