@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+TABLES = 16  # a model zoo has hundreds; -v prints them all
+
 COMMANDS = ("check", "show", "rule", "doctor")
 
 HELP = """\
@@ -384,6 +386,7 @@ def _options(options: argparse.Namespace, settings: Settings) -> Options:
         depth=settings.depth,
         verbose=options.verbose,
         quiet=options.quiet,
+        tables=TABLES if not options.verbose else sys.maxsize,
         place=" ".join(getattr(options, "paths", ())),
         declared_only=getattr(options, "declared", False),
     )

@@ -63,7 +63,7 @@ def _tables(report: Report, options: Options, paint: Paint) -> list[list[str]]:
     left = others[max(options.tables, 0) :]
     sections = [_table(model, options, paint) for model in models if model not in left]
     if left and options.tables:
-        more = f"… and {plural(len(left), 'more table')}: nparam-lint show TARGET"
+        more = f"… and {plural(len(left), 'more table')}: -v, or nparam-lint show TARGET"
         sections.append([paint("dim", more)])
     return sections
 

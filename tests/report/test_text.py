@@ -216,7 +216,7 @@ def test_the_largest_have_a_table_and_the_rest_are_counted():
     part = replace(sized(9), top_level=False)
     page = text(report(*models, part), tables=2)
     assert re.findall(r"(n\d\.py)::Net\nmodule", page) == ["n6.py", "n5.py"]
-    assert "… and 4 more tables: nparam-lint show TARGET" in page
+    assert "… and 4 more tables: -v, or nparam-lint show TARGET" in page
     assert text(report(*models), tables=0).count("(total)") == 0
     assert text(report(broken_net(), *models), tables=0).count("(total)") == 1
 
