@@ -21,7 +21,7 @@ from worker_runs import LINUX, PROJECTS, PYTHON, Run, make_jobs, run, snapshot
 from nparam_lint.count.run import Job
 from nparam_lint.records import Measured
 
-TIMEOUT = 3.0
+TIMEOUT = 5.0
 MEMORY = 1 << 30
 SECRETS = {
     "MY_API_TOKEN": "secret",
@@ -131,8 +131,8 @@ FAIL = {
     "Exits": ("NPL004", "Exits() called sys.exit(0)", "sys.exit(0)"),
     "ExitsHard": ("NPL005", "ended with exit status 0 before it was counted", None),
     "Segfaults": ("NPL005", "killed by SIGSEGV", "ctypes.string_at(0)"),
-    "Loops": ("NPL005", "did not finish within 3 s", None),
-    "IgnoresSignals": ("NPL005", "did not finish within 3 s", None),
+    "Loops": ("NPL005", "did not finish within 5 s", None),
+    "IgnoresSignals": ("NPL005", "did not finish within 5 s", None),
     "Eats": ("NPL005", "used more than the 1,024 MB of memory that it may", None),
     "Recurses": ("NPL004", "raised RecursionError", None),
     "ForksAndDies": ("NPL005", "ended with exit status 0 before it was counted", None),
