@@ -1462,11 +1462,6 @@ class Count:
         root = rows[0]
         parameters = self.parameter_rows()
         notes = ["{}: {}".format(p["name"], p["note"]) for p in parameters if p["note"]]
-        by_dtype = collections.Counter()
-        for parameter, _, _ in self.parameters.values():
-            by_dtype[str(parameter.dtype).replace("torch.", "")] += (
-                parameter.numel() * parameter.element_size()
-            )
         return {
             "ok": True,
             "type": full_name(self.model),
@@ -1481,7 +1476,6 @@ class Count:
                 "active": root["active"],
             },
             "no_routing": self.no_routing,
-            "bytes_by_dtype": dict(by_dtype),
             "modules": rows,
             "hidden": self.hidden(),
             "notes": notes,
