@@ -246,6 +246,41 @@ They are checked when the model can be built, to the digits that they give.""",
         'class Net(nn.Module):\n    """A classifier with ~102K parameters."""',
         "Correct the sentence, or make it a budget: a line `nparam: …` with the exact count.",
     ),
+    Rule(
+        "NPL014",
+        "unexplained-drift",
+        "error",
+        "A count changed since the base revision, and no budget says so.",
+        """\
+Reported by `nparam-lint diff REV --tolerance …` alone. The model has another
+count than at the base revision, by more than the tolerance, and none of its
+budgets was changed on the way: nobody said that the change is meant. A budget
+that was changed and that holds explains the drift.""",
+        '''\
+class Net(nn.Module):
+    """A small classifier."""  # no budget, and one layer more than at main''',
+        '''\
+class Net(nn.Module):
+    """A small classifier.
+
+    nparam: 118_282
+    """''',
+        "If the change is meant, declare it: `nparam-lint init` or `nparam-lint update` writes "
+        "today's count.",
+    ),
+    Rule(
+        "NPL015",
+        "unused-suppression",
+        "warning",
+        "A comment ignores a finding that is not there.",
+        """\
+`# nparam: ignore[NPL010]` silences that finding on its line. Nothing of that
+code was found there: what it was written for has been mended, or the code is
+mistyped. Left behind, it would silence the next fault.""",
+        "self.fc = nn.Linear(64, 10)  # nparam: ignore[NPL010]",
+        "self.fc = nn.Linear(64, 10)",
+        "Delete the comment.",
+    ),
 )
 
 RULES: dict[str, Rule] = {rule.code: rule for rule in _ALL}
