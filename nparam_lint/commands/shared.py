@@ -1,0 +1,201 @@
+"""What the commands have in common: options, settings, progress, and how a report leaves."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Callable, Mapping
+
+    from nparam_lint.records import Report
+    from nparam_lint.report import Options
+    from nparam_lint.settings import Settings
+
+T = TypeVar("T")
+
+TABLES = 16  # a model zoo has hundreds; -v prints them all
+_SETTINGS = ("python", "device", "tolerance", "timeout", "memory", "jobs", "format", "depth")
+
+
+class UsageError(Exception):
+    """The question cannot be answered as it was put; the message says what to do."""
+
+
+# --- options ----------------------------------------------------------------------------------
+
+
+def add_paths(parser: argparse.ArgumentParser) -> None:
+    help = "files or directories (default: the current directory)"
+    parser.add_argument("paths", nargs="*", metavar="PATH", help=help)
+
+
+def add_output(parser: argparse.ArgumentParser) -> None:
+    out = parser.add_argument_group("output")
+    out.add_argument(
+        "--format",
+        help="text (default), concise, json, markdown, html; github, gitlab, sarif, junit for CI",
+    )
+    out.add_argument("--output-file", metavar="FILE", help="write the report there instead")
+    out.add_argument("--depth", help="how deep the tables go (default: what fits)")
+    out.add_argument("--color", choices=("auto", "always", "never"), default="auto")
+    out.add_argument(
+        "-v", "--verbose", action="count", default=0, help="more: what was skipped, why"
+    )
+    out.add_argument("-q", "--quiet", action="store_true", help="findings and summary only")
+
+
+def add_building(parser: argparse.ArgumentParser) -> None:
+    build = parser.add_argument_group("building")
+    build.add_argument("--device", help="auto (meta, then cuda where present), meta, cpu, cuda")
+    build.add_argument("--python", help="the project's interpreter or environment")
+    build.add_argument("--config", metavar="FILE", help="config file (default: pyproject.toml)")
+    build.add_argument("--timeout", metavar="SECONDS", help="for one model (default: 60)")
+    build.add_argument("--memory", help='for one model: "8GB" (default: half of the machine\'s)')
+    build.add_argument("--jobs", metavar="N", help="models built at a time (default: one a core)")
+
+
+def add_judging(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--tolerance", help='drift that is allowed where "86.6M" is declared: "0.5%%"'
+    )
+    parser.add_argument("--select", metavar="CODES", help="report only these codes: NPL001,NPL013")
+    parser.add_argument("--ignore", metavar="CODES", help="do not report these codes")
+
+
+# --- from options to settings -----------------------------------------------------------------
+
+
+def settings_for(
+    options: argparse.Namespace,
+    environ: Mapping[str, str],
+    start: Path,
+    top: Path | None = None,
+) -> Settings:
+    """The settings of the project around `start`, which is looked for up to `top`."""
+    from nparam_lint.discover import find_root
+    from nparam_lint.report import FORMATS
+    from nparam_lint.settings import ConfigError, load_settings
+
+    config = Path(options.config).absolute() if options.config else None
+    if config is not None and not config.is_file():
+        raise UsageError(f"there is no config file {options.config}")
+    given = {name: getattr(options, name, None) for name in (*_SETTINGS, "select", "ignore")}
+    root = config.parent if config else find_root(start.absolute(), top)
+    if given["python"] and os.sep in given["python"]:
+        given["python"] = str(Path(given["python"]).expanduser().absolute())
+    try:
+        settings = load_settings(root, config, environ, given)
+    except ConfigError as error:
+        raise UsageError(f"the configuration is wrong\n{error}") from None
+    if settings.format not in FORMATS:
+        import difflib
+
+        near = difflib.get_close_matches(settings.format, FORMATS, 1)
+        hint = f"did you mean {near[0]}?" if near else f"there are: {', '.join(FORMATS)}"
+        raise UsageError(f"there is no format {settings.format!r}; {hint}")
+    return settings
+
+
+def checked_paths(texts: list[str]) -> list[Path]:
+    """The paths that were given, absolute. Raises UsageError for one that cannot be checked."""
+    paths = [Path(text) for text in texts]
+    for path in paths:
+        if not path.exists():
+            target = "::" in str(path)
+            hint = f"; to see one model: nparam-lint show '{path}'" if target else ""
+            raise UsageError(f"there is no file or directory {path}{hint}")
+        if path.is_file() and path.suffix != ".py":
+            raise UsageError(f"{path} is no Python file: models are read from .py files")
+    return [path.absolute() for path in paths]
+
+
+def guarded(work: Callable[[], T]) -> T:
+    """Errors of the user's environment as usage errors."""
+    from nparam_lint.count.interpreter import NoInterpreter
+
+    try:
+        return work()
+    except NoInterpreter as error:
+        raise UsageError(str(error)) from None
+
+
+def progress() -> Callable[[int, int, str], None] | None:
+    """A line on the terminal that says how far the counting is; nothing elsewhere."""
+    if not sys.stderr.isatty():
+        return None
+
+    def show(done: int, every: int, label: str) -> None:
+        width = shutil.get_terminal_size().columns
+        text = "" if done == every else f"counting {done}/{every}  {label}"[: width - 1]
+        print(f"\r\x1b[K{text}", end="", file=sys.stderr, flush=True)
+
+    return show
+
+
+# --- the way out ------------------------------------------------------------------------------
+
+
+def finish(report: Report, text: str, options: argparse.Namespace, failed: bool = False) -> int:
+    """Write the report, and say with the exit code what came out."""
+    write(text, options.output_file)
+    if report.error:
+        print(f"nparam-lint: {report.error}", file=sys.stderr)
+        return 2
+    return int(failed or any(f.severity == "error" for f in report.findings))
+
+
+def write(text: str, file: str | None) -> None:
+    """To `file`, else to standard output."""
+    if text and not text.endswith("\n"):
+        text += "\n"
+    if file is None:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+        return
+    try:
+        Path(file).write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise UsageError(f"cannot write {file}: {error.strerror}") from None
+
+
+def layout(options: argparse.Namespace, settings: Settings) -> Options:
+    from nparam_lint.report import Options
+
+    return Options(
+        width=terminal_width(),
+        color=wants_color(options, os.environ),
+        depth=settings.depth,
+        verbose=options.verbose,
+        quiet=options.quiet,
+        tables=TABLES if not options.verbose else sys.maxsize,
+        place=" ".join(getattr(options, "paths", ())),
+        declared_only=getattr(options, "declared", False),
+    )
+
+
+def terminal_width() -> int:
+    """The width of the terminal, also where a hook runner stands between it and us."""
+    columns = shutil.get_terminal_size((0, 0)).columns
+    if columns == 0:
+        try:
+            with Path("/dev/tty").open() as terminal:
+                columns = os.get_terminal_size(terminal.fileno()).columns
+        except OSError:
+            pass
+    return columns or 100
+
+
+def wants_color(options: argparse.Namespace, environ: Mapping[str, str]) -> bool:
+    if options.color != "auto":
+        return bool(options.color == "always")
+    if environ.get("NO_COLOR"):
+        return False
+    if environ.get("FORCE_COLOR"):
+        return True
+    terminal = not options.output_file and sys.stdout.isatty()
+    return terminal and environ.get("TERM") != "dumb"

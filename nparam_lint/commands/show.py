@@ -1,0 +1,68 @@
+"""`nparam-lint show TARGET`: the per-module table of any model, budget or none."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from nparam_lint.commands import shared
+from nparam_lint.commands.shared import UsageError
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Mapping
+
+    from nparam_lint.notation import Target
+    from nparam_lint.settings import Settings
+
+USAGE = "nparam-lint show TARGET [options]"
+DESCRIPTION = (
+    "The per-module table of any model: nets/vit.py::ViT(depth=24), "
+    "torchvision.models::resnet50(). -v lists every parameter."
+)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("target", metavar="TARGET", help="LOCATION::CALLABLE(ARGUMENTS)")
+    shared.add_output(parser)
+    shared.add_building(parser)
+
+
+def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
+    from nparam_lint.core import show
+    from nparam_lint.records import NotMeasured
+    from nparam_lint.report import FORMATS
+    from nparam_lint.report.show import render_show
+
+    settings, target = settings_and_target(options, environ, options.target)
+    report = shared.guarded(lambda: show(settings, target, environ, shared.progress()))
+    layout = shared.layout(options, settings)
+    if settings.format == "text" and report.models and not report.error:
+        text = render_show(report.models[0], layout)
+    else:
+        text = FORMATS[settings.format](report, layout)
+    failed = any(isinstance(model.measurement, NotMeasured) for model in report.models)
+    return shared.finish(report, text, options, failed)
+
+
+def settings_and_target(
+    options: argparse.Namespace, environ: Mapping[str, str], text: str
+) -> tuple[Settings, Target]:
+    """The target that a text names, relative to its project, and the project's settings."""
+    from nparam_lint.notation import Target, TextError, parse_target
+
+    try:
+        target = parse_target(text)
+    except TextError as error:
+        raise UsageError(f"{text!r} is no target: {error}") from None
+    start = Path.cwd()
+    if target.is_path:
+        start = Path(target.location)
+        if not start.is_file():
+            raise UsageError(f"there is no file {target.location}")
+    settings = shared.settings_for(options, environ, start)
+    if target.is_path:
+        inside = os.path.relpath(start.absolute(), settings.root).replace(os.sep, "/")
+        target = Target(inside, target.callable, target.arguments)
+    return settings, target
