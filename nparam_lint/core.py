@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import os
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -39,6 +39,7 @@ from nparam_lint.records import (
 )
 from nparam_lint.rules import RULES
 from nparam_lint.settings import Recipe, Settings
+from nparam_lint.suppress import apply
 
 Progress = Callable[[int, int, str], None]
 
@@ -66,26 +67,36 @@ def check(
     environ: Mapping[str, str],
     *,
     declared_only: bool = False,
+    static_only: bool = False,
     progress: Progress | None = None,
 ) -> Report:
     """Check every model under `paths` (the whole project when empty). `declared_only`: leave out
-    the models that nobody declares a budget for."""
+    the models that nobody declares a budget for. `static_only`: build nothing."""
     start = time.monotonic()
-    files = list_files(settings.root, paths, settings.exclude)
+    copy = settings.snapshot
+    tracked = copy.python_files(settings.root) if copy else None
+    files = list_files(settings.root, paths, settings.exclude, tracked)
     budgeted = {b.target.location for b in settings.budgets if b.target.is_path}
+    importable = copy.python_files(settings.root, importable=True) if copy else None
     found = discover(
-        settings.root, files, declared_only=declared_only, wanted=budgeted & set(files)
+        settings.root,
+        files,
+        importable=importable,
+        declared_only=declared_only,
+        wanted=budgeted & set(files),
     )
     asked, findings = declare(found, settings, _scope(settings.root, paths))
     findings += [finding("NPL003", p.position, p.message, "") for p in found.problems]
-    asked, skipped = select_models(asked, declared_only)
+    findings += static_findings(found, settings, declared_only and not static_only)
+    asked, skipped = select_models([] if static_only else asked, declared_only)
     answers, interpreter = count(asked, settings, found, environ, progress)
     models = judge_all(asked, answers, settings)
     kept, more = _undeclared_failures(models)
     # What is declared with arguments needs no word about failing without.
     declared = {str(model.target.bare) for model in asked if model.declared}
     skipped = [item for item in (*skipped, *more) if item[0] not in declared]
-    return report(settings, kept, findings, answers, interpreter, skipped, len(files), start)
+    known = _Checked(found.tree.source, files, _checked_codes(declared_only, static_only, answers))
+    return report(settings, kept, findings, answers, interpreter, skipped, known, start)
 
 
 def show(
@@ -102,7 +113,8 @@ def show(
     models = judge_all(mine, answers, settings)
     problems = [finding("NPL003", p.position, p.message, "") for p in found.problems]
     findings = problems + [f for f in findings if f.target == str(target)]
-    return report(settings, models, findings, answers, interpreter, [], len(files), start)
+    known = _Checked(found.tree.source, files)
+    return report(settings, models, findings, answers, interpreter, [], known, start)
 
 
 # --- declare ----------------------------------------------------------------------------------
@@ -227,6 +239,20 @@ def _scope(root: Path, paths: Sequence[Path]) -> Callable[[str], bool]:
     return inside
 
 
+# --- source alone -----------------------------------------------------------------------------
+
+
+def static_findings(found: Discovery, settings: Settings, declared_only: bool) -> list[Finding]:
+    """NPL1xx: what the source of the model definitions shows by itself."""
+    from nparam_lint.static import lint_file
+
+    files = sorted({d.path for d in found.definitions}) if declared_only else found.parsed
+    findings: list[Finding] = []
+    for path in files:
+        findings += lint_file(settings.root, path, found.modules(path))
+    return [item for item in findings if item.code != "NPL002"]  # `declare` reports those
+
+
 # --- count ------------------------------------------------------------------------------------
 
 
@@ -280,7 +306,7 @@ def count(
     """Build and count everything that is asked for, in the project's interpreter."""
     if not asked:
         return Answers(), None
-    interpreter = find_interpreter(settings.root, settings.python, settings.python_from, environ)
+    interpreter = find_interpreter(settings.home, settings.python, settings.python_from, environ)
     plans = {m.target.location: _attempts(m.target, settings.root, found) for m in asked}
     jobs = [
         _job(i, model, settings, plans[model.target.location], parameters)
@@ -288,7 +314,14 @@ def count(
     ]
     names = {part.removesuffix(".py") for path in found.tree.files for part in path.split("/")}
     answers = run_jobs(
-        interpreter.python, settings.root, jobs, limits(settings), environ, progress, names
+        interpreter.python,
+        settings.root,
+        jobs,
+        limits(settings),
+        environ,
+        progress,
+        names,
+        settings.snapshot,
     )
     return answers, interpreter
 
@@ -333,7 +366,7 @@ def _job(
         setup=model.recipe.setup,
         call=model.recipe.call,
         input=model.recipe.input,
-        device=model.device or settings.device,
+        device=model.device or settings.for_file(target.location).device,
         names=tuple(sorted(names)),
         parameters=parameters,
     )
@@ -354,6 +387,7 @@ def _judge_one(
     model: Asked, measurement: Measurement, settings: Settings, inner: set[str]
 ) -> ModelReport:
     target, position = str(model.target), model.position
+    settings = settings.for_file(model.target.location)
     results: list[BudgetResult] = []
     findings: list[Finding] = []
     if isinstance(measurement, NotMeasured):
@@ -426,6 +460,35 @@ def _undeclared_failures(
 # --- report -----------------------------------------------------------------------------------
 
 
+@dataclass(frozen=True, slots=True)
+class _Checked:
+    """The `files` that were checked, how to `read` one, and the `codes` of the findings that are
+    complete for them: a comment that ignores another may have its reason in what was not run."""
+
+    read: Callable[[str], bytes]
+    files: Sequence[str]
+    codes: frozenset[str] = frozenset()
+
+
+def _checked_codes(declared_only: bool, static_only: bool, answers: Answers) -> frozenset[str]:
+    source = {code for code in RULES if code.startswith("NPL1")} | {"NPL002", "NPL008"}
+    if static_only:
+        return frozenset(source)
+    if answers.broken is not None:
+        return frozenset()
+    built = {"NPL001", "NPL003", "NPL004", "NPL005", "NPL006", "NPL007", "NPL009", "NPL011"}
+    if declared_only:
+        return frozenset(built | {"NPL002", "NPL008"})
+    return frozenset(built | source | {"NPL010", "NPL012", "NPL013"})
+
+
+def _same(
+    findings: Iterable[Finding], kept: Mapping[tuple[str, Position, str], Finding]
+) -> Iterator[Finding]:
+    keys = ((f.code, f.position, f.message) for f in findings)
+    return (kept[key] for key in keys if key in kept)
+
+
 def report(
     settings: Settings,
     models: Sequence[ModelReport],
@@ -433,44 +496,51 @@ def report(
     answers: Answers,
     interpreter: Interpreter | None,
     skipped: Sequence[tuple[str, str]],
-    files: int,
+    checked: _Checked,
     start: float,
 ) -> Report:
     everything = [*findings]
     if answers.broken is None:
         everything += [f for model in models for f in model.findings]
-    models = [
-        replace(
-            m, findings=tuple(_reported(m.findings, settings) if answers.broken is None else ())
-        )
-        for m in models
-    ]
     kept = sorted(
-        _reported(everything, settings),
+        _reported(everything, settings, checked),
         key=lambda f: (f.position.path, f.position.line, f.position.column, f.code, f.message),
     )
+    same = {(f.code, f.position, f.message): f for f in kept}
+    models = [
+        replace(m, findings=tuple(f for f in _same(m.findings, same) if answers.broken is None))
+        for m in models
+    ]
     return Report(
         version=__version__,
         environment=_environment(interpreter, answers, models),
         models=tuple(models),
         findings=tuple(kept),
         skipped=tuple(skipped),
-        files=files,
+        files=len(checked.files),
         seconds=time.monotonic() - start,
         error=_error(answers, interpreter),
     )
 
 
-def _reported(findings: Iterable[Finding], settings: Settings) -> list[Finding]:
-    """Those findings that the settings want to see, with the severity that they give them."""
-    kept = []
-    for item in findings:
-        on = RULES[item.code].enabled and not settings.select
-        on = on or any(item.code.startswith(code) for code in settings.select)
-        if on and not any(item.code.startswith(code) for code in settings.ignore):
-            severity = settings.severity.get(item.code)
-            kept.append(replace(item, severity=severity) if severity else item)
-    return kept
+def _reported(
+    findings: Iterable[Finding], settings: Settings, checked: _Checked
+) -> Iterator[Finding]:
+    """Those findings that the settings and the comments in the source want to see, with the
+    severity that the settings give them."""
+    codes = {code for code in checked.codes if _is_on(code, settings)}
+    config = {b.position.path for b in settings.budgets}
+    for item in apply(findings, checked.read, {*checked.files, *config} if codes else (), codes):
+        own = settings.for_file(item.position.path)
+        if _is_on(item.code, own):
+            severity = own.severity.get(item.code)
+            yield replace(item, severity=severity) if severity else item
+
+
+def _is_on(code: str, settings: Settings) -> bool:
+    on = RULES[code].enabled and not settings.select
+    on = on or any(code.startswith(selected) for selected in settings.select)
+    return on and not any(code.startswith(ignored) for ignored in settings.ignore)
 
 
 def _environment(

@@ -29,6 +29,8 @@ from nparam_lint.rules import RULES
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from nparam_lint.snapshot import Snapshot
+
 if sys.version_info >= (3, 11):
     import tomllib
 else:
@@ -85,9 +87,35 @@ class ConfigBudget:
 
 
 @dataclass(frozen=True, slots=True)
+class Override:
+    """Other settings for the files that match `files` (patterns as in a `.gitignore`). `ignore` and
+    `severity` add to the general ones; the others replace them, where they are not None."""
+
+    files: tuple[str, ...]
+    ignore: tuple[str, ...] = ()
+    severity: Mapping[str, Severity] = field(default_factory=dict)
+    tolerance: Tolerance | None = None
+    device: str | None = None
+
+    def matches(self, path: str) -> bool:
+        from pathspec import GitIgnoreSpec
+
+        return GitIgnoreSpec.from_lines(self.files).match_file(path)
+
+    def applied(self, settings: Settings) -> Settings:
+        return replace(
+            settings,
+            ignore=(*settings.ignore, *self.ignore),
+            severity={**settings.severity, **self.severity},
+            tolerance=self.tolerance or settings.tolerance,
+            device=self.device or settings.device,
+        )
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
-    """What a run is told. `python` may name an executable or an environment, relative to `root`;
-    `python_from` says who named it."""
+    """What a run is told. `python` may name an executable or an environment, relative to `home`;
+    `python_from` says who named it. `snapshot`: what `root` is a copy of, or lies in a copy of."""
 
     root: Path
     config: Path | None = None
@@ -107,6 +135,22 @@ class Settings:
     budgets: tuple[ConfigBudget, ...] = ()
     arguments: Mapping[Target, Recipe] = field(default_factory=dict)
     recipe_positions: Mapping[Target, Position] = field(default_factory=dict)
+    overrides: tuple[Override, ...] = ()
+    snapshot: Snapshot | None = None
+
+    @property
+    def home(self) -> Path:
+        """The project's directory in the working tree, also where `root` is one in a copy."""
+        return self.snapshot.original_of(self.root) if self.snapshot else self.root
+
+    def for_file(self, path: str) -> Settings:
+        """The settings for what stands in a file: those of every override that matches, in order,
+        on top."""
+        settings = self
+        for override in self.overrides:
+            if override.matches(path):
+                settings = override.applied(settings)
+        return settings
 
 
 def load_settings(
@@ -263,7 +307,8 @@ _SCALARS: dict[str, Callable[[Any], Any]] = {
     "depth": _whole(0),
     "format": _text,
 }
-_TABLES = ("budgets", "arguments", "severity", "extend")
+_TABLES = ("budgets", "arguments", "severity", "overrides", "extend")
+_OVERRIDE_KEYS = ("files", "ignore", "severity", "tolerance", "device")
 _RECIPE_KEYS = ("arguments", "setup", "call", "input")
 _BUDGET_KEYS = ("budget", "tolerance", "reason", "device", *_RECIPE_KEYS)
 
@@ -328,12 +373,14 @@ class _Reader:
             except ValueError as error:
                 self.fault(self.find("severity"), f"config key 'severity': expected {error}")
         arguments, positions = self.arguments(table.get("arguments", {}))
+        overrides = self.overrides(table.get("overrides", []))
         return replace(
             settings,
             **scalars,
             budgets=(*settings.budgets, *self.budgets(table.get("budgets", {}))),
             arguments={**settings.arguments, **arguments},
             recipe_positions={**settings.recipe_positions, **positions},
+            overrides=(*settings.overrides, *overrides),
         )
 
     def load(self) -> dict[str, Any] | None:
@@ -371,6 +418,32 @@ class _Reader:
             self.fault(at, f"config key 'extend': there is no file {value}")
             return settings
         return _Reader(path, self.root, self.problems).read(settings, seen)
+
+    def overrides(self, entries: Any) -> list[Override]:
+        at = self.find("overrides")
+        if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
+            self.fault(at, "config key 'overrides' must be tables: [[tool.nparam-lint.overrides]]")
+            return []
+        found = []
+        for entry in entries:
+            texts: dict[str, Any] = {}
+            for key, value in entry.items():
+                if key in ("files", "severity"):
+                    check: Callable[[Any], Any] = _texts if key == "files" else _severities
+                elif key in _OVERRIDE_KEYS:
+                    check = _SCALARS[key]
+                else:
+                    self.unknown(key, _OVERRIDE_KEYS, at)
+                    continue
+                try:
+                    texts[key] = check(value)
+                except ValueError as error:
+                    self.fault(at, f"overrides: key {key!r} is {value!r}, expected {error}")
+            if texts.get("files"):
+                found.append(Override(**texts))
+            else:
+                self.fault(at, 'overrides: expected files = ["zoo/**"] that they hold for')
+        return found
 
     def budgets(self, table: Any) -> list[ConfigBudget]:
         if not isinstance(table, dict):

@@ -47,6 +47,8 @@ from nparam_lint.records import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+    from nparam_lint.snapshot import Snapshot
+
 PROTOCOL = 1
 WORKER = Path(__file__).with_name("worker.py")
 START_LIMIT = 300.0  # seconds for importing torch; on a cold network disk it takes minutes
@@ -152,9 +154,11 @@ def run_jobs(
     environ: Mapping[str, str],
     progress: Callable[[int, int, str], None] | None = None,
     names: Iterable[str] = (),
+    snapshot: Snapshot | None = None,
 ) -> Answers:
     """Build and count every job. `progress(done, all, label)` is called after each answer; `names`
-    are those under which anything of the project could be imported."""
+    are those under which anything of the project could be imported; `snapshot` says what `root`
+    is a copy of."""
     answers = Answers()
     with tempfile.TemporaryDirectory(
         prefix="nparam-lint-", ignore_cleanup_errors=True
@@ -168,6 +172,7 @@ def run_jobs(
             "memory": limits.memory,
             "jobs": limits.jobs,
             "names": sorted(names),
+            "snapshot": None if snapshot is None else _copy(snapshot),
         }
         request = {"settings": settings, "jobs": [asdict(job) for job in jobs], "probe": not jobs}
         with _Worker(python, worker_environment(environ, temporary), nonce) as worker:
@@ -181,6 +186,16 @@ def run_jobs(
                     "NPL005", why, output=worker.tail_text().strip()
                 )
     return answers
+
+
+def _copy(snapshot: Snapshot) -> dict[str, Any]:
+    """What the worker has to know to keep the working tree out of a copy of what git has."""
+    return {
+        "copy": str(snapshot.directory),
+        "original": str(snapshot.home),
+        "linked": list(snapshot.linked),
+        "untracked": [path for path in snapshot.untracked if path.endswith(".py")],
+    }
 
 
 def _read(

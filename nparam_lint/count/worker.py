@@ -66,7 +66,10 @@ MESSAGE = 500  # characters of an exception's text that are passed on
 ROOT = ""  # the project's directory, absolute, real path
 NAMES = frozenset()  # names of all files and directories of the project that can be imported
 TEMPORARY = ""  # the one place where writing is allowed
-VIRTUAL = ()  # environments below ROOT: not the project's code
+VIRTUAL = ()  # environments below ROOT or ORIGINAL: not the project's code
+# Where ROOT lies in a copy of what git has: the top of the copy, that of the working tree that it
+# is a copy of, what in the copy is a link into it, and the files that git has nothing of.
+COPY, ORIGINAL, LINKED, UNTRACKED = "", "", (), ()
 
 
 # ---------------------------------------------------------------------------------------------
@@ -77,7 +80,7 @@ def is_project(path):
     """Whether the file at `path` is the project's own code."""
     known = _IS_PROJECT.get(path)
     if known is None:
-        known = path.startswith(ROOT + os.sep) and "site-packages" not in path
+        known = path.startswith((ROOT + os.sep, *LINKED)) and "site-packages" not in path
         known = _IS_PROJECT[path] = known and not path.startswith(VIRTUAL)
     return known
 
@@ -88,9 +91,11 @@ _IS_PROJECT = {}  # asked for every frame above every module that is made
 def relative(path):
     """`path` as the user knows it: below the project, or below the environment's packages."""
     path = path.replace("\\", "/")
-    root = ROOT.replace("\\", "/") + "/"
-    if path.startswith(root):
-        return path[len(root) :]
+    inside = ROOT[len(COPY) :] if COPY else ""
+    for root in (ROOT, ORIGINAL + inside) if ORIGINAL else (ROOT,):
+        root = root.replace("\\", "/") + "/"
+        if path.startswith(root):
+            return path[len(root) :]
     for marker in ("/site-packages/", "/dist-packages/"):
         if marker in path:
             return path.rsplit(marker, 1)[1]
@@ -134,6 +139,8 @@ def describe(error):
     if len(text) > MESSAGE:
         text = text[:MESSAGE] + " …"
     name = type(error).__name__
+    if isinstance(error, NotTracked):
+        return text
     if isinstance(error, SystemExit):
         return "called sys.exit({})".format(text)
     return "{}: {}".format(name, text) if text else name
@@ -580,9 +587,36 @@ def read_tree(path):
         return ast.parse(file.read(), path)
 
 
+class NotTracked(ModuleNotFoundError):
+    """An import of a file that git has nothing of: the commit would fail as it does, so that it is
+    never done without."""
+
+
+class Untracked:
+    """The last of the finders: knows a module that nobody found as a file that was not added."""
+
+    @staticmethod
+    def find_spec(fullname, path=None, target=None):
+        parts = fullname.split(".")
+        for file in UNTRACKED:
+            steps = file[: -len(".py")].replace("/__init__", "").split("/")
+            if steps[-len(parts) :] == parts:
+                # Without a name: the import system passes over a missing submodule of that name.
+                raise NotTracked("{0} is not tracked by git: git add {0}".format(file))
+
+
+def refuse_original(path):
+    """An editable install leads into the working tree, past the copy that is judged."""
+    original = bool(ORIGINAL) and path.startswith(ORIGINAL + os.sep)
+    if original and not is_project(path) and not path.startswith(VIRTUAL):
+        raise NotTracked("{0} is not tracked by git: git add {0}".format(relative(path)))
+
+
 def may_be_elsewhere(error):
     """Whether an import failed that another import path might mend. A package that is not installed
     and that no file of the project could be is missing on every path: it is done without."""
+    if isinstance(error, NotTracked):
+        return True
     if not isinstance(error, ImportError) or TOLERANT:
         return False
     if not isinstance(error, ModuleNotFoundError):  # a name that a file lost by being read in part
@@ -641,17 +675,22 @@ def install_loader():
 
     def project_get_code(self, fullname):
         path = os.path.realpath(self.get_filename(fullname))
+        refuse_original(path)
         if is_project(path):
             return compile(read_tree(path), path, "exec", dont_inherit=True)
         return get_code(self, fullname)
 
     def project_exec_module(self, module):
-        if is_project(os.path.realpath(self.get_filename(module.__name__))):
+        path = os.path.realpath(self.get_filename(module.__name__))
+        refuse_original(path)
+        if is_project(path):
             exec_project(self, module)
         else:
             exec_module(self, module)
 
     loader.get_code, loader.exec_module = project_get_code, project_exec_module
+    if UNTRACKED:
+        sys.meta_path.append(Untracked)
 
 
 def relax_argparse():
@@ -2433,13 +2472,30 @@ class Server:
 
 
 def set_places(settings):
-    global NAMES, ROOT, TEMPORARY, VIRTUAL
+    global NAMES, ROOT, TEMPORARY, VIRTUAL, COPY, ORIGINAL, LINKED, UNTRACKED
     NAMES = frozenset(settings["names"])
     ROOT = os.path.realpath(settings["root"])
     TEMPORARY = os.path.realpath(settings["temporary"])
     tempfile.tempdir = TEMPORARY
     prefixes = {os.path.realpath(sys.prefix), os.path.realpath(sys.base_prefix)}
-    VIRTUAL = tuple(p + os.sep for p in prefixes if (p + os.sep).startswith(ROOT + os.sep))
+    if settings["snapshot"]:
+        places = settings["snapshot"]
+        COPY, ORIGINAL = os.path.realpath(places["copy"]), os.path.realpath(places["original"])
+        links = [os.path.join(ORIGINAL, path) for path in places["linked"]]
+        LINKED = tuple(path + os.sep if os.path.isdir(path) else path for path in links)
+        UNTRACKED = tuple(places["untracked"])
+        # What an editable install put on the path is in the copy, too.
+        sys.path[:] = [in_copy(entry, prefixes) for entry in sys.path]
+    below = (ROOT + os.sep, ORIGINAL + os.sep) if ORIGINAL else (ROOT + os.sep,)
+    VIRTUAL = tuple(p + os.sep for p in prefixes if (p + os.sep).startswith(below))
+
+
+def in_copy(entry, prefixes):
+    path = os.path.realpath(entry) + os.sep
+    own = any(path.startswith(prefix + os.sep) for prefix in prefixes)
+    if not entry or own or not path.startswith(ORIGINAL + os.sep):
+        return entry
+    return COPY + path[len(ORIGINAL) :].rstrip(os.sep)
 
 
 def take_standard_streams():

@@ -18,9 +18,10 @@ _FOREIGN = frozenset({"site-packages", "node_modules", "__pycache__"})
 _OUR_TABLE = re.compile(rb"""^\s*\[+\s*tool\s*\.\s*["']?nparam-lint\b""", re.MULTILINE)
 
 
-def find_root(path: Path) -> Path:
+def find_root(path: Path, top: Path | None = None) -> Path:
     """The project's root for `path`: the nearest ancestor that configures us (not beyond the git
-    repository), else the git top level, else the nearest Python project, else the directory."""
+    repository), else the git top level, else the nearest Python project, else the directory.
+    `top` stands for the git top level where there is no repository, as in a snapshot of one."""
     start = Path(os.path.abspath(path))
     if not start.is_dir():
         start = start.parent
@@ -28,7 +29,7 @@ def find_root(path: Path) -> Path:
     toplevel = None
     for directory in (start, *start.parents):
         inside.append(directory)
-        if (directory / ".git").exists():
+        if directory == top or (directory / ".git").exists():
             toplevel = directory
             break
     for directory in inside:
@@ -53,12 +54,18 @@ def _configures_us(directory: Path) -> bool:
         return False
 
 
-def list_files(root: Path, paths: Sequence[Path] = (), exclude: Sequence[str] = ()) -> list[str]:
+def list_files(
+    root: Path,
+    paths: Sequence[Path] = (),
+    exclude: Sequence[str] = (),
+    tracked: Sequence[str] | None = None,
+) -> list[str]:
     """The Python files under `paths` (default: `root`), relative to `root`, with `/`, sorted.
 
     Git decides what belongs to the project: tracked files, and untracked ones that are not ignored.
     A file that is named itself is always included; a directory that is named although git ignores
-    it is walked. `exclude` holds patterns as in a `.gitignore`.
+    it is walked. `exclude` holds patterns as in a `.gitignore`. `tracked` are the files of `root`
+    where it is a copy, in which git cannot be asked.
 
     Raises FileNotFoundError for a path that does not exist, ValueError for one outside `root`.
     """
@@ -70,8 +77,7 @@ def list_files(root: Path, paths: Sequence[Path] = (), exclude: Sequence[str] = 
             if path.suffix == ".py":
                 found.add(relative)
         elif path.is_dir():
-            names = _git_files(path)
-            for name in _walk(path) if names is None else names:
+            for name in _below(path) if tracked is None else _among(tracked, relative, path):
                 joined = join(relative, name)
                 if not spec.match_file(joined):
                     found.add(joined)
@@ -122,6 +128,17 @@ def _git_files(directory: Path) -> list[str] | None:
         return None  # the user names a directory that git ignores
     names = {os.fsdecode(name) for name in listed.split(b"\0") if name}
     return list(_own(directory, names))
+
+
+def _below(directory: Path) -> Iterable[str]:
+    names = _git_files(directory)
+    return _walk(directory) if names is None else names
+
+
+def _among(tracked: Sequence[str], folder: str, directory: Path) -> Iterator[str]:
+    prefix = f"{folder}/" if folder else ""
+    inside = (path.removeprefix(prefix) for path in tracked if path.startswith(prefix))
+    return _own(directory, inside)
 
 
 def _own(directory: Path, names: Iterable[str]) -> Iterator[str]:

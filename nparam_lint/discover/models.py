@@ -84,6 +84,11 @@ class Models:
                 return True
         return False
 
+    def modules(self, path: str) -> frozenset[str]:
+        """The qualified names of the `nn.Module` classes of one file."""
+        names = self.names.classes(path)
+        return frozenset(n for n in names if self.is_model(Symbol("class", path, n)))
+
     def model_names(self, path: str) -> set[str]:
         """The names under which this file offers models or factories to other files."""
         found = {

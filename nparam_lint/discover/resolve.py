@@ -31,12 +31,18 @@ _NO_WORD = bytes(
 
 @dataclass(frozen=True)
 class Discovery:
-    """What was found in `files`. `plan` and `names` answer for any file of the project."""
+    """What was found in `files`, of which those that could matter were `parsed`. `plan`, `names`
+    and `modules` answer for any file of the project."""
 
     files: tuple[str, ...]
+    parsed: tuple[str, ...]
     definitions: tuple[Definition, ...]
     problems: tuple[Problem, ...]
-    tree: Tree
+    models: Models
+
+    @property
+    def tree(self) -> Tree:
+        return self.models.names.tree
 
     @cached_property
     def positions(self) -> dict[tuple[str, str], Position]:
@@ -47,9 +53,13 @@ class Discovery:
         """The ways to import the file, best first."""
         return import_plan(path, self.tree)
 
+    def modules(self, path: str) -> frozenset[str]:
+        """The qualified names of the `nn.Module` classes that the file defines."""
+        return self.models.modules(path) if path in self.tree.files else frozenset()
+
     def names(self, path: str) -> frozenset[str]:
         """The names at the file's top level; empty where there is no such file."""
-        return Names(self.tree).names(path) if path in self.tree.files else frozenset()
+        return self.models.names.names(path) if path in self.tree.files else frozenset()
 
 
 def discover(
@@ -91,13 +101,14 @@ def discover(
     problems = (tree.facts(path).problem for path in parsed)
     return Discovery(
         tuple(files),
+        tuple(sorted(set(parsed))),
         tuple(
             definition
             for path in sorted(set(parsed))
             for definition in models.definitions(path, declared_only=path in strict)
         ),
         tuple(problem for problem in problems if problem is not None),
-        tree,
+        models,
     )
 
 
