@@ -96,7 +96,8 @@ def check(
     declared = {str(model.target.bare) for model in asked if model.declared}
     skipped = [item for item in (*skipped, *more) if item[0] not in declared]
     known = _Checked(found.tree.source, files, _checked_codes(declared_only, static_only, answers))
-    return report(settings, kept, findings, answers, interpreter, skipped, known, start)
+    done = report(settings, kept, findings, answers, interpreter, skipped, known, start)
+    return replace(done, source_only=static_only)
 
 
 def show(
@@ -520,6 +521,7 @@ def report(
         files=len(checked.files),
         seconds=time.monotonic() - start,
         error=_error(answers, interpreter),
+        staged=settings.snapshot is not None,
     )
 
 

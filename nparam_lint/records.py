@@ -271,7 +271,8 @@ class Report:
     """Everything that one run found out; what a formatter is given. `findings` holds all findings,
     those of the models too, sorted by place. `skipped`: undeclared models that were not counted,
     with the reason (they need arguments, for instance). `error`: why nothing could be measured at
-    all (the interpreter has no torch, say)."""
+    all (the interpreter has no torch, say). `staged`: what was judged is what git would commit;
+    `source_only`: nothing was to be built."""
 
     version: str
     environment: Environment | None
@@ -281,3 +282,5 @@ class Report:
     files: int = 0
     seconds: float = 0.0
     error: str | None = None
+    staged: bool = False
+    source_only: bool = False

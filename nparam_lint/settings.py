@@ -425,9 +425,10 @@ class _Reader:
             self.fault(at, "config key 'overrides' must be tables: [[tool.nparam-lint.overrides]]")
             return []
         found = []
-        for entry in entries:
+        for number, entry in enumerate(entries):
             texts: dict[str, Any] = {}
             for key, value in entry.items():
+                at = self.find("overrides", str(number), key)
                 if key in ("files", "severity"):
                     check: Callable[[Any], Any] = _texts if key == "files" else _severities
                 elif key in _OVERRIDE_KEYS:
@@ -441,7 +442,8 @@ class _Reader:
                     self.fault(at, f"overrides: key {key!r} is {value!r}, expected {error}")
             if texts.get("files"):
                 found.append(Override(**texts))
-            else:
+            elif "files" not in entry:
+                at = self.find("overrides", str(number))
                 self.fault(at, 'overrides: expected files = ["zoo/**"] that they hold for')
         return found
 
@@ -536,12 +538,16 @@ class _Reader:
         """Where each key stands, by its path through the tables; the parser does not say."""
         places: dict[tuple[str, ...], Position] = {}
         table: tuple[str, ...] = ()
+        entries: dict[tuple[str, ...], int] = {}  # of each array of tables, so far
         inside = False  # a text of several lines
         for number, line in enumerate(self.lines, 1):
             header = _HEADER.match(line)
             found = header or _KEY.match(line)
             if found and not inside:
                 keys = _split(found[1])
+                if header and line.lstrip().startswith("[["):
+                    entries[keys] = entries.get(keys, -1) + 1
+                    keys = (*keys, str(entries[keys]))
                 path = keys if header else (*table, *keys)
                 table = keys if header else table
                 at = Position(self.name, number, found.start(1) + 1)

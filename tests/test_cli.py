@@ -81,9 +81,10 @@ def written(nparam_lint, drift, tmp_path_factory):
     return done, document(path.read_text())
 
 
-def test_findings_exit_with_1_and_an_output_file_leaves_stdout_empty(written):
+def test_findings_exit_with_1_and_beside_an_output_file_the_log_gets_text(written):
     done, report = written
-    assert (done.returncode, done.stdout, done.stderr) == (1, "", "")
+    assert (done.returncode, done.stderr) == (1, "")
+    assert "· 4 budgets broken ·" in done.stdout
     assert [(f["code"], f["path"], f["line"]) for f in report["findings"]] == [
         ("NPL001", "model.py", 5),
         ("NPL001", "model.py", 17),

@@ -604,3 +604,64 @@ def test_malformed_arguments_are_an_error(faults, entry, fault):
     (line,) = faults(f"[arguments]\n'a.py::A' = {entry}\n")
     assert line.startswith("nparam-lint.toml:2:1: ")
     assert fault in line
+
+
+# --- overrides --------------------------------------------------------------------------------
+
+
+def test_overrides_hold_for_the_files_that_they_name_the_last_on_top(load):
+    settings = load(
+        """
+        tolerance = "1%"
+        ignore = ["NPL013"]
+        [severity]
+        NPL010 = "error"
+
+        [[overrides]]
+        files = ["zoo/**", "!zoo/exact.py"]
+        tolerance = "5%"
+        ignore = ["NPL1"]
+        severity = { NPL001 = "warning" }
+
+        [[overrides]]
+        files = ["zoo/huge.py"]
+        device = "meta"
+        """
+    )
+    assert settings.for_file("nets/a.py") == settings
+    assert settings.for_file("zoo/exact.py") == settings
+    zoo, huge = settings.for_file("zoo/a.py"), settings.for_file("zoo/huge.py")
+    assert (zoo.tolerance.text, zoo.device) == ("5%", "auto")
+    assert zoo.ignore == ("NPL013", "NPL1")
+    assert zoo.severity == {"NPL010": "error", "NPL001": "warning"}
+    assert (huge.tolerance.text, huge.device) == ("5%", "meta")
+
+
+def test_faults_of_overrides_are_told_at_their_own_lines(faults):
+    assert faults(
+        """\
+        [[overrides]]
+        files = ["a.py"]
+        tolerence = "5%"
+
+        [[overrides]]
+        ignore = ["NPL1"]
+
+        [[overrides]]
+        files = 3
+        device = "gpu"
+        severity = { NPL001 = "fatal" }
+        """
+    ) == [
+        "nparam-lint.toml:3:1: unknown config key 'tolerence'; did you mean 'tolerance'?",
+        'nparam-lint.toml:5:3: overrides: expected files = ["zoo/**"] that they hold for',
+        "nparam-lint.toml:9:1: overrides: key 'files' is 3, expected a list of texts",
+        "nparam-lint.toml:10:1: overrides: key 'device' is 'gpu', "
+        "expected one of auto, meta, cpu, cuda; did you mean 'cpu'?",
+        "nparam-lint.toml:11:1: overrides: key 'severity' is {'NPL001': 'fatal'}, "
+        'expected a table from a code to "error" or "warning"',
+    ]
+    assert faults("overrides = 3\n") == [
+        "nparam-lint.toml:1:1: config key 'overrides' must be tables: "
+        "[[tool.nparam-lint.overrides]]"
+    ]

@@ -40,8 +40,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
     from nparam_lint.core import check
-    from nparam_lint.report import FORMATS
-
     with ExitStack() as stack:
         if options.staged:
             paths, settings = _staged(options, environ, stack)
@@ -61,8 +59,7 @@ def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
             )
         except ValueError as error:  # a path outside the project
             raise UsageError(str(error)) from None
-    text = FORMATS[settings.format](report, shared.layout(options, settings))
-    return shared.finish(report, text, options)
+    return shared.deliver(report, options, settings, environ)
 
 
 def _staged(

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+_SUMMARY_BYTES = 1_000_000  # GitHub's limit is 1,024 KiB a step
+
 TABLES = 16  # a model zoo has hundreds; -v prints them all
 _SETTINGS = ("python", "device", "tolerance", "timeout", "memory", "jobs", "format", "depth")
 
@@ -40,7 +42,9 @@ def add_output(parser: argparse.ArgumentParser) -> None:
         "--format",
         help="text (default), concise, json, markdown, html; github, gitlab, sarif, junit for CI",
     )
-    out.add_argument("--output-file", metavar="FILE", help="write the report there instead")
+    out.add_argument(
+        "--output-file", metavar="FILE", help="write the report there; standard output gets text"
+    )
     out.add_argument("--depth", help="how deep the tables go (default: what fits)")
     out.add_argument("--color", choices=("auto", "always", "never"), default="auto")
     out.add_argument(
@@ -140,9 +144,30 @@ def progress() -> Callable[[int, int, str], None] | None:
 # --- the way out ------------------------------------------------------------------------------
 
 
-def finish(report: Report, text: str, options: argparse.Namespace, failed: bool = False) -> int:
-    """Write the report, and say with the exit code what came out."""
-    write(text, options.output_file)
+def deliver(
+    report: Report,
+    options: argparse.Namespace,
+    settings: Settings,
+    environ: Mapping[str, str],
+    *,
+    page: Callable[[Options], str] | None = None,
+    failed: bool = False,
+) -> int:
+    """Write the report in the format that is asked for, and say with the exit code what came out.
+    `page`: what is shown to people in place of the text report. Where another format goes to a
+    file, people get theirs on standard output: a log that says nothing helps nobody."""
+    from nparam_lint.report import FORMATS
+
+    shown = layout(options, settings)
+
+    def rendered(name: str) -> str:
+        return page(shown) if name == "text" and page else FORMATS[name](report, shown)
+
+    if settings.format == "github":
+        append_step_summary(report, shown, environ)
+    write(rendered(settings.format), options.output_file)
+    if options.output_file and settings.format != "text":
+        write(rendered("text"), None)
     if report.error:
         print(f"nparam-lint: {report.error}", file=sys.stderr)
         return 2
@@ -163,12 +188,28 @@ def write(text: str, file: str | None) -> None:
         raise UsageError(f"cannot write {file}: {error.strerror}") from None
 
 
+def append_step_summary(report: Report, layout: Options, environ: Mapping[str, str]) -> None:
+    """Under GitHub Actions, the tables for the page of the run. GitHub drops a step's summary that
+    is too long as a whole, what other commands of the step wrote included."""
+    file = environ.get("GITHUB_STEP_SUMMARY")
+    if not file:
+        return
+    from nparam_lint.report.markdown import summary
+
+    try:
+        with Path(file).open("ab") as stream:
+            text = summary(report, layout, _SUMMARY_BYTES - stream.tell())
+            stream.write(text.encode("utf-8", "replace"))
+    except OSError as error:
+        print(f"nparam-lint: cannot write the step summary: {error}", file=sys.stderr)
+
+
 def layout(options: argparse.Namespace, settings: Settings) -> Options:
     from nparam_lint.report import Options
 
     return Options(
         width=terminal_width(),
-        color=wants_color(options, os.environ),
+        color=wants_color(options, settings, os.environ),
         depth=settings.depth,
         verbose=options.verbose,
         quiet=options.quiet,
@@ -190,12 +231,14 @@ def terminal_width() -> int:
     return columns or 100
 
 
-def wants_color(options: argparse.Namespace, environ: Mapping[str, str]) -> bool:
+def wants_color(
+    options: argparse.Namespace, settings: Settings, environ: Mapping[str, str]
+) -> bool:
     if options.color != "auto":
         return bool(options.color == "always")
     if environ.get("NO_COLOR"):
         return False
     if environ.get("FORCE_COLOR"):
         return True
-    terminal = not options.output_file and sys.stdout.isatty()
-    return terminal and environ.get("TERM") != "dumb"
+    to_file = bool(options.output_file) and settings.format == "text"
+    return not to_file and sys.stdout.isatty() and environ.get("TERM") != "dumb"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -32,18 +33,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
     from nparam_lint.core import show
     from nparam_lint.records import NotMeasured
-    from nparam_lint.report import FORMATS
     from nparam_lint.report.show import render_show
 
     settings, target = settings_and_target(options, environ, options.target)
     report = shared.guarded(lambda: show(settings, target, environ, shared.progress()))
-    layout = shared.layout(options, settings)
-    if settings.format == "text" and report.models and not report.error:
-        text = render_show(report.models[0], layout)
-    else:
-        text = FORMATS[settings.format](report, layout)
+    model = report.models[0] if report.models and not report.error else None
     failed = any(isinstance(model.measurement, NotMeasured) for model in report.models)
-    return shared.finish(report, text, options, failed)
+    return shared.deliver(
+        report,
+        options,
+        settings,
+        environ,
+        page=None if model is None else partial(render_show, model),
+        failed=failed,
+    )
 
 
 def settings_and_target(

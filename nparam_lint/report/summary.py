@@ -28,7 +28,8 @@ def summary_lines(report: Report, options: Options, paint: Paint) -> list[str]:
     absent = sorted({(name, reason) for name, _, reason in silent if reason in NO_CUDA})
     if report.environment is not None:
         known = [f"{name} skipped ({reason})" for name, reason in absent]
-        about = [("dim", clean(part)) for part in [*_environment(report), *known]]
+        judged = ["judged: what is staged"] if report.staged else []
+        about = [("dim", clean(part)) for part in [*_environment(report), *known, *judged]]
         lines += _joined(about, options.width, paint, "dim")
     for (name, status, reason), count in silent.items():
         if report.environment is None or options.verbose or (name, reason) not in absent:
@@ -39,6 +40,8 @@ def summary_lines(report: Report, options: Options, paint: Paint) -> list[str]:
 
 def _models(report: Report) -> str:
     models = report.models
+    if report.source_only:
+        return f"{plural(report.files, 'Python file')}, source only"
     if report.error or not models:
         return "no model measured" if models or report.skipped else "0 models"
     measured = sum(isinstance(model.measurement, Measured) for model in models)

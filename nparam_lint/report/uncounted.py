@@ -155,7 +155,9 @@ def nothing_found(report: Report, options: Options) -> list[str]:
     if not report.files:
         return [f"No Python file{where or ' was found'}: nothing to check."]
     files = plural(report.files, "Python file")
-    if options.declared_only:
+    if report.source_only:
+        text = f"No finding in the source of {files}{where}; nothing was built."
+    elif options.declared_only:
         text = f"No budget is declared in {files}{where}: nothing to check."
     else:
         text = (
