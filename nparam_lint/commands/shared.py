@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-_SUMMARY_BYTES = 1_000_000  # GitHub's limit is 1,024 KiB a step
-
 TABLES = 16  # a model zoo has hundreds; -v prints them all
 _SETTINGS = ("python", "device", "tolerance", "timeout", "memory", "jobs", "format", "depth")
 
@@ -194,11 +192,11 @@ def append_step_summary(report: Report, layout: Options, environ: Mapping[str, s
     file = environ.get("GITHUB_STEP_SUMMARY")
     if not file:
         return
-    from nparam_lint.report.markdown import summary
+    from nparam_lint.report.markdown import SUMMARY, summary
 
     try:
         with Path(file).open("ab") as stream:
-            text = summary(report, layout, _SUMMARY_BYTES - stream.tell())
+            text = summary(report, layout, SUMMARY - stream.tell())
             stream.write(text.encode("utf-8", "replace"))
     except OSError as error:
         print(f"nparam-lint: cannot write the step summary: {error}", file=sys.stderr)
@@ -216,7 +214,15 @@ def layout(options: argparse.Namespace, settings: Settings) -> Options:
         tables=TABLES if not options.verbose else sys.maxsize,
         place=" ".join(getattr(options, "paths", ())),
         declared_only=getattr(options, "declared", False),
+        prefix=_prefix(settings.home),
     )
+
+
+def _prefix(home: Path) -> str:
+    """Where a project lies in its repository: "" at the top, and where there is no repository."""
+    tops = (top for top in (home, *home.parents) if (top / ".git").exists())
+    inside = home.relative_to(next(tops, home)).as_posix()
+    return "" if inside == "." else inside
 
 
 def terminal_width() -> int:

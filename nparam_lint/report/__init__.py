@@ -20,6 +20,7 @@ class Options:
     `depth`: levels of modules below the root (None: as many as make a short table). `tables`: how
     many tables of top-level models are printed; those of broken budgets always are. `place`: what
     was searched, in words (`src`). `declared_only`: models without a budget were left out.
+    `prefix`: where the project lies in its repository (`packages/nets`), for what links to files.
     """
 
     width: int = 80
@@ -30,6 +31,7 @@ class Options:
     tables: int = 5
     place: str = ""
     declared_only: bool = False
+    prefix: str = ""
 
 
 Formatter = Callable[[Report, Options], str]
@@ -47,6 +49,12 @@ FORMATS: dict[str, Formatter] = {
     "text": _lazy("text"),
     "concise": _lazy("concise"),
     "json": _lazy("json_"),
+    "github": _lazy("github"),
+    "gitlab": _lazy("gitlab"),
+    "sarif": _lazy("sarif"),
+    "junit": _lazy("junit"),
+    "markdown": _lazy("markdown"),
+    "html": _lazy("html"),
 }
 
 

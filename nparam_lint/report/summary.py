@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from nparam_lint.records import Measured
 from nparam_lint.report import style
+from nparam_lint.report.claims import claims
 from nparam_lint.report.style import NO_CUDA, clean, plural
 
 if TYPE_CHECKING:
@@ -53,25 +55,18 @@ def _models(report: Report) -> str:
 
 
 def _budgets(report: Report) -> Iterator[_Part]:
-    """A glob is one budget, whatever it matches; it holds when it holds for each module."""
-    held: dict[tuple[object, bool], bool | None] = {}
-    for model in report.models:
-        for budget in model.budgets:
-            key = ((model.target, budget.position, budget.selector), budget.origin == "prose")
-            said = None if budget.actual is None else budget.ok
-            before = held.get(key, True)
-            held[key] = None if None in (said, before) else bool(said and before)
-    budgets = [ok for (_, prose), ok in held.items() if not prose]
-    good, bad, open_ = (sum(ok is state for ok in budgets) for state in (True, False, None))
-    if good:
+    every = claims(report)
+    states = Counter(claim.state for claim in every if not claim.prose)
+    if good := states["holds"]:
         yield ("green", f"{plural(good, 'budget')} {'holds' if good == 1 else 'hold'}")
-    if bad:
-        yield ("red", f"{plural(bad, 'budget')} broken")
-    if open_:
-        yield ("red", f"{plural(open_, 'budget')} not checked")
-    claims = sum(ok is True for (_, prose), ok in held.items() if prose)
-    if claims:
-        yield ("", f"{plural(claims, 'claim')} in prose {'holds' if claims == 1 else 'hold'}")
+    if states["broken"]:
+        yield ("red", f"{plural(states['broken'], 'budget')} broken")
+    if states["not checked"]:
+        yield ("red", f"{plural(states['not checked'], 'budget')} not checked")
+    if states["ignored"]:
+        yield ("dim", f"{plural(states['ignored'], 'budget')} ignored")
+    if held := sum(claim.prose and claim.state == "holds" for claim in every):
+        yield ("", f"{plural(held, 'claim')} in prose {'holds' if held == 1 else 'hold'}")
 
 
 def _findings(report: Report, budgets: bool) -> Iterator[_Part]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from nparam_lint.records import (
@@ -255,3 +256,74 @@ def everything() -> Report:
         model("huge.py::GPT3", measured(gpt(96, 12_288), rung="cpu")),
         skipped=(("zoo/a.py::A", "needs width, depth"), ("zoo/b.py::B", "needs cfg")),
     )
+
+
+HOSTILE = (
+    "<script>alert('x\"')</script>\n::error::one\r\n ##[error]two %0A`|` ``` \x1b[31m \x00 "
+    "\udcff \ud800 é\u2028# @everyone #1 ]]> {0} </details> --> 模型 \U0001f600"
+)
+
+
+def hostile() -> Report:
+    """Every text of a report is one that breaks some document."""
+    at = Position(f"dir/{HOSTILE}.py", 3, 5)
+    row = rows([("a", "Linear", 10), ("b", "Linear", 5)])
+    modules = (row[0], *(replace(r, path=f"{HOSTILE} {r.path}", type=HOSTILE) for r in row[1:]))
+    modules = tuple(replace(r, source=f"{HOSTILE}:7", tied=(HOSTILE,)) for r in modules)
+    broken = replace(budget(15, 3, 3, HOSTILE, HOSTILE, at=at, module=HOSTILE), reason=HOSTILE)
+    finding = Finding("NPL001", "error", at, HOSTILE, f"{HOSTILE}::{HOSTILE}", (HOSTILE, "  x"))
+    found = measured(
+        modules,
+        HOSTILE,
+        notes=(HOSTILE,),
+        hidden=(Hidden(HOSTILE, 3, HOSTILE, HOSTILE),),
+        devices={HOSTILE: DeviceResult("failed", None, HOSTILE, None, (HOSTILE,))},
+    )
+    missing = NotMeasured("NPL004", HOSTILE, HOSTILE, (HOSTILE,), HOSTILE, HOSTILE)
+    other = replace(finding, code="NPL004", position=Position(HOSTILE, 9, 1))
+    return report(
+        model(
+            f"{HOSTILE}::{HOSTILE}", found, budgets=(broken,), findings=(finding,), declared=True
+        ),
+        model(
+            f"{HOSTILE}::B",
+            missing,
+            budgets=(budget(None, None, None, HOSTILE, at=other.position),),
+            findings=(other,),
+            declared=True,
+        ),
+        findings=(finding, other, Finding("NPL002", "warning", Position(HOSTILE), HOSTILE)),
+        skipped=((f"{HOSTILE}::C", HOSTILE),),
+        environment=replace(ENVIRONMENT, python=HOSTILE, reason=HOSTILE, devices=(HOSTILE,)),
+    )
+
+
+def failed(
+    text: str = "no model can be built with .venv/bin/python\n  it says: no torch",
+) -> Report:
+    return report(error=text, environment=None, seconds=0.0)
+
+
+def many(count: int, severity: str = "error") -> Report:
+    """Models that are off by 1, 2, 3 … of 1,000; the worst is the last."""
+    models = []
+    for index in range(1, count + 1):
+        at = Position(f"n{index:05}.py", 12, 5)
+        finding = Finding(
+            "NPL001",
+            severity,  # type: ignore[arg-type]
+            at,
+            f"Net has {1_000 + index:,} parameters, declared 1,000: +{index:,}",
+            f"{at.path}::Net",
+        )
+        parts = rows([("a", "Linear", 990 + index), ("b", "Linear", 10)])
+        models.append(
+            model(
+                finding.target,
+                measured(parts),
+                budgets=(budget(1_000 + index, 1_000, 1_000, at=at),),
+                findings=(finding,),
+                declared=True,
+            )
+        )
+    return report(*models)

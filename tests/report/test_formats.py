@@ -1,0 +1,103 @@
+"""Every format for programs is one valid document, whatever happened and however it is named."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from report_checks import CHECKS
+from report_samples import (
+    HOSTILE,
+    broken_net,
+    budget,
+    everything,
+    failed,
+    glob_gpt,
+    hostile,
+    many,
+    measured,
+    model,
+    net,
+    prose,
+    report,
+    rows,
+    unmeasured,
+)
+
+from nparam_lint.records import Finding, Position
+from nparam_lint.report import FORMATS, Options
+
+REPORTS = {
+    "nothing": report(environment=None),
+    "nothing declared": report(model("a.py::A", measured(net()))),
+    "pass": report(glob_gpt()),
+    "drift": report(broken_net()),
+    "not measured": report(unmeasured()),
+    "warning": report(prose()),
+    "everything": everything(),
+    "many": many(300),
+    "failure": failed(),
+    "hostile": hostile(),
+    "hostile failure": failed(HOSTILE),
+}
+
+
+def test_every_format_is_checked():
+    assert {"text", "concise", "json"} | set(CHECKS) == set(FORMATS)
+
+
+@pytest.mark.parametrize("name", CHECKS)
+@pytest.mark.parametrize("value", REPORTS.values(), ids=REPORTS)
+def test_one_valid_document(name, value):
+    text = FORMATS[name](value, Options())
+    text.encode("utf-8")
+    assert text.endswith("\n")
+    assert not text.endswith("\n\n")
+    CHECKS[name](text)
+
+
+WORDS = st.text(st.characters(), max_size=12) | st.text(
+    "<>&\"'`|\\*_#@:%[]{}-\n\r\t\x1b\udcff ", max_size=12
+)
+PLACES = st.builds(Position, WORDS, st.integers(0, 9), st.integers(0, 9))
+FINDINGS = st.builds(
+    Finding,
+    st.sampled_from(["NPL001", "NPL002", "NPL004", "NPL999"]),
+    st.sampled_from(["error", "warning"]),
+    PLACES,
+    WORDS,
+    WORDS,
+    st.lists(WORDS, max_size=2).map(tuple),
+)
+
+
+@st.composite
+def models(draw):
+    at, target = draw(PLACES), f"{draw(WORDS)}::{draw(WORDS)}"
+    parts = rows([(draw(WORDS), draw(WORDS), draw(st.integers(0, 10**20)))])
+    low = draw(st.integers(0, 20))
+    made = budget(parts[0].total, low, low, draw(WORDS), draw(WORDS), at=at, module=draw(WORDS))
+    found = Finding("NPL001", "error", at, draw(WORDS), target)
+    return model(target, measured(parts), budgets=(made,), findings=() if made.ok else (found,))
+
+
+@pytest.mark.parametrize("name", CHECKS)
+@given(
+    value=st.builds(
+        lambda models, findings, error, skipped: report(
+            *models,
+            findings=(*findings, *(f for model in models for f in model.findings)),
+            error=error,
+            skipped=tuple(skipped),
+        ),
+        st.lists(models(), max_size=2),
+        st.lists(FINDINGS, max_size=3),
+        st.none() | WORDS,
+        st.lists(st.tuples(WORDS, WORDS), max_size=1),
+    )
+)
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+def test_one_valid_document_of_any_text(name, value):
+    text = FORMATS[name](value, Options())
+    text.encode("utf-8")
+    CHECKS[name](text)

@@ -1,0 +1,225 @@
+"""The page for the browser: what it holds, what it must not, and that it stays small enough."""
+
+import re
+from dataclasses import replace
+
+import pytest
+from report_checks import Page, check_html
+from report_samples import (
+    broken_net,
+    everything,
+    failed,
+    glob_gpt,
+    many,
+    measured,
+    model,
+    net,
+    prose,
+    report,
+    rows,
+    unmeasured,
+)
+
+from nparam_lint.records import DeviceResult, Finding, Hidden, Position
+from nparam_lint.report import FORMATS, Options
+from nparam_lint.report.html_style import STYLE
+from nparam_lint.report.html_tree import module_tree
+
+
+def html(value, **options) -> str:
+    text = FORMATS["html"](value, Options(**options))
+    check_html(text)
+    return text
+
+
+def words(text: str) -> str:
+    """What is read on the page, with single blanks."""
+    pieces = Page(re.sub("<style>.*</style>", "", text, flags=re.DOTALL)).pieces
+    return " ".join(" ".join(pieces).split())
+
+
+def test_a_broken_budget():
+    assert words(html(report(broken_net()))) == (
+        "✗ nparam-lint: 1 budget broken "
+        "✗ error: nparam-lint 1 budget broken "
+        "What does not hold budget of declared actual drift "
+        "✗ error: net.py::Net 50_890 net.py:12 101,786 +50,896 (+100.01 %) "
+        "1 model ✗ error: Net net.py:10 · budget broken 101,786 parameters "
+        "trainable 1,306 frozen 100,480 non-embedding 101,786 size 407.1 kB counted on meta "
+        "built as Net() "
+        "budget of declared actual drift ✗ error: Net 50_890 net.py:12 101,786 +50,896 (+100.01 %) "
+        "NPL001 hidden 100,480 NPL001 out 1,290 NPL001 nparam-lint update net.py::Net "
+        "module own total share made at "
+        "(total) Net own 16 total 101,786 100.0 % made at model.py:10 "
+        "hidden Linear frozen own 100,480 total 100,480 98.7 % made at model.py:11 "
+        "out Linear own 1,290 total 1,290 1.3 % made at model.py:13 "
+        "… and 1 module without parameters "
+        "1 model: 1 measured · 1 budget broken · 1.8 s "
+        ".venv/bin/python (the project's .venv) · torch 2.9.0 · meta nparam-lint 0.1.0"
+    )
+
+
+@pytest.mark.parametrize(
+    ("value", "tone", "said"),
+    [
+        (report(glob_gpt()), "good", "3 budgets hold"),
+        (report(prose()), "warn", "1 warning"),
+        (everything(), "bad", "1 budget broken"),
+        (failed(), "bad", "Nothing could be checked"),
+        (report(model("a.py::A", measured(net()))), "none", "1 model counted, no budget declared"),
+        (report(environment=None), "none", "Nothing to check"),
+    ],
+)
+def test_the_verdict_stands_at_the_top(value, tone, said):
+    body = html(value).partition("<body>\n")[2]
+    assert body.startswith(f'<header class="verdict {tone}">')
+    assert f"<h1>{said}</h1>" in body
+
+
+def test_a_failure_says_why():
+    assert "<pre>no model can be built with .venv/bin/python\n  it says: no torch</pre>" in html(
+        failed()
+    )
+
+
+def test_findings_of_no_measured_budget_have_a_section():
+    value = everything()
+    stale = Finding("NPL008", "error", Position("pyproject.toml", 9), "gone", "old.py::Net")
+    page = words(html(replace(value, findings=(*value.findings, stale))))
+    assert "Findings ✗ error: NPL004 cannot-build models/unet.py:10:1 cannot build UNet" in page
+    assert "✗ error: NPL008 stale-budget pyproject.toml:9:1 gone Correct the target, or" in page
+    assert page.count("gone Correct") == 1
+
+
+def test_what_was_not_counted_is_listed():
+    page = words(html(everything()))
+    assert (
+        "Not counted 2 models model because zoo/a.py::A needs width, depth zoo/b.py::B needs cfg"
+        in page
+    )
+
+
+def test_a_card_tells_what_is_beside_the_count():
+    found = measured(
+        net(),
+        hidden=(Hidden("experts", 110, "list", "a.py:7"),),
+        notes=("λ is kept on CPU",),
+        devices={
+            "meta": DeviceResult("measured", 3),
+            "cuda": DeviceResult("skipped", None, "no CUDA device"),
+            "cuda:1": DeviceResult("skipped", None, "too big"),
+        },
+    )
+    page = words(html(report(model("a.py::A", found))))
+    assert "experts: 110 parameters that parameters() does not return: list (a.py:7)" in page
+    assert "λ is kept on CPU" in page
+    assert "cuda:1 skipped: too big" in page
+    assert "cuda skipped: no CUDA device" not in page
+
+
+def test_links_lead_to_the_models():
+    text = html(report(glob_gpt(), broken_net()))
+    assert '<a href="#model-2"><code>net.py::Net</code></a>' in text
+
+
+def test_a_few_models_are_open_and_of_many_those_that_fail():
+    some = [model(f"a{i}.py::A", measured(net())) for i in range(8)]
+    assert html(report(*some)).count('<details class="card none" id="') == 8
+    assert len(re.findall(r'class="card \w+" id="[\w-]+" open', html(report(*some)))) == 8
+    text = html(report(*some, broken_net(), unmeasured()))
+    assert len(re.findall(r'class="card \w+" id="[\w-]+" open', text)) == 2
+
+
+# --- the tree ---------------------------------------------------------------------------------
+
+
+def test_the_tree_folds_as_the_table_does():
+    """Every row has its level; what is counted elsewhere is in brackets, and the rest adds up."""
+    text = module_tree(glob_gpt().measurement.modules, None, 40)
+    page = Page(text)
+    assert page.text.count("h.0 … h.11 (12×)") == 1
+    assert "head Linear tied: weight = transformer.wte.weight" in page.text
+    assert "12 × 7,079,424" in page.text
+    depth = deepest = 0
+    for tag in re.findall(r"</?ul", text):
+        depth += 1 if tag == "<ul" else -1
+        deepest = max(deepest, depth)
+    assert (depth, deepest) == (0, 6)
+
+
+@pytest.mark.parametrize("depth", [None, 0, 1, 2, 5])
+@pytest.mark.parametrize("limit", [2, 5, 12, 300])
+def test_a_tree_is_closed_wherever_it_is_cut(depth, limit):
+    text = module_tree(glob_gpt().measurement.modules, depth, limit)
+    Page(text)
+    shown = len(re.findall('class="row">', text))
+    assert shown <= limit
+    assert shown > 0 or depth == 0
+
+
+def test_the_rows_that_are_cut_are_counted():
+    flat = rows([(f"layer{i}", "Linear", 10) for i in range(50)])
+    page = Page(module_tree(flat, None, 20)).text
+    assert "… and 31 rows with 310 parameters" in page
+
+
+def test_shares_are_those_of_the_total():
+    text = module_tree(net(), None, 40)
+    assert re.findall(r"width:([\d.]+)%", text) == ["100.00", "98.72", "1.27"]
+    assert re.findall(r"flex-grow:([\d.]+)", text) == ["98.72", "1.27"]
+
+
+def test_colours_part_from_where_the_model_divides():
+    text = module_tree(glob_gpt().measurement.modules, None, 40)
+    strip = re.findall(r'<i class="hue-(\d)" style="flex-grow:[\d.]+" title="(\S+):', text)
+    assert {name.split(".")[1]: hue for hue, name in strip} == {"wte": "1", "wpe": "2", "h": "3"}
+
+
+# --- the whole --------------------------------------------------------------------------------
+
+
+def test_a_page_of_a_thousand_models_is_capped():
+    parts = rows([(f"s{i // 10}.fc{i}", f"T{i}", 10 + i) for i in range(100)])
+    value = many(1_000)
+    models = [replace(m, measurement=measured(parts)) for m in value.models]
+    text = html(replace(value, models=tuple(models)))
+    assert len(text) < 10_000_000
+    assert text.count('<details class="card') == 1_000
+    assert 10_000 < text.count('class="row">') <= 12_000
+
+
+def test_lists_are_capped():
+    found = tuple(Finding("NPL002", "error", Position("a.py", i), "x") for i in range(1_002))
+    skipped = tuple((f"a.py::A{i}", "needs x") for i in range(1_001))
+    page = words(html(report(findings=found, skipped=skipped)))
+    assert "… and 2 more findings" in page
+    assert "… and 1 more model" in page
+    many_budgets = words(html(many(1_003)))
+    assert "… and 3 more budgets" in many_budgets
+
+
+def luminance(color: str) -> float:
+    """WCAG 2.2, relative luminance."""
+    parts = [int(color[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+    red, green, blue = (c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in parts)
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_text_can_be_read_in_both_schemes(scheme):
+    """A contrast of 4.5 : 1, level AA of WCAG."""
+    light, dark = (
+        dict(re.findall(r"--([\w-]+): (#\w{6})", part)) for part in STYLE.split("@media")[:2]
+    )
+    colors = light if scheme == "light" else light | dark
+    pairs = [(ink, on) for ink in ("ink", "dim", "link") for on in ("page", "card", "soft")]
+    for tone in ("good", "bad", "warn", "none"):
+        pairs += [
+            (tone, f"{tone}-soft"),
+            (tone, "card"),
+            ("ink", f"{tone}-soft"),
+            ("dim", f"{tone}-soft"),
+        ]
+    for one, other in pairs:
+        low, high = sorted((luminance(colors[one]), luminance(colors[other])))
+        assert (high + 0.05) / (low + 0.05) >= 4.5, (scheme, one, other)
