@@ -559,3 +559,64 @@ def test_the_tree_is_left_as_it_was(checked, project):
     report = checked(root)
     assert totals(report)["src/pkg/net.py::Net"] == 12
     assert state() == before
+
+
+# --- the source beside what was built -------------------------------------------------------------
+
+
+@pytest.fixture
+def hidden(tmp_path):
+    """A declared model that hides a layer in a list, which the source shows and the count too."""
+    return write(
+        tmp_path,
+        {
+            "net.py": '''\
+                from torch import nn
+
+                class Net(nn.Module):
+                    """A net.
+
+                    nparam: 6
+                    """
+
+                    def __init__(self):
+                        super().__init__()
+                        self.fc = nn.Linear(2, 2)
+                        self.more = [nn.Linear(2, 3)]
+
+                class Alone(nn.Module):
+                    def __init__(self, n):
+                        super().__init__()
+                        self.more = [nn.Linear(n, n)]
+                '''
+        },
+    )
+
+
+def test_what_was_built_is_not_told_once_more_from_the_source(checked, hidden):
+    assert found(checked(hidden)) == ["net.py:12 NPL010", "net.py:17 NPL101"]
+    assert found(checked(hidden, ignore="NPL010")) == ["net.py:12 NPL101", "net.py:17 NPL101"]
+
+
+def test_under_the_hook_the_source_of_declared_models_is_looked_through(checked, hidden):
+    write(hidden, {"other.py": (hidden / "net.py").read_text().replace("nparam: 6", "")})
+    assert found(checked(hidden, declared_only=True)) == ["net.py:12 NPL010", "net.py:17 NPL101"]
+
+
+def test_a_comment_silences_both_and_an_unused_one_is_told(checked, hidden):
+    text = (hidden / "net.py").read_text()
+    text = text.replace("Linear(2, 3)]", "Linear(2, 3)]  # nparam: ignore[NPL010, NPL101]")
+    text = text.replace("Linear(n, n)]", "Linear(n, n)]  # nparam: ignore[NPL101]")
+    text = text.replace("Linear(2, 2)", "Linear(2, 2)  # nparam: ignore[NPL101]")
+    write(hidden, {"net.py": text})
+    report = checked(hidden)
+    assert found(report) == ["net.py:11 NPL015"]
+    assert found(checked(hidden, declared_only=True)) == []
+
+
+def test_static_only_builds_nothing(hidden, environ):
+    settings = load_settings(hidden, None, {}, {"python": "/nonexistent/python"})
+    report = check(settings, [], environ, static_only=True)
+    assert report.source_only
+    assert report.models == ()
+    assert found(report) == ["net.py:12 NPL101", "net.py:17 NPL101"]
