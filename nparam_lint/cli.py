@@ -23,13 +23,17 @@ if TYPE_CHECKING:
     from types import FrameType
 
 # Each is a module of `nparam_lint.commands`, with `_` for `-`.
-COMMANDS = ("check", "show", "rule", "doctor")
+COMMANDS = ("check", "show", "diff", "update", "init", "install-hook", "rule", "doctor")
 
 HELP = """\
 Check the parameter counts that a repository claims for its PyTorch models.
 
   nparam-lint [PATH…]        count the models under PATH (default: here), check their budgets
   nparam-lint show TARGET    the per-module table of one model, budget or none
+  nparam-lint diff REV       what changed since a revision, by model and by module
+  nparam-lint update         write today's counts into the budgets that do not hold
+  nparam-lint init           write a budget for every model that has none
+  nparam-lint install-hook   check what is staged, at every commit
   nparam-lint rule CODE      what a finding means, by example
   nparam-lint doctor         which interpreter, torch and config are used, and why
 
@@ -64,9 +68,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # a terminal that does not know ✓ gets a ?
             stream.reconfigure(errors="replace")
-    # A hook runner that gives up sends SIGTERM: leave the way that removes what was made.
-    with suppress(ValueError):  # not in the main thread
-        signal.signal(signal.SIGTERM, _terminated)
+    # A hook runner gives up, a terminal is closed: leave the way that removes what was made.
+    for name in ("SIGTERM", "SIGHUP"):
+        with suppress(AttributeError, ValueError):  # not on Windows; not in the main thread
+            if signal.getsignal(getattr(signal, name)) == signal.SIG_DFL:  # else nohup
+                signal.signal(getattr(signal, name), _terminated)
     try:
         try:
             return _run(argv, os.environ)
@@ -130,7 +136,8 @@ class _Parser(argparse.ArgumentParser):
 def _parser() -> _Parser:
     parser = _Parser(
         prog="nparam-lint",
-        usage="nparam-lint [PATH…] | show TARGET | rule CODE | doctor",
+        usage="nparam-lint [PATH…] | show TARGET | diff REV | update | init | install-hook | rule "
+        "| doctor",
         description=HELP,
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,

@@ -61,6 +61,18 @@ class Asked:
         return any(b.origin != "prose" for b in self.budgets)
 
 
+@dataclass(frozen=True, slots=True)
+class Source:
+    """What the source of some files says, before anything is built: the models to build, with what
+    is declared about them, and the findings about the declarations themselves."""
+
+    settings: Settings
+    files: Sequence[str]
+    found: Discovery
+    asked: Sequence[Asked]
+    findings: Sequence[Finding]
+
+
 def check(
     settings: Settings,
     paths: Sequence[Path],
@@ -73,6 +85,17 @@ def check(
     """Check every model under `paths` (the whole project when empty). `declared_only`: leave out
     the models that nobody declares a budget for. `static_only`: build nothing."""
     start = time.monotonic()
+    source = read(settings, paths, declared_only=declared_only)
+    static = static_findings(source.found, settings, declared_only and not static_only)
+    source = replace(source, findings=[*source.findings, *static])
+    asked, skipped = select_models([] if static_only else source.asked, declared_only)
+    codes = _checked_codes(declared_only, static_only)
+    done = measure(source, asked, skipped, environ, progress, codes=codes)
+    return replace(done, source_only=static_only, seconds=time.monotonic() - start)
+
+
+def read(settings: Settings, paths: Sequence[Path], *, declared_only: bool = False) -> Source:
+    """Find the models under `paths` (the whole project when empty), and what is declared."""
     copy = settings.snapshot
     tracked = copy.python_files(settings.root) if copy else None
     files = list_files(settings.root, paths, settings.exclude, tracked)
@@ -87,17 +110,32 @@ def check(
     )
     asked, findings = declare(found, settings, _scope(settings.root, paths))
     findings += [finding("NPL003", p.position, p.message, "") for p in found.problems]
-    findings += static_findings(found, settings, declared_only and not static_only)
-    asked, skipped = select_models([] if static_only else asked, declared_only)
-    answers, interpreter = count(asked, settings, found, environ, progress)
+    return Source(settings, files, found, asked, findings)
+
+
+def measure(
+    source: Source,
+    asked: Sequence[Asked],
+    skipped: Sequence[tuple[str, str]],
+    environ: Mapping[str, str],
+    progress: Progress | None = None,
+    *,
+    interpreter: Interpreter | None = None,
+    codes: frozenset[str] = frozenset(),
+) -> Report:
+    """Build, count and judge those models of the source that are `asked` for. `interpreter`: the
+    one to build with (default: it is looked for). `codes`: see `_Checked`."""
+    start = time.monotonic()
+    settings, found = source.settings, source.found
+    answers, interpreter = count(asked, settings, found, environ, progress, interpreter=interpreter)
     models = judge_all(asked, answers, settings)
     kept, more = _undeclared_failures(models)
     # What is declared with arguments needs no word about failing without.
     declared = {str(model.target.bare) for model in asked if model.declared}
     skipped = [item for item in (*skipped, *more) if item[0] not in declared]
-    known = _Checked(found.tree.source, files, _checked_codes(declared_only, static_only, answers))
-    done = report(settings, kept, findings, answers, interpreter, skipped, known, start)
-    return replace(done, source_only=static_only)
+    codes = codes if answers.broken is None else frozenset()
+    known = _Checked(found.tree.source, source.files, codes)
+    return report(settings, kept, source.findings, answers, interpreter, skipped, known, start)
 
 
 def show(
@@ -211,6 +249,35 @@ def _completed(own: Recipe | None, base: Recipe) -> Recipe:
     return replace(builds, input=own.input or base.input)
 
 
+_Way = tuple[Target, Recipe | None, str | None]
+
+
+def further(source: Source, other: Source, moved: Mapping[str, str]) -> list[Asked]:
+    """What `other` (the source at another commit) builds in ways of its own, with arguments or by a
+    budget's recipe, as far as this source has it as well and does not build it so itself. `moved`:
+    files of the other → where they are here, where that differs."""
+    own: set[_Way] = {(model.target, None, None) for model in source.asked}
+    own |= {(entry.target, entry.recipe, entry.device) for entry in source.settings.budgets}
+    asked = [model.target for model in other.asked]
+    ways: list[_Way] = [(target, None, None) for target in asked if target.arguments is not None]
+    ways += [(target, None, None) for target in asked if not target.is_path]
+    ways += [
+        (entry.target, entry.recipe, entry.device)
+        for entry in other.settings.budgets
+        if entry.recipe is not None and entry.target in asked
+    ]
+    added: dict[_Way, Asked] = {}
+    for target, recipe, device in ways:
+        there = replace(target, location=moved.get(target.location, target.location))
+        if (there, recipe, device) not in own and not _stale(
+            there, source.settings.root, source.found
+        ):
+            model = _asked(there, Position(there.location), source.settings, source.found)
+            model.recipe, model.device = _completed(recipe, model.recipe), device
+            added[there, recipe, device] = model
+    return list(added.values())
+
+
 def _stale(target: Target, root: Path, found: Discovery) -> str | None:
     """Why a target that the config names is gone; None when it is there (or is not a file)."""
     if not target.is_path:
@@ -303,11 +370,14 @@ def count(
     progress: Progress | None,
     *,
     parameters: bool = False,
+    interpreter: Interpreter | None = None,
 ) -> tuple[Answers, Interpreter | None]:
     """Build and count everything that is asked for, in the project's interpreter."""
     if not asked:
         return Answers(), None
-    interpreter = find_interpreter(settings.home, settings.python, settings.python_from, environ)
+    interpreter = interpreter or find_interpreter(
+        settings.home, settings.python, settings.python_from, environ
+    )
     plans = {m.target.location: _attempts(m.target, settings.root, found) for m in asked}
     jobs = [
         _job(i, model, settings, plans[model.target.location], parameters)
@@ -395,13 +465,13 @@ def _judge_one(
         results = [_unjudged(b) for b in model.budgets if b.origin != "prose"]
         if model.declared:
             at = next(b.position for b in model.budgets if b.origin != "prose")
-            findings.append(
-                judge_not_measured(measurement, at, target, _paste(model, measurement, settings))
-            )
+            lines = paste(model.target, measurement.missing, settings)
+            more = (*_not_added(measurement, settings), *lines)
+            findings.append(judge_not_measured(measurement, at, target, more))
     else:
         for budget in model.budgets:
             judged, broken = judge(budget, measurement, settings.tolerance)
-            results += judged
+            results += judged or [_unjudged(budget)] * (budget.origin != "prose")
             findings += broken
         device = model.device or settings.device
         findings += judge_devices(measurement, position, target, device == "cuda")
@@ -431,16 +501,24 @@ def _unjudged(budget: Budget) -> BudgetResult:
     )
 
 
-def _paste(model: Asked, failure: NotMeasured, settings: Settings) -> tuple[str, ...]:
+def _not_added(failure: NotMeasured, settings: Settings) -> tuple[str, ...]:
+    """What the working tree has and the index has not, where the failure owes to it."""
+    if settings.snapshot is None or "git add" in failure.reason:
+        return ()
+    fault = settings.snapshot.at_fault(failure.reason, settings.root)
+    return (fault,) if fault else ()
+
+
+def paste(target: Target, missing: Sequence[str], settings: Settings) -> tuple[str, ...]:
     """The lines of config that provide missing arguments."""
-    if not failure.missing:
+    if not missing:
         return ()
     own = settings.config is not None and settings.config.name != "pyproject.toml"
-    values = ", ".join(f"{name}=…" for name in failure.missing)
+    values = ", ".join(f"{name}=…" for name in missing)
     return (
         f"say how to build it, in {settings.config.name if settings.config else 'pyproject.toml'}:",
         "[arguments]" if own else "[tool.nparam-lint.arguments]",
-        f'"{model.target.bare}" = "{values}"',
+        f'"{target.bare}" = "{values}"',
     )
 
 
@@ -471,12 +549,10 @@ class _Checked:
     codes: frozenset[str] = frozenset()
 
 
-def _checked_codes(declared_only: bool, static_only: bool, answers: Answers) -> frozenset[str]:
+def _checked_codes(declared_only: bool, static_only: bool) -> frozenset[str]:
     source = {code for code in RULES if code.startswith("NPL1")} | {"NPL002", "NPL008"}
     if static_only:
         return frozenset(source)
-    if answers.broken is not None:
-        return frozenset()
     built = {"NPL001", "NPL003", "NPL004", "NPL005", "NPL006", "NPL007", "NPL009", "NPL011"}
     if declared_only:
         return frozenset(built | {"NPL002", "NPL008"})
@@ -521,7 +597,7 @@ def report(
         files=len(checked.files),
         seconds=time.monotonic() - start,
         error=_error(answers, interpreter),
-        staged=settings.snapshot is not None,
+        staged=settings.snapshot is not None and settings.snapshot.commit is None,
     )
 
 
@@ -532,11 +608,27 @@ def _reported(
     severity that the settings give them."""
     codes = {code for code in checked.codes if _is_on(code, settings)}
     config = {b.position.path for b in settings.budgets}
-    for item in apply(findings, checked.read, {*checked.files, *config} if codes else (), codes):
-        own = settings.for_file(item.position.path)
-        if _is_on(item.code, own):
+    files = {*checked.files, *config} if codes else ()
+    kept = [
+        (item, own)
+        for item in apply(findings, checked.read, files, codes)
+        if _is_on(item.code, own := settings.for_file(item.position.path))
+    ]
+    # What was built and counted is not told once more from the source.
+    counted = {(f.position.path, f.position.line) for f, _ in kept if f.code == "NPL010"}
+    for item, own in kept:
+        place = (item.position.path, item.position.line)
+        if item.code not in _SEEN_IN_SOURCE or place not in counted:
             severity = own.severity.get(item.code)
             yield replace(item, severity=severity) if severity else item
+
+
+def reported(findings: Iterable[Finding], source: Source) -> list[Finding]:
+    """Those findings about a source that its settings and the comments in it want to see."""
+    return list(_reported(findings, source.settings, _Checked(source.found.tree.source, ())))
+
+
+_SEEN_IN_SOURCE = ("NPL101", "NPL104")
 
 
 def _is_on(code: str, settings: Settings) -> bool:

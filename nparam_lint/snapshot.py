@@ -8,9 +8,12 @@ that are neither tracked nor ignored are not there, as they would not be in the 
 from __future__ import annotations
 
 import os
+import re
+import shlex
+import shutil
 import tempfile
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -25,10 +28,11 @@ _USELESS = frozenset({"__pycache__", "node_modules", ".tox", ".nox", "site-packa
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """`directory`: the copy. `home`: the working tree's top that it is a copy of. `tracked`: the
-    copied files of the repository itself; `importable`: those and its submodules'. `linked`: what
-    stands in the copy as a link into the working tree. `untracked` and `unstaged`: what differs in
-    the working tree, for messages. All relative to the top, with `/`."""
+    """`directory`: the copy. `home`: the working tree's top that it is a copy of. `commit`: which
+    commit it is a copy of; None: the index. `tracked`: the copied files of the repository itself;
+    `importable`: those and its submodules'. `linked`: what stands in the copy as a link into the
+    working tree. `untracked`, and for an index `unstaged`: what differs in the working tree, for
+    messages. All relative to the top, with `/`."""
 
     directory: Path
     home: Path
@@ -37,6 +41,7 @@ class Snapshot:
     linked: tuple[str, ...] = ()
     untracked: tuple[str, ...] = ()
     unstaged: tuple[str, ...] = ()
+    commit: str | None = None
 
     def copy_of(self, path: Path) -> Path:
         """Where a path of the working tree is in the copy. Raises ValueError outside of it."""
@@ -56,6 +61,20 @@ class Snapshot:
             if path.startswith(prefix) and path.endswith(".py")
         ]
 
+    def at_fault(self, reason: str, root: Path) -> str | None:
+        """What the working tree has and git has not, where the reason of a failure names it, with
+        the next step. `root`: the directory of the copy that relative paths start from."""
+        inside = root.relative_to(self.directory)
+        for files, what in (
+            (self.untracked, "is not tracked by git"),
+            (self.unstaged, "has changes that are not staged"),
+        ):
+            for path in files:
+                near = os.path.relpath(path, inside)
+                if any(_names(reason, name) for name in (path, near, str(self.home / path))):
+                    return f"{path} {what}; next: git add {shlex.quote(path)}"
+        return None
+
     @staticmethod
     def _moved(path: Path, source: Path, target: Path) -> Path:
         for here, there in ((path.absolute(), source), (path.resolve(), source.resolve())):
@@ -68,34 +87,41 @@ class Snapshot:
 def staged(repository: Repository) -> Iterator[Snapshot]:
     """What `git commit` would commit now."""
     with _copy() as directory:
-        yield _snapshot(repository.export_index(directory), directory)
+        copy = _snapshot(repository.export_index(directory), directory)
+        yield replace(copy, unstaged=tuple(repository.unstaged()))
 
 
 @contextmanager
 def committed(repository: Repository, commit: str) -> Iterator[Snapshot]:
     """What a commit holds."""
     with _copy() as directory:
-        yield _snapshot(repository.export_commit(commit, directory), directory)
+        copy = _snapshot(repository.export_commit(commit, directory), directory)
+        yield replace(copy, commit=commit)
 
 
 @contextmanager
 def _copy() -> Iterator[Path]:
-    with tempfile.TemporaryDirectory(
-        prefix="nparam-lint-copy-", ignore_cleanup_errors=True
-    ) as name:
+    name = tempfile.mkdtemp(prefix="nparam-lint-copy-")
+    try:
         yield Path(name).resolve()
+    finally:
+        try:
+            shutil.rmtree(name, ignore_errors=True)
+        except KeyboardInterrupt:  # asked to end while it ends: it is large, finish that
+            shutil.rmtree(name, ignore_errors=True)
+            raise
 
 
 def _snapshot(exported: Exported, directory: Path) -> Snapshot:
     repository = exported.repository
+    _mend_links(exported, directory, directory, repository.top)
     return Snapshot(
         directory,
         repository.top,
         exported.tracked,
         tuple(_importable(exported)),
         tuple(_linked(exported, directory)),
-        tuple(repository.untracked()),
-        tuple(repository.unstaged()),
+        untracked=tuple(repository.untracked()),
     )
 
 
@@ -105,12 +131,29 @@ def _importable(exported: Exported, prefix: str = "") -> Iterator[str]:
         yield from _importable(inner, f"{prefix}{path}/")
 
 
+def _mend_links(exported: Exported, directory: Path, copy: Path, home: Path) -> None:
+    """Symbolic links that leave the repository, or that name it by its absolute path, would lead
+    elsewhere in the copy: those into the working tree stay in the copy, others lead outside."""
+    for path in exported.links:
+        link = directory / path
+        if not link.is_symlink():  # a system without them has a file that holds the target
+            continue
+        target = link.readlink()
+        place = os.path.normpath(home / link.parent.relative_to(copy) / target)
+        inside = Path(place).is_relative_to(home)
+        if inside == target.is_absolute():
+            link.unlink()
+            link.symlink_to(copy / Path(place).relative_to(home) if inside else place)
+    for path, inner in exported.submodules.items():
+        _mend_links(inner, directory / path, copy, home)
+
+
 def _linked(exported: Exported, directory: Path, prefix: str = "") -> Iterator[str]:
     """Link what git ignores, and say what was linked."""
     for entry in exported.repository.ignored():
         path = entry.rstrip("/")
         original, copy = exported.repository.top / path, directory / path
-        if _is_useless(original) or os.path.lexists(copy):
+        if _is_useless(original) or os.path.lexists(copy) or _is_barred(path, directory):
             continue
         copy.parent.mkdir(parents=True, exist_ok=True)
         copy.symlink_to(original)
@@ -120,8 +163,17 @@ def _linked(exported: Exported, directory: Path, prefix: str = "") -> Iterator[s
 
 
 def _is_useless(path: Path) -> bool:
-    return (
-        path.name in _USELESS
-        or path.name.endswith((".egg-info", ".pyc"))
-        or (path / "pyvenv.cfg").exists()
-    )
+    return path.name in _USELESS or path.name.endswith(".pyc") or (path / "pyvenv.cfg").exists()
+
+
+def _is_barred(path: str, directory: Path) -> bool:
+    """Whether git has a file or a link where the working tree has a directory."""
+    above = (directory / parent for parent in Path(path).parents)
+    return any(place.is_symlink() or place.is_file() for place in above)
+
+
+def _names(text: str, path: str) -> bool:
+    """Whether a text speaks of a path; one without a dot or a slash could be any word."""
+    if path not in text or ("." not in path and os.sep not in path):
+        return False
+    return re.search(rf"(?<![\w./-])(?:\./)?{re.escape(path)}(?![\w-]|\.\w)", text) is not None

@@ -191,12 +191,18 @@ def test_selectors_and_formulas_that_name_nothing(report_on):
     assert "'hidden_sise'" in unknown
     assert unknown.endswith("did you mean 'hidden_size'?")
     assert "gives 4/3, not a whole number (hidden_size=4)" in fraction
-    held = [(b.declared, b.module, b.ok) for b in model(report, "model.py::Net").budgets]
-    assert held == [
+    results = model(report, "model.py::Net").budgets
+    assert [(b.declared, b.module, b.ok) for b in results if b.actual is not None] == [
         ("20", "encoders.0", True),
         ("20", "encoders.1", True),
         ("(hidden_size + 1) * hidden_size * 2", None, True),
         ("depth", None, True),
+    ]
+    assert [(b.declared, b.selector, b.ok) for b in results if b.actual is None] == [
+        ("20", "encoder", False),
+        ("20", "decoder*", False),
+        ("hidden_sise * 10 + 4", "", False),
+        ("hidden_size / 3", "", False),
     ]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
@@ -12,9 +13,10 @@ from nparam_lint.commands.shared import UsageError
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from nparam_lint.settings import Settings
+    from nparam_lint.snapshot import Snapshot
 
 USAGE = "nparam-lint [PATH…] [options]"
 DESCRIPTION = "Count the models under PATH and check their budgets."
@@ -40,12 +42,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
     from nparam_lint.core import check
+
     with ExitStack() as stack:
         if options.staged:
             paths, settings = _staged(options, environ, stack)
         else:
             paths = shared.checked_paths(options.paths)
             settings = shared.settings_for(options, environ, paths[0] if paths else Path.cwd())
+        if options.staged or options.declared:
+            _refuse_unread(settings, paths, environ)
         try:
             report = shared.guarded(
                 lambda: check(
@@ -69,17 +74,85 @@ def _staged(
     from nparam_lint import snapshot
     from nparam_lint.git import GitError, open_repository
 
-    given = [Path(text) for text in options.paths] or [Path.cwd()]
+    given = [Path(text) for text in options.paths]
+    start = (given or [Path.cwd()])[0].absolute()
     try:
-        repository = open_repository(given[0] if given[0].is_dir() else Path.cwd(), environ)
-        copy = stack.enter_context(snapshot.staged(repository))
-        paths = [copy.copy_of(path) for path in given]
+        repository = open_repository(_directory(start), environ)
+        pushed = _pushed(environ)
+        copy = stack.enter_context(
+            snapshot.committed(repository, repository.resolve(pushed))
+            if pushed
+            else snapshot.staged(repository)
+        )
+        paths = [_copied(copy, path) for path in given]
+        start = copy.copy_of(start)
         if options.config:
-            options.config = str(copy.copy_of(Path(options.config)))
+            options.config = str(_copied(copy, Path(options.config)))
     except (GitError, ValueError) as error:
         raise UsageError(str(error)) from None
-    for path, text in zip(paths, given, strict=True):
-        if not path.exists():
-            raise UsageError(f"{text} is not in the index; next: git add {text}")
-    settings = shared.settings_for(options, environ, paths[0], copy.directory)
-    return paths if options.paths else [], replace(settings, snapshot=copy)
+    settings = shared.settings_for(options, environ, start, copy.directory)
+    return paths, replace(settings, snapshot=copy)
+
+
+def _directory(path: Path) -> Path:
+    """The nearest directory that is there: what is staged may be deleted in the working tree."""
+    return next(place for place in (path, *path.parents) if place.is_dir())
+
+
+def _pushed(environ: Mapping[str, str]) -> str | None:
+    """The revision that pre-commit was asked to judge: a commit that is pushed, or `--to-ref`."""
+    return environ.get("PRE_COMMIT_TO_REF") or environ.get("PRE_COMMIT_LOCAL_BRANCH") or None
+
+
+def _copied(copy: Snapshot, path: Path) -> Path:
+    copied = copy.copy_of(path)
+    if not copied.exists():
+        if path.exists():
+            raise UsageError(f"{path} is not in the index; next: git add {shlex.quote(str(path))}")
+        shared.checked_paths([str(path)])
+    return copied
+
+
+# --- config files that nobody reads -----------------------------------------------------------
+
+
+def _refuse_unread(settings: Settings, paths: list[Path], environ: Mapping[str, str]) -> None:
+    """A gate that passes over the config of a project below the root would be open."""
+    from pathspec import GitIgnoreSpec
+
+    from nparam_lint.discover import find_root
+
+    excluded = GitIgnoreSpec.from_lines(settings.exclude)
+    top = settings.snapshot.directory if settings.snapshot else None
+    for file in _config_files(settings, environ):
+        place = settings.root / file
+        checked = any(place.is_relative_to(path) for path in paths or [settings.root])
+        if place.parent == settings.root or not checked or excluded.match_file(file):
+            continue
+        if find_root(place.parent, top) == place.parent:
+            inner = file.rpartition("/")[0]
+            raise UsageError(
+                f"{file} configures nparam-lint, but a check that starts further up does not read "
+                f"it\nnext: nparam-lint --declared {inner}; as a hook: nparam-lint install-hook "
+                f'{inner}, or with pre-commit args: ["{inner}"]\n'
+                f'      and in the config further up, if there is one: exclude = ["{inner}/**"]'
+            )
+
+
+def _config_files(settings: Settings, environ: Mapping[str, str]) -> Iterator[str]:
+    """The files below the root that may be configs, as far as git has them; relative to it."""
+    from nparam_lint.git import GitError, open_repository
+
+    names, root = ("nparam-lint.toml", "pyproject.toml"), settings.root.resolve()
+    if settings.snapshot:
+        top, files = settings.snapshot.directory, list(settings.snapshot.tracked)
+    else:
+        try:
+            repository = open_repository(settings.root, environ)
+            top, files = repository.top, repository.listed("ls-files", "-z", "--", "*.toml")
+        except GitError:
+            return
+    for file in files:
+        place = top / file
+        if place.name in names and place.is_relative_to(root):
+            yield place.relative_to(root).as_posix()

@@ -38,12 +38,14 @@ import fractions
 import gc
 import importlib
 import importlib.machinery
+import importlib.util
 import inspect
 import io
 import json
 import os
 import random
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -99,7 +101,15 @@ def relative(path):
     for marker in ("/site-packages/", "/dist-packages/"):
         if marker in path:
             return path.rsplit(marker, 1)[1]
-    return path
+    return without_copy(path)
+
+
+def without_copy(text):
+    """`text` as it would be in the working tree: nobody knows the copy that was made of it."""
+    if not COPY:
+        return text
+    name, own = os.path.basename(COPY), os.path.basename(ORIGINAL)
+    return text.replace(COPY, ORIGINAL).replace(name, own)  # the path may be cut, or spelled anew
 
 
 def line_of(frame):
@@ -133,7 +143,7 @@ def line_of_error(error):
 def describe(error):
     """One line of text for any exception, however hostile its `__str__`."""
     try:
-        text = " ".join(str(error).split())
+        text = without_copy(" ".join(str(error).split()))
     except BaseException:
         text = "(its message cannot be printed)"
     if len(text) > MESSAGE:
@@ -231,7 +241,7 @@ def _may_write(path, directory=-1):
 def _refuse(what):
     where = line_of(sys._getframe(2))
     text = "nparam-lint refused {} while it was counting{}".format(
-        what, " (asked for at {})".format(where) if where else ""
+        without_copy(what), " (asked for at {})".format(where) if where else ""
     )
     if len(REFUSALS) < 5 and text not in REFUSALS:
         REFUSALS.append(text)
@@ -591,25 +601,59 @@ class NotTracked(ModuleNotFoundError):
     """An import of a file that git has nothing of: the commit would fail as it does, so that it is
     never done without."""
 
+    def __init__(self, file):
+        # Without a name: the import system passes over a missing submodule of that name.
+        text = "{} is not tracked by git; next: git add {}"
+        super().__init__(text.format(file, shlex.quote(file)))
+
 
 class Untracked:
     """The last of the finders: knows a module that nobody found as a file that was not added."""
 
     @staticmethod
     def find_spec(fullname, path=None, target=None):
+        if sys._getframe(2).f_code.co_name != "_find_and_load_unlocked":
+            return  # `importlib.util.find_spec` asks whether it is there: it is not
         parts = fullname.split(".")
+        folder = "/".join(parts) + "/"
         for file in UNTRACKED:
             steps = file[: -len(".py")].replace("/__init__", "").split("/")
             if steps[-len(parts) :] == parts:
-                # Without a name: the import system passes over a missing submodule of that name.
-                raise NotTracked("{0} is not tracked by git: git add {0}".format(file))
+                raise NotTracked(file)
+        for file in UNTRACKED:
+            if file.startswith((folder, "src/" + folder)):
+                raise NotTracked(file)
 
 
-def refuse_original(path):
-    """An editable install leads into the working tree, past the copy that is judged."""
-    original = bool(ORIGINAL) and path.startswith(ORIGINAL + os.sep)
-    if original and not is_project(path) and not path.startswith(VIRTUAL):
-        raise NotTracked("{0} is not tracked by git: git add {0}".format(relative(path)))
+def from_copy(path):
+    """Where the copy has what an editable install, or a path that is written out, finds in the
+    working tree; `path` itself where it leads elsewhere; None for what only the tree has."""
+    if not ORIGINAL or not path.startswith(ORIGINAL + os.sep) or path.startswith(COPY + os.sep):
+        return path
+    if is_project(path) or "site-packages" in path or path.startswith(VIRTUAL):
+        return path
+    copied = COPY + path[len(ORIGINAL) :]
+    return copied if os.path.exists(copied) else None
+
+
+def keep_in_copy(finder):
+    """Let a finder that leads into the working tree lead into the copy that is judged."""
+    find = finder.find_spec
+
+    def find_spec(fullname, path=None, target=None):
+        spec = find(fullname, path, target)
+        if spec is None or not spec.has_location:
+            return spec
+        origin = os.path.realpath(spec.origin)
+        copied = from_copy(origin)
+        if copied == origin or copied is None:
+            return spec if copied else None
+        inside = [os.path.dirname(copied)] if spec.submodule_search_locations else None
+        return importlib.util.spec_from_file_location(
+            fullname, copied, submodule_search_locations=inside
+        )
+
+    finder.find_spec = find_spec
 
 
 def may_be_elsewhere(error):
@@ -625,11 +669,10 @@ def may_be_elsewhere(error):
     return missing in NAMES or missing in sys.modules
 
 
-def exec_project(loader, module):
+def exec_project(module, path):
     """`SourceFileLoader.exec_module` for files of the project: compiled from the source as it is
     now (pre-commit's stash makes edits of the same size and time, which bytecode would hide), and
     run in part where the whole file would work or has failed."""
-    path = loader.get_filename(module.__name__)
     if path in BARRED:
         raise ImportError("the process that imported {} {}".format(relative(path), BARRED[path]))
     tree = read_tree(path)
@@ -673,23 +716,32 @@ def install_loader():
     loader = importlib.machinery.SourceFileLoader
     get_code, exec_module = loader.get_code, loader.exec_module
 
+    def place_of(self, fullname):
+        path = self.get_filename(fullname)
+        real = os.path.realpath(path)
+        copied = from_copy(real)
+        if copied is None:
+            raise NotTracked(os.path.relpath(real, ORIGINAL).replace(os.sep, "/"))
+        return (path, real) if copied == real else (copied, copied)
+
     def project_get_code(self, fullname):
-        path = os.path.realpath(self.get_filename(fullname))
-        refuse_original(path)
+        _, path = place_of(self, fullname)
         if is_project(path):
             return compile(read_tree(path), path, "exec", dont_inherit=True)
         return get_code(self, fullname)
 
     def project_exec_module(self, module):
-        path = os.path.realpath(self.get_filename(module.__name__))
-        refuse_original(path)
-        if is_project(path):
-            exec_project(self, module)
+        path, real = place_of(self, module.__name__)
+        if is_project(real):
+            exec_project(module, path)
         else:
             exec_module(self, module)
 
     loader.get_code, loader.exec_module = project_get_code, project_exec_module
-    if UNTRACKED:
+    if ORIGINAL:
+        for finder in sys.meta_path:
+            with contextlib.suppress(AttributeError, TypeError):  # it cannot be changed, or is old
+                keep_in_copy(finder)
         sys.meta_path.append(Untracked)
 
 
@@ -832,6 +884,7 @@ def _raise_import_failure(job, error):
         hint=hint,
         source=line_of_error(error),
         next_attempt=isinstance(error, ImportError),
+        not_tracked=isinstance(error, NotTracked),
     )
 
 
@@ -1626,6 +1679,8 @@ class Job:
         reason = "{} raised {}".format(call, describe(error))
         if isinstance(error, SystemExit):
             reason = "{} {}".format(call, describe(error))
+        elif isinstance(error, NotTracked):
+            reason = "{} needs what git does not have: {}".format(call, describe(error))
         hint = None
         if isinstance(error, AttributeError) and re.search(
             r"'_(modules|parameters)'|before Module\.__init__\(\) call", reason
@@ -2320,7 +2375,7 @@ class GroupTask:
 def last_words(tail):
     """The last lines of an output; of a crash, the first ones that faulthandler printed."""
     crash = re.search(r"^(Fatal Python error|Windows fatal exception)", tail, re.MULTILINE)
-    lines = (tail[crash.start() :] if crash else tail).strip().splitlines()
+    lines = without_copy(tail[crash.start() :] if crash else tail).strip().splitlines()
     return "\n".join(lines[:6] if crash else lines[-6:])
 
 
@@ -2413,11 +2468,15 @@ class Server:
 
     def answer(self, job, frame):
         """Pass a result on; or, when the import failed, try the next way to import: every path
-        strictly, then every path without the imports that fail."""
+        strictly, then every path without the imports that fail, unless git lacks what they need."""
+        if frame.pop("not_tracked", False):
+            job["needed"] = True
+            self.first_failure[job["id"]] = frame
         if frame.pop("next_attempt", False):
             self.first_failure.setdefault(job["id"], frame)
             job["attempt"] += 1
-            if job["attempt"] == len(job["attempts"]) and not job["tolerant"]:
+            tolerable = not job["tolerant"] and not job.get("needed")
+            if job["attempt"] == len(job["attempts"]) and tolerable:
                 job["attempt"], job["tolerant"] = 0, True
             if job["attempt"] < len(job["attempts"]):
                 self.retry.append(job)
@@ -2484,18 +2543,8 @@ def set_places(settings):
         links = [os.path.join(ORIGINAL, path) for path in places["linked"]]
         LINKED = tuple(path + os.sep if os.path.isdir(path) else path for path in links)
         UNTRACKED = tuple(places["untracked"])
-        # What an editable install put on the path is in the copy, too.
-        sys.path[:] = [in_copy(entry, prefixes) for entry in sys.path]
     below = (ROOT + os.sep, ORIGINAL + os.sep) if ORIGINAL else (ROOT + os.sep,)
     VIRTUAL = tuple(p + os.sep for p in prefixes if (p + os.sep).startswith(below))
-
-
-def in_copy(entry, prefixes):
-    path = os.path.realpath(entry) + os.sep
-    own = any(path.startswith(prefix + os.sep) for prefix in prefixes)
-    if not entry or own or not path.startswith(ORIGINAL + os.sep):
-        return entry
-    return COPY + path[len(ORIGINAL) :].rstrip(os.sep)
 
 
 def take_standard_streams():

@@ -1,0 +1,177 @@
+"""What is to be written, as a diff and onto the disk: all files or none, each in one step."""
+
+from __future__ import annotations
+
+import difflib
+import io
+import os
+import secrets
+import shutil
+import tokenize
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from nparam_lint.git import GitError, open_repository
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from nparam_lint.records import Origin, Position
+
+
+class Unsafe(Exception):
+    """An edit that cannot be made without a risk to something else; the message says why."""
+
+
+class CannotWrite(Exception):
+    """What could not be written and why; nothing was, unless the message says so."""
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """A budget that is written: for the first time, where `old` is empty. `model` is its target,
+    `count` what it holds for, `modules` how many that a glob matches have it."""
+
+    position: Position
+    model: str
+    selector: str
+    origin: Origin
+    old: str
+    new: str
+    count: int
+    modules: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Left:
+    """A budget that does not hold, or a model without one, and why it is left as it is. `count` is
+    what the model has; None where that is not known."""
+
+    position: Position
+    model: str
+    selector: str
+    origin: Origin
+    old: str
+    reason: str
+    count: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FileEdit:
+    """A file's bytes, before and after. `name` is its path as reports give it; `old` is None for a
+    file that is made."""
+
+    name: str
+    path: Path
+    old: bytes | None
+    new: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What a command is going to do. `held`: how many budgets stay because they hold, or models
+    because they have one; `hints`: lines of config that would let more be done; `error`: why
+    nothing could be measured at all."""
+
+    edits: tuple[Edit, ...] = ()
+    left: tuple[Left, ...] = ()
+    files: tuple[FileEdit, ...] = ()
+    held: int = 0
+    hints: tuple[str, ...] = ()
+    error: str | None = None
+
+
+def is_outside(path: Path, root: Path, environ: Mapping[str, str]) -> bool:
+    """Whether a file, or what it links to, lies outside of the repository of the project at `root`
+    (of the project, where that is in none): such a file is never written."""
+    try:
+        top = open_repository(root, environ).top
+    except GitError:
+        top = root
+    return not Path(os.path.realpath(path)).is_relative_to(os.path.realpath(top))
+
+
+def unified_diff(edit: FileEdit) -> str:
+    """As git writes it, so that `git apply` takes it."""
+    before, after = _lines(edit.old or b""), _lines(edit.new)
+    source = "/dev/null" if edit.old is None else f"a/{edit.name}"
+    lines = [f"--- {source}\n", f"+++ b/{edit.name}\n"]
+    # `difflib.unified_diff` takes what is frequent for noise, and large detours around it.
+    matcher = difflib.SequenceMatcher(None, before, after, autojunk=False)
+    for group in matcher.get_grouped_opcodes(3):
+        old, new = (group[0][1], group[-1][2]), (group[0][3], group[-1][4])
+        lines.append(f"@@ -{_span(*old)} +{_span(*new)} @@\n")
+        for kind, old_start, old_end, new_start, new_end in group:
+            if kind == "equal":
+                lines += [f" {line}" for line in before[old_start:old_end]]
+            else:
+                lines += [f"-{line}" for line in before[old_start:old_end]]
+                lines += [f"+{line}" for line in after[new_start:new_end]]
+    missing = "\n\\ No newline at end of file\n"
+    return "".join(line if line.endswith("\n") else line + missing for line in lines)
+
+
+def _span(start: int, end: int) -> str:
+    return f"{start if start == end else start + 1},{end - start}"
+
+
+def _lines(content: bytes) -> list[str]:
+    try:
+        encoding, _ = tokenize.detect_encoding(io.BytesIO(content).readline)
+    except SyntaxError:
+        encoding = "utf-8"
+    # Not `splitlines`, for which a form feed ends a line.
+    *lines, last = content.decode(encoding, "replace").split("\n")
+    return [f"{line}\n" for line in lines] + ([last] if last else [])
+
+
+# --- onto the disk ----------------------------------------------------------------------------
+
+
+def write_all(edits: Sequence[FileEdit]) -> None:
+    """Write every file, or none where that can be known before. Raises CannotWrite.
+
+    The new content is first laid beside each file, then put in its place, so that none is ever half
+    written. A symbolic link stays one: what it leads to is replaced.
+    """
+    places = [Path(os.path.realpath(edit.path)) for edit in edits]
+    laid = [place.with_name(f".{place.name}.{secrets.token_hex(4)}") for place in places]
+    written: list[str] = []
+    try:
+        for edit, place, temporary in zip(edits, places, laid, strict=True):
+            _check(edit, place)
+            _lay(edit, place, temporary)
+        for edit, place, temporary in zip(edits, places, laid, strict=True):
+            _check(edit, place)
+            temporary.replace(place)
+            written.append(edit.name)
+    except (OSError, _Refused) as error:
+        why = f"{error.filename}: {error.strerror}" if isinstance(error, OSError) else str(error)
+        done = f"written before: {', '.join(written)}" if written else "nothing was written"
+        raise CannotWrite(f"cannot write {why}; {done}") from None
+    finally:
+        for temporary in laid:
+            with suppress(OSError):
+                temporary.unlink()
+
+
+class _Refused(Exception):
+    """The file is not what was read, or is not to be written."""
+
+
+def _check(edit: FileEdit, place: Path) -> None:
+    now = place.read_bytes() if place.exists() else None
+    if now != edit.old:
+        raise _Refused(f"{edit.name}: it has changed since it was read; next: run it again")
+    # The owner may be root, who may write everything; what is marked read-only is meant so.
+    if now is not None and not (place.stat().st_mode & 0o222 and os.access(place, os.W_OK)):
+        raise _Refused(f"{edit.name}: it is read-only; next: chmod u+w {edit.name}")
+
+
+def _lay(edit: FileEdit, place: Path, temporary: Path) -> None:
+    with temporary.open("xb") as file:
+        file.write(edit.new)
+    if edit.old is not None:
+        shutil.copymode(place, temporary)

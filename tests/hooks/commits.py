@@ -1,0 +1,49 @@
+"""What the tests of the hooks share: models, and what becomes of a commit."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import subprocess
+
+MODEL = '''\
+from torch import nn
+
+
+class {name}(nn.Module):
+    """{claim}"""
+
+    def __init__(self, width={width}):
+        super().__init__()
+        self.layer = nn.Linear(width, width)
+'''
+
+
+def model(width: int, claim: int | str | None = None, name: str = "Net") -> str:
+    """A model with width * (width + 1) parameters; `claim`: what its docstring says."""
+    text = "A model." if claim is None else f"nparam: {claim}"
+    return MODEL.format(width=width, claim=text, name=name)
+
+
+def unwrapped(done: subprocess.CompletedProcess[str]) -> str:
+    """All output, without the line breaks that the width of a terminal makes."""
+    return " ".join((done.stdout + done.stderr).split())
+
+
+def refused(done: subprocess.CompletedProcess[str], *parts: str) -> None:
+    """The commit was not made, and the output has each of the parts."""
+    said = unwrapped(done)
+    assert done.returncode == 1, said
+    for part in parts:
+        assert part in said, said
+    assert "nparam-lint-copy" not in said
+
+
+def accepted(done: subprocess.CompletedProcess[str], *parts: str) -> None:
+    """The commit was made after it was judged."""
+    said = unwrapped(done)
+    assert done.returncode == 0, said
+    for part in parts or ("judged: what is staged",):
+        assert part in said, said
+    assert "nparam-lint-copy" not in said

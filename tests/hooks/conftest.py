@@ -1,0 +1,44 @@
+"""Repositories whose commits are really judged."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+from sample_repository import AWKWARD, Sample
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+
+@pytest.fixture
+def repository(tmp_path: Path, environ: dict[str, str]) -> Callable[..., Sample]:
+    """Makes a repository with these files committed, and no hook. Models are built with the
+    interpreter of the tests; copies are made in a directory of their own."""
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    told = {"NPARAM_LINT_PYTHON": sys.executable, "TMPDIR": str(temporary), "NO_COLOR": "1"}
+
+    def make(files: dict[str, str], name: str = AWKWARD) -> Sample:
+        made = Sample.create(tmp_path / name, environ | told)
+        made.committed(files)
+        return made
+
+    return make
+
+
+@pytest.fixture
+def hooked(
+    repository: Callable[..., Sample], nparam_lint: Callable[..., object]
+) -> Callable[..., Sample]:
+    """Makes a repository in which `nparam-lint install-hook` was run after the first commit."""
+
+    def make(files: dict[str, str], name: str = AWKWARD, *projects: str) -> Sample:
+        made = repository(files, name)
+        nparam_lint("install-hook", *projects, cwd=made.path, **made.environ)
+        assert (made.path / ".git/hooks/pre-commit").exists()
+        return made
+
+    return make

@@ -1,0 +1,309 @@
+"""`nparam-lint install-hook`: what it writes, what it leaves alone, and how it finds itself."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import stat
+import subprocess
+import sys
+import venv
+from pathlib import Path
+
+import pytest
+from commits import accepted, model, refused
+from sample_repository import Sample
+
+from nparam_lint import __version__
+
+ROOT = Path(__file__).resolve().parents[2]
+SOURCE = ROOT / "nparam_lint/commands/hook.sh"
+HOOKS = ("pre-commit", "pre-merge-commit")
+
+
+@pytest.fixture
+def install(nparam_lint):
+    """Runs the installer in a repository; options last."""
+
+    def run(sample: Sample, *options: str, cwd: Path | None = None, **more: str):
+        return nparam_lint(
+            "install-hook", *options, cwd=cwd or sample.path, **sample.environ, **more
+        )
+
+    return run
+
+
+def hooks_of(sample: Sample) -> dict[str, str]:
+    """The hooks of a repository, without git's samples."""
+    place = sample.path / sample.git("rev-parse", "--git-path", "hooks")
+    return {p.name: p.read_text() for p in sorted(place.iterdir()) if p.suffix != ".sample"}
+
+
+def test_the_hooks_of_the_repository_are_the_ones_that_are_installed():
+    assert (ROOT / "hooks/pre-commit").read_bytes() == SOURCE.read_bytes()
+    for name in (*HOOKS, "ci-gate"):
+        assert os.access(ROOT / "hooks" / name, os.X_OK)
+
+
+@pytest.mark.parametrize("script", ["pre-commit", "pre-merge-commit", "ci-gate"])
+def test_the_scripts_are_plain_shell(script):
+    for shell in ("sh", "dash", "bash"):
+        if path := shutil.which(shell):
+            subprocess.run([path, "-n", ROOT / "hooks" / script], check=True)
+
+
+def test_both_hooks_are_written_with_the_python_that_installed_them(repository, install):
+    sample = repository({"net.py": model(10, 110)})
+    done = install(sample)
+    hooks = sample.path / ".git/hooks"
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == "".join(f"installed {hooks / name}\n" for name in HOOKS)
+    expected = SOURCE.read_text().replace("python='' ", f"python={shlex.quote(sys.executable)} ")
+    assert hooks_of(sample) == dict.fromkeys(HOOKS, expected)
+    for name in HOOKS:
+        assert stat.S_IMODE((hooks / name).stat().st_mode) == 0o755
+    accepted(sample.commit("--allow-empty"))
+
+
+def test_installing_twice_is_installing_once_and_replaces_an_older_one(repository, install):
+    sample = repository({"a.txt": ""})
+    install(sample)
+    first = hooks_of(sample)
+    older = "#!/bin/sh\n# The nparam-lint hook: as it was.\nexit 1\n"
+    sample.write({".git/hooks/pre-commit": older})
+    assert install(sample, cwd=sample.path / ".git/..").returncode == 0
+    assert hooks_of(sample) == first
+
+
+def test_uninstalling_removes_what_is_ours_and_nothing_else(repository, install):
+    sample = repository({"a.txt": ""})
+    install(sample)
+    foreign = "#!/bin/sh\nexit 0\n"
+    sample.write({".git/hooks/pre-merge-commit": foreign})
+    done = install(sample, "--uninstall")
+    hooks = sample.path / ".git/hooks"
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == (
+        f"removed {hooks}/pre-commit\n"
+        f"left as it is, because it is not ours: {hooks}/pre-merge-commit\n"
+    )
+    assert hooks_of(sample) == {"pre-merge-commit": foreign}
+    assert f"there is no {hooks}/pre-commit\n" in install(sample, "--uninstall").stdout
+
+
+def test_a_foreign_hook_is_left_alone_and_the_line_to_add_works(repository, install):
+    sample = repository({"net.py": model(10, 110)})
+    foreign = "#!/bin/sh\necho checked by hand\n"
+    sample.write({".git/hooks/pre-commit": foreign})
+    (sample.path / ".git/hooks/pre-commit").chmod(0o755)
+    done = install(sample)
+    assert (done.returncode, done.stdout) == (2, "")
+    place = sample.path / ".git/hooks/pre-commit"
+    *words, line = done.stderr.splitlines()
+    assert words == [
+        f"nparam-lint: {place} is another hook (it begins: #!/bin/sh), and is left as it is",
+        "next: let it call this one, too:",
+    ]
+    assert hooks_of(sample) == {"pre-commit": foreign}
+    place.write_text(foreign + line.strip() + "\n")
+    sample.add({"net.py": model(20, 110)})
+    refused(sample.commit(), "checked by hand", "NPL001", "420")
+    sample.add({"net.py": model(20, 420)})
+    accepted(sample.commit(), "checked by hand", "judged: what is staged")
+
+
+def test_a_foreign_hook_for_merges_keeps_the_other_one_out_as_well(repository, install):
+    sample = repository({"a.txt": ""})
+    (sample.path / ".git/hooks/pre-merge-commit").symlink_to("nowhere")
+    done = install(sample)
+    assert done.returncode == 2
+    assert "pre-merge-commit is another hook, and is left as it is\n" in done.stderr
+    assert not (sample.path / ".git/hooks/pre-commit").exists()
+
+
+def test_the_hook_of_pre_commit_is_known_by_its_name(repository, install):
+    sample = repository({"a.txt": "", ".pre-commit-config.yaml": "repos: []\n"})
+    framework = [sys.executable, "-m", "pre_commit", "install"]
+    subprocess.run(framework, cwd=sample.path, env=sample.environ, check=True, capture_output=True)
+    done = install(sample)
+    assert done.returncode == 2
+    assert done.stderr == (
+        f"nparam-lint: {sample.path}/.git/hooks/pre-commit is pre-commit's own hook, and is left "
+        "as it is\n"
+        "next: in .pre-commit-config.yaml, with the address of nparam-lint's repository:\n"
+        "      - repo: …/nparam-lint\n"
+        f"        rev: v{__version__}\n"
+        "        hooks:\n"
+        "          - id: nparam-lint\n"
+    )
+
+
+def test_a_link_to_our_hook_is_replaced_and_not_written_through(repository, install, tmp_path):
+    sample = repository({"a.txt": ""})
+    kept = tmp_path / "kept"
+    shutil.copy(SOURCE, kept)
+    (sample.path / ".git/hooks/pre-commit").symlink_to(kept)
+    assert install(sample).returncode == 0
+    assert not (sample.path / ".git/hooks/pre-commit").is_symlink()
+    assert kept.read_bytes() == SOURCE.read_bytes()
+
+
+def test_hooks_among_the_users_files_name_no_interpreter_of_this_machine(repository, install):
+    sample = repository({"a.txt": ""})
+    sample.git("config", "core.hooksPath", "my hooks")
+    done = install(sample)
+    assert done.stdout.startswith(f"installed {sample.path}/my hooks/pre-commit\n")
+    assert hooks_of(sample) == dict.fromkeys(HOOKS, SOURCE.read_text())
+
+
+def test_a_linked_worktree_shares_its_hooks_with_the_main_one(repository, install, tmp_path):
+    sample = repository({"net.py": model(10, 110)})
+    sample.git("worktree", "add", "--quiet", "-b", "side", tmp_path / "side tree")
+    linked = Sample(tmp_path / "side tree", sample.environ)
+    assert install(linked).returncode == 0
+    assert sorted(hooks_of(sample)) == list(HOOKS)
+    linked.add({"net.py": model(20, 110)})
+    refused(linked.commit(), "net.py:5:16 NPL001", "420")
+    sample.add({"net.py": model(11, 132)})
+    accepted(sample.commit())
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["nowhere"], "nparam-lint: there is no directory nowhere\n"),
+        ([".."], "nparam-lint: .. is outside of the repository at {}\n"),
+    ],
+)
+def test_a_project_that_is_none_is_told(repository, install, options, message):
+    sample = repository({"a.txt": ""})
+    done = install(sample, *options)
+    assert (done.returncode, done.stdout, done.stderr) == (2, "", message.format(sample.path))
+
+
+def test_outside_of_a_repository_it_says_so(nparam_lint, tmp_path):
+    done = nparam_lint("install-hook", cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith(f"nparam-lint: {tmp_path} is in no git repository: ")
+
+
+# --- which nparam-lint the hook runs ------------------------------------------------------------
+
+
+@pytest.fixture
+def bare(repository, tmp_path):
+    """A repository with the hook of hooks/, which names no interpreter; git alone is on PATH."""
+    tools = tmp_path / "bin"
+    tools.mkdir()
+    for name in ("git", "sh", "cat", "dirname"):
+        (tools / name).symlink_to(shutil.which(name))
+    sample = repository({"net.py": model(10, 110), ".gitignore": ".venv/\nvenv/\n"})
+    sample.git("config", "core.hooksPath", ROOT / "hooks")
+    sample.environ = sample.environ | {"PATH": str(tools)}
+    return sample
+
+
+def tool(place: Path, text: str) -> None:
+    """A program that says how it was called."""
+    place.parent.mkdir(parents=True, exist_ok=True)
+    place.write_text(f'#!/bin/sh\necho {text}: $0 "$@"\nexit 1\n')
+    place.chmod(0o755)
+
+
+def test_without_any_nparam_lint_the_commit_is_refused(bare):
+    done = bare.commit("--allow-empty")
+    refused(done)
+    assert done.stdout + done.stderr == (
+        "nparam-lint is not found: the parameter counts of this commit cannot be checked.\n"
+        f"looked for: .venv and venv in {bare.path} and in its main worktree, PATH, python3\n"
+        "next: pip install nparam-lint in one of these; or, in the environment that has it, "
+        "nparam-lint install-hook\n"
+    )
+    assert bare.git("rev-list", "--count", "HEAD") == "1"
+
+
+def test_the_search_goes_from_the_nearest_to_the_farthest(bare, tmp_path):
+    linked = Sample(tmp_path / "side", bare.environ)
+    bare.git("worktree", "add", "--quiet", "-b", "side", linked.path)
+    places = {
+        "path": tmp_path / "bin/nparam-lint",
+        "main": bare.path / "venv/bin/nparam-lint",
+        "own venv": linked.path / "venv/bin/nparam-lint",
+        "own": linked.path / ".venv/bin/nparam-lint",
+    }
+    for name, place in places.items():
+        tool(place, name)
+        done = linked.commit("--allow-empty")
+        refused(done)
+        said = done.stdout + done.stderr
+        assert said.startswith(f"{name}: ")
+        assert said.endswith("nparam-lint check --declared --staged\n")
+
+
+def test_an_interpreter_that_is_gone_is_passed_over(bare, tmp_path):
+    bare.git("config", "--unset", "core.hooksPath")
+    environment = tmp_path / "installing"
+    venv.create(environment)
+    code = f"import sys; sys.path[:0] = {[str(ROOT), *sys.path]!r}; "
+    code += "from nparam_lint.cli import main; main(['install-hook'])"
+    subprocess.run(
+        [environment / "bin/python", "-c", code],
+        cwd=bare.path,
+        env=bare.environ,
+        check=True,
+        capture_output=True,
+    )
+    python = str(environment / "bin/python")
+    assert f"\npython={python} " in (bare.path / ".git/hooks/pre-commit").read_text()
+    tool(tmp_path / "bin/nparam-lint", "path")
+    refused(bare.commit("--allow-empty"), "path: ")  # it is there, without nparam-lint
+    shutil.rmtree(environment)
+    refused(bare.commit("--allow-empty"), "path: ")
+    (tmp_path / "bin/nparam-lint").unlink()
+    refused(bare.commit("--allow-empty"), f"looked for: {python}, .venv and venv in ")
+
+
+def test_python_on_path_is_the_last_resort_and_imports_nothing_from_the_users_files(bare, tmp_path):
+    wrapper = f'#!/bin/sh\nexec {shlex.quote(sys.executable)} "$@"\n'
+    (tmp_path / "bin/python3").write_text(wrapper)
+    (tmp_path / "bin/python3").chmod(0o755)
+    hidden = "raise SystemExit('imported from the working tree')\n"
+    bare.write({"argparse.py": hidden, "nparam_lint.py": hidden, "json.py": hidden})
+    bare.git("add", "net.py")
+    accepted(bare.commit("--allow-empty"))
+
+
+def test_projects_of_their_own_are_each_checked(hooked):
+    budget = '[budgets]\n"net.py::Net" = {}\n'
+    sample = hooked(
+        {
+            "one/net.py": model(10),
+            "one/nparam-lint.toml": budget.format(110),
+            "it's two/net.py": model(20),
+            "it's two/nparam-lint.toml": budget.format(420),
+        },
+        "monorepo",
+        "one",
+        "it's two",
+    )
+    accepted(sample.commit("--allow-empty"))
+    sample.add({"one/net.py": model(11)})
+    refused(sample.commit(), "nparam-lint.toml:2:1 NPL001", "declared 110", "132", "420")
+
+
+def test_a_config_that_the_hook_would_not_read_is_no_open_gate(hooked):
+    sample = hooked(
+        {"one/net.py": model(10), "one/nparam-lint.toml": '[budgets]\n"net.py::Net" = 9\n'}
+    )
+    done = sample.commit("--allow-empty")
+    assert done.returncode == 1
+    assert done.stderr == (
+        "nparam-lint: one/nparam-lint.toml configures nparam-lint, but a check that starts further "
+        "up does not read it\n"
+        "next: nparam-lint --declared one; as a hook: nparam-lint install-hook one, or with "
+        'pre-commit args: ["one"]\n'
+        '      and in the config further up, if there is one: exclude = ["one/**"]\n'
+    )
+    sample.add({"nparam-lint.toml": 'exclude = ["one/**"]\n'})
+    accepted(sample.commit(), "nothing to check")

@@ -1,0 +1,176 @@
+"""Numbers and keys in config files: comments, order, quotes and layout stay."""
+
+import pytest
+import tomlkit
+
+from nparam_lint.grammar import parse_value
+from nparam_lint.rewrite import toml
+from nparam_lint.rewrite.edits import Unsafe
+from nparam_lint.rewrite.numbers import restate
+
+PROJECT = ("tool", "nparam-lint", "budgets")
+FILE = '''\
+# ours
+[tool.nparam-lint.budgets]   # head
+"a.py::A" =   1_000 # x
+'b.py::B' = '124M'  # y
+"c.py::C" = [ "25.56M",  # one
+   "<= 26M", 25560000,
+]
+"d.py::D[bytes]" = { budget = "7.1MB \\u00b1 2%", reason = "r", tolerance = "1%" }
+"e.py::E" = """~58k"""
+  "f.py::F"=5
+
+[tool.nparam-lint.budgets."g.py::G"] # sub
+tolerance = "1%"
+budget = 124_475_904
+
+[tool.other]
+"a.py::A" = 1_000
+'''
+
+
+def rewritten(text, count, keys=None, table=PROJECT):
+    """The file with `count` in all of its budgets, or in those at some keys."""
+    changes = {}
+    for key in keys or toml.budget_keys(text, table):
+        metric = "bytes" if "[bytes]" in str(key) else "total"
+        declared = tomlkit.parse(text).unwrap()
+        for part in key:
+            declared = declared[part]
+        change = restate(parse_value(str(declared), metric), count, metric)
+        if change:
+            changes[key] = change
+    return toml.restate(text, changes)
+
+
+def test_the_keys_are_in_the_order_of_the_settings():
+    assert [key[2:] for key in toml.budget_keys(FILE, PROJECT)] == [
+        ("budgets", "a.py::A"),
+        ("budgets", "b.py::B"),
+        ("budgets", "c.py::C", 0),
+        ("budgets", "c.py::C", 1),
+        ("budgets", "c.py::C", 2),
+        ("budgets", "d.py::D[bytes]", "budget"),
+        ("budgets", "e.py::E"),
+        ("budgets", "f.py::F"),
+        ("budgets", "g.py::G", "budget"),
+    ]
+
+
+@pytest.mark.parametrize("newline", ["\n", "\r\n"])
+def test_only_the_numbers_change(newline):
+    old = FILE.replace("\n", newline)
+    new, failed = rewritten(old, 9_123_456)
+    assert failed == {}
+    changed = [
+        (a, b) for a, b in zip(old.split(newline), new.split(newline), strict=True) if a != b
+    ]
+    assert changed == [
+        ('"a.py::A" =   1_000 # x', '"a.py::A" =   9_123_456 # x'),
+        ("'b.py::B' = '124M'  # y", "'b.py::B' = '9.12M'  # y"),
+        ('"c.py::C" = [ "25.56M",  # one', '"c.py::C" = [ "9.123M",  # one'),
+        ('   "<= 26M", 25560000,', '   "<= 26M", 9123456,'),
+        (
+            '"d.py::D[bytes]" = { budget = "7.1MB \\u00b1 2%", reason = "r", tolerance = "1%" }',
+            '"d.py::D[bytes]" = { budget = "9.1MB \\u00b1 2%", reason = "r", tolerance = "1%" }',
+        ),
+        ('"e.py::E" = """~58k"""', '"e.py::E" = """~9123k"""'),
+        ('  "f.py::F"=5', '  "f.py::F"=9_123_456'),
+        ("budget = 124_475_904", "budget = 9_123_456"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ('budgets."a.py::A" = 5_000\n', 'budgets."a.py::A" = 6_000\n'),
+        ('budgets = {"a.py::A" = 5_000, b = 1}\n', 'budgets = {"a.py::A" = 6_000, b = 1}\n'),
+        ('[x]\n[budgets]\n"a.py::A" = "5k" # 5k', '[x]\n[budgets]\n"a.py::A" = "6k" # 5k'),
+    ],
+)
+def test_tables_of_every_kind(old, new):
+    assert rewritten(old, 6_000, [("budgets", "a.py::A")]) == (new, {})
+
+
+def test_only_what_is_named_changes():
+    key = (*PROJECT, "c.py::C", 2)
+    new, failed = rewritten(FILE, 1_000, [key])
+    assert (new, failed) == (FILE.replace("25560000", "1000"), {})
+
+
+@pytest.mark.parametrize("literal", ["0x3e8", '"\\u0031\\u0030\\u0030\\u0030"'])
+def test_a_number_that_is_not_in_digits_is_not_touched(literal):
+    text = f'[budgets]\n"a.py::A" = {literal}\n"b.py::B" = 1000\n'
+    new, failed = rewritten(text, 2_000, table=("budgets",))
+    assert new == text.replace("= 1000", "= 2000")
+    assert failed == {("budgets", "a.py::A"): "its number is not written in digits, in one piece"}
+
+
+def test_a_value_that_is_no_longer_what_was_read_is_not_touched():
+    text = '[budgets]\n"a.py::A" = 7_000\n"b.py::B" = "7k"\n'
+    keys = toml.budget_keys(text, ("budgets",))
+    changes = dict.fromkeys(keys, restate(parse_value("5_000"), 6_000))
+    new, failed = toml.restate(text, changes)
+    assert (new, set(failed)) == (text, set(keys))
+
+
+# --- further budgets --------------------------------------------------------------------------
+
+NEW = {"a.py::Z": "1_234", "b.py::Y": "124M"}
+TWO = '"a.py::Z" = 1_234\n"b.py::Y" = "124M"\n'
+TABLE = "[tool.nparam-lint.budgets]\n"
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("", TABLE + TWO),
+        ('[project]\nname = "x"', f'[project]\nname = "x"\n\n{TABLE}{TWO}'),
+        ("[project]\n\n", f"[project]\n\n{TABLE}{TWO}"),
+        (f"{TABLE}a = 1", f"{TABLE}a = 1\n{TWO}"),
+        (
+            f"{TABLE}a = [\n  1,\n]  # x\n\n# about y\n[y]\nz = 1\n",
+            f"{TABLE}a = [\n  1,\n]  # x\n{TWO}\n# about y\n[y]\nz = 1\n",
+        ),
+        (f"{TABLE}\n[y]\n", f"{TABLE}{TWO}\n[y]\n"),
+        (
+            "[tool.nparam-lint]\ntimeout = 5\n\n[tool.black]\n",
+            f"[tool.nparam-lint]\ntimeout = 5\n\n[tool.black]\n\n{TABLE}{TWO}",
+        ),
+        (
+            "[tool.a]\n[project]\n[tool.nparam-lint.budgets]\na = 1\n[tool.b]\n",
+            f"[tool.a]\n[project]\n[tool.nparam-lint.budgets]\na = 1\n{TWO}[tool.b]\n",
+        ),
+        (
+            "[tool.nparam-lint]\nbudgets.a = 1\n[x]\n",
+            '[tool.nparam-lint]\nbudgets.a = 1\nbudgets."a.py::Z" = 1_234\n'
+            'budgets."b.py::Y" = "124M"\n[x]\n',
+        ),
+        (
+            "[tool.nparam-lint]\nbudgets = {}\n",
+            '[tool.nparam-lint]\nbudgets = {"a.py::Z" = 1_234, "b.py::Y" = "124M"}\n',
+        ),
+    ],
+)
+def test_budgets_are_added_to_their_table(old, new):
+    assert toml.add(old, PROJECT, NEW) == new
+
+
+def test_line_ends_stay():
+    old = "[budgets]\r\na = 1 # x\r\n\r\n[y]\r\n"
+    new = '[budgets]\r\na = 1 # x\r\n"a.py::Z" = 1_234\r\n"b.py::Y" = "124M"\r\n\r\n[y]\r\n'
+    assert toml.add(old, ("budgets",), NEW) == new
+    assert toml.add("x = 1\r\n", ("budgets",), {"a": "5"}) == "x = 1\r\n\r\n[budgets]\r\na = 5\r\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("[tool]\nnparam-lint = { timeout = 5 }\n", "would not say what it should"),
+        ("[tool", "tomlkit cannot read the file"),
+    ],
+)
+def test_what_cannot_be_added_is_an_error(text, reason):
+    with pytest.raises(Unsafe, match=reason):
+        toml.add(text, PROJECT, NEW)

@@ -1,0 +1,299 @@
+"""`nparam-lint update` as a user meets it: what is rewritten, what is left alone, and what it says.
+Everything runs for real."""
+
+import json
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+NET = '''\
+"""Networks."""
+from torch import nn
+
+
+class Net(nn.Module):
+    """A net with ~2K parameters.
+
+    nparam: 300            # exact
+    nparam: 0.30k
+    nparam: 300 ± 5%
+    nparam: ~30
+    nparam: 352
+    nparam: <= 300
+    nparam: 1..300
+    nparam: width*(3*width + 2)
+    nparam[blocks.*]: 100
+    nparam[bytes]: 1.2KB
+    nparam[*]: 330
+    nparam(width=4): 50
+    """
+
+    def __init__(self, width=10):
+        super().__init__()
+        self.blocks = nn.ModuleList(nn.Linear(width, width) for _ in range(3))
+        self.head = nn.Linear(width, 2)
+
+
+class Broken(nn.Module):
+    """nparam: 5"""
+
+    def __init__(self):
+        raise ValueError("no")
+
+
+def small():
+    "nparam: 5"
+    return nn.Linear(1, 1)
+
+
+class Malformed(nn.Module):
+    """nparam: about five"""
+'''
+CONFIG = """\
+extend = "../shared.toml"
+
+[budgets]
+# the head
+"net.py::Net[head]" = 20  # and its bias
+"net.py::Net" = ["0.2k", "352"]
+"gone.py::Net" = 5
+"""
+SHARED = '[budgets]\n"torch.nn::Linear(2, 3)" = 8\n'
+WRITTEN_NET = (
+    NET.replace("nparam: 300            #", "nparam: 352            #")
+    .replace("0.30k", "0.35k")
+    .replace("300 ± 5%", "352 ± 5%")
+    .replace("~30\n", "~352\n")
+    .replace("[blocks.*]: 100", "[blocks.*]: 110")
+    .replace("1.2KB", "1.4KB")
+    .replace("(width=4): 50", "(width=4): 70")
+    .replace('"nparam: 5"\n    return', '"nparam: 2"\n    return')
+)
+WRITTEN_CONFIG = CONFIG.replace("20  #", "22  #").replace("0.2k", "0.4k")
+LINES = """\
+net.py:8  Net  300 → 352  (352)
+net.py:9  Net  0.30k → 0.35k  (352)
+net.py:10  Net  300 ± 5% → 352 ± 5%  (352)
+net.py:11  Net  ~30 → ~352  (352)
+net.py:16  Net[blocks.*]  100 → 110  (110, each of 3)
+net.py:17  Net[bytes]  1.2KB → 1.4KB  (1,408)
+net.py:19  Net(width=4)  50 → 70  (70)
+net.py:36  small  5 → 2  (2)
+nparam-lint.toml:5  net.py::Net[head]  20 → 22  (22)
+nparam-lint.toml:6  net.py::Net  0.2k → 0.4k  (352)
+"""
+LEFT = """\
+../shared.toml:2  torch.nn::Linear(2, 3)  8  left alone: cannot be rewritten: its file lies \
+outside of the repository; counted: 9
+net.py:6  Net  ~2K parameters  left alone: prose is for people to mend; counted: 352
+net.py:13  Net  <= 300  left alone: a limit that somebody has set; counted: 352
+net.py:14  Net  1..300  left alone: a range that somebody has set; counted: 352
+net.py:15  Net  width*(3*width + 2)  left alone: a formula, which gives 320; counted: 352
+net.py:18  Net[*]  330  left alone: its modules have different counts: 22 … 330
+net.py:29  Broken  5  left alone: not measured: Broken() raised ValueError: no
+net.py:41  Malformed  left alone: found 'about five', expected a count such as 124_475_904, 86.6M, \
+7.1M ± 2%, <= 25k, 26.5M..27.5M, ~58k or a formula
+nparam-lint.toml:7  gone.py::Net  left alone: there is no file gone.py; did you mean net.py?
+"""
+
+
+@pytest.fixture(scope="module")
+def update(nparam_lint):
+    def run(root, *arguments, **more):
+        return nparam_lint("update", *arguments, "--device", "meta", cwd=root, **more)
+
+    return run
+
+
+def make(place):
+    root = place / "project"
+    root.mkdir()
+    (root / "net.py").write_text(NET, encoding="utf-8")
+    (root / "nparam-lint.toml").write_text(CONFIG, encoding="utf-8")
+    (place / "shared.toml").write_text(SHARED, encoding="utf-8")
+    return root
+
+
+def contents(root):
+    return {path.name: path.read_bytes() for path in (*root.iterdir(), root / "../shared.toml")}
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory):
+    """What no test writes to."""
+    return make(tmp_path_factory.mktemp("update"))
+
+
+@pytest.fixture(scope="module")
+def updated(tmp_path_factory, update):
+    """A project after `update`, and what the command said."""
+    root = make(tmp_path_factory.mktemp("updated"))
+    return root, update(root)
+
+
+def test_counts_are_written_in_the_form_in_which_they_stood(updated):
+    root, done = updated
+    assert (root / "net.py").read_text(encoding="utf-8") == WRITTEN_NET
+    assert (root / "nparam-lint.toml").read_text(encoding="utf-8") == WRITTEN_CONFIG
+    assert (root / "../shared.toml").read_text(encoding="utf-8") == SHARED
+    assert sorted(contents(root)) == ["net.py", "nparam-lint.toml", "shared.toml"]
+    summary = "10 budgets rewritten in 2 files · 2 budgets hold · 9 left alone\n"
+    assert (done.returncode, done.stdout, done.stderr) == (1, LINES + LEFT + summary, "")
+
+
+def test_twice_is_once_and_the_check_agrees(updated, update, nparam_lint):
+    root, _ = updated
+    before = contents(root)
+    done = update(root)
+    assert done.stdout == LEFT + "12 budgets hold · 9 left alone\n"
+    assert (done.returncode, done.stderr, contents(root)) == (1, "", before)
+    checked = nparam_lint("--declared", "--format", "json", "--device", "meta", cwd=root)
+    broken = [
+        (f["path"], f["line"])
+        for f in json.loads(checked.stdout)["findings"]
+        if f["severity"] == "error"
+    ]
+    left = [tuple(line.split("  ")[0].rsplit(":", 1)) for line in LEFT.splitlines()]
+    assert set(broken) == {(path, int(line)) for path, line in left} - {("net.py", 6)}
+
+
+def test_a_diff_and_a_check_write_nothing(project, update, tmp_path, environ):
+    before = contents(project)
+    done = update(project, "--diff", "--check")
+    summary = "10 budgets would be rewritten in 2 files · 2 budgets hold · 9 left alone\n"
+    assert (done.returncode, done.stderr) == (1, LINES + LEFT + summary)
+    assert contents(project) == before
+    copy = shutil.copytree(project, tmp_path / "copy")
+    command = ["git", "apply", "--unidiff-zero", "-"]
+    subprocess.run(command, cwd=copy, input=done.stdout.encode(), env=environ, check=True)
+    assert (copy / "net.py").read_text(encoding="utf-8") == WRITTEN_NET
+    assert (copy / "nparam-lint.toml").read_text(encoding="utf-8") == WRITTEN_CONFIG
+    changed = [line for line in done.stdout.splitlines() if line[:1] in "+-"]
+    assert len(changed) == 2 * 2 + 2 * 10
+
+
+def test_json_is_one_document(project, update, tmp_path):
+    file = tmp_path / "edits.json"
+    done = update(
+        project, "net.py::Net[head]", "--check", "--format", "json", "--output-file", file
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (1, "", "")
+    document = json.loads(file.read_text(encoding="utf-8"))
+    assert document["edits"] == [
+        {
+            "path": "nparam-lint.toml",
+            "line": 5,
+            "column": 1,
+            "target": "net.py::Net",
+            "selector": "head",
+            "origin": "config",
+            "old": "20",
+            "new": "22",
+            "actual": 22,
+            "modules": 1,
+        }
+    ]
+    assert (document["written"], document["files"]) == (False, ["nparam-lint.toml"])
+    assert '+"net.py::Net[head]" = 22  # and its bias' in document["diff"]
+    assert document["summary"] == {"edits": 1, "left": 1, "held": 0}
+    assert [item["origin"] for item in document["left"]] == ["prose"]
+
+
+# --- what is named ----------------------------------------------------------------------------
+
+
+def test_only_what_is_named_is_touched(tmp_path, update):
+    root = make(tmp_path)
+    done = update(root / "..", "project/net.py::Net[blocks.*]", "project/net.py::small", "-q")
+    prose, summary = done.stdout.splitlines()
+    assert prose.startswith("net.py:6  Net  ~2K parameters  left alone: prose")
+    assert summary == "2 budgets rewritten in net.py · 1 left alone"
+    assert (done.returncode, done.stderr) == (0, "")
+    lines = zip(NET.splitlines(), (root / "net.py").read_text("utf-8").splitlines(), strict=True)
+    assert [new.strip() for old, new in lines if old != new] == [
+        "nparam[blocks.*]: 110",
+        '"nparam: 2"',
+    ]
+    assert (root / "nparam-lint.toml").read_text(encoding="utf-8") == CONFIG
+
+
+def test_a_file_names_what_stands_in_it_and_a_call_what_it_builds(project, update):
+    done = update(project, "nparam-lint.toml", "net.py::Net( width = 4 )", "--diff")
+    assert [line for line in done.stdout.splitlines() if line[:1] in "+-"] == [
+        "--- a/net.py",
+        "+++ b/net.py",
+        "-    nparam(width=4): 50",
+        "+    nparam(width=4): 70",
+        "--- a/nparam-lint.toml",
+        "+++ b/nparam-lint.toml",
+        '-"net.py::Net[head]" = 20  # and its bias',
+        '-"net.py::Net" = ["0.2k", "352"]',
+        '+"net.py::Net[head]" = 22  # and its bias',
+        '+"net.py::Net" = ["0.4k", "352"]',
+    ]
+    assert done.returncode == 1  # gone.py stands in the config, too
+
+
+@pytest.mark.parametrize(
+    ("target", "message"),
+    [
+        ("net.py::Nett", "no budget is declared for net.py::Nett; did you mean net.py::Net?"),
+        (
+            "net.py::Net[haed]",
+            "no budget is declared for net.py::Net[haed]; did you mean net.py::Net[head]?",
+        ),
+        ("nat.py::Net", "there is no file nat.py; did you mean net.py?"),
+        ("nat.py", "there is no file or directory nat.py"),
+        ("other.py", "no budget is declared for other.py; next: nparam-lint init other.py"),
+        ("torch::x", "no budget is declared for torch::x; next: write one into the config"),
+        (
+            "net.py::Net[",
+            "'net.py::Net[' is no target: found `[` that is never closed, expected `]`",
+        ),
+        (
+            "net.py::Net(",
+            "'net.py::Net(' is no target: found `(` that is never closed, expected `)`",
+        ),
+    ],
+)
+def test_what_names_nothing_is_a_usage_error(tmp_path, update, target, message):
+    root = make(tmp_path)
+    (root / "other.py").write_text("x = 1\n")
+    done = update(root, target, "net.py::small")
+    assert (done.returncode, done.stdout, done.stderr) == (2, "", f"nparam-lint: {message}\n")
+
+
+# --- what cannot be ---------------------------------------------------------------------------
+
+
+def test_without_a_budget_there_is_nothing_to_do(tmp_path, update):
+    (tmp_path / "net.py").write_text("from torch import nn\nclass Net(nn.Module): pass\n")
+    done = update(tmp_path, "--check")
+    said = "No budget is declared: nothing to update. nparam-lint init writes them.\n"
+    assert (done.returncode, done.stdout, done.stderr) == (0, said, "")
+
+
+def test_a_read_only_file_keeps_all_from_being_written(tmp_path, update):
+    root = make(tmp_path)
+    (root / "nparam-lint.toml").chmod(0o444)
+    before = contents(root)
+    done = update(root, "net.py::Net")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == (
+        "nparam-lint: cannot write nparam-lint.toml: it is read-only; next: chmod u+w "
+        "nparam-lint.toml; nothing was written\n"
+    )
+    assert contents(root) == before
+
+
+def test_an_interpreter_without_torch_is_an_error_and_nothing_is_written(tmp_path, update):
+    bare = tmp_path / "bare"
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", bare], check=True)
+    root = make(tmp_path)
+    before = contents(root)
+    done = update(root, "--python", bare)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "no model can be built with" in done.stderr
+    assert contents(root) == before
