@@ -1,0 +1,130 @@
+"""The values that a comparison of two reports is made of."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from nparam_lint.records import (
+    Environment,
+    Finding,
+    Measured,
+    Measurement,
+    ModuleRow,
+    NotMeasured,
+    Position,
+)
+
+Kind = Literal["added", "removed", "changed", "renamed"]
+Status = Literal["same", "changed", "renamed", "added", "removed", "not_measured"]
+
+
+@dataclass(frozen=True, slots=True)
+class ModuleChange:
+    """What became of one module. `added`, `removed`, `renamed`: of it and all that is below it;
+    `changed`: of what it holds itself. `before` and `after`: its row on each side, where it is
+    there. `count_before`, `count_after`: the parameters that the change is about; `delta`: what it
+    adds to the model's total. `notes`: what else changed, in words (`frozen now`)."""
+
+    kind: Kind
+    before: ModuleRow | None
+    after: ModuleRow | None
+    count_before: int
+    count_after: int
+    notes: tuple[str, ...] = ()
+
+    @property
+    def delta(self) -> int:
+        return self.count_after - self.count_before
+
+    @property
+    def row(self) -> ModuleRow:
+        """As it is now; as it was where it is gone."""
+        row = self.after or self.before
+        assert row is not None
+        return row
+
+    @property
+    def path(self) -> str:
+        return self.row.path
+
+
+@dataclass(frozen=True, slots=True)
+class ModelDiff:
+    """One model on both sides. `target` and `position` are today's; the base's where it is gone.
+
+    `before_target`: what it was called, where that is another name, with the `evidence` that it is
+    the same model. `before` and `after`: None where the model does not exist on that side; what
+    could not be measured there is not the same. `explained`: whether a budget says that the
+    difference is meant; None where there is nothing to explain; `explanation` says it in words.
+    `declared`: somebody claims a count for it now; `top_level`: no other model contains it."""
+
+    target: str
+    position: Position
+    status: Status
+    before: Measurement | None
+    after: Measurement | None
+    before_target: str | None = None
+    evidence: str | None = None
+    modules: tuple[ModuleChange, ...] = ()
+    explained: bool | None = None
+    explanation: str | None = None
+    declared: bool = False
+    top_level: bool = True
+    notes: tuple[str, ...] = ()
+    findings: tuple[Finding, ...] = ()
+
+    @property
+    def total_before(self) -> int | None:
+        return self.before.counts.total if isinstance(self.before, Measured) else None
+
+    @property
+    def total_after(self) -> int | None:
+        return self.after.counts.total if isinstance(self.after, Measured) else None
+
+    @property
+    def delta(self) -> int | None:
+        """The difference of the totals; None where one is missing."""
+        if self.total_before is None or self.total_after is None:
+            return None
+        return self.total_after - self.total_before
+
+    @property
+    def reasons(self) -> tuple[str | None, str | None]:
+        """Why it was not measured before and now."""
+        before, after = (
+            side.reason if isinstance(side, NotMeasured) else None
+            for side in (self.before, self.after)
+        )
+        return before, after
+
+
+@dataclass(frozen=True, slots=True)
+class Base:
+    """What is compared with: `revision` as it was written, the `commit` that it names, and what it
+    is `called` in a sentence (`main`, `the merge base with main`)."""
+
+    revision: str
+    commit: str
+    called: str
+
+
+@dataclass(frozen=True, slots=True)
+class DiffReport:
+    """Everything that one comparison found out; what a formatter is given. `now`: what the base is
+    compared with. `unmeasured`: undeclared models that could be counted on neither side, with
+    today's reason. `tolerance`: as it was given; None where drift is no failure. `notes`: about the
+    comparison as a whole. `error`: why nothing could be compared."""
+
+    version: str
+    base: Base
+    now: Literal["working tree", "index"]
+    models: tuple[ModelDiff, ...] = ()
+    findings: tuple[Finding, ...] = ()
+    unmeasured: tuple[tuple[str, str], ...] = ()
+    environment: Environment | None = None
+    tolerance: str | None = None
+    notes: tuple[str, ...] = ()
+    files: int = 0
+    seconds: float = 0.0
+    error: str | None = None

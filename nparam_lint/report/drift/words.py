@@ -1,0 +1,196 @@
+"""What the formats of a comparison have in common: numbers, names, and the sentence above all."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from nparam_lint.records import Measured
+from nparam_lint.report.style import clean, plural
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from nparam_lint.diff import DiffReport, ModelDiff, Status
+
+MARKS: dict[Status, str] = {
+    "same": "=",
+    "changed": "~",
+    "renamed": "→",
+    "added": "+",
+    "removed": "−",
+    "not_measured": "!",
+}
+_SAID: dict[Status, str] = {
+    "changed": "changed",
+    "renamed": "renamed",
+    "added": "new",
+    "removed": "gone",
+    "not_measured": "not measured",
+}
+_NAMED = 2  # models of the headline
+_COUNTS = ("trainable", "frozen", "buffers", "bytes", "non_embedding", "active")
+
+
+def signed(delta: int) -> str:
+    """`+7,679,488`, with a minus sign as wide as the plus."""
+    return f"{delta:+,}".replace("-", "−")
+
+
+def change(before: int, after: int) -> str:
+    """`+7,679,488 (+6.17 %)`: exact, and in proportion."""
+    share = proportion(before, after)
+    return signed(after - before) + (f" ({share})" if share else "")
+
+
+def proportion(before: int, after: int) -> str:
+    """`+6.17 %`; nothing where there was nothing before."""
+    delta = after - before
+    if not before or not delta:
+        return ""
+    percent = 100 * delta / before
+    share = f"{percent:+,.2f}" if abs(percent) >= 0.005 else f"{'+-'[delta < 0]}<0.01"
+    return f"{share} %".replace("-", "−")
+
+
+def name_of(model: ModelDiff) -> str:
+    """Without its file."""
+    return clean(model.target).partition("::")[2]
+
+
+def place_of(model: ModelDiff) -> str:
+    return clean(model.target).partition("::")[0]
+
+
+def since(report: DiffReport) -> str:
+    """`main (1a2b3c4)`"""
+    base = report.base
+    short = base.commit[:7]
+    return clean(base.called if base.called == short else f"{base.called} ({short})")
+
+
+def is_shown(model: ModelDiff) -> bool:
+    """Not what came or went without any parameters: activations, routers, criteria."""
+    return bool(
+        model.status in ("changed", "not_measured")
+        or model.total_before
+        or model.total_after
+        or model.declared
+        or model.findings
+    )
+
+
+def is_changed(model: ModelDiff) -> bool:
+    """Both sides were counted, and something is not the same."""
+    return model.status == "changed" or (model.status == "renamed" and bool(counts_of(model)))
+
+
+def counts_of(model: ModelDiff) -> list[str]:
+    """What changed besides the total: `frozen 0 → 12,345`."""
+    if not isinstance(model.before, Measured) or not isinstance(model.after, Measured):
+        return []
+    found = [f"total {model.before.counts.total:,} → {model.after.counts.total:,}"]
+    found = found if model.delta else []
+    for name in _COUNTS:
+        was, now = getattr(model.before.counts, name), getattr(model.after.counts, name)
+        if was != now:
+            told = ("–" if count is None else f"{count:,}" for count in (was, now))
+            found.append(f"{name.replace('_', '-')} {' → '.join(told)}")
+    return found
+
+
+def beside_total(model: ModelDiff) -> str:
+    """Of a model whose total is the same: what is not. Frozen says what trainable says."""
+    counts = [text for text in counts_of(model) if not text.startswith("trainable ")]
+    if counts:
+        return f"same total; {', '.join(counts)}"
+    renamed = sum(item.kind == "renamed" for item in model.modules)
+    if renamed == len(model.modules) and renamed:
+        return f"same total; {plural(renamed, 'module')} renamed"
+    return "same total, in other modules" if model.modules else "unchanged"
+
+
+def largest_first(models: Iterable[ModelDiff]) -> list[ModelDiff]:
+    """Those that stand for themselves before those that others contain."""
+    return sorted(models, key=lambda m: (not (m.top_level or m.declared), -abs(m.delta or 0)))
+
+
+def headline(report: DiffReport) -> str:
+    """`2 models changed: GPT +7,679,488 (+6.17 %), ViT −12 (−<0.01 %) · 1 new`"""
+    if report.error is not None:
+        return "nothing could be compared"
+    changed = largest_first(filter(is_changed, report.models))
+    parts = []
+    if changed:
+        moved = [model for model in changed if model.delta][:_NAMED]
+        told = ", ".join(f"{name_of(model)} {_change(model)}" for model in moved)
+        more = ", …" if moved and len(changed) > len(moved) else ""
+        parts.append(f"{plural(len(changed), 'model')} changed{': ' if told else ''}{told}{more}")
+    parts += [text for status, text in _tally(report) if status != "changed"]
+    return " · ".join(parts) if parts else _no_change(report)
+
+
+def _change(model: ModelDiff) -> str:
+    assert model.total_before is not None
+    assert model.total_after is not None
+    return change(model.total_before, model.total_after)
+
+
+def is_same(report: DiffReport) -> bool:
+    """Whether nothing changed that anybody wants to know of."""
+    return all(
+        (model.status == "same" and not model.notes) or not is_shown(model)
+        for model in report.models
+    )
+
+
+def tally(report: DiffReport) -> list[str]:
+    """`2 changed`, `1 new`, …"""
+    return [text for _, text in _tally(report)]
+
+
+def _tally(report: DiffReport) -> Iterator[tuple[Status, str]]:
+    found = Counter(model.status for model in report.models if is_shown(model))
+    found["changed"] = sum(map(is_changed, report.models))
+    for status, word in _SAID.items():
+        if found[status]:
+            yield status, f"{found[status]:,} {word}"
+
+
+def compared(report: DiffReport) -> str:
+    """How many models, without those that have no parameters."""
+    return plural(sum(map(is_shown, report.models)), "model")
+
+
+def _no_change(report: DiffReport) -> str:
+    shown = [model for model in report.models if is_shown(model)]
+    if not shown:
+        return "no model to compare"
+    if len(shown) == 1:
+        return f"{name_of(shown[0])} is unchanged"
+    return f"{compared(report)}, none changed"
+
+
+def unmeasured_words(model: ModelDiff, report: DiffReport) -> list[str]:
+    """Of a model that was not counted on one side or on both: where, and why."""
+    before, after = model.reasons
+    then = clean(report.base.called)
+    if before is not None and before == after:
+        return [f"not measured, then or now: {clean(before)}"]
+    words = [f"not measured now: {clean(after)}"] if after is not None else []
+    return words + ([f"not measured at {then}: {clean(before)}"] if before is not None else [])
+
+
+def known_count(model: ModelDiff, report: DiffReport) -> list[str]:
+    """That of the other side."""
+    if model.total_before is not None:
+        return [f"{model.total_before:,} at {clean(report.base.called)}"]
+    return [f"{model.total_after:,} now"] if model.total_after is not None else []
+
+
+def same_modules(models: Sequence[ModelDiff]) -> list[list[ModelDiff]]:
+    """Models whose modules changed alike stand together: variants, factories of one class."""
+    groups: dict[object, list[ModelDiff]] = {}
+    for model in models:
+        groups.setdefault(model.modules, []).append(model)
+    return list(groups.values())

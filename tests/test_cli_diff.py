@@ -1,0 +1,502 @@
+"""`nparam-lint diff` as a user meets it: real git, real models, exit codes, and nothing touched."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import re
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+from sample_repository import AWKWARD, GIT, Sample
+
+GPT = '''\
+import torch.nn as nn
+
+
+class Block(nn.Module):
+    def __init__(self, d=16):
+        super().__init__()
+        self.fc = nn.Linear(d, 4 * d)
+        self.proj = nn.Linear(4 * d, d)
+
+
+class GPT(nn.Module):
+    """A small one.
+
+    nparam: 5_856
+    """
+
+    def __init__(self, n_layer=2, d=16):
+        super().__init__()
+        self.wte = nn.Embedding(100, d)
+        self.h = nn.ModuleList(Block(d) for _ in range(n_layer))
+        self.head = nn.Linear(d, 100, bias=False)
+        self.head.weight = self.wte.weight
+'''
+CONV = """\
+import torch.nn as nn
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.encoder = nn.Sequential(nn.Conv2d(3, 4, 3), nn.ReLU(), nn.Conv2d(4, 8, 3))
+        self.head = nn.Linear(8, 10)
+
+
+class Old(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(3, 4)
+
+
+class Needs(nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.fc = nn.Linear(width, 4)
+"""
+VIT = """\
+import torch.nn as nn
+
+
+class ViT(nn.Module):
+    def __init__(self, depth, dim):
+        super().__init__()
+        self.blocks = nn.ModuleList(nn.Linear(dim, dim) for _ in range(depth))
+"""
+CONFIG = """\
+[arguments]
+"nets/vit.py::ViT" = "depth=2, dim=4"
+[budgets]
+"nets/vit.py::ViT" = 40
+"""
+FILES = {
+    "nets/gpt.py": GPT,
+    "nets/conv.py": CONV,
+    "nets/vit.py": VIT,
+    "nparam-lint.toml": CONFIG,
+}
+
+
+@pytest.fixture
+def sample(tmp_path, environ):
+    """A repository with one commit, at a path as users have them."""
+    made = Sample.create(tmp_path / AWKWARD, environ)
+    made.committed(FILES)
+    return made
+
+
+@pytest.fixture
+def diff(sample, nparam_lint):
+    """Runs `nparam-lint diff` there, and looks whether anything was touched."""
+
+    def run(*arguments, code=0, cwd=None, **more):
+        before = sample.state()
+        done = nparam_lint(
+            "diff", *arguments, "--device", "meta", cwd=cwd or sample.path, **GIT | more
+        )
+        assert sample.state() == before
+        assert done.returncode == code, done.stdout + done.stderr
+        assert "Traceback" not in done.stderr
+        return done.stdout if code != 2 else done.stderr
+
+    return run
+
+
+def models(text):
+    return {model["target"]: model for model in json.loads(text)["models"]}
+
+
+# --- what changed -----------------------------------------------------------------------------
+
+
+def test_everything_that_can_happen_between_a_commit_and_the_working_tree(sample, diff):
+    sample.git("mv", "nets/vit.py", "nets/vision.py")
+    conv = CONV[: CONV.index("class Old")] + CONV[CONV.index("class Needs") :]
+    conv = conv.replace("self.encoder", "self.backbone")
+    probe = CONV[CONV.index("class Old") : CONV.index("class Needs")].replace("Old", "Probe")
+    sample.write(
+        {
+            "nets/gpt.py": GPT.replace("        self.head.weight = self.wte.weight\n", ""),
+            "nets/conv.py": conv,
+            "nets/new.py": "import torch.nn as nn\n" + probe.replace("(3, 4)", "(3, 5)"),
+            "nparam-lint.toml": CONFIG.replace("vit.py", "vision.py").replace("depth=2", "depth=3"),
+        }
+    )
+    found = models(diff("HEAD", "--format", "json"))
+    assert {target: (m["status"], m["delta"]) for target, m in found.items()} == {
+        "nets/conv.py::Net": ("changed", 0),
+        "nets/conv.py::Old": ("removed", None),
+        "nets/gpt.py::Block": ("same", 0),
+        "nets/gpt.py::GPT": ("changed", 1_600),
+        "nets/new.py::Probe": ("added", None),
+        "nets/vision.py::ViT": ("renamed", 20),
+    }
+    (head,) = found["nets/gpt.py::GPT"]["modules"]
+    assert (head["path"], head["delta"], head["after"]["source"]) == (
+        "head",
+        1_600,
+        "nets/gpt.py:21",
+    )
+    assert head["notes"] == ["no longer tied: weight = wte.weight"]
+    (renamed,) = found["nets/conv.py::Net"]["modules"]
+    assert (renamed["status"], renamed["before"]["path"], renamed["path"]) == (
+        "renamed",
+        "encoder",
+        "backbone",
+    )
+    vit = found["nets/vision.py::ViT"]
+    assert (vit["before_target"], vit["evidence"]) == ("nets/vit.py::ViT", "git renamed the file")
+    assert vit["notes"] == ["built as ViT(depth=3, dim=4), before as ViT(depth=2, dim=4)"]
+
+
+def test_the_report_for_people_and_the_exit_code_with_a_tolerance(sample, diff):
+    sample.write({"nets/gpt.py": GPT.replace("4 * d", "5 * d")})
+    text = diff("HEAD", "nets/gpt.py", "--tolerance", "0.5%", code=1, COLUMNS="80")
+    report, _, summary = text.partition("\n\n2 models: ")
+    assert (
+        report
+        == f"""\
+HEAD ({sample.git("rev-parse", "HEAD")[:7]}) → working tree
+
+nets/gpt.py
+  ~ Block  2,128 → 2,656    +528  (+24.81 %)
+  ~ GPT    5,856 → 6,912  +1,056  (+18.03 %)  NPL014
+
+nets/gpt.py::GPT
+  module      type      before    after    change  source
+────────────  ──────  ────────  ───────  ────────  ─────────────
+~ h.0…1.fc    Linear     1,088    1,360  2 × +272  nets/gpt.py:7
+~ h.0…1.proj  Linear     1,040    1,296  2 × +256  nets/gpt.py:8
+
+nets/gpt.py:11:1  NPL014  GPT has 6,912 parameters, 5,856 at HEAD: +1,056,
+    +18.03 %; the budget 5_856 (nets/gpt.py:14) was not changed
+    changed most:
+               +544  h.0…1.fc  nets/gpt.py:7
+               +512  h.0…1.proj  nets/gpt.py:8
+    if the change is meant, declare it: nparam: 6_912
+
+nparam-lint rule NPL014 explains, with an example."""
+    )
+    assert summary.startswith("2 changed · 1 error · ")
+
+
+def test_a_budget_that_was_changed_with_the_model_explains_it(sample, diff):
+    sample.write({"nets/gpt.py": GPT.replace("4 * d", "5 * d").replace("5_856", "6_912")})
+    assert "budget 5_856 → 6_912 (nets/gpt.py:14)" in diff("HEAD", "--tolerance", "0")
+
+
+def test_a_finding_can_be_ignored_where_it_stands_and_softened_in_the_config(sample, diff):
+    gpt = GPT.replace("class GPT(nn.Module):", "class GPT(nn.Module):  # nparam: ignore[NPL014]")
+    sample.write(
+        {
+            "nets/gpt.py": gpt.replace("4 * d", "5 * d"),
+            "nets/conv.py": CONV.replace("(8, 10)", "(8, 11)"),
+            "nparam-lint.toml": f'severity = {{ NPL014 = "warning" }}\n{CONFIG}',
+        }
+    )
+    text = diff("HEAD", "--tolerance", "0", COLUMNS="80")
+    assert "nets/conv.py:4:1  NPL014  warning: Net has 507 parameters, 498 at HEAD" in text
+    assert "+1,056" in text
+    assert "GPT has" not in text
+
+
+def test_no_change_is_one_line_and_the_index_and_its_times_stay_as_they_are(sample, diff):
+    os.utime(sample.path / "nets" / "gpt.py", (1, 1))  # which git would note in the index
+    text = diff("HEAD")
+    assert text.startswith("No change since HEAD (")
+    assert "): 5 models; 1 could be counted on neither side (-v" in text.replace("\n", " ")
+    assert sample.git("status", "--porcelain") == ""
+
+
+def test_what_one_side_builds_with_arguments_is_built_on_the_other(sample, diff):
+    """By a budget of the base, by one of today, by a recipe, by today's config."""
+    at_base = GPT.replace("nparam: 5_856", "nparam(n_layer=4): 10_112")
+    sample.git("rm", "--quiet", "nparam-lint.toml")
+    sample.committed({"nets/gpt.py": at_base})
+    recipe = '"nets/gpt.py::GPT" = { budget = 7984, setup = "n = 3", call = "GPT(n)" }\n'
+    today = GPT.replace("nparam: 5_856", "nparam(n_layer=5): 12_240")
+    sample.write({"nets/gpt.py": today, "nparam-lint.toml": CONFIG + recipe})
+    text = diff("HEAD", "--declared", "--format", "json", "--tolerance", "0")
+    found = json.loads(text)["models"]
+    assert [(m["target"], m["status"], m["call_before"], m["delta"]) for m in found] == [
+        ("nets/gpt.py::GPT", "same", "GPT()", 0),
+        ("nets/gpt.py::GPT", "same", "GPT(n)", 0),
+        ("nets/gpt.py::GPT(n_layer=4)", "same", "GPT(n_layer=4)", 0),
+        ("nets/gpt.py::GPT(n_layer=5)", "same", "GPT(n_layer=5)", 0),
+        ("nets/vit.py::ViT", "same", "ViT(depth=2, dim=4)", 0),
+    ]
+
+
+def test_a_declared_model_that_is_not_measured_now_fails_without_a_tolerance(sample, diff):
+    lost = GPT.replace("n_layer=2", "n_layer").replace(
+        "d=16):\n        super().__init__()\n        self.fc",
+        "d):\n        super().__init__()\n        self.fc",
+    )
+    sample.write({"nets/gpt.py": lost})
+    text = diff("HEAD", "nets/gpt.py", code=1, COLUMNS="100")
+    assert "! GPT  not measured now: GPT needs n_layer; 5,856 at HEAD\n" in text
+    assert "! Block  not measured now: needs d; 2,128 at HEAD\n" in text  # which nobody declares
+    assert re.findall(r"^(\S+)  (NPL\d+)", text, re.MULTILINE) == [("nets/gpt.py:14:13", "NPL004")]
+
+
+def test_a_file_that_cannot_be_parsed_has_lost_no_model(sample, diff):
+    sample.write({"nets/conv.py": CONV + "def broken(:\n"})
+    found = models(diff("HEAD", "nets/conv.py", "--format", "json", code=1))
+    assert {target: m["status"] for target, m in found.items()} == {
+        "nets/conv.py::Net": "not_measured",
+        "nets/conv.py::Old": "not_measured",
+    }
+    assert "nets/conv.py cannot be parsed" in found["nets/conv.py::Net"]["reason_after"]
+
+
+# --- what is compared -------------------------------------------------------------------------
+
+
+def test_the_index_is_compared_where_that_is_asked_for(sample, diff):
+    sample.add({"nets/gpt.py": GPT.replace("4 * d", "5 * d")})
+    sample.write({"nets/gpt.py": GPT.replace("4 * d", "6 * d"), "nets/more.py": CONV})
+    text = diff("HEAD", "--staged", COLUMNS="80")
+    assert "→ index\n" in text
+    assert "~ GPT    5,856 → 6,912  +1,056" in text
+    assert "more.py" not in text
+    text = diff("HEAD", COLUMNS="80")
+    assert "5,856 → 7,968  +2,112" in text
+    assert "+ Net" in text
+
+
+def test_three_dots_are_the_merge_base(sample, diff):
+    sample.git("switch", "--quiet", "--create", "topic")
+    sample.committed({"nets/gpt.py": GPT.replace("4 * d", "5 * d")})
+    sample.git("switch", "--quiet", "main")
+    sample.committed({"nets/conv.py": CONV.replace("(8, 10)", "(8, 11)")})
+    sample.git("switch", "--quiet", "topic")
+    document = json.loads(diff("main...", "--format", "json"))
+    assert document["base"] == {
+        "revision": "main...",
+        "commit": sample.git("merge-base", "main", "topic"),
+        "called": "the merge base with main",
+    }
+    changed = [m["target"] for m in document["models"] if m["status"] == "changed"]
+    assert changed == ["nets/gpt.py::Block", "nets/gpt.py::GPT"]
+    text = diff("main", "--format", "concise")
+    assert re.findall(r"^\S+ (\w+) ", text, re.MULTILINE) == ["Net", "Block", "GPT"]
+
+
+def test_paths_of_either_side(sample, diff):
+    sample.git("mv", "nets/conv.py", "nets/layers.py")
+    sample.write({"nets/gpt.py": None})
+    found = models(diff("HEAD", "nets/conv.py", "--format", "json"))
+    assert {target: m["status"] for target, m in found.items()} == {
+        "nets/layers.py::Net": "renamed",
+        "nets/layers.py::Old": "renamed",
+    }
+    text = diff("HEAD", "gpt.py", cwd=sample.path / "nets", COLUMNS="80")
+    assert "nothing of it is there now: everything is gone\n" in text
+    assert "− GPT    5,856  gone" in text
+    assert "layers.py" not in text
+
+
+def test_a_project_in_a_directory_that_was_not_there_yet_or_had_another_name(sample, diff):
+    sample.git("mv", "nparam-lint.toml", "nets/nparam-lint.toml")
+    sample.write({"nets/nparam-lint.toml": CONFIG.replace("nets/", "")})
+    sample.git("add", "--all")
+    sample.git("commit", "--quiet", "--message", "a project of its own")
+    sample.git("mv", "nets", "models")
+    found = models(diff("HEAD", "--format", "json", cwd=sample.path / "models"))
+    assert {target: m["status"] for target, m in found.items()} == {
+        "conv.py::Net": "same",
+        "conv.py::Old": "same",
+        "gpt.py::Block": "same",
+        "gpt.py::GPT": "same",
+        "vit.py::ViT": "same",
+    }
+    sample.write({"other/nparam-lint.toml": "", "other/x.py": CONV})
+    text = diff("HEAD", cwd=sample.path / "other", COLUMNS="80")
+    assert text.splitlines()[1:6] == [
+        "at HEAD there was nothing of it yet: everything is new",
+        "",
+        "x.py",
+        "  + Net  498  new",
+        "  + Old   16  new",
+    ]
+
+
+def test_the_interpreter_the_limits_and_what_is_excluded_are_todays(sample, diff):
+    sample.committed({"nparam-lint.toml": f'python = "gone/bin/python"\ntimeout = 0.1\n{CONFIG}'})
+    sample.write({"nparam-lint.toml": f'exclude = ["conv.py"]\n{CONFIG}'})
+    text = diff("HEAD")
+    assert text.startswith("No change since HEAD (")
+    assert "): 3 models · " in text
+
+
+def test_what_the_base_lacks_is_not_for_git_to_add_now(sample, diff):
+    wide = VIT.replace("(dim, dim)", "(dim, WIDTH)")
+    sample.committed({"nets/vit.py": f"from nets.helper import WIDTH\n{wide}"})
+    sample.write({"nets/helper.py": "WIDTH = 4\n"})
+    (vit,) = models(diff("HEAD", "nets/vit.py", "--format", "json")).values()
+    assert (vit["status"], vit["after"]["total"]) == ("not_measured", 40)
+    assert "No module named 'nets.helper'" in vit["reason_before"]
+    assert "git add" not in vit["reason_before"]
+
+
+# --- how it comes out -------------------------------------------------------------------------
+
+
+def test_a_file_gets_the_document_the_log_the_text_and_the_page_of_the_run_a_table(
+    sample, diff, tmp_path
+):
+    sample.write({"nets/gpt.py": GPT.replace("4 * d", "5 * d")})
+    out, page = tmp_path / "log", tmp_path / "page.md"
+    page.write_text("before\n")
+    text = diff(
+        *("HEAD", "nets/gpt.py", "--tolerance", "0", "--format", "github", "--output-file", out),
+        code=1,
+        GITHUB_STEP_SUMMARY=str(page),
+    )
+    assert text.startswith("HEAD (")
+    assert out.read_text("utf-8").startswith(
+        "::error file=nets/gpt.py,line=11,col=1,title=NPL014 unexplained-drift::GPT has 6,912 "
+    )
+    assert page.read_text("utf-8").startswith(
+        "before\n### ❌ nparam-lint diff: 2 models changed: GPT +1,056 (+18.03 %), "
+    )
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs a terminal")
+def test_one_line_of_progress_on_a_terminal(sample, environ):
+    ours, theirs = pty.openpty()
+    command = [sys.executable, "-m", "nparam_lint", "diff", "HEAD", "nets/vit.py", "nets/gpt.py"]
+    with subprocess.Popen(
+        command, cwd=sample.path, env=environ | GIT, stdout=subprocess.DEVNULL, stderr=theirs
+    ) as process:
+        os.close(theirs)
+        told = b""
+        try:
+            while data := os.read(ours, 4096):
+                told += data
+        except OSError:  # the other end is closed
+            pass
+    os.close(ours)
+    assert process.returncode == 0
+    shown = told.decode().split("\r\x1b[K")
+    assert [text.partition("  ")[0] for text in shown[1:]] == [
+        *(f"counting {i}/6" for i in range(1, 6)),
+        "",
+    ]
+
+
+# --- the question cannot be answered ----------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "since which revision?\nnext: nparam-lint diff HEAD, or nparam-lint diff main..."),
+        (["nosuch"], "there is no revision 'nosuch'; git branch -a and git tag list them"),
+        (["mian"], "there is no revision 'mian'; did you mean main?"),
+        (["HEAD~4"], "there is no revision 'HEAD~4'; git log shows them"),
+        (["main..HEAD"], "with the working tree: nparam-lint diff main, or main..."),
+        (["main...v1"], "next: check v1 out, then nparam-lint diff main..."),
+        (["nets"], "nets is a path: nparam-lint diff HEAD nets"),
+        (["HEAD", "nope.py"], "no file or directory nope.py now, and there was none at HEAD"),
+        (["HEAD", "nparam-lint.toml"], "nparam-lint.toml is no Python file"),
+        (["HEAD", "/"], "/ is in no git repository"),
+        (["HEAD", "--tolerance", "much"], "option --tolerance is 'much': found 'much', expected"),
+        (["HEAD", "--format", "junit"], "diff has no format 'junit'; it has text, concise, json,"),
+        (["HEAD", "--python", "nope/python"], "no interpreter at"),
+        (["HEAD", "--staged", "--config", "new.toml"], "new.toml is not in the index"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_a_question_that_cannot_be_answered_exits_with_2(sample, diff, arguments, message):
+    sample.write({"new.toml": ""})
+    error = diff(*arguments, code=2)
+    assert error.startswith("nparam-lint: ")
+    assert message in error
+
+
+def test_a_configuration_of_the_base_that_is_wrong(sample, diff):
+    sample.committed({"nparam-lint.toml": "tim = 3\n"})
+    sample.write({"nparam-lint.toml": CONFIG})
+    error = diff("HEAD", code=2)
+    assert "at HEAD: the configuration is wrong\nnparam-lint.toml:1:1: unknown config key" in error
+
+
+def test_outside_of_git_and_without_a_commit(nparam_lint, tmp_path, environ):
+    done = nparam_lint("diff", "HEAD", cwd=tmp_path, **GIT)
+    assert (done.returncode, "is in no git repository" in done.stderr) == (2, True)
+    empty = Sample.create(tmp_path / "empty", environ)
+    done = nparam_lint("diff", "HEAD", cwd=empty.path, **GIT)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "the repository has no commit yet" in done.stderr
+
+
+def test_in_a_shallow_clone_the_command_that_fetches_is_told(sample, nparam_lint, tmp_path):
+    sample.committed({"nets/conv.py": CONV + "\n"})
+    clone = tmp_path / "clone"
+    sample.git("clone", "--quiet", "--depth=1", sample.path.as_uri(), clone)
+    for revision, command in (
+        ("HEAD~1", "git fetch --unshallow, or"),
+        ("v1", "git fetch --depth=1 origin v1:v1, or"),
+        ("0123456789", "git fetch --depth=1 origin 0123456789, or"),
+        ("origin/dev", "git fetch --depth=1 origin +refs/heads/dev:refs/remotes/origin/dev, or"),
+        ("origin/dev...", "git fetch --unshallow origin +refs/heads/dev:refs/remotes/origin/dev"),
+    ):
+        done = nparam_lint("diff", revision, cwd=clone, **GIT)
+        assert done.returncode == 2
+        assert f"in this shallow clone; next: {command}" in done.stderr
+
+
+def test_histories_without_a_common_commit(sample, diff):
+    sample.git("switch", "--quiet", "--orphan", "other")
+    sample.committed({"a.py": ""})
+    assert "main and HEAD have no commit in common; next: compare with main" in diff(
+        "main...", code=2
+    )
+
+
+@pytest.mark.parametrize("format", ["json", "markdown", "github"])
+def test_what_others_read_is_a_document_also_on_failure(sample, nparam_lint, format):
+    for more in ({}, {"NPARAM_LINT_FORMAT": format}):
+        options = [] if more else ["--format", format]
+        done = nparam_lint("diff", "nosuch", *options, cwd=sample.path, **GIT | more)
+        assert done.returncode == 2
+        assert "there is no revision 'nosuch'" in done.stderr
+        assert "there is no revision 'nosuch'" in done.stdout
+        assert done.stdout.startswith(("{", "<!-- nparam-lint diff -->\n", "::error "))
+
+
+# --- killed half way --------------------------------------------------------------------------
+
+
+@pytest.mark.skipif(os.name != "posix", reason="sends signals")
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGKILL"])
+def test_killed_half_way_it_has_touched_nothing(sample, environ, tmp_path, name):
+    slow = VIT + "\nimport time, pathlib\ntime.sleep(600)\n"
+    sample.write({"nets/vit.py": slow, "nets/conv.py": CONV + "# not staged\n"})
+    before = sample.state()
+    place = tmp_path / "temporary"
+    place.mkdir()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "nparam_lint", "diff", "HEAD", "--device", "meta"],
+        cwd=sample.path,
+        env=environ | GIT | {"TMPDIR": str(place)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    # Two workers, each with a place of its own, and the copy of the base.
+    while len(list(place.glob("nparam-lint-*"))) < 3 and process.poll() is None:
+        time.sleep(0.05)
+    process.send_signal(getattr(signal, name))
+    output, _ = process.communicate(timeout=60)
+    assert sample.state() == before
+    if name == "SIGTERM":
+        assert (process.returncode, output) == (130, "nparam-lint: interrupted\n")
+        assert list(place.iterdir()) == []
