@@ -154,15 +154,20 @@ class Settings:
 
 
 def load_settings(
-    root: Path, config: Path | None, environ: Mapping[str, str], options: Mapping[str, Any]
+    root: Path,
+    config: Path | None,
+    environ: Mapping[str, str],
+    options: Mapping[str, Any],
+    snapshot: Snapshot | None = None,
 ) -> Settings:
     """The settings for the project at `root`. `options`: what the command line says; None: nothing.
+    `snapshot`: the copy that `root` lies in.
 
     Raises ConfigError with every fault that was found.
     """
     problems: list[Problem] = []
     path = config or find_config(root)
-    settings = Settings(root=root, config=path)
+    settings = Settings(root=root, config=path, snapshot=snapshot)
     if path is not None:
         settings = _Reader(path, root, problems).read(settings)
     scalars: dict[str, Any] = {}
@@ -411,6 +416,10 @@ class _Reader:
             self.fault(at, f"config key 'extend' is {value!r}, expected a path")
             return settings
         path = (self.path.parent / Path(value).expanduser()).resolve()
+        copy = settings.snapshot
+        if copy and self.path.is_relative_to(copy.directory) > path.is_relative_to(copy.directory):
+            # Out of the repository, beside which there is nothing of the copy.
+            path = (copy.original_of(self.path.parent) / Path(value).expanduser()).resolve()
         if path in seen:
             self.fault(at, f"config key 'extend': {value} extends itself")
             return settings

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shlex
 from contextlib import ExitStack
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -90,8 +89,7 @@ def _staged(
             options.config = str(_copied(copy, Path(options.config)))
     except (GitError, ValueError) as error:
         raise UsageError(str(error)) from None
-    settings = shared.settings_for(options, environ, start, copy.directory)
-    return paths, replace(settings, snapshot=copy)
+    return paths, shared.settings_for(options, environ, start, copy)
 
 
 def _directory(path: Path) -> Path:

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from nparam_lint.diff.moves import Moves
     from nparam_lint.git import Repository
     from nparam_lint.grammar import Tolerance
-    from nparam_lint.report import Options
     from nparam_lint.settings import Settings
     from nparam_lint.sides import Place
     from nparam_lint.snapshot import Snapshot
@@ -191,8 +190,7 @@ def _settings(
         if not config.is_file():
             raise UsageError(f"{options.config} is not in the index; next: git add it")
         options.config = str(config)
-    settings = shared.settings_for(options, environ, index.copy_of(start), index.directory)
-    return replace(settings, snapshot=index)
+    return shared.settings_for(options, environ, index.copy_of(start), index)
 
 
 def _places(
@@ -245,10 +243,9 @@ def _settings_then(
         config = copy.copy_of(Path(options.config))
         options.config = str(config) if config.is_file() else None
     try:
-        then = shared.settings_for(options, environ, root, root)
+        return shared.settings_for(options, environ, root, copy, root)
     except UsageError as error:
         raise UsageError(f"at {base.called}: {error}") from None
-    return replace(then, snapshot=copy)
 
 
 def _inside(path: Path, copy: Snapshot) -> str:
@@ -270,26 +267,10 @@ def _deliver(
 
     shown = shared.layout(options, settings)
     if settings.format == "github":
-        _append_summary(report, shown, environ)
+        from nparam_lint.report.drift.markdown import summary
+
+        shared.append_step_summary(lambda room: summary(report, shown, room), environ)
     shared.write(DRIFT_FORMATS[settings.format](report, shown), options.output_file)
     if options.output_file and settings.format != "text":
         shared.write(DRIFT_FORMATS["text"](report, shown), None)
-    if report.error:
-        print(f"nparam-lint: {report.error}", file=sys.stderr)
-        return 2
-    return int(any(finding.severity == "error" for finding in report.findings))
-
-
-def _append_summary(report: DiffReport, shown: Options, environ: Mapping[str, str]) -> None:
-    """For the page of the run, under GitHub Actions."""
-    file = environ.get("GITHUB_STEP_SUMMARY")
-    if not file:
-        return
-    from nparam_lint.report.drift.markdown import SUMMARY, summary
-
-    try:
-        with Path(file).open("ab") as stream:
-            text = summary(report, shown, SUMMARY - stream.tell())
-            stream.write(text.encode("utf-8", "replace"))
-    except OSError as error:
-        print(f"nparam-lint: cannot write the step summary: {error}", file=sys.stderr)
+    return shared.exit_code(report.error, report.findings)

@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
-    from nparam_lint.records import Report
+    from nparam_lint.records import Finding, Report
     from nparam_lint.report import Options
     from nparam_lint.settings import Settings
+    from nparam_lint.snapshot import Snapshot
 
 T = TypeVar("T")
 
@@ -76,9 +77,11 @@ def settings_for(
     options: argparse.Namespace,
     environ: Mapping[str, str],
     start: Path,
-    top: Path | None = None,
+    snapshot: Snapshot | None = None,
+    root: Path | None = None,
 ) -> Settings:
-    """The settings of the project around `start`, which is looked for up to `top`."""
+    """The settings of the project around `start`, in the working tree or in a copy; of that at
+    `root`, where this is known."""
     from nparam_lint.discover import find_root
     from nparam_lint.report import FORMATS
     from nparam_lint.settings import ConfigError, load_settings
@@ -87,11 +90,12 @@ def settings_for(
     if config is not None and not config.is_file():
         raise UsageError(f"there is no config file {options.config}")
     given = {name: getattr(options, name, None) for name in (*_SETTINGS, "select", "ignore")}
-    root = config.parent if config else find_root(start.absolute(), top)
+    top = snapshot.directory if snapshot else None
+    root = config.parent if config else root or find_root(start.absolute(), top)
     if given["python"] and os.sep in given["python"]:
         given["python"] = str(Path(given["python"]).expanduser().absolute())
     try:
-        settings = load_settings(root, config, environ, given)
+        settings = load_settings(root, config, environ, given, snapshot)
     except ConfigError as error:
         raise UsageError(f"the configuration is wrong\n{error}") from None
     if settings.format not in FORMATS:
@@ -162,14 +166,21 @@ def deliver(
         return page(shown) if name == "text" and page else FORMATS[name](report, shown)
 
     if settings.format == "github":
-        append_step_summary(report, shown, environ)
+        from nparam_lint.report.markdown import summary
+
+        append_step_summary(lambda room: summary(report, shown, room), environ)
     write(rendered(settings.format), options.output_file)
     if options.output_file and settings.format != "text":
         write(rendered("text"), None)
-    if report.error:
-        print(f"nparam-lint: {report.error}", file=sys.stderr)
+    return exit_code(report.error, report.findings, failed)
+
+
+def exit_code(error: str | None, findings: Iterable[Finding], failed: bool = False) -> int:
+    """0 clean, 1 findings, 2 nothing could be answered, which is said on standard error."""
+    if error:
+        print(f"nparam-lint: {error}", file=sys.stderr)
         return 2
-    return int(failed or any(f.severity == "error" for f in report.findings))
+    return int(failed or any(finding.severity == "error" for finding in findings))
 
 
 def write(text: str, file: str | None) -> None:
@@ -186,18 +197,18 @@ def write(text: str, file: str | None) -> None:
         raise UsageError(f"cannot write {file}: {error.strerror}") from None
 
 
-def append_step_summary(report: Report, layout: Options, environ: Mapping[str, str]) -> None:
-    """Under GitHub Actions, the tables for the page of the run. GitHub drops a step's summary that
-    is too long as a whole, what other commands of the step wrote included."""
+def append_step_summary(render: Callable[[int], str], environ: Mapping[str, str]) -> None:
+    """Under GitHub Actions, the tables for the page of the run; `render` is told how many bytes
+    there is room for. GitHub drops a step's summary that is too long as a whole, what other
+    commands of the step wrote included."""
     file = environ.get("GITHUB_STEP_SUMMARY")
     if not file:
         return
-    from nparam_lint.report.markdown import SUMMARY, summary
+    from nparam_lint.report.blocks import SUMMARY
 
     try:
         with Path(file).open("ab") as stream:
-            text = summary(report, layout, SUMMARY - stream.tell())
-            stream.write(text.encode("utf-8", "replace"))
+            stream.write(render(SUMMARY - stream.tell()).encode("utf-8", "replace"))
     except OSError as error:
         print(f"nparam-lint: cannot write the step summary: {error}", file=sys.stderr)
 

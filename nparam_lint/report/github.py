@@ -38,7 +38,7 @@ def render(report: Report, options: Options) -> str:
         found = [finding for finding in findings if finding.severity == level]
         room = _SHOWN - (len(lines) if level == "error" else 0)
         lines += _annotations(level, found, room, options)
-    return "\n".join([*lines, *map(_inert, _log(report, options))]) + "\n"
+    return "\n".join([*lines, *map(inert, _log(report, options))]) + "\n"
 
 
 def _annotations(
@@ -93,6 +93,6 @@ def _log(report: Report, options: Options) -> list[str]:
     return [*found, *([""] if found else []), *summary_lines(report, layout, Paint(False))]
 
 
-def _inert(line: str) -> str:
+def inert(line: str) -> str:
     """So that a message cannot speak to the runner, in its new form (`::`) or its old (`##[`)."""
     return re.sub(r"^(\s*):(?=:)", r"\1: ", clean(line)).replace("##[", "## [")

@@ -75,6 +75,22 @@ def test_the_settings_are_the_staged_ones_too(repository, staged):
     assert "nparam-lint.toml:2:1: NPL001" in staged(sample, code=1)
 
 
+def test_a_config_may_extend_one_outside_of_the_repository(repository, staged):
+    config = 'extend = "{}"\n'
+    sample = repository(
+        {
+            "net.py": model(10),
+            "nparam-lint.toml": config.format("../shared.toml"),
+            "own.toml": '[budgets]\n"net.py::Net" = 111\n',
+        }
+    )
+    (sample.path.parent / "shared.toml").write_text('[budgets]\n"net.py::Net" = 110\n')
+    assert staged(sample, code=0) == ""
+    sample.add({"nparam-lint.toml": config.format("own.toml")})
+    sample.write({"own.toml": ""})
+    assert "own.toml:2:1: NPL001" in staged(sample, code=1)
+
+
 def test_a_project_in_a_subdirectory(repository, staged):
     files = {
         "deep/project/net.py": importing("from shared import WIDTH"),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from nparam_lint.records import Report
@@ -18,9 +17,5 @@ def render(report: DiffReport, options: Options) -> str:
     found = Report(report.version, None, (), report.findings, error=report.error)
     # No other line of it begins so: they are made so that the runner does not act on them.
     told = [line for line in github.render(found, options).splitlines() if line.startswith("::")]
-    log = [_inert(line) for line in text.render(report, options).splitlines()]
+    log = [github.inert(line) for line in text.render(report, options).splitlines()]
     return "".join(f"{line}\n" for line in [*told, *log])
-
-
-def _inert(line: str) -> str:
-    return re.sub(r"^(\s*):(?=:)", r"\1: ", line).replace("##[", "## [")

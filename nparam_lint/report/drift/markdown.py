@@ -5,18 +5,23 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from nparam_lint.report import style
+from nparam_lint.report.blocks import (
+    COMMENT,
+    NOTE,
+    SUMMARY,
+    Block,
+    cell,
+    fenced,
+    finding_item,
+    fitted,
+    folded,
+    html_text,
+    plain_text,
+    size,
+    whole,
+)
 from nparam_lint.report.drift import words
 from nparam_lint.report.drift.table import Row, rows_of
-from nparam_lint.report.markdown import COMMENT, SUMMARY
-from nparam_lint.report.markdown import _Block as Block
-from nparam_lint.report.markdown import _cell as cell
-from nparam_lint.report.markdown import _fenced as fenced
-from nparam_lint.report.markdown import _finding as finding_item
-from nparam_lint.report.markdown import _fitted as fitted
-from nparam_lint.report.markdown import _folded as folded
-from nparam_lint.report.markdown import _html as html_text
-from nparam_lint.report.markdown import _text as plain_text
-from nparam_lint.report.markdown import _whole as whole
 from nparam_lint.report.style import by_place, clean, plural
 
 if TYPE_CHECKING:
@@ -25,10 +30,7 @@ if TYPE_CHECKING:
     from nparam_lint.diff import DiffReport, ModelDiff
     from nparam_lint.report import Options
 
-__all__ = ["MARKER", "SUMMARY", "render", "summary"]
-
 MARKER = "<!-- nparam-lint diff -->"  # by which a bot finds its own comment
-_NOTE = 200  # bytes at most, for the words on what was cut
 _ROWS = 60
 _LONGEST = 300  # characters of a reason
 
@@ -47,10 +49,10 @@ def summary(report: DiffReport, options: Options, limit: int = SUMMARY) -> str:
         line = (
             f"{mark} **nparam-lint diff**: {said} since {plain_text(words.since(report))}{rest}\n"
         )
-        return line if len(line.encode()) <= limit else ""
+        return line if size(line) <= limit else ""
     head = f"### {mark} nparam-lint diff: {said}\n"
     foot = f"\n<sub>{_about(report)}</sub>\n" if report.error is None else ""
-    room = limit - _NOTE - len(head.encode()) - len(foot.encode())
+    room = limit - NOTE - size(head) - size(foot)
     return head + fitted(_blocks(report, options), room) + foot if room > 0 else ""
 
 
