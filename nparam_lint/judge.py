@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import shlex
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -201,6 +202,9 @@ def _next_step(budget: Budget, actual: int) -> str:
         )
     if budget.value.names:
         return f"if the change is meant, the formula at {where} must give {actual:_}"
+    if budget.value.form in ("plain", "written", "around", "about"):
+        command = f"nparam-lint update {shlex.quote(str(budget.target))}"
+        return f"if the change is meant: {command} (declares {actual:_})"
     return f"if the change is meant, declare {actual:_} (about {round_count(actual)}) at {where}"
 
 
