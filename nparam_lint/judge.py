@@ -204,7 +204,7 @@ def _next_step(budget: Budget, actual: int) -> str:
         return f"if the change is meant, the formula at {where} must give {actual:_}"
     if budget.value.form in ("plain", "written", "around", "about"):
         command = f"nparam-lint update {shlex.quote(str(budget.target))}"
-        return f"if the change is meant: {command} (declares {actual:_})"
+        return f"if the change is meant: {command}"
     return f"if the change is meant, declare {actual:_} (about {round_count(actual)}) at {where}"
 
 
