@@ -281,6 +281,122 @@ mistyped. Left behind, it would silence the next fault.""",
         "self.fc = nn.Linear(64, 10)",
         "Delete the comment.",
     ),
+    Rule(
+        "NPL101",
+        "plain-container",
+        "warning",
+        "Submodules or parameters are kept in a plain list, dict, tuple or set.",
+        """\
+Found in the source, without building anything. PyTorch registers what is
+assigned to an attribute and does not look into containers: `parameters()`
+leaves the content out, so that no optimiser trains it, `state_dict()` does not
+save it, `.to()` does not move it. NPL010 says the same of the built model, with
+the count. Silent where something may register the content after all.""",
+        "self.blocks = [nn.Linear(64, 64) for _ in range(4)]",
+        "self.blocks = nn.ModuleList(nn.Linear(64, 64) for _ in range(4))",
+        "Use `nn.ModuleList`, `nn.ModuleDict`, `nn.ParameterList` or `nn.ParameterDict`.",
+    ),
+    Rule(
+        "NPL102",
+        "made-in-forward",
+        "warning",
+        "A layer or parameter is created in `forward` and forgotten.",
+        """\
+Found in the source, without building anything. What `forward` creates is new at
+every call: random weights that no optimiser has seen and that no count
+includes. Silent about layers without parameters (`nn.ReLU()`), about what is
+kept or registered, and about layers whose weights are set before their use.""",
+        """\
+def forward(self, x):
+    return nn.Linear(64, 10)(x)""",
+        """\
+def __init__(self):
+    super().__init__()
+    self.out = nn.Linear(64, 10)
+
+def forward(self, x):
+    return self.out(x)""",
+        "Create it in `__init__`, or use the function (`F.layer_norm`) where no weights are meant.",
+    ),
+    Rule(
+        "NPL103",
+        "super-init",
+        "error",
+        "`super().__init__()` is missing, or comes too late.",
+        """\
+Found in the source, without building anything. `nn.Module.__init__` makes the
+tables in which modules and parameters are registered. Assigning one before it
+raises AttributeError; without it the first call of the model does. Plain values
+may be assigned before. Silent where something that is called may call it.""",
+        """\
+class Net(nn.Module):
+    def __init__(self):
+        self.fc = nn.Linear(784, 10)
+        super().__init__()""",
+        """\
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(784, 10)""",
+        "Call `super().__init__()` first.",
+    ),
+    Rule(
+        "NPL104",
+        "tensor-for-parameter",
+        "warning",
+        "A tensor with `requires_grad=True` stands where a parameter is meant.",
+        """\
+Found in the source, without building anything. Only an `nn.Parameter` is
+registered when it is assigned to a module. A plain tensor gets gradients, but
+`parameters()` leaves it out, so that it is never updated, moved or saved.
+Silent where it is wrapped, registered or given to an optimiser later.""",
+        "self.scale = torch.ones(64, requires_grad=True)",
+        "self.scale = nn.Parameter(torch.ones(64))",
+        "Wrap it in `nn.Parameter`; what must not be trained is a buffer.",
+    ),
+    Rule(
+        "NPL105",
+        "unknown-argument",
+        "error",
+        "A budget gives an argument that the constructor does not have.",
+        """\
+Found in the source, without building anything. `nparam(depth=24): …` says how
+the model is to be built. The constructor, or the config class in the same file,
+has no such argument, so that the call fails and the count is never checked.
+Silent where it takes `**kwargs` or stands in another file.""",
+        '''\
+class ViT(nn.Module):
+    """nparam(detph=24): 304M"""
+    def __init__(self, depth=12):''',
+        '''\
+class ViT(nn.Module):
+    """nparam(depth=24): 304M"""
+    def __init__(self, depth=12):''',
+        "Correct the name, or delete the budget.",
+    ),
+    Rule(
+        "NPL106",
+        "prose-disagrees",
+        "warning",
+        "A docstring's prose and its budget say different counts.",
+        """\
+Found in the source, without building anything. The sentence and the budget
+speak of the same count, and no number satisfies both: one of them is wrong,
+whatever the model has. Rounded counts agree with the exact one.""",
+        '''\
+class ViT(nn.Module):
+    """A vision transformer with 86M params.
+
+    nparam: 43_283_904
+    """''',
+        '''\
+class ViT(nn.Module):
+    """A vision transformer with 86M params.
+
+    nparam: 86_567_656
+    """''',
+        "Correct the sentence, or leave the number to the budget.",
+    ),
 )
 
 RULES: dict[str, Rule] = {rule.code: rule for rule in _ALL}

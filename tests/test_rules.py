@@ -23,6 +23,14 @@ SEVERITIES = {
     "NPL011": "error",
     "NPL012": "warning",
     "NPL013": "warning",
+    "NPL014": "error",
+    "NPL015": "warning",
+    "NPL101": "warning",
+    "NPL102": "warning",
+    "NPL103": "error",
+    "NPL104": "warning",
+    "NPL105": "error",
+    "NPL106": "warning",
 }
 
 
@@ -97,11 +105,11 @@ def test_explain_takes_a_name_and_says_what_is_off():
 @pytest.mark.parametrize(
     ("asked", "hint"),
     [
-        ("NPL01", "did you mean NPL01"),
+        ("NPL01", "did you mean NPL101?"),
         ("NLP001", "did you mean NPL001?"),
         ("count-outside-buget", "did you mean count-outside-budget?"),
-        ("", "there are NPL001 to NPL013"),
-        ("xyz", "there are NPL001 to NPL013"),
+        ("", "there are NPL001 to NPL106"),
+        ("xyz", "there are NPL001 to NPL106"),
     ],
 )
 def test_an_unknown_code_is_answered_with_a_near_one(asked, hint):
