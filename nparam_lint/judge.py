@@ -175,11 +175,11 @@ def _heaviest(rows: Sequence[ModuleRow], metric: str) -> list[str]:
     root, level = rows[0], ""
     while True:
         children = [r for r in rows if _parent(r.path) == level and r.path and amount(r, metric)]
-        if len(children) != 1 or children[0].own:
+        # One that is tied throughout weighs nothing of its own.
+        children = [r for r in children if r.own or not r.tied]
+        if len(children) != 1 or children[0].own or not _has_parts(children[0], rows):
             break
         level = children[0].path
-    # One that is tied throughout weighs nothing of its own.
-    children = [r for r in children if r.own or not r.tied]
     children.sort(key=lambda r: -amount(r, metric))
     total = amount(root, metric)
     lines = []
@@ -188,6 +188,10 @@ def _heaviest(rows: Sequence[ModuleRow], metric: str) -> list[str]:
         source = f"  {row.source}" if row.source else ""
         lines.append(f"{amount(row, metric):>15,}  {share}  {row.path} ({row.type}){source}")
     return ["heaviest modules:", *lines] if lines else []
+
+
+def _has_parts(row: ModuleRow, rows: Sequence[ModuleRow]) -> bool:
+    return any(_parent(other.path) == row.path for other in rows if other.path)
 
 
 def _parent(path: str) -> str:

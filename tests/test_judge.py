@@ -376,6 +376,21 @@ def test_the_finding_shows_declared_counted_difference_and_the_heaviest_modules(
     assert (result.position, result.origin, result.declared) == (HERE, "docstring", "100")
 
 
+def test_a_tied_head_beside_the_body_does_not_hide_what_is_in_the_body():
+    measured = model(
+        50,
+        row("body", 50, kind="ModuleDict"),
+        row("body.table", 30, kind="Embedding", own=30),
+        row("body.blocks", 20, own=20),
+        row("head", 30, own=0, tied=("weight = body.table.weight",)),
+    )
+    _, (finding,) = verdict("40", measured)
+    assert finding.detail[1:3] == (
+        "             30   60.0 %  body.table (Embedding)",
+        "             20   40.0 %  body.blocks (Linear)",
+    )
+
+
 @pytest.mark.parametrize(
     ("text", "total", "end"),
     [
