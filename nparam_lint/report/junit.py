@@ -86,8 +86,10 @@ def _budgets(report: Report, options: Options) -> Iterator[ElementTree.Element]:
 def _budget(claim: Claim, options: Options) -> ElementTree.Element:
     path, name = _path(claim.model.target), f"{claim.name}: {claim.declared}"
     errors = [finding for finding in claim.findings if finding.severity == "error"]
-    if claim.state == "ignored":
-        return _case(path, name, "skipped", "does not hold, and the finding is ignored")
+    if not errors and claim.state != "holds":  # never "passed", whatever the settings make of it
+        how = "only a warning" if claim.findings else "ignored"
+        message = f"does not hold, and the finding is {how}"
+        return _case(path, name, "skipped", message, text=_told(claim.findings))
     if not errors:
         return _case(path, name, text=_told(claim.findings))
     outcome: Outcome = "error" if claim.state == "not checked" else "failure"
