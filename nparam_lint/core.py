@@ -448,7 +448,8 @@ def _job(
 
 def judge_all(asked: Sequence[Asked], answers: Answers, settings: Settings) -> list[ModelReport]:
     measured = [m for m in answers.measurements.values() if isinstance(m, Measured)]
-    inner = {kind for m in measured for kind in m.types}
+    # That a model holds an nn.Sequential says nothing of the factory that returns another one.
+    inner = {kind for m in measured for kind in m.types if not kind.startswith("torch.nn.")}
     return [
         _judge_one(model, answers.measurements[i], settings, inner) for i, model in enumerate(asked)
     ]

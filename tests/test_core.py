@@ -626,3 +626,27 @@ def test_static_only_builds_nothing(hidden, environ):
     assert report.source_only
     assert report.models == ()
     assert found(report) == ["net.py:12 NPL101", "net.py:17 NPL101"]
+
+
+def test_a_factory_of_a_bare_sequential_stands_for_itself(checked, tmp_path):
+    write(
+        tmp_path,
+        {
+            "net.py": """\
+                from torch import nn
+
+                def small() -> nn.Sequential:
+                    return nn.Sequential(nn.Linear(2, 3), nn.Linear(3, 2))
+
+                class Net(nn.Module):
+                    def __init__(self):
+                        super().__init__()
+                        self.body = nn.Sequential(nn.Linear(2, 2))
+                """
+        },
+    )
+    report = checked(tmp_path)
+    assert {m.target: m.top_level for m in report.models} == {
+        "net.py::small": True,
+        "net.py::Net": True,
+    }

@@ -76,7 +76,7 @@ def plan_init(
     left: list[Left] = []
     for model in report.models:
         definition = definitions.get(model.target)
-        if definition is None or not (wishes.every or _stands_alone(model)):
+        if definition is None or not (wishes.every or model.top_level):
             continue
         reason = _unfit(model)
         if reason:
@@ -95,13 +95,6 @@ def plan_init(
         if target in definitions
     ]
     return Plan(edits, tuple(left), files, len(declared), hints=tuple(hints))
-
-
-def _stands_alone(model: ModelReport) -> bool:
-    """Whether no other model contains it. What is put together from `torch.nn` has a type that
-    others contain, but it is not that type that they contain."""
-    kind = model.measurement.type if isinstance(model.measurement, Measured) else ""
-    return model.top_level or kind.startswith("torch.nn.")
 
 
 def _unfit(model: ModelReport) -> str | None:
