@@ -17,39 +17,20 @@ import tempfile
 import threading
 import time
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field, is_dataclass
+from dataclasses import asdict, astuple, dataclass, field, replace
 from functools import cache
 from pathlib import Path
-from types import UnionType
-from typing import (
-    TYPE_CHECKING,
-    Any,
-    Literal,
-    TypeVar,
-    Union,
-    get_args,
-    get_origin,
-    get_type_hints,
-)
+from typing import TYPE_CHECKING, Any
 
-from nparam_lint.records import (
-    Counts,
-    DeviceResult,
-    Hidden,
-    ImportAttempt,
-    Measured,
-    Measurement,
-    ModuleRow,
-    NotMeasured,
-    ParameterRow,
-)
+from nparam_lint.records import ImportAttempt, Measured, Measurement, NotMeasured
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from nparam_lint.snapshot import Snapshot
 
-PROTOCOL = 1
+PROTOCOL = 2
+BODY = b"\t"  # between a frame and the result that it carries
 WORKER = Path(__file__).with_name("worker.py")
 START_LIMIT = 300.0  # seconds for importing torch; on a cold network disk it takes minutes
 SILENCE = 60.0  # seconds without a sign of life, of which it gives one every few
@@ -206,7 +187,7 @@ def _read(
 ) -> str:
     """Take in frames until the end marker; returns what to say of the jobs without an answer."""
     labels = {job.id: job.label for job in jobs}
-    for frame in worker.frames():
+    for frame, body in worker.frames():
         event = frame.get("event")
         if event == "ready":
             if frame.get("protocol") != PROTOCOL:
@@ -223,7 +204,7 @@ def _read(
         elif event == "result" and answers.torch is not None:
             number = frame.get("id")
             if type(number) is int and number in labels:
-                answers.measurements[number] = measurement(frame)
+                answers.measurements[number] = measurement(frame.get("ok") is True, body)
                 if progress:
                     progress(len(answers.measurements), len(jobs), labels[number])
         elif event == "end":
@@ -232,87 +213,37 @@ def _read(
     return worker.obituary()
 
 
-def measurement(frame: dict[str, Any]) -> Measurement:
-    """A result frame as a value; one that cannot be read is not measured."""
+def measurement(ok: bool, body: bytes) -> Measurement:
+    """A result as the worker sends it, checked field by field; one that cannot be read is not
+    measured."""
+    from msgspec import ValidationError
+
     try:
-        devices = {
-            k: DeviceResult(**{**v, "differences": tuple(v.get("differences", ()))})
-            for k, v in (frame.get("devices") or {}).items()
-        }
-        notes = tuple(dict.fromkeys(frame.get("notes") or ()))
-        if not frame["ok"]:
-            return _checked(
-                NotMeasured(
-                    frame["code"],
-                    frame["reason"],
-                    frame.get("hint"),
-                    tuple(frame.get("missing") or ()),
-                    frame.get("source"),
-                    frame.get("output") or "",
-                    devices,
-                    notes,
-                )
-            )
-        measured = Measured(
-            call=frame["call"],
-            counts=Counts(**frame["counts"]),
-            modules=tuple(ModuleRow(**{**r, "tied": tuple(r["tied"])}) for r in frame["modules"]),
-            rung=frame["rung"],
-            devices=devices,
-            names=frame["names"],
-            known_names=tuple(frame["known_names"]),
-            parameters=tuple(
-                ParameterRow(**{**p, "shape": tuple(p["shape"]), "also": tuple(p["also"])})
-                for p in frame["parameters"]
-            ),
-            hidden=tuple(Hidden(**h) for h in frame["hidden"]),
-            notes=notes,
-            type=frame["type"],
-            types=tuple(frame["types"]),
-            no_routing=frame["no_routing"],
-        )
-        if not measured.modules or measured.modules[0].total != measured.counts.total:
-            raise ValueError("the rows do not add up")
-        return _checked(measured)
-    except (AttributeError, KeyError, TypeError, ValueError) as error:
-        return NotMeasured("NPL005", f"the worker's answer cannot be read ({error!r})")
-
-
-Record = TypeVar("Record")
-
-
-def _checked(record: Record) -> Record:
-    """The record, if each of its fields is what it is declared to be; else a TypeError."""
-    if isinstance(record, NotMeasured) and not re.fullmatch(r"NPL00[34589]", record.code):
-        raise ValueError(f"code {record.code}")
-    kind: type = type(record)
-    for name, hint in _hints(kind).items():
-        if not _fits(getattr(record, name), hint, isinstance(record, Counts | ModuleRow)):
-            raise TypeError(f"{kind.__name__}.{name}")
-    return record
+        found: Measurement = decoder(ok).decode(body)
+        if isinstance(found, NotMeasured):
+            if not re.fullmatch(r"NPL00[34589]", found.code):
+                raise ValueError(f"code {found.code}")
+        else:
+            _check(found)
+    except (ValidationError, ValueError) as error:
+        return NotMeasured("NPL005", f"the worker's answer cannot be read ({error})")
+    return replace(found, notes=tuple(dict.fromkeys(found.notes)), cached=False)
 
 
 @cache
-def _hints(kind: type) -> dict[str, Any]:
-    return get_type_hints(kind)
+def decoder(ok: bool) -> Any:
+    """From JSON to a measurement; it allows nothing but what the fields are declared to be."""
+    from msgspec.json import Decoder
+
+    return Decoder(Measured if ok else NotMeasured)
 
 
-def _fits(value: object, hint: Any, natural: bool = False) -> bool:
-    origin, inner = get_origin(hint), get_args(hint)
-    if origin in (Union, UnionType):
-        return any(_fits(value, one, natural) for one in inner)
-    if origin is Literal:
-        return value in inner
-    if origin is tuple:
-        return isinstance(value, tuple) and all(_fits(v, inner[0]) for v in value)
-    if origin is dict:
-        return isinstance(value, dict) and all(
-            _fits(k, inner[0]) and _fits(v, inner[1]) for k, v in value.items()
-        )
-    if hint is int:
-        return type(value) is int and not (natural and value < 0)
-    fits = isinstance(value, hint)
-    return fits and (not is_dataclass(hint) or _checked(value) is value)
+def _check(found: Measured) -> None:
+    if not found.modules or found.modules[0].total != found.counts.total:
+        raise ValueError("the rows do not add up")
+    numbers = (n for row in found.modules for n in (row.own, row.total, row.trainable, row.buffers))
+    if min(*numbers, *filter(None, astuple(found.counts))) < 0:
+        raise ValueError("a count is negative")
 
 
 class _Worker:
@@ -408,9 +339,9 @@ class _Worker:
             self.process.stdin.write(data)
             self.process.stdin.flush()
 
-    def frames(self) -> Iterator[dict[str, Any]]:
-        """The frames that carry this run's nonce, until the end or until none has come for
-        `patience` seconds."""
+    def frames(self) -> Iterator[tuple[dict[str, Any], bytes]]:
+        """The frames that carry this run's nonce, with what follows them, until the end or until
+        none has come for `patience` seconds."""
         while self.process:
             try:
                 line = self.lines.get(timeout=self.patience)
@@ -419,10 +350,11 @@ class _Worker:
                 return
             if line is None:
                 return
+            head, _, body = line[len(self.marker) :].partition(BODY)
             with suppress(ValueError):
-                frame = json.loads(line[len(self.marker) :])
+                frame = json.loads(head)
                 if isinstance(frame, dict):
-                    yield frame
+                    yield frame, body
 
     def obituary(self) -> str:
         if self.problem or not self.process:

@@ -7,18 +7,20 @@ In:    one line of JSON on standard input (see `Request` below); standard input 
        its end means that the front end is gone: everything is killed.
 Out:   frames, one a line, `NONCE JSON`, on a private copy of standard output that is taken away
        from file descriptor 1 before any code of the project runs. What it prints goes elsewhere.
-       {"event": "ready", "protocol": 1, "torch": …, "python": …}
+       {"event": "ready", "protocol": 2, "torch": …, "python": …}
        {"event": "alive"}                                        every few seconds
-       {"event": "result", "id": …, "ok": true | false, …}      one for each job
+       {"event": "result", "id": …, "ok": true | false} BODY    one for each job; BODY is JSON too,
+                                  after a tab, and passed on unread from process to process
        {"event": "end", "jobs": n}                               nothing after it
        A job without a result was not measured, and neither was a run without its end.
 
 Three kinds of process, all supervised by the same loop (`supervise`):
     server   imports torch, once, and no code of the project;
     group    forked for the jobs that share an import path; imports the project's modules;
-    job      forked for one model; builds and counts it.
-Where forking is impossible, a group is spawned afresh and builds its models itself, one by one.
-A process that dies, hangs or grows too large costs its own job; the others are still counted.
+    builder  forked from a group, one for each core; builds and counts models one after the other,
+             until one of them changes anything that the next would start from.
+Where forking is impossible, a group is spawned afresh and builds its models itself.
+A process that dies, hangs or grows too large costs the job at hand; the others are still counted.
 
 The project's code is executed. What keeps accidents away from the user (a guard, not a sandbox): no
 standard input; writes, programs and connections refused by an audit hook; limits on time and
@@ -42,6 +44,7 @@ import importlib.util
 import inspect
 import io
 import json
+import logging
 import os
 import random
 import re
@@ -54,7 +57,8 @@ import threading
 import time
 import types
 
-PROTOCOL = 1
+PROTOCOL = 2
+BODY = b"\t"  # between the two parts of a frame; JSON never has it as it is
 # On macOS system libraries that torch loads do not survive a fork.
 _FORKS = "1" if sys.platform.startswith("linux") else "0"
 CAN_FORK = hasattr(os, "fork") and os.environ.get("NPARAM_LINT_FORK", _FORKS) != "0"
@@ -116,15 +120,38 @@ def line_of(frame):
     """The nearest line of the project at or above `frame`, else of a package that is not torch."""
     fallback = None
     while frame is not None:
-        name = frame.f_code.co_filename
-        if name.startswith("<nparam"):
+        code = frame.f_code
+        kind = _KINDS.get(code)
+        if kind is None:
+            kind = _KINDS[code] = _kind(code.co_filename)
+        if kind == "project":
+            return _line(code, frame.f_lineno)
+        if kind == "call":
             return None
-        if is_project(name):
-            return "{}:{}".format(relative(name), frame.f_lineno)
-        if fallback is None and "site-packages" in name and "/torch/" not in name:
-            fallback = "{}:{}".format(relative(name), frame.f_lineno)
+        if kind == "package" and fallback is None:
+            fallback = _line(code, frame.f_lineno)
         frame = frame.f_back
     return fallback
+
+
+_KINDS = {}  # code -> what it belongs to; asked for every frame above every module that is made
+_LINES = {}
+
+
+def _kind(name):
+    if name.startswith("<nparam"):
+        return "call"
+    if is_project(name):
+        return "project"
+    return "package" if "site-packages" in name and "/torch/" not in name else "other"
+
+
+def _line(code, number):
+    key = code, number
+    text = _LINES.get(key)
+    if text is None:
+        text = _LINES[key] = "{}:{}".format(relative(code.co_filename), number)
+    return text
 
 
 def line_of_error(error):
@@ -839,23 +866,28 @@ def import_target(job):
     return module
 
 
+def _is_ours(module):
+    path = getattr(module, "__file__", None)
+    if path:  # torch.ops calls itself "_ops.py"
+        return os.path.isabs(path) and is_project(os.path.realpath(path))
+    try:  # a namespace package
+        return any(is_project(os.path.realpath(p) + os.sep) for p in list(module.__path__))
+    except Exception:
+        return False
+
+
 def load_lazily(module, qualname):
-    """Packages such as transformers import what defines a class when it is asked for: once, here,
-    rather than in each job. What goes wrong is told by the job, which asks again."""
+    """Packages such as transformers import what defines a class when it is asked for, and with the
+    first one most of what all others share: once, here. What goes wrong is told by the job, which
+    asks again."""
     with contextlib.suppress(Exception, SystemExit):
         found = module
         for part in qualname.split("."):
             found = getattr(found, part)
 
 
-def _is_ours(module):
-    path = getattr(module, "__file__", None)
-    if path:
-        return is_project(os.path.realpath(path))
-    try:  # a namespace package
-        return any(is_project(os.path.realpath(p) + os.sep) for p in list(module.__path__))
-    except Exception:
-        return False
+def project_modules():
+    return [module for module in list(sys.modules.values()) if _is_ours(module)]
 
 
 def install(package):
@@ -919,7 +951,7 @@ def explain_name_error(error, module):
 
 NEVER_THE_DEVICE = (NameError, ImportError, SystemExit, KeyboardInterrupt, MemoryError, Refused)
 RUNGS = ("meta", "cpu without initialisation", "cpu")
-SMALL = 1 << 22  # elements of a tensor whose values are worth having
+SMALL = 1 << 20  # elements of a tensor whose values are worth having
 SMALL_RANDOM = 1 << 16
 SKIP = {"init": False}
 _RANDOM_IN_PLACE = frozenset(
@@ -934,6 +966,17 @@ _IN_PLACE = frozenset(
         "fill_diagonal_"
     ).split()
 )
+
+
+# Ways for a value to become a width: Python reads it, or a shape follows from it.
+_READERS = frozenset(
+    (
+        "item tolist numpy __array__ __bool__ __int__ __float__ __index__ __complex__ __contains__ "
+        "equal allclose is_nonzero nonzero argwhere unique unique_consecutive masked_select "
+        "bincount repeat_interleave"
+    ).split()
+)
+READ = {"values": False}  # whether the build has used one of them
 
 
 def patch_initialisers(torch):
@@ -982,6 +1025,10 @@ def make_mode(torch):
     empty = {torch.empty, torch.empty_strided, torch.empty_permuted}
     random_makers = {torch.randn, torch.rand}
     moves = {tensor.to, tensor.cuda, tensor.cpu}
+    readers = {
+        getattr(space, n) for space in (tensor, torch) for n in _READERS if hasattr(space, n)
+    }
+    indexing = {tensor.__getitem__}
 
     def elements(args, kwargs):
         size = kwargs.get("size", args)
@@ -991,6 +1038,12 @@ def make_mode(torch):
         for n in size:
             number *= int(n) if isinstance(n, int) else 1
         return number
+
+    def holds_tensor(values):
+        return any(
+            isinstance(v, tensor) or (isinstance(v, (tuple, list)) and holds_tensor(v))
+            for v in values
+        )
 
     def to_meta(value):
         return value.to("meta") if isinstance(value, tensor) else value
@@ -1002,6 +1055,8 @@ def make_mode(torch):
 
         def __torch_function__(self, func, types, args=(), kwargs=None):
             kwargs = kwargs or {}
+            if func in readers or (func in indexing and holds_tensor(args[1:])):
+                READ["values"] = True
             if func in random_in_place and self.skip_init:
                 return args[0]
             if func in in_place and args[0].is_meta:
@@ -1021,9 +1076,13 @@ def make_mode(torch):
                 return func(*map(to_meta, args), **moved)
 
         def make(self, func, args, kwargs):
+            if holds_tensor(args):  # a size, perhaps
+                READ["values"] = True
             kwargs.pop("pin_memory", None)
             kwargs["device"] = "cpu"
-            if self.device == "meta":
+            if func is torch.tensor and len(args) == 1 and args[0] == []:
+                kwargs["device"] = self.device  # transformers asks so where it is
+            elif self.device == "meta":
                 limit = SMALL_RANDOM if func in random_makers else SMALL
                 if func in empty or (func in sized and elements(args, kwargs) > limit):
                     kwargs["device"] = "meta"
@@ -1335,39 +1394,40 @@ class Count:
 
     def totals(self):
         """Fill in, for each row, what lies at or below it; a shared parameter once in each."""
-        zero = {"total": 0, "trainable": 0, "buffers": 0, "bytes": 0, "embedding": 0, "idle": 0}
-        sums = {row["path"]: dict(zero) for row in self.rows}
-
-        def add(paths, amounts):
-            holders = set()
-            for path in paths:
-                holders.add("")
-                parts = path.split(".") if path else []
-                for end in range(1, len(parts) + 1):
-                    holders.add(".".join(parts[:end]))
-            for holder in holders:
-                for kind, amount in amounts:
-                    sums[holder][kind] += amount
-
+        kinds = ("total", "trainable", "buffers", "bytes", "embedding", "idle")
+        held = {}  # the paths of the modules that hold them -> amounts of each kind
         for key, (parameter, _, _) in self.parameters.items():
             size = parameter.numel()
-            amounts = [("total", size), ("bytes", size * parameter.element_size())]
-            if parameter.requires_grad:
-                amounts.append(("trainable", size))
-            if key in self.embedding:
-                amounts.append(("embedding", size))
-            if key in self.idle:
-                amounts.append(("idle", size * self.idle[key]))
-            add(self.all_paths(self.owners[key]), amounts)
+            sums = held.setdefault(tuple(self.owners[key]), [0] * len(kinds))
+            sums[0] += size
+            sums[1] += size if parameter.requires_grad else 0
+            sums[3] += size * parameter.element_size()
+            sums[4] += size if key in self.embedding else 0
+            sums[5] += size * self.idle.get(key, 0)
         for key, buffer in self.buffers.items():
             size = buffer.numel()
-            amounts = [("buffers", size), ("bytes", size * buffer.element_size())]
-            add(self.all_paths(self.buffer_owners[key]), amounts)
+            sums = held.setdefault(tuple(self.buffer_owners[key]), [0] * len(kinds))
+            sums[2] += size
+            sums[3] += size * buffer.element_size()
+        below = {row["path"]: [0] * len(kinds) for row in self.rows}
+        shared = {}  # what several modules hold counts once above all of them
+        for owners, sums in held.items():
+            if len(owners) == 1 and not self.again:
+                add(below[owners[0]], sums)
+                continue
+            for path in {above for owner in self.all_paths(owners) for above in upwards(owner)}:
+                add(shared.setdefault(path, [0] * len(kinds)), sums)
+        for row in reversed(self.rows):  # each after all that lies below it
+            if row["path"]:
+                add(below[row["path"].rpartition(".")[0]], below[row["path"]])
+        for path, sums in shared.items():
+            add(below[path], sums)
         for row in self.rows:
             first = row.get("shared_with")
             # A module that holds its own ancestor would count it all again.
             inside = first is not None and is_below(row["path"], first)
-            row.update(zero if inside else sums[row["path"] if first is None else first])
+            sums = [0] * len(kinds) if inside else below[row["path"] if first is None else first]
+            row.update(zip(kinds, sums))
             idle = row.pop("idle")
             row["active"] = None if self.no_routing else row["total"] - int(idle)
         return self.rows
@@ -1442,30 +1502,39 @@ class Count:
         return found
 
     def parameter_rows(self):
-        storages = {}
-        rows = []
-        for parameter, name, others in self.parameters.values():
-            note = None
+        return [
+            {
+                "name": name,
+                "shape": [int(n) for n in parameter.shape],
+                "dtype": str(parameter.dtype).replace("torch.", ""),
+                "trainable": bool(parameter.requires_grad),
+                "source": self.source(parameter, name),
+                "also": others,
+                "note": self.remarks.get(name),
+            }
+            for parameter, name, others in self.parameters.values()
+        ]
+
+    def remark(self):
+        """The names of parameters that hold less than what they count → why."""
+        storages, remarks = {}, {}
+        for parameter, name, _ in self.parameters.values():
+            if not parameter.numel():
+                continue
             with contextlib.suppress(Exception):
-                storage = parameter.untyped_storage()._cdata
-                if storage in storages and parameter.numel():
-                    note = "shares its storage with {} (counted twice)".format(storages[storage])
-                storages.setdefault(storage, name)
-            strides = zip(parameter.shape, parameter.stride())
-            if parameter.numel() and any(n > 1 and stride == 0 for n, stride in strides):
-                note = "expanded: fewer values are stored than counted"
-            rows.append(
-                {
-                    "name": name,
-                    "shape": [int(n) for n in parameter.shape],
-                    "dtype": str(parameter.dtype).replace("torch.", ""),
-                    "trainable": bool(parameter.requires_grad),
-                    "source": self.source(parameter, name),
-                    "also": others,
-                    "note": note,
-                }
-            )
-        return rows
+                first = storages.setdefault(parameter.untyped_storage()._cdata, name)
+                if first != name:
+                    text = "shares its storage with {} (counted twice)"
+                    remarks[name] = text.format(first)
+            if not parameter.is_contiguous():
+                strides = zip(parameter.shape, parameter.stride())
+                if any(n > 1 and stride == 0 for n, stride in strides):
+                    remarks[name] = "expanded: fewer values are stored than counted"
+        return remarks
+
+    def signature(self):
+        """What must be the same in two builds: each parameter's name, shape and dtype."""
+        return [(n, list(p.shape), str(p.dtype)[6:]) for p, n, _ in self.parameters.values()]
 
     def source(self, parameter, name):
         """The line that made a parameter; for one that was copied, that of the nearest module
@@ -1482,11 +1551,14 @@ class Count:
         found, seen = [], set(self.parameters)
         registered = set(self.first_path)
         skip = set(vars(torch.nn.Module()))
-        plain = (str, int, float, type(None), types.FunctionType, torch.device, torch.dtype)
+        plain = {str, int, float, bool, type(None), types.FunctionType, torch.device, torch.dtype}
         for module_id, path in list(self.first_path.items()):
             module = self.by_id[module_id]
             for name, value in list(vars(module).items()):
-                if name in skip or isinstance(value, plain):
+                kind = type(value)
+                if kind in plain or name in skip:
+                    continue
+                if kind is tuple and plain.issuperset(map(type, value)):  # a kernel's size
                     continue
                 tensors = []
                 self.search(value, tensors, registered, 0, set())
@@ -1552,8 +1624,7 @@ class Count:
     def result(self, with_parameters):
         rows = self.totals()
         root = rows[0]
-        parameters = self.parameter_rows()
-        notes = ["{}: {}".format(p["name"], p["note"]) for p in parameters if p["note"]]
+        self.remarks = self.remark()
         return {
             "ok": True,
             "type": full_name(self.model),
@@ -1570,9 +1641,23 @@ class Count:
             "no_routing": self.no_routing,
             "modules": rows,
             "hidden": self.hidden(),
-            "notes": notes,
-            "parameters": parameters if with_parameters else [],
-        }, [(p["name"], tuple(p["shape"]), p["dtype"]) for p in parameters]
+            "notes": ["{}: {}".format(name, text) for name, text in self.remarks.items()],
+            "parameters": self.parameter_rows() if with_parameters else [],
+        }
+
+
+def add(sums, more):
+    """Add to the sums in place."""
+    for kind, amount in enumerate(more):
+        sums[kind] += amount
+
+
+def upwards(path):
+    """A module's path and those of all modules above it, up to the root ""."""
+    while path:
+        yield path
+        path = path.rpartition(".")[0]
+    yield ""
 
 
 def is_below(path, ancestor):
@@ -1615,16 +1700,17 @@ class NextRung(Exception):
 
 class Job:
     """Builds the model of one job on one rung of the ladder, and counts it. `failures`: what was
-    wrong on the rungs before."""
+    wrong on the rungs before. `traced`: the lines that make its parts are wanted."""
 
-    def __init__(self, job, module, torch, mode, failures=()):
+    def __init__(self, job, module, torch, mode, failures=(), traced=True):
+        self.traced = traced
         self.job, self.module, self.torch, self.mode = job, module, torch, mode
         self.failures, self.rung = list(failures), len(failures)
         # id -> line, and the objects themselves: an id must not be given away while it counts.
         self.sources = {"parameters": {}, "modules": {}, "objects": []}
 
     def run(self):
-        hooks = torch_hooks(self.torch, self.sources)
+        hooks = torch_hooks(self.torch, self.sources) if self.traced else []
         try:
             return self.climb()
         finally:
@@ -1727,6 +1813,7 @@ class Job:
         for lines in self.sources.values():
             lines.clear()
         seed(torch, 0)
+        READ["values"] = False
         before = random_state(torch)
         model, call = self.build(rung(self.mode, name))
         count = Count(torch, model, self.sources)
@@ -1740,8 +1827,8 @@ class Job:
                     call.text
                 ),
             )
-        result, signature = count.result(self.job.get("parameters", False))
-        for another in (1, 2, 3) if random_state(torch) != before else ():
+        result = count.result(self.job.get("parameters", False))
+        for another in (1, 2, 3) if drew(before, random_state(torch)) else ():
             seed(torch, another)
             again, _ = self.build(rung(self.mode, name))
             other = Count(torch, again, self.sources).totals()[0]["total"]
@@ -1753,7 +1840,7 @@ class Job:
                     hint="give the constructor fixed widths, or fix them in the call",
                 )
         result["call"] = call.text
-        result["signature"] = signature
+        result["signature"] = count.signature
         result["names"], result["known_names"] = resolve_names(
             self.job.get("names", ()), call.arguments, model
         )
@@ -1789,13 +1876,13 @@ class Job:
                 with torch.device(device):
                     model = torch.nn.Module.to(model, device)
             count = Count(torch, model, {"parameters": {}, "modules": {}})
-            other, signature = count.result(False)
+            other, signature = count.totals()[0]["total"], count.signature()
         except Exception as error:
             return {"status": "failed", "reason": describe(error)}
-        answer = {"status": "measured", "total": other["counts"]["total"]}
+        answer = {"status": "measured", "total": other}
         if device != "cpu":
             answer["bytes"] = torch.cuda.memory_allocated(0) - start
-        answer["differences"] = differences(result["signature"], signature)
+        answer["differences"] = differences(result["signature"](), signature)
         return answer
 
 
@@ -1833,21 +1920,27 @@ def only_module(torch, value, text):
 
 def seed(torch, value):
     random.seed(value)
-    if "numpy" in sys.modules:
+    if "numpy.random" in sys.modules:  # to import it takes longer than many a build
         with contextlib.suppress(Exception):
-            sys.modules["numpy"].random.seed(value)
+            sys.modules["numpy.random"].seed(value)
     torch.default_generator.manual_seed(value)
 
 
 def random_state(torch):
     """What changes when a constructor draws random numbers."""
     numpy = None
-    if "numpy" in sys.modules:
+    if "numpy.random" in sys.modules:
         with contextlib.suppress(Exception):
-            state = sys.modules["numpy"].random.get_state()
+            state = sys.modules["numpy.random"].get_state()
             numpy = (bytes(state[1].data), state[2])
     drawn = bytes(torch.default_generator.get_state().tolist())
     return random.getstate(), numpy, drawn
+
+
+def drew(before, after):
+    """Whether a build may have taken a width from a random number: one of Python's or numpy's, or
+    one of torch's, if it read any value at all."""
+    return before[:2] != after[:2] or (before[2] != after[2] and READ["values"])
 
 
 def no_cuda(torch):
@@ -1882,12 +1975,22 @@ class Channel:
     def __init__(self, descriptor, nonce):
         self.descriptor, self.nonce, self.pid = descriptor, nonce, os.getpid()
 
-    def send(self, **frame):
+    def send(self, body=None, **frame):
+        """`body`: a result as JSON, in bytes."""
         if os.getpid() != self.pid:  # forked by a constructor, and come back from it
             os._exit(0)
         # The leading line break ends whatever a start-up file may have printed without one.
-        data = "\n{} {}\n".format(self.nonce, json.dumps(frame)).encode()
-        self.write(data)
+        data = "\n{} {}".format(self.nonce, json.dumps(frame)).encode()
+        self.write(data + (b"\n" if body is None else BODY + body + b"\n"))
+
+    def send_result(self, number, result, **frame):
+        """The result of a job: what the processes above have to know of it, and all of it."""
+        result = dict(result)
+        for name in ("next_attempt", "not_tracked"):
+            if result.pop(name, False):
+                frame[name] = True
+        frame.update(event="result", id=number, ok=result["ok"], code=result.get("code"))
+        self.send(json.dumps(result).encode(), **frame)
 
     def write(self, data):
         view = memoryview(data)
@@ -1915,7 +2018,8 @@ class Child:
         *lines, self.buffer = self.buffer.split(b"\n")
         for line in lines:
             if line.startswith(nonce):
-                yield json.loads(line[len(nonce) + 1 :])
+                head, mark, body = line[len(nonce) + 1 :].partition(BODY)
+                yield json.loads(head), body if mark else None
 
     def kill(self, why):
         """End the process, unless it has ended, and whatever it forked; `why`: its obituary."""
@@ -1957,14 +2061,6 @@ class Child:
             return "was killed by {}".format(name)
         return "ended with exit status {} before it was counted".format(status)
 
-    def memory(self):
-        """Resident bytes, where the system tells; 0 elsewhere."""
-        try:
-            with io.open("/proc/{}/statm".format(self.pid)) as file:
-                return int(file.read().split()[1]) * 4096
-        except (OSError, ValueError, IndexError):
-            return 0
-
 
 class SelectPoller:
     """Reads from several pipes at once, without threads (a process with threads must not fork)."""
@@ -1983,7 +2079,9 @@ class SelectPoller:
         os.close(descriptor)
 
     def poll(self, timeout):
-        for key, _ in self.selector.select(timeout):
+        ready = [key for key, _ in self.selector.select(timeout)]
+        # A frame that says what begins is heard before what is printed from then on.
+        for key in sorted(ready, key=lambda key: key.data is not None and not key.data[2]):
             data = os.read(key.fd, 1 << 16)
             if not data and key.data is not None:
                 self.remove(key.fd)
@@ -2032,9 +2130,9 @@ class ThreadPoller:
 def supervise(tasks, settings, on_frame, on_death, alive=None, heartbeat=None):
     """Run `tasks`, at most `settings["jobs"]` at a time, each in a process of its own.
 
-    A task has `limit` (seconds without a frame) and `start()` → Child. `on_frame(task, frame)` gets
-    what it sends, and may return tasks that follow from it. `on_death(task, why, tail)` is told of
-    one that ended otherwise than by its "done" frame, and returns tasks to run in its place.
+    A task has `limit` (seconds without a frame) and `start()` → Child. `on_frame(task, frame,
+    body)` gets what it sends, and may return tasks to follow. `on_death(task, why, tail)` is told
+    of one that ended otherwise than by its "done" frame, and returns tasks to run in its place.
     `alive`: a descriptor whose end means that nobody waits for the answers any more.
     `heartbeat()` is called every few seconds.
     """
@@ -2050,8 +2148,8 @@ def supervise(tasks, settings, on_frame, on_death, alive=None, heartbeat=None):
             while waiting and len(running) < settings["jobs"]:
                 child = waiting.popleft().start()
                 running[id(child)] = child
-                poller.add(child.channel, (child, child.channel))
-                poller.add(child.output, (child, child.output))
+                poller.add(child.channel, (child, child.channel, True))
+                poller.add(child.output, (child, child.output, False))
             heard = set()
             if heartbeat and time.monotonic() > beat:
                 beat = time.monotonic() + HEARTBEAT
@@ -2065,23 +2163,25 @@ def supervise(tasks, settings, on_frame, on_death, alive=None, heartbeat=None):
                         reap_strays({})
                         os._exit(3)
                     continue
-                child, descriptor = key
+                child, descriptor, _ = key
                 heard.add(child)
                 if not data:
                     child.open.discard(descriptor)
                 elif descriptor == child.output:
                     child.tail = (child.tail + data)[-TAIL:]
                 else:
-                    for frame in child.frames(data, nonce):
+                    for frame, body in child.frames(data, nonce):
                         child.deadline = time.monotonic() + frame.get("limit", child.task.limit)
                         if frame["event"] == "done":
                             child.finished = True
-                        else:
-                            waiting.extendleft(on_frame(child.task, frame) or [])
+                            continue
+                        if frame["event"] == "building":
+                            child.tail = b""  # what was printed before is not about this job
+                        waiting.extendleft(on_frame(child.task, frame, body) or [])
             for child in list(running.values()):
                 if time.monotonic() > child.deadline and not child.finished:
                     child.kill("did not finish within {:g} s".format(settings["timeout"]))
-                elif child.memory() > settings["memory"] > 0:
+                elif resident(child.pid) > settings["memory"] > 0:
                     child.kill(
                         "used more than the {:,} MB of memory that it may".format(
                             settings["memory"] >> 20
@@ -2176,14 +2276,135 @@ def fork_child(task, body, nonce):
 
 
 COLD = 300  # modules that a build imports when it is the first to compute on meta
+PLENTY = 4  # models that wait for each process, so that one may be given another ahead of time
+GROWTH = 1 << 28  # bytes that a process may grow by until another one goes on in its place
+
+
+def resident(pid="self"):
+    """Bytes of memory that a process takes, where the system tells; 0 elsewhere."""
+    try:
+        with io.open("/proc/{}/statm".format(pid)) as file:
+            return int(file.read().split()[1]) * 4096
+    except (OSError, ValueError, IndexError):
+        return 0
+
+
+class Held:
+    """What the modules of the project hold: their names, and all containers, classes and objects
+    that these lead to, as they are now. A constructor that changes any of it (a counter, a shared
+    config, a default argument) must not be followed by another model in the same process."""
+
+    # Python itself writes these when somebody looks.
+    LATE = frozenset(("__annotations__", "__annotations_cache__", "__doc__"))
+
+    def __init__(self, torch, modules):
+        self.names = {module.__name__ for module in modules}
+        plain = (type(None), bool, int, float, complex, str, bytes, range, types.CodeType)
+        plain += (types.ModuleType, types.BuiltinFunctionType, re.Pattern, logging.Logger)
+        self.plain = (*plain, torch.Tensor, torch.dtype, torch.device, threading.Thread)
+        self.found = []  # (what holds something, how to read it, what it held)
+        self.opaque = False  # whether something has a state that cannot be seen
+        self.seen, self.todo = set(), []
+        for module in modules:
+            self.keep(vars(module), dict)
+            self.todo += [v for k, v in vars(module).items() if not k.startswith("__")]
+        while self.todo:
+            value = self.todo.pop()
+            if not isinstance(value, self.plain) and id(value) not in self.seen:
+                self.seen.add(id(value))
+                try:
+                    self.look(value)
+                except Exception:  # its class has its own idea of an attribute, or of a copy
+                    self.opaque = True
+        del self.seen, self.todo
+
+    def keep(self, holder, read):
+        self.found.append((holder, read, read(holder)))
+
+    def look(self, value):
+        if isinstance(value, type):
+            if value.__module__ in self.names:
+                self.keep(vars(value), dict)
+                self.todo += vars(value).values()
+        elif isinstance(value, types.FunctionType):
+            self.look_at_function(value)
+        elif isinstance(value, (classmethod, staticmethod, types.MethodType)):
+            self.todo.append(value.__func__)
+        elif isinstance(value, property):
+            self.todo += [value.fget, value.fset]
+        elif isinstance(value, dict):  # what it really has: transformers has lazy ones
+            self.keep(value, dict.copy)
+            self.todo += dict.values(value)
+        elif isinstance(value, list):
+            self.keep(value, list.copy)
+            self.todo += list.copy(value)
+        elif isinstance(value, (collections.deque, bytearray, set)):
+            self.keep(value, list)
+            self.todo += value
+        elif isinstance(value, (tuple, frozenset)):
+            self.todo += value
+        elif hasattr(type(value), "cache_info"):
+            self.keep(value, lambda function: function.cache_info().currsize)
+            self.todo.append(getattr(value, "__wrapped__", None))
+        elif self.is_opaque(type(value)):
+            self.opaque = True
+        else:
+            self.look_at_instance(value)
+
+    @staticmethod
+    def is_opaque(kind):
+        """Iterators and generators of random numbers do not show where they are."""
+        random_numbers = issubclass(kind, random.Random) or "numpy.random" in kind.__module__
+        return hasattr(kind, "__next__") or random_numbers or kind.__name__ == "Generator"
+
+    def look_at_function(self, function):
+        if function.__module__ not in self.names:
+            return
+        for held in (function.__kwdefaults__, function.__dict__):
+            if held:
+                self.keep(held, dict)
+                self.todo += held.values()
+        self.todo += function.__defaults__ or ()
+        for cell in function.__closure__ or ():
+            with contextlib.suppress(ValueError):  # it is empty
+                self.keep(cell, lambda cell: [cell.cell_contents])
+                self.todo.append(cell.cell_contents)
+
+    def look_at_instance(self, value):
+        held = getattr(value, "__dict__", None)
+        if isinstance(held, dict):
+            self.keep(held, dict)
+            self.todo += held.values()
+        kinds = [kind for kind in type(value).__mro__ if "__slots__" in vars(kind)]
+        names = [n for kind in kinds for n in vars(kind)["__slots__"] if n not in ("__dict__",)]
+        if names and type(value).__module__ in self.names:
+            self.keep(value, lambda value: [getattr(value, name, None) for name in names])
+            self.todo += [getattr(value, name, None) for name in names]
+
+    def changed(self):
+        if self.opaque:
+            return True
+        try:
+            return any(self.differs(read(holder), held) for holder, read, held in self.found)
+        except Exception:  # whatever cannot be compared
+            return True
+
+    def differs(self, now, held):
+        if now == held:  # what is the very same is not looked into
+            return False
+        if not isinstance(now, dict):
+            return True
+        keys = (now.keys() | held.keys()) - self.LATE
+        return any(now.get(key, held) is not held.get(key, now) for key in keys)
 
 
 class Surroundings:
     """What project code may change for all that comes after it in the same process: torch's
-    functions and classes and its default dtype; with `process` also the interpreter's own state."""
+    functions and classes and its default dtype; and, where `modules` of the project are given, the
+    interpreter's own state and all that these modules hold."""
 
-    def __init__(self, torch, process=False):
-        self.torch, self.process = torch, process
+    def __init__(self, torch, modules=None):
+        self.torch, self.process = torch, modules is not None
         nn = torch.nn
         classes = [v for v in vars(nn).values() if isinstance(v, type)]
         self.namespaces = [torch, torch.Tensor, nn, nn.functional, nn.init, *classes]
@@ -2191,6 +2412,8 @@ class Surroundings:
             {k: v for k, v in vars(space).items() if callable(v)} for space in self.namespaces
         ]
         self.modules = dict(sys.modules)
+        self.held = Held(torch, modules) if self.process else None
+        self.size = resident()
         self.state = self.look()
 
     def look(self):
@@ -2200,7 +2423,17 @@ class Surroundings:
             state.append(torch.get_default_device())
         if self.process:
             state += [os.getcwd(), list(sys.path), list(sys.meta_path), dict(os.environ)]
+            state.append(threading.active_count())
         return state
+
+    @staticmethod
+    def replaced(name, module):
+        """Whether another module has the name; transformers replaces itself by itself."""
+        now = sys.modules.get(name)
+        if now is module:
+            return False
+        file = getattr(module, "__file__", None)
+        return file is None or getattr(now, "__file__", None) != file
 
     def changed(self):
         for space, before in zip(self.namespaces, self.functions):
@@ -2209,33 +2442,57 @@ class Surroundings:
             # torch replaces some of its own when it imports dynamo.
             if any(not str(getattr(value, "__module__", "")).startswith("torch") for value in new):
                 return True
-        if self.process and any(sys.modules.get(n) is not m for n, m in self.modules.items()):
+        if self.look() != self.state:
             return True
-        return self.look() != self.state
+        if not self.process:
+            return False
+        if any(self.replaced(n, m) for n, m in self.modules.items()):
+            return True
+        return resident() > self.size + GROWTH or self.held.changed()
 
 
-class JobTask:
-    """One model on one rung, in a process forked from its group: a constructor that failed half way
-    may have changed what the next attempt starts from."""
+class BuilderTask:
+    """A process forked from a group, which builds models one after the other: as long as none of
+    them fails, or changes what the next one would start from."""
 
-    def __init__(self, job, group, failures=()):
-        self.job, self.group, self.failures = job, group, failures
+    def __init__(self, group):
+        self.group = group
         self.limit = group.settings["timeout"]
+        self.given = collections.deque()  # what it was told to build and has not answered for
+        self.building = None  # the id of the job that it has begun
 
     def start(self):
-        self.group.announce(self.job)
-        return fork_child(self, self.run, self.group.settings["nonce"])
+        self.group.warm_up()
+        orders, self.orders = os.pipe()
+        child = fork_child(self, lambda channel: self.run(channel, orders), self.group.nonce)
+        os.close(orders)
+        self.feed()
+        return child
 
-    def run(self, channel):
-        # So that the obituary of one that never returns names a line.
-        faulthandler.dump_traceback_later(0.9 * self.limit)
-        before = len(sys.modules)
-        try:
-            answer = dict(self.group.measure(self.job, self.failures), event="result")
-        except NextRung as more:
-            answer = {"event": "next rung", "failures": more.failures}
-        warm = len(sys.modules) - before > COLD
-        channel.send(id=self.job["id"], warm=warm, **answer)
+    def run(self, channel, orders):
+        os.close(self.orders)
+        with io.open(orders, "rb") as lines:
+            self.group.build(channel, map(json.loads, lines))
+
+    def feed(self):
+        """Tell it what to build next, ahead of time as long as others have enough to do."""
+        waiting = self.group.waiting
+        while waiting and len(self.given) < (2 if len(waiting) > PLENTY * self.group.width else 1):
+            self.given.append(waiting.popleft())
+            self.tell(self.given[-1])
+        if not self.given:
+            self.tell(None)
+
+    def tell(self, order):
+        with contextlib.suppress(OSError):  # it has died: its death is told elsewhere
+            os.write(self.orders, json.dumps(order).encode() + b"\n")
+
+    def ended(self):
+        """Give back what it was told and did not do; a task to do it, where there is any."""
+        os.close(self.orders)
+        self.group.waiting.extendleft(reversed(self.given))
+        self.given.clear()
+        return [BuilderTask(self.group)] if self.group.waiting else []
 
 
 class GroupTask:
@@ -2246,7 +2503,10 @@ class GroupTask:
         self.jobs, self.settings, self.torch = jobs, settings, torch
         self.files, self.splits = files, splits
         self.width = width  # models that it builds at a time
-        self.warm = False
+        self.nonce = settings["nonce"]
+        self.jobs_by_id = {job["id"]: job for job in jobs}
+        self.waiting = collections.deque()  # [job's id, failures], not yet given to a builder
+        self.cold = False  # whether a build had to import what the next will need too
         self.limit = settings["timeout"] if CAN_FORK else START_LIMIT
         self.importing = None  # the job whose module is being imported, as its frames tell
         self.running = None  # the file that is being run for that
@@ -2296,14 +2556,17 @@ class GroupTask:
         channel.send(event="imported", limit=limit)
         gc.disable()
         gc.freeze()
+        orders = [[job["id"], job.get("failures", ())] for job in ready]
         if not CAN_FORK:
-            self.build_here(ready)
+            if self.build(channel, orders):
+                os._exit(0)
             return
+        self.waiting = collections.deque(orders)
         supervise(
-            [JobTask(job, self) for job in ready],
+            [BuilderTask(self) for _ in range(min(self.width, len(ready)))],
             dict(self.settings, jobs=self.width),
-            lambda task, frame: self.pass_on(task, frame, limit),
-            lambda task, why, tail: channel.send(limit=limit, **died(task.job, why, tail)),
+            self.on_frame,
+            self.on_death,
         )
 
     def import_all(self):
@@ -2318,9 +2581,9 @@ class GroupTask:
             try:
                 if job["module"] not in self.modules:
                     self.modules[job["module"]] = import_target(job)
-                load_lazily(self.modules[job["module"]], job["callable"])
+                    load_lazily(self.modules[job["module"]], job["callable"])
             except Failure as failure:
-                self.up.send(event="result", id=job["id"], limit=timeout, **failure.result)
+                self.up.send_result(job["id"], failure.result, limit=timeout)
             else:
                 ready.append(job)
             if several and self.splits < SPLITS and around.changed():
@@ -2329,45 +2592,83 @@ class GroupTask:
         ANNOUNCE.clear()
         return ready
 
-    def build_here(self, ready):
-        """Build in this very process, until a model changes it for those that come after."""
-        around = Surroundings(self.torch, process=True)
-        for job in ready:
-            self.announce(job)
+    def build(self, channel, orders):
+        """Build what `orders` tell, [job's id, failures on the rungs before], until None or until
+        one changes the process for those that come after; returns whether one did."""
+        own = project_modules()
+        self.traced = bool(own)  # only lines of the project are told
+        around = Surroundings(self.torch, own)
+        timeout = self.settings["timeout"]
+        for order in orders:
+            if order is None:
+                break
+            number, failures = order
+            # While it builds by itself its limit is that of the model; else others watch over it.
+            channel.send(event="building", id=number, limit=timeout)
+            if CAN_FORK:  # so that the obituary of one that never returns names a line
+                faulthandler.dump_traceback_later(0.9 * timeout)
+            before = len(sys.modules)
+            ok = False
             try:
-                answer = dict(self.measure(job, job.get("failures", ())), event="result")
+                result = self.measure(self.jobs_by_id[number], failures)
             except NextRung as more:
-                answer = {"event": "next rung", "failures": more.failures}
-            self.up.send(id=job["id"], limit=self.settings["timeout"], **answer)
-            gc.collect()
-            if job is not ready[-1] and around.changed():
-                self.up.send(event="spoiled")
-                os._exit(0)
+                channel.send(event="next rung", id=number, limit=timeout, failures=more.failures)
+            else:
+                ok = result["ok"]
+                warm = len(sys.modules) - before > COLD
+                channel.send_result(number, result, limit=timeout, warm=warm)
+                del result
+            # A constructor that failed half way may have changed anything.
+            if not ok or around.changed():
+                channel.send(event="spoiled")
+                return True
+        return False
 
-    def announce(self, job):
-        """Say which job is being built, in case this whole process dies of it."""
-        limit = self.settings["timeout"] + (GRACE if CAN_FORK else 0)
-        self.up.send(event="building", id=job["id"], limit=limit)
+    def on_frame(self, task, frame, body):
+        """What a builder says. Where a build had to import what torch computes with on meta (some
+        800 modules, a second or more), the group does so once, before it forks again."""
+        limit = self.settings["timeout"] + GRACE
+        event = frame["event"]
+        if event == "building":
+            task.building = frame["id"]
+            self.up.send(event="building", id=frame["id"], limit=limit)
+        elif event == "result":
+            self.cold = self.cold or frame.pop("warm")
+            self.up.send(body, **dict(frame, limit=limit))
+            task.given.popleft()
+            task.feed()
+        elif event == "next rung":
+            self.up.send(event="alive", limit=limit)
+            task.given.popleft()
+            task.given.appendleft([frame["id"], frame["failures"]])
+        elif event == "spoiled":
+            return task.ended()
+        return []
 
-    def pass_on(self, task, frame, limit):
-        """A job's result goes up. Where it had to import what torch computes with on meta (some 800
-        modules, a second or more), the group does so once, for all the jobs that it still forks."""
-        if frame.pop("warm") and not self.warm:
-            self.warm = True
+    def on_death(self, task, why, tail):
+        """The job at hand is at fault; one that had not begun gets another chance, once."""
+        if task.given:
+            job = self.jobs_by_id[task.given[0][0]]
+            if task.building == job["id"] or job.get("spared"):
+                task.given.popleft()
+                limit = self.settings["timeout"] + GRACE
+                self.up.send_result(job["id"], died(job, why, tail), limit=limit)
+            job["spared"] = True
+        return task.ended()
+
+    def warm_up(self):
+        """Import what a build on meta had to import, for those that are still to be forked."""
+        if self.cold:
+            self.cold = False
             with contextlib.suppress(Exception):
                 self.torch.ones(1, device="meta") + 1
             gc.freeze()
-        if frame["event"] == "next rung":
-            self.up.send(event="alive", limit=limit)
-            return [JobTask(task.job, self, frame["failures"])]
-        self.up.send(limit=limit, **frame)
-        return []
 
     def measure(self, job, failures):
         REFUSALS.clear()
         module = self.modules[job["module"]]
         try:
-            return Job(job, module, self.torch, self.mode, failures).run()
+            return Job(job, module, self.torch, self.mode, failures, self.traced).run()
         except Failure as failure:
             return dict(failure.result, notes=failure.result.get("notes") or list(REFUSALS))
 
@@ -2387,8 +2688,6 @@ def died(job, why, tail):
             source = "{}:{}".format(relative(path), line)
             break
     return {
-        "event": "result",
-        "id": job["id"],
         "ok": False,
         "code": "NPL005",
         "reason": "the process that built {} {}".format(job["label"], why),
@@ -2442,7 +2741,7 @@ class Server:
             todo = self.retry
         self.channel.send(event="end", jobs=len(self.answered))
 
-    def on_frame(self, task, frame):
+    def on_frame(self, task, frame, body):
         job = self.jobs.get(frame.get("id"))
         if frame["event"] == "importing":
             task.importing = job
@@ -2459,21 +2758,21 @@ class Server:
         elif frame["event"] == "result":
             task.building.pop(job["id"], None)
             task.answered.add(job["id"])
-            self.answer(job, frame)
+            self.answer(job, frame, body)
         elif frame["event"] == "next rung":  # in a process of its own: see JobTask
             task.building.pop(job["id"], None)
             task.answered.add(job["id"])
             job["failures"] = frame["failures"]
             self.retry.append(job)
 
-    def answer(self, job, frame):
+    def answer(self, job, frame, body):
         """Pass a result on; or, when the import failed, try the next way to import: every path
         strictly, then every path without the imports that fail, unless git lacks what they need."""
-        if frame.pop("not_tracked", False):
+        if frame.get("not_tracked"):
             job["needed"] = True
-            self.first_failure[job["id"]] = frame
-        if frame.pop("next_attempt", False):
-            self.first_failure.setdefault(job["id"], frame)
+            self.first_failure[job["id"]] = frame, body
+        if frame.get("next_attempt"):
+            self.first_failure.setdefault(job["id"], (frame, body))
             job["attempt"] += 1
             tolerable = not job["tolerant"] and not job.get("needed")
             if job["attempt"] == len(job["attempts"]) and tolerable:
@@ -2481,12 +2780,19 @@ class Server:
             if job["attempt"] < len(job["attempts"]):
                 self.retry.append(job)
                 return
-        if not frame["ok"] and frame.get("code") == "NPL003":
-            frame = self.first_failure.get(job["id"], frame)
+        if frame.get("code") == "NPL003":
+            frame, body = self.first_failure.get(job["id"], (frame, body))
         if job["id"] not in self.answered:
             self.answered.add(job["id"])
-            frame.pop("limit", None)
-            self.channel.send(**frame)
+            self.channel.send(body, event="result", id=job["id"], ok=frame["ok"])
+
+    def at_fault(self, job, why, tail, what=None):
+        """Answer for a job whose process died; `what` it did, where it was not building."""
+        result = died(job, why, tail)
+        if what:
+            result["reason"] = "the process that {} {}".format(what, why)
+        frame = {"ok": False, "code": result["code"]}
+        self.answer(job, frame, json.dumps(result).encode())
 
     def on_death(self, task, why, tail):
         """A group died: because it was spoiled for what came next; while importing (the file is at
@@ -2515,17 +2821,13 @@ class Server:
             elif not guilty:  # it died between two imports
                 guilty = left
             for job in guilty:
-                frame = died(job, why, tail)
-                frame["reason"] = "the process that imported {} {}".format(
-                    job["file"] or job["module"], why
-                )
-                self.answer(job, frame)
+                self.at_fault(job, why, tail, "imported {}".format(job["file"] or job["module"]))
         elif len(task.building) > 1:  # one of them killed it: the next group builds one at a time
             return [self.group(left, task.splits)]
         else:
             guilty = list(task.building.values()) or left
             for job in guilty:
-                self.answer(job, died(job, why, tail))
+                self.at_fault(job, why, tail)
         rest = [j for j in left if j not in guilty]
         return [self.group(rest, task.splits, task.width)] if rest else []
 
