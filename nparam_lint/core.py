@@ -393,6 +393,7 @@ def count(
         progress,
         names,
         settings.snapshot,
+        settings.store,
     )
     return answers, interpreter
 

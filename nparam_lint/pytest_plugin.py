@@ -212,7 +212,7 @@ def _count(config: pytest.Config) -> list[Case]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the user's filters are not about our work
         try:
-            settings = load_settings(root, None, os.environ, {})
+            settings = load_settings(root, None, os.environ, {}).remembering(os.environ)
             report = check(settings, (), os.environ, declared_only=True, progress=show)
         except ConfigError as error:
             first = error.problems[0]

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from nparam_lint.cache.store import Store, directory
 from nparam_lint.grammar import Tolerance, Value, parse_tolerance, parse_value
 from nparam_lint.notation import (
     Selector,
@@ -115,7 +116,8 @@ class Override:
 @dataclass(frozen=True, slots=True)
 class Settings:
     """What a run is told. `python` may name an executable or an environment, relative to `home`;
-    `python_from` says who named it. `snapshot`: what `root` is a copy of, or lies in a copy of."""
+    `python_from` says who named it. `snapshot`: what `root` is a copy of, or lies in a copy of.
+    `store`: what earlier runs found out; it keeps nothing unless it is said where."""
 
     root: Path
     config: Path | None = None
@@ -137,11 +139,16 @@ class Settings:
     recipe_positions: Mapping[Target, Position] = field(default_factory=dict)
     overrides: tuple[Override, ...] = ()
     snapshot: Snapshot | None = None
+    store: Store = field(default_factory=lambda: Store(None, ""))
 
     @property
     def home(self) -> Path:
         """The project's directory in the working tree, also where `root` is one in a copy."""
         return self.snapshot.original_of(self.root) if self.snapshot else self.root
+
+    def remembering(self, environ: Mapping[str, str]) -> Settings:
+        """The same, with what earlier runs of this user found out about the project."""
+        return replace(self, store=Store(directory(environ), str(self.home)))
 
     def for_file(self, path: str) -> Settings:
         """The settings for what stands in a file: those of every override that matches, in order,

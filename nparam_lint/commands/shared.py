@@ -60,6 +60,7 @@ def add_building(parser: argparse.ArgumentParser) -> None:
     build.add_argument("--timeout", metavar="SECONDS", help="for one model (default: 60)")
     build.add_argument("--memory", help='for one model: "8GB" (default: half of the machine\'s)')
     build.add_argument("--jobs", metavar="N", help="models built at a time (default: one a core)")
+    build.add_argument("--no-cache", action="store_true", help="find out everything anew")
 
 
 def add_judging(parser: argparse.ArgumentParser) -> None:
@@ -104,7 +105,7 @@ def settings_for(
         near = difflib.get_close_matches(settings.format, FORMATS, 1)
         hint = f"did you mean {near[0]}?" if near else f"there are: {', '.join(FORMATS)}"
         raise UsageError(f"there is no format {settings.format!r}; {hint}")
-    return settings
+    return settings if options.no_cache else settings.remembering(environ)
 
 
 def checked_paths(texts: list[str]) -> list[Path]:

@@ -27,10 +27,12 @@ from nparam_lint.records import ImportAttempt, Measured, Measurement, NotMeasure
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+    from nparam_lint.cache.store import Store
+    from nparam_lint.count.memory import Memory
     from nparam_lint.snapshot import Snapshot
 
 PROTOCOL = 2
-BODY = b"\t"  # between a frame and the result that it carries
+TAB = b"\t"  # between a frame and what it carries
 WORKER = Path(__file__).with_name("worker.py")
 START_LIMIT = 300.0  # seconds for importing torch; on a cold network disk it takes minutes
 SILENCE = 60.0  # seconds without a sign of life, of which it gives one every few
@@ -61,6 +63,15 @@ TEMPORARY_CACHES = (
 _SECRET = re.compile(
     r"TOKEN|SECRET|PASSW|_PWD$|CREDENTIAL|_KEY(_ID)?$|APIKEY|^SSH_|^GPG_|^GIT_|_AUTH$",
     re.IGNORECASE,
+)
+# What a terminal, a shell or a CI service notes of this one run: no count may depend on it, so that
+# what was measured in one terminal holds in the next.
+_PASSING = re.compile(
+    r"^(_|SHLVL|PWD|OLDPWD|COLUMNS|LINES|STY|TMUX|DISPLAY|XAUTHORITY|WINDOWID|COLORTERM|VTE_VERSION"
+    r"|PRE_COMMIT.*|PYTEST_.*|TERM.*|RUNNER_TRACKING_ID|GITHUB_(RUN|SHA|REF|EVENT|ACTION|ENV|OUTPUT"
+    r"|STATE|STEP|PATH|JOB|HEAD|BASE|WORKFLOW|ACTOR|TRIGGERING)(_.*)?|CI_(JOB|PIPELINE|COMMIT|RUNNER"
+    r"|BUILD|CONCURRENT|MERGE)_.*|(TMUX|VSCODE|ITERM|KITTY|ALACRITTY|WEZTERM|KONSOLE|WAYLAND|DBUS"
+    r"|XDG_SESSION)_.*)$"
 )
 _OWN_SWITCHES = re.compile(r"^NPARAM_LINT_(?!FORK$)|^PYTHON(HOME|STARTUP|BREAKPOINT|INSPECT)$")
 
@@ -116,10 +127,12 @@ def default_memory() -> int:
 
 
 def worker_environment(environ: Mapping[str, str], temporary: str) -> dict[str, str]:
-    """The environment of the worker: offline, without secrets and without what would make its
-    interpreter another one."""
+    """The environment of the worker: offline, without secrets, without what would make its
+    interpreter another one, and without what is never twice the same."""
     kept = {
-        k: v for k, v in environ.items() if not _SECRET.search(k) and not _OWN_SWITCHES.search(k)
+        name: value
+        for name, value in environ.items()
+        if not any(kind.search(name) for kind in (_SECRET, _OWN_SWITCHES, _PASSING))
     }
     kept.update(OFFLINE)
     kept.update({name: f"{temporary}{os.sep}{name.lower()}" for name in TEMPORARY_CACHES})
@@ -136,10 +149,19 @@ def run_jobs(
     progress: Callable[[int, int, str], None] | None = None,
     names: Iterable[str] = (),
     snapshot: Snapshot | None = None,
+    store: Store | None = None,
 ) -> Answers:
-    """Build and count every job. `progress(done, all, label)` is called after each answer; `names`
-    are those under which anything of the project could be imported; `snapshot` says what `root`
-    is a copy of."""
+    """Build and count every job, but for those that `store` has from an earlier run.
+    `progress(done, all, label)` is called after each answer; `names` are those under which anything
+    of the project could be imported; `snapshot` says what `root` is a copy of."""
+    names = sorted(names)
+    memory = _memory(python, root, environ, names, snapshot, store) if store and jobs else None
+    known = memory.installation() if memory else None
+    recalled = {job.id: memory.recall(job) for job in jobs} if memory and known else {}
+    found = {number: measured for number, measured in recalled.items() if measured}
+    left = [job for job in jobs if job.id not in found]
+    if known and not left:
+        return Answers(found, known.torch, known.python)
     answers = Answers()
     with tempfile.TemporaryDirectory(
         prefix="nparam-lint-", ignore_cleanup_errors=True
@@ -152,21 +174,37 @@ def run_jobs(
             "timeout": limits.timeout,
             "memory": limits.memory,
             "jobs": limits.jobs,
-            "names": sorted(names),
+            "names": names,
             "snapshot": None if snapshot is None else _copy(snapshot),
         }
-        request = {"settings": settings, "jobs": [asdict(job) for job in jobs], "probe": not jobs}
-        with _Worker(python, worker_environment(environ, temporary), nonce) as worker:
+        request = {"settings": settings, "jobs": [asdict(job) for job in left], "probe": not jobs}
+        given = {**worker_environment(environ, temporary), "PWD": str(root)}
+        with _Worker(python, given, nonce) as worker:
             worker.send(request)
-            why = _read(worker, jobs, answers, progress)
+            why = _read(worker, left, answers, memory, progress)
         if answers.torch is None:
             answers.broken = why + worker.tail_text()
-        for job in jobs:
+        for job in left:
             if job.id not in answers.measurements:
                 answers.measurements[job.id] = NotMeasured(
                     "NPL005", why, output=worker.tail_text().strip()
                 )
+    answers.measurements.update(found)
     return answers
+
+
+def _memory(
+    python: str,
+    root: Path,
+    environ: Mapping[str, str],
+    names: Sequence[str],
+    snapshot: Snapshot | None,
+    store: Store,
+) -> Memory:
+    from nparam_lint.count.memory import Memory, Now
+
+    copied = "" if snapshot is None else "\n".join(["a copy", *snapshot.untracked])
+    return Memory(store, Now(root, names), python, worker_environment(environ, ""), copied)
 
 
 def _copy(snapshot: Snapshot) -> dict[str, Any]:
@@ -183,10 +221,12 @@ def _read(
     worker: _Worker,
     jobs: Sequence[Job],
     answers: Answers,
+    memory: Memory | None,
     progress: Callable[[int, int, str], None] | None,
 ) -> str:
     """Take in frames until the end marker; returns what to say of the jobs without an answer."""
-    labels = {job.id: job.label for job in jobs}
+    by_id = {job.id: job for job in jobs}
+    sites: object = None
     for frame, body in worker.frames():
         event = frame.get("event")
         if event == "ready":
@@ -196,18 +236,27 @@ def _read(
             if not isinstance(torch, str) or not isinstance(python, str):
                 return "the worker's first answer cannot be read"
             answers.torch, answers.python = torch, python
-            answers.cuda = frame.get("cuda")
+            answers.cuda, sites = frame.get("cuda"), frame.get("sites")
             # It watches over its own children; this only catches the worker itself hanging.
             worker.patience = SILENCE
         elif event == "no torch":
             return str(frame.get("reason"))
         elif event == "result" and answers.torch is not None:
             number = frame.get("id")
-            if type(number) is int and number in labels:
-                answers.measurements[number] = measurement(frame.get("ok") is True, body)
+            if type(number) is int and number in by_id:
+                text, _, reads = body.partition(TAB)
+                found = measurement(frame.get("ok") is True, text)
+                answers.measurements[number] = found
+                if memory and frame.get("kept") is True:
+                    reads = b"" if frame.get("retried") else reads
+                    memory.learn(by_id[number], found, text, reads)
                 if progress:
-                    progress(len(answers.measurements), len(jobs), labels[number])
+                    progress(len(answers.measurements), len(jobs), by_id[number].label)
+        elif event == "reads" and memory:
+            memory.note(body)
         elif event == "end":
+            if memory and answers.torch and answers.python:
+                memory.save(answers.torch, answers.python, sites)
             return "the worker ended without an answer for it"
     answers.measurements.clear()  # the protocol: a run without its end has measured nothing
     return worker.obituary()
@@ -350,7 +399,7 @@ class _Worker:
                 return
             if line is None:
                 return
-            head, _, body = line[len(self.marker) :].partition(BODY)
+            head, _, body = line[len(self.marker) :].partition(TAB)
             with suppress(ValueError):
                 frame = json.loads(head)
                 if isinstance(frame, dict):

@@ -9,8 +9,9 @@ Out:   frames, one a line, `NONCE JSON`, on a private copy of standard output th
        from file descriptor 1 before any code of the project runs. What it prints goes elsewhere.
        {"event": "ready", "protocol": 2, "torch": …, "python": …}
        {"event": "alive"}                                        every few seconds
-       {"event": "result", "id": …, "ok": true | false} BODY    one for each job; BODY is JSON too,
-                                  after a tab, and passed on unread from process to process
+       {"event": "reads"} TAB READS                            what was read, as far as it is known
+       {"event": "result", "id": …, "ok": true | false} TAB RESULT TAB READS    one for each job
+                                  what follows a tab is passed on unread from process to process
        {"event": "end", "jobs": n}                               nothing after it
        A job without a result was not measured, and neither was a run without its end.
 
@@ -38,6 +39,7 @@ import difflib
 import faulthandler
 import fractions
 import gc
+import hashlib
 import importlib
 import importlib.machinery
 import importlib.util
@@ -50,6 +52,7 @@ import random
 import re
 import shlex
 import signal
+import stat
 import subprocess
 import sys
 import tempfile
@@ -280,8 +283,12 @@ def guard(event, args):
     if event == "open":
         path, mode, flags = args
         writes = any(c in mode for c in "wxa+") if isinstance(mode, str) else flags & _WRITING
-        if writes and not _may_write(path):
+        if not writes:
+            note_event(event, args)
+        elif not _may_write(path):
             _refuse("to write {!r}".format(os.fsdecode(path)))
+    elif event in ("os.listdir", "os.scandir"):
+        note_event(event, args)
     elif event in _PATHS:
         directories = _DIRECTORIES.get(event, ())
         for place, index in enumerate(_PATHS[event]):
@@ -300,6 +307,301 @@ def guard(event, args):
         _refuse("a network connection to {!r}".format(address))
     elif event in ("os.kill", "os.killpg") and args[0] in (os.getppid(), 0, -1, 1, -os.getppid()):
         _refuse("to kill process {}".format(args[0]))
+
+
+# ---------------------------------------------------------------------------------------------
+# What a count depends on, so that the front end can tell whether it would still be the same
+
+
+class Reads:
+    """What running a file of the project, or building a model, read: the content of files, the
+    names in directories, whether paths are there, and which files of the project it imported."""
+
+    def __init__(self):
+        self.opened = {}  # path -> state of the file when it was opened
+        self.listed = {}  # directory -> its state
+        self.probes = {}  # path -> what is there
+        self.edges = set()
+        self.source = None  # digest of the file itself, as it was run
+        self.callers = set()  # code that was seen to run
+
+    def size(self):
+        return [len(noted) for noted in (self.opened, self.listed, self.probes, self.edges)]
+
+    def report(self):
+        """As JSON, with paths as the front end knows them. None where a file was changed since."""
+        files, lists = {}, {}
+        for path, before in list(self.opened.items()):
+            files[place(path)] = digest_of(path)
+            if state_of(path) != before:
+                return None
+        for path, before in list(self.listed.items()):
+            lists[place(path)] = digest_of_names(path)
+            if state_of(path) != before:
+                return None
+        return {
+            "files": files,
+            "lists": lists,
+            "probes": {place(path): what for path, what in self.probes.items()},
+            "edges": sorted(map(place, self.edges)),
+        }
+
+
+class Record:
+    """Everything that this process has noted so far, and what of it was told already."""
+
+    def __init__(self):
+        self.on = False
+        self.files = {}  # path of a file of the project -> Reads of running it
+        self.job = Reads()
+        self.lookups = collections.defaultdict(set)  # directory -> names that were looked for
+        self.missing = {}  # name that could not be imported -> whether the project has it
+        self.outside = {}  # path of a file outside of the project -> its state
+        self.known_modules = set()
+        self.told = {"files": {}, "lookups": {}, "missing": set(), "outside": set()}
+
+    def current(self):
+        return self.files[RUNNING[-1]] if RUNNING else self.job
+
+    def news(self):
+        """What was noted since the last time, as JSON; None: something of it was changed while it
+        was read."""
+        self.note_modules()
+        told = self.told
+        files = {}
+        for path, reads in list(self.files.items()):
+            if told["files"].get(path) != reads.size():
+                told["files"][path] = reads.size()
+                report = files[place(path)] = reads.report()
+                if report is None:
+                    return None
+                report["files"][place(path)] = reads.source
+        lookups = {}
+        for path, names in self.lookups.items():
+            new = names - told["lookups"].setdefault(path, set())
+            if new:
+                lookups[place(path)] = sorted(new)
+                told["lookups"][path] |= new
+        missing = {n: was for n, was in self.missing.items() if n not in told["missing"]}
+        outside = {p: s for p, s in self.outside.items() if p not in told["outside"]}
+        told["missing"].update(missing)
+        told["outside"].update(outside)
+        return {"files": files, "lookups": lookups, "missing": missing, "outside": outside}
+
+    def note_modules(self):
+        """The files of all modules that came from neither the project nor the standard library."""
+        for name in sys.modules.keys() - self.known_modules:
+            self.known_modules.add(name)
+            path = getattr(sys.modules.get(name), "__file__", None)
+            if not isinstance(path, str) or not os.path.isabs(path) or path in self.outside:
+                continue
+            if not is_told(path) and not is_project(path):
+                self.outside[path] = state_of(path)
+
+
+RECORD = Record()
+OUTSIDE = ()  # where packages are installed
+LIBRARY, TORCH = "", ""  # where the standard library and torch are: their versions tell enough
+LARGE = 1 << 26  # bytes of a file that is not read in order to see whether it is the same
+PASSING = ("/proc/", "/sys/", "/dev/")
+
+
+def place(path):
+    """A path as the front end knows it: relative to the project's root where it lies in it (or in
+    the copy around it), else absolute."""
+    for top in (ROOT, COPY):
+        if top and (path == top or path.startswith(top + os.sep)):
+            return os.path.relpath(path, ROOT).replace(os.sep, "/")
+    return path
+
+
+def state_of(path):
+    """What changes whenever a file or a directory does; None where there is none."""
+    try:
+        state = _STAT(path)
+    except (OSError, ValueError):
+        return None
+    return "{} {} {} {}".format(state.st_mtime_ns, state.st_ctime_ns, state.st_size, state.st_ino)
+
+
+def digest_of(path):
+    """The digest of a file's content, None where it cannot be read; of a large one its state."""
+    try:
+        if _STAT(path).st_size > LARGE:
+            return state_of(path)
+        with io.open(path, "rb") as file:
+            return hashlib.blake2b(file.read(), digest_size=16).hexdigest()
+    except (OSError, ValueError):
+        return None
+
+
+def digest_of_names(path):
+    try:
+        names = "\n".join(sorted(os.listdir(path)))
+    except (OSError, ValueError):
+        return None
+    return hashlib.blake2b(names.encode("utf-8", "surrogateescape"), digest_size=16).hexdigest()
+
+
+_STAT = os.stat
+
+
+def is_told(path):
+    """Whether a file changes with the version of Python or torch alone."""
+    inside = path.startswith(LIBRARY) and "-packages" not in path[len(LIBRARY) :]
+    return inside or path.startswith(TORCH)
+
+
+def to_note(path):
+    """The absolute path, if a change of what is there might change a count; else None."""
+    if not isinstance(path, (str, bytes)) and not hasattr(path, "__fspath__"):
+        return None
+    path = os.path.abspath(os.fsdecode(path))
+    if path.startswith((TEMPORARY, *PASSING)) or "__pycache__" in path:
+        return None
+    if not is_project(path) and path.startswith(OUTSIDE):
+        if not is_told(path) and path not in RECORD.outside:
+            RECORD.outside[path] = state_of(path)
+        return None
+    return path
+
+
+def note_event(event, args):
+    """Files that are opened and directories that are listed (an audit hook)."""
+    if not RECORD.on or not args:
+        return
+    caller = sys._getframe(2).f_code.co_filename
+    if caller.startswith("<frozen importlib") or caller == note_event.__code__.co_filename:
+        return
+    path = to_note("." if args[0] is None else args[0])
+    if path is not None:
+        reads = RECORD.current()
+        (reads.opened if event == "open" else reads.listed).setdefault(path, state_of(path))
+
+
+def note_callers(frame):
+    """The files of the project whose code is at work: a factory may be reached through a registry
+    that nothing imported it for."""
+    job = RECORD.job
+    while frame is not None and _KINDS.get(frame.f_code) != "call":
+        code = frame.f_code
+        if code not in job.callers:
+            job.callers.add(code)
+            if is_project(code.co_filename):
+                job.edges.add(code.co_filename)
+        frame = frame.f_back
+
+
+def note_classes(classes):
+    """The files of the project that define the classes of a model's modules."""
+    for kind in {base for one in classes for base in one.__mro__}:
+        path = getattr(sys.modules.get(kind.__module__), "__file__", None)
+        if path and is_project(path):
+            RECORD.job.edges.add(path)
+
+
+def job_reads(job):
+    """What a job depends on, as JSON; None where something of it was changed while it was read."""
+    report = RECORD.job.report()
+    if report is not None:
+        parts = job["module"].split(".")
+        dotted = [".".join(parts[: end + 1]) for end in range(len(parts))]
+        paths = [getattr(sys.modules.get(name), "__file__", None) for name in dotted]
+        report["edges"] += [place(path) for path in paths if path and is_project(path)]
+    return report
+
+
+def note_import(name, given, level=0, names=()):
+    """The files of the project that an import statement means, whoever imported them first."""
+    if level:
+        package = given.get("__package__") if given else None
+        if not package:
+            return
+        with contextlib.suppress(ImportError, ValueError):
+            name = importlib.util.resolve_name("." * level + (name or ""), package)
+    if name.partition(".")[0] not in NAMES:
+        return
+    parts = name.split(".")
+    dotted = [".".join(parts[: end + 1]) for end in range(len(parts))]
+    for item in names or ():
+        if item == "*":
+            found = getattr(sys.modules.get(name), "__all__", None)
+            dotted += ["{}.{}".format(name, inner) for inner in found or ()]
+        else:
+            dotted.append("{}.{}".format(name, item))
+    edges = RECORD.current().edges
+    for inner in dotted:
+        path = getattr(sys.modules.get(inner), "__file__", None)
+        if path and is_project(path):
+            edges.add(path)
+
+
+def installation():
+    """Path → state, of what changes when packages come or go, or another Python takes the place of
+    this one."""
+    found = {sys.executable, os.path.realpath(sys.executable)}
+    found.add(os.path.join(sys.prefix, "pyvenv.cfg"))
+    for path in sys.path:
+        if not path or is_project(os.path.join(os.path.realpath(path), "")):
+            continue
+        found.add(path)
+        with contextlib.suppress(OSError):
+            names = os.listdir(path) if "-packages" in path else ()
+            found.update(os.path.join(path, name) for name in names if name.endswith(".pth"))
+    return {path: state_of(path) for path in found}
+
+
+def install_record(torch):
+    """Note from now on what is read. Nothing that is noted is changed by it."""
+    global LIBRARY, TORCH, OUTSIDE
+    LIBRARY = os.path.dirname(os.__file__) + os.sep
+    TORCH = os.path.dirname(torch.__file__) + os.sep
+    roots = {sys.prefix, sys.base_prefix, *map(os.path.realpath, (sys.prefix, sys.base_prefix))}
+    sites = [p for p in sys.path if "-packages" in p]
+    OUTSIDE = tuple({os.path.join(p, "") for p in (*roots, *sites)})
+    RECORD.known_modules.update(sys.modules)
+    imports, import_module = builtins.__import__, importlib.import_module
+    find_spec = importlib.machinery.FileFinder.find_spec
+
+    def noted_import(name, globals=None, locals=None, fromlist=(), level=0):
+        module = imports(name, globals, locals, fromlist, level)
+        if level or name.partition(".")[0] in NAMES:
+            note_import(name, globals, level, fromlist)
+        return module
+
+    def noted_import_module(name, package=None):
+        module = import_module(name, package)
+        with contextlib.suppress(AttributeError):
+            note_import(module.__name__, None)
+        return module
+
+    def noted_find_spec(self, fullname, target=None):
+        if is_project(os.path.join(self.path, "")):
+            RECORD.lookups[self.path].add(fullname.rpartition(".")[2])
+        return find_spec(self, fullname, target)
+
+    def noted_stat(path, *args, **kwargs):
+        try:
+            found = _STAT(path, *args, **kwargs)
+        except OSError:
+            note_probe(path, "nothing", kwargs)
+            raise
+        note_probe(path, "directory" if stat.S_ISDIR(found.st_mode) else "file", kwargs)
+        return found
+
+    def note_probe(path, what, kwargs):
+        if RECORD.on and not kwargs.get("dir_fd"):
+            path = to_note(path)
+            if path is not None:
+                RECORD.current().probes.setdefault(path, what)
+
+    builtins.__import__, importlib.import_module = noted_import, noted_import_module
+    importlib.machinery.FileFinder.find_spec = noted_find_spec
+    for known in (os.supports_fd, os.supports_dir_fd, os.supports_follow_symlinks):
+        if _STAT in known:
+            known.add(noted_stat)
+    os.stat = noted_stat
+    RECORD.on = True
 
 
 # ---------------------------------------------------------------------------------------------
@@ -693,6 +995,7 @@ def may_be_elsewhere(error):
     if not isinstance(error, ModuleNotFoundError):  # a name that a file lost by being read in part
         return error.path not in SLICED
     missing = (error.name or "").split(".")[0]
+    RECORD.missing[missing] = missing in NAMES
     return missing in NAMES or missing in sys.modules
 
 
@@ -702,7 +1005,12 @@ def exec_project(module, path):
     run in part where the whole file would work or has failed."""
     if path in BARRED:
         raise ImportError("the process that imported {} {}".format(relative(path), BARRED[path]))
-    tree = read_tree(path)
+    with io.open(path, "rb") as file:
+        source = file.read()
+    RECORD.current().edges.add(path)
+    reads = RECORD.files.setdefault(path, Reads())
+    reads.source = hashlib.blake2b(source, digest_size=16).hexdigest()
+    tree = ast.parse(source, path)
     RUNNING.append(path)
     announce()
     try:
@@ -1827,6 +2135,7 @@ class Job:
                     call.text
                 ),
             )
+        note_classes({type(module) for module in count.by_id.values()})
         result = count.result(self.job.get("parameters", False))
         for another in (1, 2, 3) if drew(before, random_state(torch)) else ():
             seed(torch, another)
@@ -1897,6 +2206,7 @@ def torch_hooks(torch, sources):
 
     def module_made(module, name, child):
         if child is not None and id(child) not in sources["modules"]:
+            note_callers(sys._getframe(1))
             sources["objects"].append(child)
             sources["modules"][id(child)] = line_of(sys._getframe(1))
 
@@ -1983,14 +2293,22 @@ class Channel:
         data = "\n{} {}".format(self.nonce, json.dumps(frame)).encode()
         self.write(data + (b"\n" if body is None else BODY + body + b"\n"))
 
-    def send_result(self, number, result, **frame):
-        """The result of a job: what the processes above have to know of it, and all of it."""
+    def send_result(self, number, result, reads=None, **frame):
+        """The result of a job: what the processes above have to know of it, then all of it, and
+        what it depends on (None: nobody knows)."""
         result = dict(result)
         for name in ("next_attempt", "not_tracked"):
             if result.pop(name, False):
                 frame[name] = True
         frame.update(event="result", id=number, ok=result["ok"], code=result.get("code"))
-        self.send(json.dumps(result).encode(), **frame)
+        parts = (json.dumps(result), json.dumps(reads))
+        self.send(BODY.join(part.encode() for part in parts), **frame)
+
+    def send_record(self, **frame):
+        """What this process has read since it last said so, unless that is nothing."""
+        news = RECORD.news()
+        if news is None or any(news.values()):
+            self.send(json.dumps(news).encode(), event="reads", **frame)
 
     def write(self, data):
         view = memoryview(data)
@@ -2303,10 +2621,11 @@ class Held:
         plain += (types.ModuleType, types.BuiltinFunctionType, re.Pattern, logging.Logger)
         self.plain = (*plain, torch.Tensor, torch.dtype, torch.device, threading.Thread)
         self.found = []  # (what holds something, how to read it, what it held)
+        self.plainly = []  # (what compares by what it holds, what it held): no copy is needed
         self.opaque = False  # whether something has a state that cannot be seen
         self.seen, self.todo = set(), []
         for module in modules:
-            self.keep(vars(module), dict)
+            self.plainly.append((vars(module), dict(vars(module))))
             self.todo += [v for k, v in vars(module).items() if not k.startswith("__")]
         while self.todo:
             value = self.todo.pop()
@@ -2324,7 +2643,7 @@ class Held:
     def look(self, value):
         if isinstance(value, type):
             if value.__module__ in self.names:
-                self.keep(vars(value), dict)
+                self.plainly.append((vars(value), dict(vars(value))))
                 self.todo += vars(value).values()
         elif isinstance(value, types.FunctionType):
             self.look_at_function(value)
@@ -2333,10 +2652,10 @@ class Held:
         elif isinstance(value, property):
             self.todo += [value.fget, value.fset]
         elif isinstance(value, dict):  # what it really has: transformers has lazy ones
-            self.keep(value, dict.copy)
+            self.plainly.append((value, dict.copy(value)))
             self.todo += dict.values(value)
         elif isinstance(value, list):
-            self.keep(value, list.copy)
+            self.plainly.append((value, list.copy(value)))
             self.todo += list.copy(value)
         elif isinstance(value, (collections.deque, bytearray, set)):
             self.keep(value, list)
@@ -2361,8 +2680,8 @@ class Held:
         if function.__module__ not in self.names:
             return
         for held in (function.__kwdefaults__, function.__dict__):
-            if held:
-                self.keep(held, dict)
+            if held is not None:
+                self.plainly.append((held, held.copy()))
                 self.todo += held.values()
         self.todo += function.__defaults__ or ()
         for cell in function.__closure__ or ():
@@ -2373,7 +2692,7 @@ class Held:
     def look_at_instance(self, value):
         held = getattr(value, "__dict__", None)
         if isinstance(held, dict):
-            self.keep(held, dict)
+            self.plainly.append((held, held.copy()))
             self.todo += held.values()
         kinds = [kind for kind in type(value).__mro__ if "__slots__" in vars(kind)]
         names = [n for kind in kinds for n in vars(kind)["__slots__"] if n not in ("__dict__",)]
@@ -2384,15 +2703,15 @@ class Held:
     def changed(self):
         if self.opaque:
             return True
-        try:
-            return any(self.differs(read(holder), held) for holder, read, held in self.found)
+        try:  # what is the very same is not looked into
+            return any(
+                holder != held and self.differs(holder, held) for holder, held in self.plainly
+            ) or any(read(holder) != held for holder, read, held in self.found)
         except Exception:  # whatever cannot be compared
             return True
 
     def differs(self, now, held):
-        if now == held:  # what is the very same is not looked into
-            return False
-        if not isinstance(now, dict):
+        if isinstance(now, list):
             return True
         keys = (now.keys() | held.keys()) - self.LATE
         return any(now.get(key, held) is not held.get(key, now) for key in keys)
@@ -2548,10 +2867,12 @@ class GroupTask:
         set_import_path(self.jobs[0]["roots"])
         sys.argv = [os.path.join(ROOT, self.jobs[0]["file"] or "python")]
         os.chdir(ROOT)
+        install_record(self.torch)
         sys.addaudithook(guard)
         GUARDED.append(True)
         ANNOUNCE.append(lambda path: channel.send(event="running", path=path, limit=timeout))
         ready = self.import_all()
+        channel.send_record(limit=timeout)
         limit = timeout + GRACE
         channel.send(event="imported", limit=limit)
         gc.disable()
@@ -2587,6 +2908,7 @@ class GroupTask:
             else:
                 ready.append(job)
             if several and self.splits < SPLITS and around.changed():
+                self.up.send_record(limit=timeout)
                 self.up.send(event="spoils", id=job["id"])
                 os._exit(0)
         ANNOUNCE.clear()
@@ -2609,6 +2931,7 @@ class GroupTask:
                 faulthandler.dump_traceback_later(0.9 * timeout)
             before = len(sys.modules)
             ok = False
+            RECORD.job = Reads()
             try:
                 result = self.measure(self.jobs_by_id[number], failures)
             except NextRung as more:
@@ -2616,7 +2939,9 @@ class GroupTask:
             else:
                 ok = result["ok"]
                 warm = len(sys.modules) - before > COLD
-                channel.send_result(number, result, limit=timeout, warm=warm)
+                channel.send_record(limit=timeout)
+                reads = job_reads(self.jobs_by_id[number])
+                channel.send_result(number, result, reads, limit=timeout, warm=warm)
                 del result
             # A constructor that failed half way may have changed anything.
             if not ok or around.changed():
@@ -2637,6 +2962,8 @@ class GroupTask:
             self.up.send(body, **dict(frame, limit=limit))
             task.given.popleft()
             task.feed()
+        elif event == "reads":
+            self.up.send(body, event="reads", limit=limit)
         elif event == "next rung":
             self.up.send(event="alive", limit=limit)
             task.given.popleft()
@@ -2755,6 +3082,8 @@ class Server:
             task.importing = None
         elif frame["event"] == "building":
             task.building[job["id"]] = job
+        elif frame["event"] == "reads":
+            self.channel.send(body, event="reads")
         elif frame["event"] == "result":
             task.building.pop(job["id"], None)
             task.answered.add(job["id"])
@@ -2784,7 +3113,11 @@ class Server:
             frame, body = self.first_failure.get(job["id"], (frame, body))
         if job["id"] not in self.answered:
             self.answered.add(job["id"])
-            self.channel.send(body, event="result", id=job["id"], ok=frame["ok"])
+            # A first attempt that failed read things too; a file that hung may hang no more.
+            retried = job["attempt"] > 0 or job["tolerant"] or frame.get("code") == "NPL003"
+            kept = not self.files["suspects"] and not self.files["barred"]
+            frame = {"id": job["id"], "ok": frame["ok"], "retried": retried, "kept": kept}
+            self.channel.send(body, event="result", **frame)
 
     def at_fault(self, job, why, tail, what=None):
         """Answer for a job whose process died; `what` it did, where it was not building."""
@@ -2792,7 +3125,7 @@ class Server:
         if what:
             result["reason"] = "the process that {} {}".format(what, why)
         frame = {"ok": False, "code": result["code"]}
-        self.answer(job, frame, json.dumps(result).encode())
+        self.answer(job, frame, json.dumps(result).encode() + BODY + b"null")
 
     def on_death(self, task, why, tail):
         """A group died: because it was spoiled for what came next; while importing (the file is at
@@ -2913,6 +3246,7 @@ def main():
         os._exit(0)
     # Not DIE_WITH_PARENT: the end of standard input tells us, and then there is cleaning to do.
     prctl(ADOPT_ORPHANS, 1)
+    sites = installation()
     try:
         torch = import_torch()
     except BaseException as error:
@@ -2925,6 +3259,7 @@ def main():
         python=sys.executable,
         version=".".join(map(str, sys.version_info[:3])),
         cuda=no_cuda(torch) is None if request.get("probe") else None,
+        sites=sites,
     )
     gc.freeze()
     Server(request, channel, torch).run(alive)

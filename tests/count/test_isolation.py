@@ -1,0 +1,133 @@
+"""Several models are built in one process only as long as none changes what the next starts from:
+every count is what it would be if the model were alone."""
+
+from pathlib import Path
+
+import pytest
+from worker_runs import run
+
+# Each way for a constructor to leave something behind: what stands in the module, and an expression
+# that gives the width and changes it.
+WAYS = {
+    "a counter": ("count = [0]", "bump(count)"),
+    "a global": ("number = 8", "take_global()"),
+    "a class attribute": ("class Made:\n    number = 8", "take_attribute()"),
+    "a shared config": ("import types\nconfig = types.SimpleNamespace(width=8)", "take_config()"),
+    "a config in a config": (
+        "import types\nouter = types.SimpleNamespace(sizes={'inner': [8]})",
+        "take_inner()",
+    ),
+    "a default argument": ("", "default()"),
+    "an attribute of a function": ("", "attribute()"),
+    "a variable of a closure": ("", "closure()"),
+    "an iterator": ("widths = iter(range(8, 80))", "next(widths)"),
+    "a generator": ("numbers = (n for n in range(8, 80))", "next(numbers)"),
+    "an own random generator": (
+        "import random\nrng = random.Random(0)",
+        "8 + len({rng.random() for _ in range(3)}) * 0 + draws(rng)",
+    ),
+    "a cache": ("", "cached().pop()"),
+    "slots": ("class Slots:\n    __slots__ = ('n',)\nslots = Slots()\nslots.n = 8", "take_slots()"),
+    "a queue": ("import collections\nqueue = collections.deque([8, 9, 10, 11])", "queue.popleft()"),
+    "a set": ("left = {8}", "(left.pop() if left else 9)"),
+    "another module": ("import shared", "take_shared()"),
+    "the environment": (
+        "import os",
+        "int(os.environ.setdefault('WIDTH', '7')) + moved('WIDTH')",
+    ),
+    "torch": ("", "take_torch()"),
+    "a registry": ("registry = {}", "register()"),
+    "a dataclass default": (
+        "from dataclasses import dataclass, field\n@dataclass\nclass C:\n    sizes: tuple = (8,)\n"
+        "    extra = [8]",
+        "(C.extra.append(C.extra[-1] + 1) or C.extra[-2])",
+    ),
+}
+
+MODULE = """\
+import functools
+import torch
+from torch import nn
+{setup}
+
+def bump(box):
+    box[0] += 1
+    return 7 + box[0]
+def take_global():
+    global number
+    number += 1
+    return number - 1
+def take_attribute():
+    Made.number += 1
+    return Made.number - 1
+def take_config():
+    config.width += 1
+    return config.width - 1
+def take_inner():
+    outer.sizes['inner'].append(outer.sizes['inner'][-1] + 1)
+    return outer.sizes['inner'][-2]
+def default(box=[8]):
+    box[0] += 1
+    return box[0] - 1
+def attribute():
+    attribute.n = getattr(attribute, 'n', 7) + 1
+    return attribute.n
+def make():
+    n = 7
+    def inner():
+        nonlocal n
+        n += 1
+        return n
+    return inner
+closure = make()
+@functools.lru_cache
+def cached():
+    return [11, 10, 9, 8]
+def draws(rng):
+    return int(rng.random() * 1000)
+def take_slots():
+    slots.n += 1
+    return slots.n - 1
+def take_shared():
+    shared.width += 1
+    return shared.width - 1
+def moved(name):
+    os.environ[name] = str(int(os.environ[name]) + 1)
+    return 1
+def take_torch():
+    wide = torch.get_default_dtype() is torch.float32
+    torch.set_default_dtype(torch.float64)
+    return 8 if wide else 9
+def register():
+    registry[len(registry)] = 1
+    return 7 + len(registry)
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a = nn.Linear({width}, 1, bias=False)
+{more}
+"""
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_each_model_starts_from_what_was_imported(tmp_path: Path, way: str) -> None:
+    setup, width = WAYS[way]
+    names = ["Net", "Two", "Three", "Four"]
+    more = "\n".join(f"class {name}(Net):\n    pass" for name in names[1:])
+    (tmp_path / "nets.py").write_text(MODULE.format(setup=setup, width=width, more=more))
+    (tmp_path / "shared.py").write_text("width = 8\n")
+    found = run(tmp_path, [f"nets.py::{name}" for name in names], width=1)
+    alone = run(tmp_path, ["nets.py::Net"], width=1).measured("nets.py::Net").counts.total
+    assert [found.measured(f"nets.py::{name}").counts.total for name in names] == [alone] * 4
+
+
+def test_models_that_change_nothing_share_a_process(tmp_path: Path) -> None:
+    """Or the test above would not test what it says."""
+    names = ["Net", "Two", "Three", "Four"]
+    more = "\n".join(f"class {name}(Net):\n    pass" for name in names[1:])
+    setup = "import os\ntable = {'a': [1, 2]}"
+    text = MODULE.format(setup=setup, width="os.getpid()", more=more)
+    (tmp_path / "nets.py").write_text(text)
+    found = run(tmp_path, [f"nets.py::{name}" for name in names], width=1)
+    assert len({found.measured(f"nets.py::{name}").counts.total for name in names}) == 1
