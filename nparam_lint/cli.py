@@ -75,7 +75,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 signal.signal(getattr(signal, name), _terminated)
     try:
         try:
-            return _run(argv, os.environ)
+            return _run(argv, os.environ, argv if arguments is None else None)
         finally:
             sys.stdout.flush()  # here, where a reader that is gone is no error
     except KeyboardInterrupt:
@@ -90,13 +90,14 @@ def _terminated(_: int, __: FrameType | None) -> NoReturn:
     raise KeyboardInterrupt
 
 
-def _run(argv: list[str], environ: Mapping[str, str]) -> int:
+def _run(argv: list[str], environ: Mapping[str, str], given: list[str] | None) -> int:
     if not any(argument in COMMANDS for argument in argv[:1]) and not (
         argv[:1] and argv[0] in ("-h", "--help", "--version")
     ):
         argv = ["check", *argv]
     try:
         options = _parser().parse_args(argv)
+        options.given = given
         return int(_command(options.command).run(options, environ))
     except UsageError as error:
         print(f"nparam-lint: {error}", file=sys.stderr)

@@ -108,6 +108,8 @@ def read(settings: Settings, paths: Sequence[Path], *, declared_only: bool = Fal
         declared_only=declared_only,
         wanted=budgeted & set(files),
     )
+    if settings.witness:
+        settings.witness.paths.update(str(settings.home / path) for path in found.tree.files)
     asked, findings = declare(found, settings, _scope(settings.root, paths))
     findings += [finding("NPL003", p.position, p.message, "") for p in found.problems]
     return Source(settings, files, found, asked, findings)
@@ -394,6 +396,7 @@ def count(
         names,
         settings.snapshot,
         settings.store,
+        settings.witness,
     )
     return answers, interpreter
 

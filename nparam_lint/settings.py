@@ -30,6 +30,7 @@ from nparam_lint.rules import RULES
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from nparam_lint.cache.witness import Witness
     from nparam_lint.snapshot import Snapshot
 
 if sys.version_info >= (3, 11):
@@ -117,7 +118,8 @@ class Override:
 class Settings:
     """What a run is told. `python` may name an executable or an environment, relative to `home`;
     `python_from` says who named it. `snapshot`: what `root` is a copy of, or lies in a copy of.
-    `store`: what earlier runs found out; it keeps nothing unless it is said where."""
+    `store`: what earlier runs found out; it keeps nothing unless it is said where. `witness`: told
+    of what the answer rests on, where it may be given again."""
 
     root: Path
     config: Path | None = None
@@ -140,6 +142,7 @@ class Settings:
     overrides: tuple[Override, ...] = ()
     snapshot: Snapshot | None = None
     store: Store = field(default_factory=lambda: Store(None, ""))
+    witness: Witness | None = None
 
     @property
     def home(self) -> Path:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterator, Mapping
 
+    from nparam_lint.records import Report
     from nparam_lint.settings import Settings
     from nparam_lint.snapshot import Snapshot
 
@@ -48,6 +50,10 @@ def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
         else:
             paths = shared.checked_paths(options.paths)
             settings = shared.settings_for(options, environ, paths[0] if paths else Path.cwd())
+        if _witness(options, settings, environ):
+            from nparam_lint.cache.witness import Witness
+
+            settings = replace(settings, witness=Witness())
         if options.staged or options.declared:
             _refuse_unread(settings, paths, environ)
         try:
@@ -63,7 +69,39 @@ def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
             )
         except ValueError as error:  # a path outside the project
             raise UsageError(str(error)) from None
-    return shared.deliver(report, options, settings, environ)
+    code = shared.deliver(report, options, settings, environ)
+    if settings.witness and code < 2:
+        _keep(report, options, settings, environ, code)
+    return code
+
+
+def _keep(
+    report: Report,
+    options: argparse.Namespace,
+    settings: Settings,
+    environ: Mapping[str, str],
+    code: int,
+) -> None:
+    """Keep the answer for the next run, as it will give it: out of the cache."""
+    from nparam_lint.report import FORMATS
+
+    assert settings.witness
+    models = [replace(m, measurement=replace(m.measurement, cached=True)) for m in report.models]
+    again = replace(report, models=tuple(models), seconds=0.0)
+    text = FORMATS[settings.format](again, shared.layout(options, settings))
+    settings.witness.add_project(str(settings.home), environ)
+    settings.witness.keep(options.given, environ, text, code)
+
+
+def _witness(options: argparse.Namespace, settings: Settings, environ: Mapping[str, str]) -> bool:
+    """Whether the answer is on standard output alone, and about what lies in the working tree."""
+    return (
+        options.given is not None
+        and not options.no_cache
+        and not options.output_file
+        and settings.format != "github"
+        and not _pushed(environ)
+    )
 
 
 def _staged(

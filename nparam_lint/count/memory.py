@@ -168,6 +168,8 @@ class Memory:
         self.files: dict[str, Reads] = {}
         self.around = Around({}, {}, {}, {})
         self.trusted = True
+        self.known = 0  # measurements that are kept with what they rest on
+        self.rests: list[Reads | Around | Installation] = []
         self._checked: dict[str, bool] = {}
         self._key = cache(self._key_of)
 
@@ -177,6 +179,7 @@ class Memory:
         """What is known of the interpreter; None when it has changed since, or was never met."""
         known: Installation | None = self._load(f"python-{self.context}", Installation)
         if known and all(self.now.state(path) == was for path, was in known.sites.items()):
+            self.rests.append(known)
             return known
         return None
 
@@ -185,11 +188,28 @@ class Memory:
         name = f"model-{self._key(job)}"
         for entry in self._load(name, tuple[Entry, ...]) or ():
             if self._holds(entry):
-                self.store.note_use(name)
                 kind: Any = Measured if entry.ok else NotMeasured
                 found: Measurement | None = _decode(entry.answer.encode(), kind)
-                return found and replace(found, cached=True)
+                if found:
+                    self.store.note_use(name)
+                    self.known += 1
+                    return replace(found, cached=True)
         return None
+
+    def paths(self, home: str) -> set[str]:
+        """All files and directories that what is known rests on; `home`: the project's directory in
+        the working tree."""
+        found: set[str] = set()
+        for known in self.rests:
+            if isinstance(known, Installation):
+                found.update(known.sites)
+            elif isinstance(known, Around):
+                found.update(known.outside)
+                found.update(os.path.normpath(os.path.join(home, p)) for p in known.lookups)
+            else:
+                places = (*known.files, *known.lists, *known.probes)
+                found.update(os.path.normpath(os.path.join(home, p)) for p in places)
+        return found
 
     def _holds(self, entry: Entry) -> bool:
         return self._still(entry.around, Around) and self._still(entry.reads, Reads)
@@ -201,6 +221,8 @@ class Memory:
                 self._checked[name] = self.now.has(known)
             else:
                 self._checked[name] = isinstance(known, Around) and self.now.has_around(known)
+            if self._checked[name]:
+                self.rests.append(known)
         return self._checked[name]
 
     def _key_of(self, job: Job) -> str:
@@ -244,7 +266,8 @@ class Memory:
             if self._is_new(place):
                 return
             self.around.present[place] = self.now.present(place, names)
-        self._save(f"python-{self.context}", Installation(torch, python, sites))
+        self._save(f"python-{self.context}", installed := Installation(torch, python, sites))
+        self.rests.append(installed)
         around = self._named("around", self.around)
         whole = self._merged(self.files.values())
         closures: dict[tuple[str, ...], Reads] = {}
@@ -256,6 +279,7 @@ class Memory:
             if not any(self._is_new(place) for place in reads.lists):
                 entry = Entry(self._named("reads", reads), around, ok, answer.decode())
                 self._keep(f"model-{key}", entry)
+                self.known += 1
 
     def _below(self, edges: Iterable[str]) -> list[str]:
         """The files that were run for those that are given, themselves included."""
@@ -302,6 +326,7 @@ class Memory:
         name = f"{kind}-{digest(body)}"
         if name not in self._checked:
             self._checked[name] = True
+            self.rests.append(value)
             self.store.save(name, zlib.compress(body, 1))
         return name
 

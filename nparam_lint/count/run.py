@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from nparam_lint.cache.store import Store
+    from nparam_lint.cache.witness import Witness
     from nparam_lint.count.memory import Memory
     from nparam_lint.snapshot import Snapshot
 
@@ -150,8 +151,10 @@ def run_jobs(
     names: Iterable[str] = (),
     snapshot: Snapshot | None = None,
     store: Store | None = None,
+    witness: Witness | None = None,
 ) -> Answers:
-    """Build and count every job, but for those that `store` has from an earlier run.
+    """Build and count every job, but for those that `store` has from an earlier run; `witness` is
+    told of what the answers rest on.
     `progress(done, all, label)` is called after each answer; `names` are those under which anything
     of the project could be imported; `snapshot` says what `root` is a copy of."""
     names = sorted(names)
@@ -161,6 +164,7 @@ def run_jobs(
     found = {number: measured for number, measured in recalled.items() if measured}
     left = [job for job in jobs if job.id not in found]
     if known and not left:
+        _testify(witness, memory, snapshot, root, len(jobs))
         return Answers(found, known.torch, known.python)
     answers = Answers()
     with tempfile.TemporaryDirectory(
@@ -190,7 +194,25 @@ def run_jobs(
                     "NPL005", why, output=worker.tail_text().strip()
                 )
     answers.measurements.update(found)
+    _testify(witness, memory, snapshot, root, len(jobs))
     return answers
+
+
+def _testify(
+    witness: Witness | None,
+    memory: Memory | None,
+    snapshot: Snapshot | None,
+    root: Path,
+    answers: int,
+) -> None:
+    """Tell what the answers rest on; not where some rest on nothing that is known."""
+    if witness is None or not answers:
+        return
+    if memory is None or memory.known != answers:
+        witness.sound = False
+    else:
+        home = snapshot.original_of(root) if snapshot else root
+        witness.paths.update(memory.paths(str(home)))
 
 
 def _memory(

@@ -62,8 +62,10 @@ def results(tmp_path_factory: pytest.TempPathFactory, jobs: list[Job]) -> list[d
     script.chmod(0o755)
     run_jobs(str(script), PROJECTS / "counting", jobs, Limits(), os.environ)
     lines = (place / "record").read_text().splitlines()
-    parts = [line.partition(" ")[2].partition("\t") for line in lines if line]
-    frames = [{**json.loads(head), **json.loads(body or "{}")} for head, _, body in parts]
+    parts = [line.partition(" ")[2].split("\t") for line in lines if line]
+    frames = [
+        {**json.loads(head), **json.loads(more[0] if more else "{}")} for head, *more in parts
+    ]
     found = {frame["id"]: frame for frame in frames if frame["event"] == "result"}
     assert [found[i]["counts"]["total"] for i in range(2)] == [40, 8]
     return [found[0], found[1]]

@@ -1,0 +1,122 @@
+"""What the answer of a run rests on, kept for `replay`."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from typing import TYPE_CHECKING
+
+from nparam_lint.cache.replay import name_of, state_of
+from nparam_lint.cache.store import Store, directory
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+# The grain of a file system's clock: what was changed that shortly before a run may be changed once
+# more without a trace.
+_GRAIN = 50_000_000  # ns
+_CONFIGS = ("pyproject.toml", "nparam-lint.toml", "setup.py", ".gitignore", ".gitmodules")
+
+
+class Witness:
+    """Collects the paths whose change could change the answer. `sound`: the answer rests on nothing
+    else, as far as anybody knows."""
+
+    def __init__(self) -> None:
+        self.start = time.time_ns()
+        self.paths: set[str] = set()
+        self.sound = True
+
+    def keep(
+        self, arguments: Sequence[str], environ: Mapping[str, str], text: str, code: int
+    ) -> bool:
+        """Keep the answer, unless something that it rests on was changed while it was found."""
+        if not self.sound or os.name != "posix":  # elsewhere a file's state tells too little
+            return False
+        lines = []
+        for path in sorted(self.paths):
+            raw = os.fsencode(path)
+            state = state_of(raw)
+            if b"\n" in raw or self._is_new(state):
+                return False
+            lines.append(state + b" " + raw)
+        output = text.encode(sys.stdout.encoding, "replace")
+        body = b"%d %d\n%s%s" % (code, len(output), output, b"\n".join(lines))
+        store = Store(directory(environ), os.getcwd())
+        return store.save(name_of(arguments, environ), body)
+
+    def _is_new(self, state: bytes) -> bool:
+        times = state.split(b":")[:2]
+        return state != b"-" and max(map(int, times)) > self.start - _GRAIN
+
+    def add_project(self, root: str, environ: Mapping[str, str]) -> None:
+        """All that decides which files belong to the project at `root`, in a git working tree, and
+        which interpreter is its own."""
+        ignored = _ignored(root)
+        if ignored is None:
+            self.sound = False
+            return
+        for folder, subfolders, names in os.walk(root):
+            self.paths.add(folder)
+            self.paths.update(os.path.join(folder, name) for name in names if name in _CONFIGS)
+            here = os.path.relpath(folder, root)
+            subfolders[:] = [
+                name
+                for name in subfolders
+                if name != ".git" and os.path.normpath(os.path.join(here, name)) not in ignored
+            ]
+        self.paths.update(_of_git(root, environ))
+        above = root
+        while not os.path.exists(os.path.join(above, ".git")) and above != os.path.dirname(above):
+            above = os.path.dirname(above)
+            self.paths.update(os.path.join(above, name) for name in (".git", *_CONFIGS))
+        for name in ("VIRTUAL_ENV", "CONDA_PREFIX"):
+            if environ.get(name):
+                self.paths.add(os.path.join(environ[name], "bin"))
+        self.paths.update(filter(os.path.isabs, environ.get("PATH", "").split(os.pathsep)))
+
+
+def _ignored(root: str) -> set[str] | None:
+    """The directories that git ignores, relative to `root`; None where git does not say."""
+    command = ["git", "ls-files", "-oi", "--exclude-standard", "--directory", "-z"]
+    listed = _git(root, command)
+    if listed is None:
+        return None
+    return {name.rstrip("/") for name in listed.split("\0") if name.endswith("/")}
+
+
+def _of_git(root: str, environ: Mapping[str, str]) -> Iterator[str]:
+    """Where git keeps what it has, and what it is told to ignore; the main working tree."""
+    asked = ["git", "rev-parse", "--git-path", "index", "--git-path", "info/exclude"]
+    asked += ["--git-path", "config", "--git-common-dir"]
+    *places, common = (_git(root, asked) or "\n").splitlines()
+    yield from (os.path.join(root, place) for place in places)
+    yield os.path.dirname(os.path.abspath(os.path.join(root, common)))
+    home = os.path.expanduser("~")
+    base = environ.get("XDG_CONFIG_HOME") or os.path.join(home, ".config")
+    yield os.path.join(home, ".gitconfig")
+    yield from (os.path.join(base, "git", name) for name in ("config", "ignore"))
+    yield "/etc/gitconfig"
+    named = _git(root, ["git", "config", "--type=path", "core.excludesFile"])
+    if named and named.strip():
+        yield os.path.join(root, named.strip())
+    if environ.get("GIT_INDEX_FILE"):
+        yield os.path.join(root, environ["GIT_INDEX_FILE"])
+
+
+def _git(root: str, command: Sequence[str]) -> str | None:
+    environ = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+    try:
+        done = subprocess.run(
+            command,
+            cwd=root,
+            env=environ,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            check=False,
+        )
+    except OSError:
+        return None
+    return os.fsdecode(done.stdout) if done.returncode == 0 else None
