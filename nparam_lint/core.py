@@ -14,7 +14,7 @@ from nparam_lint.count.interpreter import Interpreter, find_interpreter
 from nparam_lint.count.run import Answers, Job, Limits, default_memory, run_jobs
 from nparam_lint.declare.docstrings import parse_docstring
 from nparam_lint.declare.prose import find_claims
-from nparam_lint.discover import Discovery, discover, list_files
+from nparam_lint.discover import Discovery, discover, list_files, list_project
 from nparam_lint.judge import (
     Budget,
     finding,
@@ -97,16 +97,19 @@ def check(
 def read(settings: Settings, paths: Sequence[Path], *, declared_only: bool = False) -> Source:
     """Find the models under `paths` (the whole project when empty), and what is declared."""
     copy = settings.snapshot
-    tracked = copy.python_files(settings.root) if copy else None
-    files = list_files(settings.root, paths, settings.exclude, tracked)
+    if copy:
+        files = list_files(settings.root, paths, settings.exclude, copy.python_files(settings.root))
+        importable = copy.python_files(settings.root, importable=True)
+    else:
+        files, importable = list_project(settings.root, paths, settings.exclude)
     budgeted = {b.target.location for b in settings.budgets if b.target.is_path}
-    importable = copy.python_files(settings.root, importable=True) if copy else None
     found = discover(
         settings.root,
         files,
         importable=importable,
         declared_only=declared_only,
         wanted=budgeted & set(files),
+        store=settings.store,
     )
     if settings.witness:
         settings.witness.paths.update(str(settings.home / path) for path in found.tree.files)
@@ -146,7 +149,7 @@ def show(
     """The one model that `target` names, with its parameters, and its budgets where it has any."""
     start = time.monotonic()
     files = [target.location] if target.is_path else []
-    found = discover(settings.root, files, wanted=files)
+    found = discover(settings.root, files, wanted=files, store=settings.store)
     asked, findings = declare(found, settings, lambda location: location == target.location)
     mine = [a for a in asked if str(a.target) == str(target)]
     mine = mine or [_asked(target, Position(target.location), settings, found)]
@@ -314,12 +317,10 @@ def _scope(root: Path, paths: Sequence[Path]) -> Callable[[str], bool]:
 
 def static_findings(found: Discovery, settings: Settings, declared_only: bool) -> list[Finding]:
     """NPL1xx: what the source of the model definitions shows by itself."""
-    from nparam_lint.static import lint_file
+    from nparam_lint.static import lint_files
 
     files = sorted({d.path for d in found.definitions}) if declared_only else found.parsed
-    findings: list[Finding] = []
-    for path in files:
-        findings += lint_file(settings.root, path, found.modules(path))
+    findings = lint_files(found.tree, [(p, found.modules(p)) for p in files], settings.store)
     return [item for item in findings if item.code != "NPL002"]  # `declare` reports those
 
 
@@ -381,6 +382,7 @@ def count(
         settings.home, settings.python, settings.python_from, environ
     )
     plans = {m.target.location: _attempts(m.target, settings.root, found) for m in asked}
+    found.tree.remember()  # what the plans asked of files that nothing else looked into
     jobs = [
         _job(i, model, settings, plans[model.target.location], parameters)
         for i, model in enumerate(asked)

@@ -10,7 +10,7 @@ import pytest
 
 from nparam_lint import __version__
 from nparam_lint.flake8_plugin import Plugin
-from nparam_lint.static import RULES_STATIC
+from nparam_lint.static.lint import RULES_STATIC
 
 HEAD = "from torch import nn\n\n\nclass Net(nn.Module):\n    def build(self):\n"
 LIST = "        self.layers = [nn.Linear(2, 2), nn.Linear(2, 2)]"

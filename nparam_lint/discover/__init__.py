@@ -3,7 +3,7 @@
 Reads only: nothing of the user's is imported here, and neither is torch.
 """
 
-from nparam_lint.discover.files import find_root, list_files, list_importable
+from nparam_lint.discover.files import find_root, list_files, list_importable, list_project
 from nparam_lint.discover.resolve import Discovery, discover
 from nparam_lint.discover.roots import import_plan
 from nparam_lint.discover.scan import scan_source
@@ -15,5 +15,6 @@ __all__ = [
     "import_plan",
     "list_files",
     "list_importable",
+    "list_project",
     "scan_source",
 ]

@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING, Literal
 
 from nparam_lint.discover import outside
 from nparam_lint.discover.names import Names, Symbol
-from nparam_lint.discover.syntax import annotation_names
 from nparam_lint.records import Definition, Parameter
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
-    from nparam_lint.discover.scan import ClassFacts, FunctionFacts
+    from nparam_lint.discover.facts import ClassFacts, FunctionFacts
 
 _REGISTERS_MODEL = re.compile(
     r"regist\w*\.?\w*(model|net|backbone|arch|encoder|module)|(model|backbone|net)\w*\.regist", re.I
@@ -59,23 +58,20 @@ class Models:
     def _is_factory(self, path: str, facts: FunctionFacts) -> bool:
         if facts.declares:
             return True
-        if facts.hands_back or any(
-            parameter.required and self._annotates_model(path, parameter.annotation)
-            for parameter in facts.parameters
-        ):
+        if facts.hands_back or self._may_be_model(path, facts.takes):
             return False  # it changes or wraps a model that it is given
         if any(
             self.makes_model(self.names.resolve(path, callee, "", facts.imports))
             for callee in facts.returned
         ):
             return True
-        if self._annotates_model(path, facts.returns, whole=True):
+        if self._may_be_model(path, facts.gives, whole=True):
             return True
         registered = any(_REGISTERS_MODEL.search(name) for name in facts.decorators)
         return registered and bool(facts.returned)
 
-    def _annotates_model(self, path: str, annotation: str | None, whole: bool = False) -> bool:
-        for name in annotation_names(annotation):
+    def _may_be_model(self, path: str, names: Iterable[str], whole: bool = False) -> bool:
+        for name in names:
             symbol = self.names.resolve(path, name)
             if symbol is not None and symbol.kind == "outside" and whole:
                 if outside.is_whole_model(symbol.name):

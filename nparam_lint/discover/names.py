@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeVar
 
 from nparam_lint.discover import outside
+from nparam_lint.discover.facts import ClassFacts, FunctionFacts
 from nparam_lint.discover.files import join
-from nparam_lint.discover.scan import ClassFacts, FunctionFacts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from nparam_lint.discover.scan import Import
+    from nparam_lint.discover.facts import Import
     from nparam_lint.discover.tree import Tree
 
 _Facts = TypeVar("_Facts", ClassFacts, FunctionFacts)

@@ -18,14 +18,10 @@ HEADS = _words("""
     tqdm yaml pytest
     """)
 
-# Any of these in a file makes it worth parsing.
+# Any of these in a file makes it worth parsing. The likeliest first: the search ends there.
 HINTS = tuple(
-    word.encode()
-    for word in _words("""
-    nparam torch Module nn. PreTrained lightning Lightning transformers timm diffusers
-    mmengine mmcv mmdet mmseg fairseq monai gpytorch pyro peft detectron2
-    sentence_transformers
-    """)
+    b"torch transformers timm Module nn. nparam PreTrained lightning Lightning diffusers "
+    b"mmengine mmcv mmdet mmseg fairseq monai gpytorch pyro peft detectron2".split()
 )
 
 # Bases that are modules wherever they come from.
@@ -61,6 +57,11 @@ _STARRED = _WHOLE | _words("""
     BatchNorm2d GroupNorm MultiheadAttention TransformerEncoderLayer TransformerDecoderLayer
     LSTMCell GRUCell
     """)
+
+
+def is_hinted(source: bytes) -> bool:
+    """Is there a word in the file that makes it worth parsing?"""
+    return any(hint in source for hint in HINTS)
 
 
 def is_module(dotted: str) -> bool:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from nparam_lint.discover import outside
-from nparam_lint.discover.files import list_importable
+from nparam_lint.discover.files import list_importable, reader
+from nparam_lint.discover.garbage import rare_collection
 from nparam_lint.discover.models import Models
 from nparam_lint.discover.names import Names
 from nparam_lint.discover.roots import import_plan
@@ -19,9 +19,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Sequence
     from pathlib import Path
 
+    from nparam_lint.cache.store import Store
     from nparam_lint.records import Definition, ImportAttempt, Problem
 
 _FEW = 300
+_FEW_WORDS = 50  # up to which searching for each costs less than telling the words of a file apart
 # What turns a file into the words in it, at the speed of memory.
 _NO_WORD = bytes(
     byte if chr(byte).isalnum() or byte == ord("_") or byte > 127 else ord(" ")
@@ -51,7 +53,8 @@ class Discovery:
 
     def plan(self, path: str) -> tuple[ImportAttempt, ...]:
         """The ways to import the file, best first."""
-        return import_plan(path, self.tree)
+        with rare_collection():  # one plan may follow the imports of thousands of files
+            return import_plan(path, self.tree)
 
     def modules(self, path: str) -> frozenset[str]:
         """The qualified names of the `nn.Module` classes that the file defines."""
@@ -70,6 +73,7 @@ def discover(
     importable: Iterable[str] | None = None,
     wanted: Collection[str] = (),
     declared_only: bool = False,
+    store: Store | None = None,
 ) -> Discovery:
     """Find the model classes and the factories in `files` (relative to `root`).
 
@@ -77,12 +81,22 @@ def discover(
     reach (default: all Python files of the project). Test files count for what declares a budget
     only. With `declared_only` so do all files, and those without the word `nparam` are not even
     parsed: the hook's fast way. `wanted` files (named by the user, or by a budget in the config)
-    are looked through in full in either case.
+    are looked through in full in either case. `store`: where what a file's content says is kept
+    for the next run; after it asked for plans, the caller has `Tree.remember` keep those too.
     """
     if importable is None:
         importable = list_importable(root) if read is None else ()
     every = {*importable, *files}
-    tree = Tree(every, read or (lambda path: (root / path).read_bytes()), root.absolute().name)
+    tree = Tree(every, read or reader(root), root.absolute().name, store)
+    with rare_collection():
+        found = _discovered(tree, files, wanted, declared_only)
+    tree.remember()
+    return found
+
+
+def _discovered(
+    tree: Tree, files: Sequence[str], wanted: Collection[str], declared_only: bool
+) -> Discovery:
     models = Models(Names(tree))
     strict: set[str] = set()  # those in which only a declared budget makes a definition
     parsed: list[str] = []
@@ -91,12 +105,14 @@ def discover(
         source = tree.source(path)
         if path not in wanted and (declared_only or _is_test(path, source)):
             strict.add(path)
-        hints = (b"nparam",) if path in strict else outside.HINTS
         # One that is empty perhaps could not be read: parsing it brings out why.
-        if not source or (_defines(source) and any(hint in source for hint in hints)):
+        if not source:
             parsed.append(path)
-        elif path not in strict and _defines(source):
-            rest.append(path)
+        elif _defines(source):
+            if b"nparam" in source if path in strict else outside.is_hinted(source):
+                parsed.append(path)
+            elif path not in strict:
+                rest.append(path)
     parsed += _naming_models(tree, models, rest)
     problems = (tree.facts(path).problem for path in parsed)
     return Discovery(
@@ -113,7 +129,7 @@ def discover(
 
 
 def _is_test(path: str, source: bytes) -> bool:
-    *folders, name = PurePosixPath(path).parts
+    *folders, name = path.split("/")
     if not {"test", "tests", "testing"}.isdisjoint(folders) or name == "conftest.py":
         return True
     # timm has layers/test_time_pool.py, which is a layer.
@@ -132,17 +148,20 @@ def _naming_models(tree: Tree, models: Models, rest: list[str]) -> list[str]:
     # The chain from a base to its heir may lead through any file of the project, so ask them all.
     fresh: list[str] = []
     left: list[str] = []
+    without = frozenset(rest)
     for path in sorted(tree.files):
-        source = tree.source(path)
-        (fresh if any(hint in source for hint in outside.HINTS) else left).append(path)
+        hinted = path not in without and outside.is_hinted(tree.source(path))
+        (fresh if hinted else left).append(path)
     added: set[str] = set()
     while fresh and left:
         words = {name.encode() for path in fresh for name in models.model_names(path)}
-        fresh = [path for path in left if not words.isdisjoint(_words(tree.source(path)))]
+        fresh = [path for path in left if _has_any(words, tree.source(path))]
         added.update(fresh)
         left = [path for path in left if path not in added]
     return sorted(added.intersection(rest))
 
 
-def _words(source: bytes) -> set[bytes]:
-    return set(source.translate(_NO_WORD).split())
+def _has_any(words: set[bytes], source: bytes) -> bool:
+    if len(words) <= _FEW_WORDS and not any(word in source for word in words):
+        return False
+    return not words.isdisjoint(source.translate(_NO_WORD).split())

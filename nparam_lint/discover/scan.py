@@ -9,13 +9,14 @@ import subprocess
 import sys
 import tokenize
 import warnings
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from nparam_lint.discover.docstrings import character, docstring_lines
+from nparam_lint.discover.facts import ClassFacts, FileFacts, FunctionFacts, Import
 from nparam_lint.discover.syntax import (
     FUNCTIONS,
     Function,
+    annotation_names,
     bound_names,
     choices,
     decorators,
@@ -24,10 +25,12 @@ from nparam_lint.discover.syntax import (
     returned_calls,
     tail,
 )
-from nparam_lint.records import DocLine, Parameter, Position, Problem
+from nparam_lint.records import Parameter, Position, Problem
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+
+    from nparam_lint.records import DocLine
 
 # What grammars after 3.10 brought: type parameters, `type X = …`, `except*`, `x[*y]`, quotes inside
 # f-strings, t-strings, `except A, B`.
@@ -38,73 +41,6 @@ _NEWER = re.compile(
 )
 _STDIN = "sys.stdin.buffer.read()"
 _NPARAM = re.compile(r"\s*:?nparam\s*[:(\[]")
-
-
-@dataclass(frozen=True, slots=True)
-class Import:
-    """One name bound by an import. `name` is None for `import module` and "*" for everything."""
-
-    module: str
-    level: int
-    name: str | None
-    bound: str
-
-
-@dataclass(frozen=True, slots=True)
-class FunctionFacts:
-    """`returned`: dotted names of what is called to make the returned values. `hands_back`: a
-    required parameter is returned. `returns`: the annotation as written. `imports`: made inside."""
-
-    name: str
-    line: int
-    column: int
-    parameters: tuple[Parameter, ...]
-    decorators: tuple[str, ...] = ()
-    returns: str | None = None
-    docstring: tuple[DocLine, ...] = ()
-    returned: tuple[str, ...] = ()
-    hands_back: bool = False
-    imports: tuple[Import, ...] = ()
-
-    @property
-    def declares(self) -> bool:
-        return any(_NPARAM.match(line.text) for line in self.docstring)
-
-
-@dataclass(frozen=True, slots=True)
-class ClassFacts:
-    """`init`: its own `__init__`. `fields`: the dataclass fields that its constructor takes; None
-    when it is no dataclass. `abstract`: it cannot be instantiated."""
-
-    qualname: str
-    line: int
-    column: int
-    bases: tuple[str, ...]
-    decorators: tuple[str, ...] = ()
-    docstring: tuple[DocLine, ...] = ()
-    init: FunctionFacts | None = None
-    fields: tuple[Parameter, ...] | None = None
-    abstract: bool = False
-
-    @property
-    def declares(self) -> bool:
-        own = any(_NPARAM.match(line.text) for line in self.docstring)
-        return own or (self.init is not None and self.init.declares)
-
-
-@dataclass(frozen=True, slots=True)
-class FileFacts:
-    """`aliases`: module-level `X = dotted.name`. `exports`: `__all__`. `names`: all that the top
-    level binds. A file with a `problem` has nothing else."""
-
-    path: str
-    imports: tuple[Import, ...] = ()
-    classes: tuple[ClassFacts, ...] = ()
-    functions: tuple[FunctionFacts, ...] = ()
-    aliases: tuple[tuple[str, str], ...] = ()
-    exports: frozenset[str] | None = None
-    names: frozenset[str] = field(default_factory=frozenset)
-    problem: Problem | None = None
 
 
 def scan_source(path: str, source: bytes) -> FileFacts:
@@ -127,14 +63,21 @@ def scan_source(path: str, source: bytes) -> FileFacts:
             tree = ast.parse(text)
         return _Scanner(path, text.split("\n")).scan(tree)
     except SyntaxError as error:
-        reason = f"cannot be parsed: {error.msg}{_second_opinion(text)}"
-        return _unreadable(path, max(1, error.lineno or 1), max(1, error.offset or 1), reason)
+        second = _second_opinion(text)
+        reason = f"cannot be parsed: {error.msg}{second or ''}"
+        place = max(1, error.lineno or 1), max(1, error.offset or 1)
+        return _unreadable(path, *place, reason, fleeting=second is None)
     except (RecursionError, MemoryError):
-        return _unreadable(path, 1, 1, "cannot be parsed: its expressions are nested too deeply")
+        reason = "cannot be parsed: its expressions are nested too deeply"
+        return _unreadable(path, 1, 1, reason, fleeting=True)
 
 
-def _unreadable(path: str, line: int, column: int, message: str) -> FileFacts:
-    return FileFacts(path, problem=Problem(Position(path, line, column), message))
+def _unreadable(
+    path: str, line: int, column: int, message: str, *, fleeting: bool = False
+) -> FileFacts:
+    return FileFacts(
+        path, problem=Problem(Position(path, line, column), message), fleeting=fleeting
+    )
 
 
 def _decode(source: bytes) -> str:
@@ -142,7 +85,8 @@ def _decode(source: bytes) -> str:
     return re.sub(r"\r\n?", "\n", source.decode(encoding))  # the line ends that Python knows
 
 
-def _second_opinion(text: str) -> str:
+def _second_opinion(text: str) -> str | None:
+    """What to add to the reason; None: it could not be found out."""
     # libcst brings a parser of its own, which may know a newer grammar than this interpreter. In a
     # process of its own, since it dies (or takes for ever) on deeply nested source.
     if not _NEWER.search(text):
@@ -157,9 +101,9 @@ def _second_opinion(text: str) -> str:
             check=False,
         )
     except (OSError, subprocess.TimeoutExpired):
-        return ""
+        return None
     if done.returncode != 0:
-        return ""
+        return "" if done.returncode > 0 else None
     return (
         f" (it seems valid in a newer Python than the {sys.version_info[0]}.{sys.version_info[1]}"
         " that nparam-lint runs on: install nparam-lint under a newer one)"
@@ -243,6 +187,7 @@ class _Scanner:
         bases = tuple(dotted for dotted in map(dotted_name, node.bases) if dotted)
         metaclasses = [tail(dotted_name(item.value)) for item in node.keywords]
         decorated = decorators(node)
+        docstring = docstring_lines(node.body, self.lines)
         is_dataclass = any(tail(name) == "dataclass" for name in decorated)
         self.classes.insert(
             position,
@@ -252,7 +197,8 @@ class _Scanner:
                 node.col_offset + 1,
                 bases,
                 decorated,
-                docstring_lines(node.body, self.lines),
+                docstring,
+                _declares(docstring) or (init is not None and init.declares),
                 init,
                 tuple(fields) if is_dataclass and init is None else None,
                 # Without the metaclass `abstractmethod` forbids nothing.
@@ -283,6 +229,8 @@ class _Scanner:
             parameters = parameters[1:]
         given = frozenset(parameter.name for parameter in parameters if parameter.required)
         returned, plain = ((), frozenset()) if method else returned_calls(node)
+        taken = _annotated(node.args, given) if not method else ()
+        docstring = docstring_lines(node.body, self.lines)
         inner: list[Import] = []
         for statement in () if method else flat(node.body):
             if isinstance(statement, (ast.Import, ast.ImportFrom)):
@@ -293,10 +241,12 @@ class _Scanner:
             node.col_offset + 1,
             tuple(parameters),
             decorators(node),
-            None if node.returns is None else self._text(node.returns),
-            docstring_lines(node.body, self.lines),
+            docstring,
+            _declares(docstring),
             returned,
             bool(plain & given),
+            taken,
+            () if method else annotation_names(node.returns),
             tuple(inner),
         )
 
@@ -337,6 +287,16 @@ class _Scanner:
         return " ".join(
             part.strip() for part in (self.lines[first][start:], *inner, self.lines[last][:end])
         )
+
+
+def _declares(docstring: Sequence[DocLine]) -> bool:
+    return any(_NPARAM.match(line.text) for line in docstring)
+
+
+def _annotated(arguments: ast.arguments, names: frozenset[str]) -> tuple[str, ...]:
+    every = (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)
+    found = (annotation_names(item.annotation) for item in every if item.arg in names)
+    return tuple(dict.fromkeys(name for named in found for name in named))
 
 
 def _imported(node: ast.Import | ast.ImportFrom) -> Iterator[Import]:

@@ -29,13 +29,11 @@ _SAME_MODULE = frozenset(
 )
 
 
-def annotation_names(annotation: str | None) -> tuple[str, ...]:
+def annotation_names(annotation: ast.expr | None) -> tuple[str, ...]:
     """The dotted classes that a value so annotated may be: `Optional["Net"]` gives `Net`."""
-    if annotation is None:
-        return ()
     try:
-        return tuple(_one_of(ast.parse(annotation.strip(), mode="eval").body))
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return () if annotation is None else tuple(_one_of(annotation))
+    except RecursionError:
         return ()
 
 
@@ -151,9 +149,16 @@ def _origin(node: ast.expr) -> ast.expr:
     return node
 
 
+def _quoted(annotation: str) -> tuple[str, ...]:
+    try:
+        return tuple(_one_of(ast.parse(annotation.strip(), mode="eval").body))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return ()
+
+
 def _one_of(node: ast.expr) -> Iterator[str]:
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
-        yield from annotation_names(node.value)
+        yield from _quoted(node.value)
     elif isinstance(node, (ast.Name, ast.Attribute)):
         yield dotted_name(node)
     elif isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitOr):

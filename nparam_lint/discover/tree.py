@@ -4,17 +4,23 @@ from __future__ import annotations
 
 import re
 import sys
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from nparam_lint.cache.store import digest as digest_of
 from nparam_lint.discover.closures import Closures
+from nparam_lint.discover.facts import FileFacts
 from nparam_lint.discover.files import join, parent
+from nparam_lint.discover.memory import Memory
 from nparam_lint.discover.outside import HEADS
-from nparam_lint.discover.scan import FileFacts, scan_source
+from nparam_lint.discover.scan import scan_source
 from nparam_lint.records import Position, Problem
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
+
+    from nparam_lint.cache.store import Store
 
 # (level, module, names); an unparsed import statement, so that following the imports of thousands
 # of files costs no parsing. What it finds in a docstring by mistake is an import all the same.
@@ -30,12 +36,22 @@ _COMMENT = re.compile(r"#[^\n]*")
 
 class Tree:
     """`files`: all Python files that imports may reach, relative to the root. `read` gives the
-    content of one of them, or raises OSError. `name`: what the root directory is called."""
+    content of one of them, or raises OSError. `name`: what the root directory is called. `store`:
+    where what was worked out from a content is kept for the next run (see `remember`)."""
 
-    def __init__(self, files: Iterable[str], read: Callable[[str], bytes], name: str = "") -> None:
+    def __init__(
+        self,
+        files: Iterable[str],
+        read: Callable[[str], bytes],
+        name: str = "",
+        store: Store | None = None,
+    ) -> None:
         self.files = frozenset(files)
         self.name = name
         self._read = read
+        self._digests: dict[str, str] = {}
+        self._known_facts = Memory[FileFacts](store, "facts", FileFacts)
+        self._known_imports = Memory[tuple[Imported, ...]](store, "imports", tuple[Imported, ...])
         self._facts: dict[str, FileFacts] = {}
         self._imports: dict[str, tuple[Imported, ...]] = {}
         self._leads: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {}
@@ -47,25 +63,75 @@ class Tree:
     def source(self, path: str) -> bytes:
         """The file's content; empty where it cannot be read."""
         try:
-            return self._read(path)
+            return self._content(path)
         except OSError:
             return b""
+
+    def digest(self, path: str) -> str:
+        """A name for the content that the file's facts are about. Raises OSError."""
+        if path not in self._digests:
+            self._content(path)
+        return self._digests[path]
+
+    def _content(self, path: str) -> bytes:
+        content = self._read(path)
+        if path not in self._digests:
+            self._digests[path] = digest_of(content)
+        return content
 
     def facts(self, path: str) -> FileFacts:
         if path not in self._facts:
             try:
-                self._facts[path] = scan_source(path, self._read(path))
+                self._facts[path] = self._known(path) or self._scanned(path)
             except OSError as error:
                 reason = f"cannot be read: {error.strerror or error}"
                 self._facts[path] = FileFacts(path, problem=Problem(Position(path), reason))
         return self._facts[path]
 
+    def _known(self, path: str) -> FileFacts | None:
+        facts = self._known_facts.get(self.digest(path))
+        return facts and _moved(facts, path)
+
+    def _scanned(self, path: str) -> FileFacts:
+        content = self._read(path)
+        self._digests[path] = digest_of(content)
+        facts = scan_source(path, content)
+        if not facts.fleeting:
+            self._known_facts.put(self._digests[path], _moved(facts, ""))
+        return facts
+
     def imports(self, path: str) -> tuple[Imported, ...]:
         """Every import statement of the file, those inside functions too."""
         if path not in self._imports:
-            text = self.source(path).decode("utf-8", "replace")
-            self._imports[path] = tuple(_imports(text))
+            try:
+                found = self._known_imports.get(self.digest(path))
+            except OSError:
+                found = ()
+            self._imports[path] = self._searched(path) if found is None else found
         return self._imports[path]
+
+    def _searched(self, path: str) -> tuple[Imported, ...]:
+        content = self.source(path)
+        found = tuple(_imports(content.decode("utf-8", "replace")))
+        self._known_imports.put(digest_of(content), found)
+        return found
+
+    def remember(self) -> None:
+        """Keep what was worked out since the last call for the next run."""
+        self._known_facts.save(self.room)
+        self._known_imports.save(self.room)
+
+    @property
+    def room(self) -> int:
+        """How many contents are remembered: what other branches hold, and edits that may be taken
+        back, but not the whole past of the project."""
+        return 2 * len(self.files) + 100
+
+    def alone(self, path: str) -> Tree:
+        """The same as if the file were all there is: what it says by itself."""
+        other = Tree({path}, self._read)
+        other._facts[path] = self.facts(path)
+        return other
 
     # --- layout -------------------------------------------------------------------------------
 
@@ -235,6 +301,14 @@ class Tree:
             yield found
             while (prefix := parent(prefix)) and self.is_package(prefix):
                 yield join(prefix, "__init__.py")
+
+
+def _moved(facts: FileFacts, path: str) -> FileFacts:
+    """What the same content says in another place."""
+    problem = facts.problem
+    if problem is not None:
+        problem = replace(problem, position=replace(problem.position, path=path))
+    return replace(facts, path=path, problem=problem)
 
 
 def _imports(text: str) -> Iterator[Imported]:

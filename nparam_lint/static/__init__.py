@@ -1,49 +1,30 @@
 """The rules that need source alone: no torch, no interpreter, nothing is imported or built.
 
-One file a rule: what it says and why, valid and invalid cases, and its visitor. `RULES_STATIC`
-lists them; a new rule is a new file and a line there.
+One file a rule: what it says and why, valid and invalid cases, and its visitor. `RULES_STATIC` in
+`lint.py` lists them; a new rule is a new file and a line there. libcst is not imported before there
+is a file to lint.
 """
 
 from __future__ import annotations
 
-import contextlib
 import io
 import tokenize
 from typing import TYPE_CHECKING
 
-import libcst as cst
-
-from nparam_lint.discover.outside import HINTS
-from nparam_lint.judge import finding
-from nparam_lint.records import Position
-from nparam_lint.static import (
-    npl002_malformed_budget,
-    npl101_plain_container,
-    npl102_made_in_forward,
-    npl103_super_init,
-    npl104_tensor_for_parameter,
-    npl105_unknown_argument,
-    npl106_prose_disagrees,
-)
-from nparam_lint.static.source import SourceFile
-from nparam_lint.static.walk import walk_classes
+from nparam_lint.cache.store import digest
+from nparam_lint.discover.garbage import rare_collection
+from nparam_lint.discover.memory import Memory
+from nparam_lint.discover.outside import is_hinted
+from nparam_lint.records import Finding
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable
     from pathlib import Path
 
-    from nparam_lint.records import Finding
-    from nparam_lint.static.walk import Found, Visitor
+    from nparam_lint.cache.store import Store
+    from nparam_lint.discover.tree import Tree
 
-RULES_STATIC = (
-    npl002_malformed_budget,
-    npl101_plain_container,
-    npl102_made_in_forward,
-    npl103_super_init,
-    npl104_tensor_for_parameter,
-    npl105_unknown_argument,
-    npl106_prose_disagrees,
-)
+_Findings = tuple[Finding, ...]
 
 
 def lint_source(source: str, path: str, modules: frozenset[str] | None = None) -> list[Finding]:
@@ -54,7 +35,7 @@ def lint_source(source: str, path: str, modules: frozenset[str] | None = None) -
     """
     try:
         return _lint(path, encoded(source), modules)
-    except (SyntaxError, UnicodeError, LookupError):
+    except (SyntaxError, UnicodeError, LookupError, RecursionError):
         return []
 
 
@@ -62,8 +43,22 @@ def lint_file(root: Path, path: str, modules: frozenset[str] | None = None) -> l
     """As `lint_source`, for the file `path` below `root`; none where it cannot be read."""
     try:
         return _lint(path, (root / path).read_bytes(), modules)
-    except OSError:
+    except (OSError, RecursionError):
         return []
+
+
+def lint_files(
+    tree: Tree, files: Iterable[tuple[str, frozenset[str]]], store: Store | None = None
+) -> list[Finding]:
+    """The static findings of several files of a project, each given with its `modules`. Those of a
+    content that an earlier run has linted under the same path come from the `store`."""
+    memory = Memory[_Findings](store, "findings", _Findings)
+    found: list[Finding] = []
+    with rare_collection():
+        for path, modules in files:
+            found += _remembered(tree, path, modules, memory)
+    memory.save(tree.room)
+    return found
 
 
 def encoded(source: str) -> bytes:
@@ -73,31 +68,33 @@ def encoded(source: str) -> bytes:
     return text.encode(tokenize.detect_encoding(lines.readline)[0])
 
 
-def _lint(path: str, source: bytes, modules: frozenset[str] | None) -> list[Finding]:
-    if not modules and not any(hint in source for hint in HINTS):
+def _remembered(
+    tree: Tree, path: str, modules: frozenset[str], memory: Memory[_Findings]
+) -> _Findings:
+    if tree.facts(path).problem is not None:
+        return ()
+    parts = (tree.digest(path), path, *sorted(modules))
+    key = digest(*(part.encode("utf-8", "surrogateescape") for part in parts))
+    found = memory.get(key)
+    if found is not None:
+        return found
+    source = tree.source(path)
+    same = digest(source) == tree.digest(path)  # it was not written to meanwhile
+    try:
+        found = tuple(_lint(path, source, modules, tree.alone(path) if same else None))
+    except RecursionError:  # which depends on how deep the stack is already
+        return ()
+    if same:
+        memory.put(key, found)
+    return found
+
+
+def _lint(
+    path: str, source: bytes, modules: frozenset[str] | None, tree: Tree | None = None
+) -> list[Finding]:
+    if not modules and not is_hinted(source):
         return []
-    file = SourceFile(path, source, modules)
-    if not file.is_readable:
-        return []
-    rules = [(module.CODE, module.Rule(file)) for module in RULES_STATIC]
-    # Python takes a little more than libcst does, and nests expressions deeper than we can follow.
-    with contextlib.suppress(cst.ParserSyntaxError, RecursionError):
-        _visit(file, [visitor for _, visitor in rules])
-        findings = [_located(file, code, item) for code, rule in rules for item in rule.found]
-        return sorted(findings, key=lambda f: (f.position.line, f.position.column, f.code))
-    return []
+    # libcst takes longer to import than most files take to check.
+    from nparam_lint.static.lint import findings
 
-
-def _visit(file: SourceFile, visitors: Sequence[Visitor]) -> None:
-    for definition in file.declared if b"nparam" in file.source else ():
-        for lines in definition.docstrings:
-            for visitor in visitors:
-                visitor.visit_docstring(definition, lines)
-    if file.modules:
-        walk_classes([owner for owner in file.classes if owner.is_module], visitors)
-
-
-def _located(file: SourceFile, code: str, item: Found) -> Finding:
-    at = item.at if isinstance(item.at, Position) else file.position(item.at)
-    remedy = [item.remedy] if item.remedy else []
-    return finding(code, at, item.message, f"{file.path}::{item.qualname}", remedy)
+    return findings(path, source, modules, tree)

@@ -29,12 +29,19 @@ if TYPE_CHECKING:
 
 class SourceFile:
     """`modules`: the qualified names of the classes in it that are an `nn.Module`; None: those that
-    can be seen to be from this file alone. Raises nothing for any content: `is_readable` tells."""
+    can be seen to be from this file alone. `tree`: of this file alone, where there is one already.
+    Raises nothing for any content: `is_readable` tells."""
 
-    def __init__(self, path: str, source: bytes, modules: frozenset[str] | None = None) -> None:
+    def __init__(
+        self,
+        path: str,
+        source: bytes,
+        modules: frozenset[str] | None = None,
+        tree: Tree | None = None,
+    ) -> None:
         self.path = path
         self.source = source
-        self.names = Names(Tree({path}, lambda _: source))
+        self.names = Names(tree or Tree({path}, lambda _: source))
         self.models = Models(self.names)
         self._symbols: dict[str, Symbol | None] = {}
         self._modules = modules

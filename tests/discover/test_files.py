@@ -1,12 +1,13 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 from typing import TYPE_CHECKING
 
 import pytest
 
-from nparam_lint.discover import find_root, list_files, list_importable
+from nparam_lint.discover import discover, find_root, list_files, list_importable, list_project
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -94,6 +95,50 @@ def test_imports_may_reach_submodules(tmp_path: Path) -> None:
     git(tmp_path, "init", "-q")
     assert list_files(tmp_path) == ["a.py"]
     assert list_importable(tmp_path) == ["a.py", "libs/sub/b.py"]
+
+
+def test_both_lists_at_once_ask_git_once_for_each_directory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = tmp_path / "project"
+    write(root, "a.py", "out/c.py", "third/e.py")
+    (root / ".gitignore").write_text("out/\n")
+    git(root, "init", "-q")
+    for paths, times in (([], 1), ([root], 1), ([root / "third", root / "a.py"], 2)):
+        trace = tmp_path / f"trace{len(paths)}{times}"
+        with monkeypatch.context() as patch:
+            patch.setenv("PATH", f"{_traced(tmp_path, trace)}{os.pathsep}{os.environ['PATH']}")
+            both = list_project(root, paths, ["third/**"])
+        assert both == (list_files(root, paths, ["third/**"]), list_importable(root))
+        assert trace.read_text().splitlines() == ["ls-files"] * times
+    assert list_project(root, [root / "out"]) == (["out/c.py"], ["a.py", "third/e.py"])
+
+
+def _traced(folder: Path, trace: Path) -> Path:
+    """A directory with a `git` that notes what it is asked, and asks the real one."""
+    place = folder / f"bin-{trace.name}"
+    place.mkdir()
+    real = shutil.which("git")
+    (place / "git").write_text(f'#!/bin/sh\necho "$1" >> "{trace}"\nexec "{real}" "$@"\n')
+    (place / "git").chmod(0o755)
+    return place
+
+
+@pytest.mark.skipif(
+    not hasattr(os, "geteuid") or os.geteuid() == 0, reason="nothing is closed to this user"
+)
+def test_what_may_not_be_looked_at_is_a_problem_and_not_left_out(tmp_path: Path) -> None:
+    write(tmp_path, "closed/a.py")
+    git(tmp_path, "init", "-q")
+    git(tmp_path, "add", ".")
+    (tmp_path / "closed").chmod(0)
+    try:
+        files = list_files(tmp_path)
+        (problem,) = discover(tmp_path, files).problems
+    finally:
+        (tmp_path / "closed").chmod(0o755)
+    assert files == ["closed/a.py"]
+    assert "cannot be read: Permission denied" in problem.message
 
 
 def test_root(tmp_path: Path) -> None:

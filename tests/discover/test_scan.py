@@ -3,12 +3,15 @@ from __future__ import annotations
 import subprocess
 import sys
 from textwrap import dedent
+from typing import TYPE_CHECKING
 
 import pytest
 
-from nparam_lint.discover.scan import FileFacts, scan_source
-from nparam_lint.discover.syntax import annotation_names
+from nparam_lint.discover.scan import scan_source
 from nparam_lint.records import Parameter
+
+if TYPE_CHECKING:
+    from nparam_lint.discover.facts import FileFacts
 
 
 def scan(source: str) -> FileFacts:
@@ -175,12 +178,18 @@ def test_returned_calls(body: str, returned: set[str]) -> None:
         ("Net[T]", ("Net",)),
         ("list[Net]", ("list",)),
         ("Type[Net]", ("Type",)),
-        ("not ( valid", ()),
-        (None, ()),
+        ("'not ( valid'", ()),
+        ("A[  # one of\n        int\n    ]", ("A",)),
+        (" | ".join(["Net"] * 1100), ()),
     ],
 )
-def test_annotation_names(annotation: str | None, names: tuple[str, ...]) -> None:
-    assert annotation_names(annotation) == names
+def test_annotation_names(annotation: str, names: tuple[str, ...]) -> None:
+    source = f"def f(a: {annotation}, b: int, *, c: {annotation} = 3, d=x) -> {annotation}: pass\n"
+    (facts,) = scan_source("m.py", source.encode()).functions
+    assert facts.takes == (*names, "int")
+    assert facts.gives == names
+    (facts,) = scan_source("m.py", b"def f(a, *b: Net, c: Net = 3): pass\n").functions
+    assert facts.takes == facts.gives == ()
 
 
 @pytest.mark.parametrize(

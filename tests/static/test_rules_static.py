@@ -10,8 +10,9 @@ import pytest
 
 import nparam_lint.static
 from nparam_lint.rules import RULES
-from nparam_lint.static import RULES_STATIC, lint_source
+from nparam_lint.static import lint_source
 from nparam_lint.static.cases import built, source
+from nparam_lint.static.lint import RULES_STATIC
 
 VALID = [
     pytest.param(source, id=f"{rule.CODE}-{n}")

@@ -1,0 +1,96 @@
+"""What earlier runs worked out from the content of single files, so that it is done once."""
+
+from __future__ import annotations
+
+from functools import cache, cached_property
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+if TYPE_CHECKING:
+    from nparam_lint.cache.store import Store
+
+_Value = TypeVar("_Value")
+
+
+@cache
+def _version() -> str:
+    # Asked once, early: what this process finds out is not the word of one that is installed while
+    # it runs.
+    from nparam_lint.cache.store import tool
+
+    return tool()
+
+
+class Memory(Generic[_Value]):
+    """Values by the digest of all that they follow from, kept as one entry of a store.
+
+    The entry is read when the first value is asked for, and each value is decoded, with its types
+    checked, when it is asked for itself. What does not decode, or comes from another version of
+    nparam-lint, was never there; what cannot be encoded (half of a surrogate pair) is not kept.
+    """
+
+    def __init__(self, store: Store | None, name: str, kind: Any) -> None:
+        """`name`: of the entry. `kind`: the type of the values, as msgspec understands it. Without
+        a store nothing is remembered."""
+        self._store, self._name, self._kind = store, name, kind
+        self._used: dict[str, None] = {}
+        self._has_more = False
+
+    def get(self, key: str) -> _Value | None:
+        """The value of that key; None where there is none."""
+        if self._store is None or key not in self._kept:
+            return None
+        try:
+            value: _Value = self._decode(self._kept[key])
+        except (ValueError, RecursionError):  # all that msgspec raises, at wrong types too
+            del self._kept[key]
+            return None
+        self._used[key] = None
+        return value
+
+    def put(self, key: str, value: _Value) -> None:
+        if self._store is None:
+            return
+        from msgspec import json
+
+        try:
+            self._kept[key] = json.encode(value)
+        except UnicodeError:
+            return
+        self._used[key] = None
+        self._has_more = True
+
+    def save(self, room: int) -> None:
+        """Write the entry if there is more in it than was read: at most `room` values, those first
+        to go that have not been used for longest."""
+        if self._store is None or not self._used:
+            return
+        if not self._has_more:
+            self._store.note_use(self._name)
+            return
+        from msgspec import msgpack
+
+        order = [*(key for key in self._kept if key not in self._used), *self._used]
+        kept = {key: self._kept[key] for key in order[-room:]}
+        self._store.save(self._name, msgpack.encode((_version(), kept)))
+        self._has_more = False
+
+    @cached_property
+    def _kept(self) -> dict[str, bytes]:
+        # The values are bytes inside: passing over those that nobody asks for costs nothing.
+        version = _version()
+        body = self._store.load(self._name) if self._store else None
+        if body is None:
+            return {}
+        from msgspec import msgpack
+
+        try:
+            written_by, kept = msgpack.decode(body, type=tuple[str, dict[str, bytes]])
+        except (ValueError, RecursionError):
+            return {}
+        return kept if written_by == version else {}
+
+    @cached_property
+    def _decode(self) -> Any:
+        from msgspec import json
+
+        return json.Decoder(self._kind).decode
