@@ -112,7 +112,7 @@ def read(settings: Settings, paths: Sequence[Path], *, declared_only: bool = Fal
         store=settings.store,
     )
     if settings.witness:
-        settings.witness.paths.update(str(settings.home / path) for path in found.tree.files)
+        settings.witness.add_source(str(settings.home), found.tree.files, found.tree.digest)
     asked, findings = declare(found, settings, _scope(settings.root, paths))
     findings += [finding("NPL003", p.position, p.message, "") for p in found.problems]
     return Source(settings, files, found, asked, findings)

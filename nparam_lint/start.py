@@ -15,4 +15,8 @@ def main() -> int:
         from nparam_lint.cli import main
 
         code = main()
+        if "nparam_lint.count.process" in sys.modules:
+            from nparam_lint.count.process import end_early
+
+            end_early()
     return code

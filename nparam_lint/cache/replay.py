@@ -29,20 +29,27 @@ def replay(arguments: Sequence[str], environ: Mapping[str, str]) -> int | None:
     if body is None:
         return None
     head, _, rest = body.partition(b"\n")
-    try:
-        code, length = map(int, head.split())
-    except ValueError:
-        return None
-    for line in rest[length:].split(b"\n"):
-        state, _, path = line.partition(b" ")
-        if state_of(path) != state:
+    code, length, python = head.split(b" ", 2)
+    text, lines = rest[: int(length)], rest[int(length) :].split(b"\n")
+    for line in lines:
+        state, was, path = line.split(b" ", 2)
+        if state_of(path) != state and (was == UNREAD or content_of(path) != was):
+            if python and path.endswith(b".py") and was != UNREAD:
+                _hurry(os.fsdecode(python), environ)
             return None
     try:
-        _print(rest[:length])
+        _print(text)
     except BrokenPipeError:  # `nparam-lint | head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         return 1
-    return code
+    return int(code)
+
+
+def _hurry(python: str, environ: Mapping[str, str]) -> None:
+    """A file has another content: something must be built, most likely, with that interpreter."""
+    from nparam_lint.count.process import start_early
+
+    start_early(python, environ)
 
 
 def name_of(arguments: Sequence[str], environ: Mapping[str, str]) -> str:
@@ -60,6 +67,20 @@ def state_of(path: bytes) -> bytes:
     except (OSError, ValueError):
         return b"-"
     return b"%d:%d:%d:%d" % (state.st_mtime_ns, state.st_ctime_ns, state.st_size, state.st_ino)
+
+
+UNREAD = b"-"  # of a file that is known by its state alone
+
+
+def content_of(path: bytes) -> bytes:
+    """A name for what a file contains, or for the names in a directory."""
+    try:
+        if os.path.isdir(path):
+            return digest(*sorted(os.listdir(path))).encode()
+        with open(path, "rb", buffering=0) as file:
+            return digest(file.read()).encode()
+    except OSError:
+        return UNREAD
 
 
 def _width() -> str:

@@ -6,13 +6,14 @@ import os
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from nparam_lint.cache.replay import name_of, state_of
+from nparam_lint.cache.replay import UNREAD, content_of, name_of, state_of
 from nparam_lint.cache.store import Store, directory
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 # The grain of a file system's clock: what was changed that shortly before a run may be changed once
 # more without a trace.
@@ -27,23 +28,42 @@ class Witness:
     def __init__(self) -> None:
         self.start = time.time_ns()
         self.paths: set[str] = set()
+        self.contents: dict[str, str] = {}  # path → `digest` of what was read there
+        self.unread: set[str] = set()  # files of installed packages, of which there are thousands
         self.sound = True
 
+    def add_source(self, root: str, files: Iterable[str], digest: Callable[[str], str]) -> None:
+        """Files below `root` that were read, with the digest of what was read."""
+        for file in files:
+            path = os.path.join(root, file)
+            self.paths.add(path)
+            with suppress(OSError):
+                self.contents[path] = digest(file)
+
     def keep(
-        self, arguments: Sequence[str], environ: Mapping[str, str], text: str, code: int
+        self,
+        arguments: Sequence[str],
+        environ: Mapping[str, str],
+        text: str,
+        code: int,
+        python: str = "",
     ) -> bool:
-        """Keep the answer, unless something that it rests on was changed while it was found."""
+        """Keep the answer, unless something that it rests on was changed while it was found.
+        `python`: the interpreter that models are built with, if any."""
         if not self.sound or os.name != "posix":  # elsewhere a file's state tells too little
             return False
         lines = []
-        for path in sorted(self.paths):
+        for path in sorted(self.paths | self.unread):
             raw = os.fsencode(path)
             state = state_of(raw)
             if b"\n" in raw or self._is_new(state):
                 return False
-            lines.append(state + b" " + raw)
+            known = self.contents.get(path, "").encode()
+            content = UNREAD if path in self.unread else known or content_of(raw)
+            lines.append(b" ".join((state, content, raw)))
         output = text.encode(sys.stdout.encoding, "replace")
-        body = b"%d %d\n%s%s" % (code, len(output), output, b"\n".join(lines))
+        head = b"%d %d %s\n" % (code, len(output), os.fsencode(python))
+        body = head + output + b"\n".join(lines)
         store = Store(directory(environ), os.getcwd())
         return store.save(name_of(arguments, environ), body)
 
@@ -75,7 +95,7 @@ class Witness:
         for name in ("VIRTUAL_ENV", "CONDA_PREFIX"):
             if environ.get(name):
                 self.paths.add(os.path.join(environ[name], "bin"))
-        self.paths.update(filter(os.path.isabs, environ.get("PATH", "").split(os.pathsep)))
+        self.unread.update(filter(os.path.isabs, environ.get("PATH", "").split(os.pathsep)))
 
 
 def _ignored(root: str) -> set[str] | None:

@@ -90,7 +90,8 @@ def _keep(
     again = replace(report, models=tuple(models), seconds=0.0)
     text = FORMATS[settings.format](again, shared.layout(options, settings))
     settings.witness.add_project(str(settings.home), environ)
-    settings.witness.keep(options.given, environ, text, code)
+    python = report.environment.python if report.environment else ""
+    settings.witness.keep(options.given, environ, text, code, python)
 
 
 def _witness(options: argparse.Namespace, settings: Settings, environ: Mapping[str, str]) -> bool:

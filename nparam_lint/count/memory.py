@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from nparam_lint.cache.store import Store
+    from nparam_lint.cache.witness import Witness
     from nparam_lint.count.run import Job
 
 VARIANTS = 3  # of one model: the branches that somebody goes back and forth between
@@ -196,20 +197,19 @@ class Memory:
                     return replace(found, cached=True)
         return None
 
-    def paths(self, home: str) -> set[str]:
-        """All files and directories that what is known rests on; `home`: the project's directory in
-        the working tree."""
-        found: set[str] = set()
+    def testify(self, witness: Witness, home: str) -> None:
+        """Tell the files and directories that what is known rests on; `home`: the project's
+        directory in the working tree."""
+        found = witness.paths
         for known in self.rests:
             if isinstance(known, Installation):
-                found.update(known.sites)
+                witness.unread.update(known.sites)
             elif isinstance(known, Around):
-                found.update(known.outside)
+                witness.unread.update(known.outside)
                 found.update(os.path.normpath(os.path.join(home, p)) for p in known.lookups)
             else:
                 places = (*known.files, *known.lists, *known.probes)
                 found.update(os.path.normpath(os.path.join(home, p)) for p in places)
-        return found
 
     def _holds(self, entry: Entry) -> bool:
         return self._still(entry.around, Around) and self._still(entry.reads, Reads)

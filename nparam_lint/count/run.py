@@ -6,26 +6,18 @@ The worker is not trusted: an answer that is missing, truncated, forged or of an
 
 from __future__ import annotations
 
-import json
 import os
-import queue
 import re
-import secrets
-import signal
-import subprocess
-import tempfile
-import threading
-import time
-from contextlib import suppress
 from dataclasses import asdict, astuple, dataclass, field, replace
 from functools import cache
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from nparam_lint.count.process import SILENCE, TAB, Worker, running, worker_environment
 from nparam_lint.records import ImportAttempt, Measured, Measurement, NotMeasured
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from pathlib import Path
 
     from nparam_lint.cache.store import Store
     from nparam_lint.cache.witness import Witness
@@ -33,48 +25,6 @@ if TYPE_CHECKING:
     from nparam_lint.snapshot import Snapshot
 
 PROTOCOL = 2
-TAB = b"\t"  # between a frame and what it carries
-WORKER = Path(__file__).with_name("worker.py")
-START_LIMIT = 300.0  # seconds for importing torch; on a cold network disk it takes minutes
-SILENCE = 60.0  # seconds without a sign of life, of which it gives one every few
-
-# What a hub, a logger or a downloader reads to stay offline; caches that go to the temporary place.
-OFFLINE = {
-    "HF_HUB_OFFLINE": "1",
-    "HF_DATASETS_OFFLINE": "1",
-    "TRANSFORMERS_OFFLINE": "1",
-    "HF_HUB_DISABLE_TELEMETRY": "1",
-    "WANDB_MODE": "disabled",
-    "WANDB_SILENT": "true",
-    "DO_NOT_TRACK": "1",
-    "MPLBACKEND": "Agg",
-    "TOKENIZERS_PARALLELISM": "false",
-    "NO_ALBUMENTATIONS_UPDATE": "1",
-    "PYTHONUNBUFFERED": "1",
-}
-TEMPORARY_CACHES = (
-    "MPLCONFIGDIR",
-    "TORCHINDUCTOR_CACHE_DIR",
-    "TRITON_CACHE_DIR",
-    "NUMBA_CACHE_DIR",
-    "HF_MODULES_CACHE",
-    "TORCH_EXTENSIONS_DIR",
-    "CUDA_CACHE_PATH",
-)
-_SECRET = re.compile(
-    r"TOKEN|SECRET|PASSW|_PWD$|CREDENTIAL|_KEY(_ID)?$|APIKEY|^SSH_|^GPG_|^GIT_|_AUTH$",
-    re.IGNORECASE,
-)
-# What a terminal, a shell or a CI service notes of this one run: no count may depend on it, so that
-# what was measured in one terminal holds in the next.
-_PASSING = re.compile(
-    r"^(_|SHLVL|PWD|OLDPWD|COLUMNS|LINES|STY|TMUX|DISPLAY|XAUTHORITY|WINDOWID|COLORTERM|VTE_VERSION"
-    r"|PRE_COMMIT.*|PYTEST_.*|TERM.*|RUNNER_TRACKING_ID|GITHUB_(RUN|SHA|REF|EVENT|ACTION|ENV|OUTPUT"
-    r"|STATE|STEP|PATH|JOB|HEAD|BASE|WORKFLOW|ACTOR|TRIGGERING)(_.*)?|CI_(JOB|PIPELINE|COMMIT|RUNNER"
-    r"|BUILD|CONCURRENT|MERGE)_.*|(TMUX|VSCODE|ITERM|KITTY|ALACRITTY|WEZTERM|KONSOLE|WAYLAND|DBUS"
-    r"|XDG_SESSION)_.*)$"
-)
-_OWN_SWITCHES = re.compile(r"^NPARAM_LINT_(?!FORK$)|^PYTHON(HOME|STARTUP|BREAKPOINT|INSPECT)$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,20 +77,6 @@ def default_memory() -> int:
         return 0
 
 
-def worker_environment(environ: Mapping[str, str], temporary: str) -> dict[str, str]:
-    """The environment of the worker: offline, without secrets, without what would make its
-    interpreter another one, and without what is never twice the same."""
-    kept = {
-        name: value
-        for name, value in environ.items()
-        if not any(kind.search(name) for kind in (_SECRET, _OWN_SWITCHES, _PASSING))
-    }
-    kept.update(OFFLINE)
-    kept.update({name: f"{temporary}{os.sep}{name.lower()}" for name in TEMPORARY_CACHES})
-    kept.update(TMPDIR=temporary, TEMP=temporary, TMP=temporary)
-    return kept
-
-
 def run_jobs(
     python: str,
     root: Path,
@@ -167,14 +103,11 @@ def run_jobs(
         _testify(witness, memory, snapshot, root, len(jobs))
         return Answers(found, known.torch, known.python)
     answers = Answers()
-    with tempfile.TemporaryDirectory(
-        prefix="nparam-lint-", ignore_cleanup_errors=True
-    ) as temporary:
-        nonce = secrets.token_hex(16)
+    with running(python, environ) as worker:
         settings = {
             "root": str(root),
-            "temporary": temporary,
-            "nonce": nonce,
+            "temporary": worker.temporary,
+            "nonce": worker.nonce,
             "timeout": limits.timeout,
             "memory": limits.memory,
             "jobs": limits.jobs,
@@ -182,17 +115,15 @@ def run_jobs(
             "snapshot": None if snapshot is None else _copy(snapshot),
         }
         request = {"settings": settings, "jobs": [asdict(job) for job in left], "probe": not jobs}
-        given = {**worker_environment(environ, temporary), "PWD": str(root)}
-        with _Worker(python, given, nonce) as worker:
-            worker.send(request)
-            why = _read(worker, left, answers, memory, progress)
-        if answers.torch is None:
-            answers.broken = why + worker.tail_text()
-        for job in left:
-            if job.id not in answers.measurements:
-                answers.measurements[job.id] = NotMeasured(
-                    "NPL005", why, output=worker.tail_text().strip()
-                )
+        worker.send(request)
+        why = _read(worker, left, answers, memory, progress)
+    if answers.torch is None:
+        answers.broken = why + worker.tail_text()
+    for job in left:
+        if job.id not in answers.measurements:
+            answers.measurements[job.id] = NotMeasured(
+                "NPL005", why, output=worker.tail_text().strip()
+            )
     answers.measurements.update(found)
     _testify(witness, memory, snapshot, root, len(jobs))
     return answers
@@ -212,7 +143,7 @@ def _testify(
         witness.sound = False
     else:
         home = snapshot.original_of(root) if snapshot else root
-        witness.paths.update(memory.paths(str(home)))
+        memory.testify(witness, str(home))
 
 
 def _memory(
@@ -240,7 +171,7 @@ def _copy(snapshot: Snapshot) -> dict[str, Any]:
 
 
 def _read(
-    worker: _Worker,
+    worker: Worker,
     jobs: Sequence[Job],
     answers: Answers,
     memory: Memory | None,
@@ -315,126 +246,3 @@ def _check(found: Measured) -> None:
     numbers = (n for row in found.modules for n in (row.own, row.total, row.trainable, row.buffers))
     if min(*numbers, *filter(None, astuple(found.counts))) < 0:
         raise ValueError("a count is negative")
-
-
-class _Worker:
-    """The worker's process, its frames, and the end of what it printed to standard error."""
-
-    def __init__(self, python: str, environ: Mapping[str, str], nonce: str) -> None:
-        # -P/-I are not used: the project may rely on its environment; our directory is taken off
-        # the import path by the worker itself.
-        command = [python, "-X", "faulthandler", str(WORKER)]
-        self.marker = nonce.encode() + b" "
-        self.problem = ""
-        self.patience = START_LIMIT
-        self.process: subprocess.Popen[bytes] | None = None
-        try:
-            self.process = subprocess.Popen(
-                command,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                env=dict(environ),
-                start_new_session=os.name == "posix",
-            )
-        except OSError as error:
-            self.problem = f"cannot start {python}: {error.strerror or error}"
-        self.lines: queue.Queue[bytes | None] = queue.Queue()
-        self.tail = b""
-        self.threads: list[threading.Thread] = []
-        self.writer: threading.Thread | None = None
-
-    def __enter__(self) -> _Worker:
-        if self.process:
-            for read in (self._read_frames, self._read_errors):
-                thread = threading.Thread(target=read, daemon=True)
-                thread.start()
-                self.threads.append(thread)
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        """End the worker and everything that it started, on every way out (Ctrl-C too)."""
-        if not self.process:
-            return
-        if self.writer and not self.writer.is_alive():
-            self._close_input()  # it takes this as the order to stop
-            with suppress(subprocess.TimeoutExpired):
-                self.process.wait(timeout=2)
-        if os.name == "posix":
-            with suppress(ProcessLookupError, PermissionError):
-                os.killpg(self.process.pid, signal.SIGKILL)
-        self.process.kill()
-        self.process.wait()
-        if self.writer:
-            self.writer.join(timeout=2)
-            if not self.writer.is_alive():
-                self._close_input()
-        for thread, stream in zip(
-            self.threads, (self.process.stdout, self.process.stderr), strict=True
-        ):
-            thread.join(timeout=2)
-            if stream and not thread.is_alive():  # else something that it left holds the pipe
-                stream.close()
-
-    def _close_input(self) -> None:
-        assert self.process is not None
-        assert self.process.stdin is not None
-        with suppress(OSError):
-            self.process.stdin.close()
-
-    def _read_frames(self) -> None:
-        assert self.process is not None
-        assert self.process.stdout is not None
-        for line in self.process.stdout:
-            if line.startswith(self.marker):
-                self.lines.put(line)
-        self.lines.put(None)
-
-    def _read_errors(self) -> None:
-        assert self.process is not None
-        assert self.process.stderr is not None
-        while data := os.read(self.process.stderr.fileno(), 1 << 16):
-            self.tail = (self.tail + data)[-4096:]
-
-    def send(self, request: object) -> None:
-        """Write in a thread of its own: an interpreter that does not read must not hold us up."""
-        if self.process:
-            data = json.dumps(request).encode() + b"\n"
-            self.writer = threading.Thread(target=self._write, args=(data,), daemon=True)
-            self.writer.start()
-
-    def _write(self, data: bytes) -> None:
-        assert self.process is not None
-        assert self.process.stdin is not None
-        with suppress(OSError, ValueError):
-            self.process.stdin.write(data)
-            self.process.stdin.flush()
-
-    def frames(self) -> Iterator[tuple[dict[str, Any], bytes]]:
-        """The frames that carry this run's nonce, with what follows them, until the end or until
-        none has come for `patience` seconds."""
-        while self.process:
-            try:
-                line = self.lines.get(timeout=self.patience)
-            except queue.Empty:
-                self.problem = f"the worker said nothing for {self.patience:g} s"
-                return
-            if line is None:
-                return
-            head, _, body = line[len(self.marker) :].partition(TAB)
-            with suppress(ValueError):
-                frame = json.loads(head)
-                if isinstance(frame, dict):
-                    yield frame, body
-
-    def obituary(self) -> str:
-        if self.problem or not self.process:
-            return self.problem
-        deadline = time.monotonic() + 2
-        while self.process.poll() is None and time.monotonic() < deadline:
-            time.sleep(0.01)
-        return f"the worker ended before its work was done (exit status {self.process.returncode})"
-
-    def tail_text(self) -> str:
-        text = self.tail.decode("utf-8", "replace").strip()
-        return "\n" + text if text else ""

@@ -541,14 +541,17 @@ def installation():
     this one."""
     found = {sys.executable, os.path.realpath(sys.executable)}
     found.add(os.path.join(sys.prefix, "pyvenv.cfg"))
-    for path in sys.path:
-        if not path or is_project(os.path.join(os.path.realpath(path), "")):
-            continue
+    for path in filter(None, sys.path):
         found.add(path)
         with contextlib.suppress(OSError):
             names = os.listdir(path) if "-packages" in path else ()
             found.update(os.path.join(path, name) for name in names if name.endswith(".pth"))
     return {path: state_of(path) for path in found}
+
+
+def is_within(path):
+    """Whether a directory of the import path lies in the project, whose files are looked at."""
+    return is_project(os.path.join(os.path.realpath(path), ""))
 
 
 def install_record(torch):
@@ -2867,6 +2870,7 @@ class GroupTask:
         set_import_path(self.jobs[0]["roots"])
         sys.argv = [os.path.join(ROOT, self.jobs[0]["file"] or "python")]
         os.chdir(ROOT)
+        os.environ["PWD"] = ROOT
         install_record(self.torch)
         sys.addaudithook(guard)
         GUARDED.append(True)
@@ -3183,21 +3187,25 @@ def set_places(settings):
 
 
 def take_standard_streams():
-    """(request, channel descriptor, liveness descriptor): the streams of this process are taken
-    for ourselves; user code gets an empty input and an output that is not the channel."""
-    line = b""
-    while not line.endswith(b"\n"):
-        data = os.read(0, 1 << 16)
-        if not data:
-            break
-        line += data
-    request = json.loads(line)
-    alive, channel = os.dup(0), os.dup(1)
+    """(descriptor of the orders, of the channel): the streams of this process are taken for
+    ourselves; user code gets an empty input and an output that is not the channel."""
+    orders, channel = os.dup(0), os.dup(1)
     null = os.open(os.devnull, os.O_RDWR)
     os.dup2(null, 0)
     os.dup2(2, 1)
     os.close(null)
-    return request, channel, alive
+    return orders, channel
+
+
+def read_request(orders):
+    """What to do, as the front end writes it; None when it went away without a word."""
+    line = b""
+    while not line.endswith(b"\n"):
+        data = os.read(orders, 1 << 16)
+        if not data:
+            return None
+        line += data
+    return json.loads(line)
 
 
 def guard_writer(torch):
@@ -3223,35 +3231,42 @@ def import_torch():
 
     patch_initialisers(torch)
     guard_writer(torch)
-    install_loader()
-    relax_argparse()
     return torch
 
 
 def main():
-    request, descriptor, alive = take_standard_streams()
-    settings = request["settings"]
-    channel = Channel(descriptor, settings["nonce"])
-    set_places(settings)
+    orders, descriptor = take_standard_streams()
     # The directory of this file is ours, not a place for the project to import from.
     here = os.path.dirname(os.path.abspath(__file__))
     sys.path[:] = [p for p in sys.path if os.path.abspath(p) != here]
     faulthandler.enable()
+    failure = torch = None
     if "--group" in sys.argv:
         prctl(DIE_WITH_PARENT, 9)
+    else:
+        # Not DIE_WITH_PARENT: the end of our orders tells us, and then there is cleaning to do.
+        prctl(ADOPT_ORPHANS, 1)
+    sites = installation()
+    try:  # before we know what to do: the front end may still be reading
         torch = import_torch()
+    except BaseException as error:
+        failure = error
+    request = read_request(orders)
+    if request is None:
+        os._exit(0)
+    settings = request["settings"]
+    channel = Channel(descriptor, settings["nonce"])
+    set_places(settings)
+    install_loader()
+    relax_argparse()
+    if failure is not None:
+        channel.send(event="no torch", reason=describe(failure), python=sys.executable)
+        os._exit(0)
+    if "--group" in sys.argv:
         task = GroupTask(request["jobs"], settings, torch, request["files"], request["splits"])
         task.run(channel)
         channel.send(event="done")
         os._exit(0)
-    # Not DIE_WITH_PARENT: the end of standard input tells us, and then there is cleaning to do.
-    prctl(ADOPT_ORPHANS, 1)
-    sites = installation()
-    try:
-        torch = import_torch()
-    except BaseException as error:
-        channel.send(event="no torch", reason=describe(error), python=sys.executable)
-        return
     channel.send(
         event="ready",
         protocol=PROTOCOL,
@@ -3259,10 +3274,11 @@ def main():
         python=sys.executable,
         version=".".join(map(str, sys.version_info[:3])),
         cuda=no_cuda(torch) is None if request.get("probe") else None,
-        sites=sites,
+        sites={path: state for path, state in sites.items() if not is_within(path)},
     )
     gc.freeze()
-    Server(request, channel, torch).run(alive)
+    Server(request, channel, torch).run(orders)
+    os._exit(0)  # nothing is left to clean up; to take torch down takes longer than many a build
 
 
 if __name__ == "__main__":

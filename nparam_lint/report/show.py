@@ -38,7 +38,7 @@ def render_show(model: ModelReport, options: Options) -> str:
             [title, *_facts(pairs, options, paint)],
             _totals(measured.counts, paint),
             _devices(devices, options, paint),
-            module_table(measured.modules, options.width, options.depth, _TABLE_ROWS, paint),
+            [*module_table(measured.modules, options.width, options.depth, _TABLE_ROWS, paint)],
             _parameters(measured, options, paint) if options.verbose else [],
             _remarks(measured, options, paint),
         ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import textwrap
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -15,11 +16,11 @@ _EIGHTHS = "▏▎▍▌▋▊▉█"
 NO_CUDA = ("this torch is built without CUDA", "no CUDA device")  # news to nobody
 
 
+@dataclass(frozen=True, slots=True)
 class Paint:
     """`paint("red", text)`: the text in ANSI colours, or as it is."""
 
-    def __init__(self, enabled: bool) -> None:
-        self.enabled = enabled
+    enabled: bool
 
     def __call__(self, style: str, text: str) -> str:
         if not (self.enabled and style and text):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING
 
 from tabulate import DataRow, Line, TableFormat, tabulate
@@ -98,13 +99,15 @@ def _indent(cell: str) -> str:
     return _BLANK * start + cell[start:]
 
 
+@cache
 def module_table(
-    modules: Sequence[ModuleRow], width: int, depth: int | None, limit: int, paint: Paint
-) -> list[str]:
-    """The table and its footnotes; nothing where the total is all that there is to say."""
+    modules: tuple[ModuleRow, ...], width: int, depth: int | None, limit: int, paint: Paint
+) -> tuple[str, ...]:
+    """The table and its footnotes; nothing where the total is all that there is to say. An answer
+    that is kept for the next run is laid out twice."""
     tree = make_tree(modules, depth, limit)
     if len(tree.rows) < 2:
-        return []
+        return ()
     rows, notes = tree.rows, []
     if depth is None and len(rows) > 2 * limit:  # a flat model of hundreds of layers
         rows, left = rows[:limit], rows[limit:]
@@ -118,7 +121,7 @@ def module_table(
     if notes:
         lines.append(paint("dim", " · ".join(notes)))
     lines += [paint("dim", style.elide_middle(note, width)) for note in _footnotes(modules)]
-    return lines
+    return tuple(lines)
 
 
 def _footnotes(modules: Sequence[ModuleRow]) -> list[str]:

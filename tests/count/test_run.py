@@ -15,8 +15,10 @@ import pytest
 from worker_runs import LINUX, PROJECTS, PYTHON, make_jobs
 
 import nparam_lint
+from nparam_lint.count import process
 from nparam_lint.count import run as run_module
-from nparam_lint.count.run import Answers, Job, Limits, run_jobs, worker_environment
+from nparam_lint.count.process import worker_environment
+from nparam_lint.count.run import Answers, Job, Limits, run_jobs
 from nparam_lint.records import Measured, NotMeasured
 
 on_posix = pytest.mark.skipif(os.name != "posix", reason="the fake interpreter is a script")
@@ -82,7 +84,7 @@ def ask(
     monkeypatch: pytest.MonkeyPatch,
 ) -> Ask:
     """Run the jobs with a fake interpreter that does `body`; fails when that takes too long."""
-    monkeypatch.setattr(run_module, "START_LIMIT", PATIENCE)
+    monkeypatch.setattr(process, "START_LIMIT", PATIENCE)
 
     def run(body: str, given: list[Job] = jobs) -> Answers:
         script = tmp_path / "python"
