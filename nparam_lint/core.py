@@ -6,11 +6,13 @@ import difflib
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from nparam_lint import __version__
-from nparam_lint.count.interpreter import Interpreter, find_interpreter
+from nparam_lint.count.interpreter import Interpreter, NoInterpreter, find_interpreter
+from nparam_lint.count.process import end_early, start_early
 from nparam_lint.count.run import Answers, Job, Limits, default_memory, run_jobs
 from nparam_lint.declare.docstrings import parse_docstring
 from nparam_lint.declare.prose import find_claims
@@ -85,13 +87,30 @@ def check(
     """Check every model under `paths` (the whole project when empty). `declared_only`: leave out
     the models that nobody declares a budget for. `static_only`: build nothing."""
     start = time.monotonic()
-    source = read(settings, paths, declared_only=declared_only)
-    static = static_findings(source.found, settings, declared_only and not static_only)
-    source = replace(source, findings=[*source.findings, *static])
-    asked, skipped = select_models([] if static_only else source.asked, declared_only)
-    codes = _checked_codes(declared_only, static_only)
-    done = measure(source, asked, skipped, environ, progress, codes=codes)
+    try:
+        if not static_only:
+            _begin(settings, environ)
+        source = read(settings, paths, declared_only=declared_only)
+        asked, skipped = select_models([] if static_only else source.asked, declared_only)
+        codes = _checked_codes(declared_only, static_only)
+
+        def lint() -> Iterable[Finding]:
+            return static_findings(source.found, settings, declared_only and not static_only)
+
+        done = measure(source, asked, skipped, environ, progress, codes=codes, meanwhile=lint)
+    finally:
+        end_early()
     return replace(done, source_only=static_only, seconds=time.monotonic() - start)
+
+
+def _begin(settings: Settings, environ: Mapping[str, str]) -> None:
+    """Start the worker before its work is known, where nothing is remembered of the project: it
+    will have some."""
+    if not Path(settings.store.folder).is_dir() or not settings.store.folder:
+        with suppress(NoInterpreter):  # told when it is needed
+            found = find_interpreter(settings.home, settings.python, settings.python_from, environ)
+            if found.has_torch:
+                start_early(found.python, environ)
 
 
 def read(settings: Settings, paths: Sequence[Path], *, declared_only: bool = False) -> Source:
@@ -127,12 +146,23 @@ def measure(
     *,
     interpreter: Interpreter | None = None,
     codes: frozenset[str] = frozenset(),
+    meanwhile: Callable[[], Iterable[Finding]] = tuple,
 ) -> Report:
     """Build, count and judge those models of the source that are `asked` for. `interpreter`: the
-    one to build with (default: it is looked for). `codes`: see `_Checked`."""
+    one to build with (default: it is looked for). `codes`: see `_Checked`. `meanwhile`: finds more
+    about the source, while models are built."""
     start = time.monotonic()
     settings, found = source.settings, source.found
-    answers, interpreter = count(asked, settings, found, environ, progress, interpreter=interpreter)
+    findings = [*source.findings]
+    answers, interpreter = count(
+        asked,
+        settings,
+        found,
+        environ,
+        progress,
+        interpreter=interpreter,
+        meanwhile=lambda: findings.extend(meanwhile()),
+    )
     models = judge_all(asked, answers, settings)
     kept, more = _undeclared_failures(models)
     # What is declared with arguments needs no word about failing without.
@@ -140,7 +170,7 @@ def measure(
     skipped = [item for item in (*skipped, *more) if item[0] not in declared]
     codes = codes if answers.broken is None else frozenset()
     known = _Checked(found.tree.source, source.files, codes)
-    return report(settings, kept, source.findings, answers, interpreter, skipped, known, start)
+    return report(settings, kept, findings, answers, interpreter, skipped, known, start)
 
 
 def show(
@@ -374,9 +404,12 @@ def count(
     *,
     parameters: bool = False,
     interpreter: Interpreter | None = None,
+    meanwhile: Callable[[], None] = lambda: None,
 ) -> tuple[Answers, Interpreter | None]:
-    """Build and count everything that is asked for, in the project's interpreter."""
+    """Build and count everything that is asked for, in the project's interpreter, and do something
+    else `meanwhile`."""
     if not asked:
+        meanwhile()
         return Answers(), None
     interpreter = interpreter or find_interpreter(
         settings.home, settings.python, settings.python_from, environ
@@ -399,6 +432,7 @@ def count(
         settings.snapshot,
         settings.store,
         settings.witness,
+        meanwhile,
     )
     return answers, interpreter
 

@@ -11,12 +11,13 @@ def main() -> int:
     from nparam_lint.cache.replay import replay
 
     code = replay(sys.argv[1:], os.environ)
-    if code is None:
-        from nparam_lint.cli import main
+    if code is not None:
+        return code
+    from nparam_lint.cli import main
 
-        code = main()
-        if "nparam_lint.count.process" in sys.modules:
-            from nparam_lint.count.process import end_early
-
-            end_early()
-    return code
+    try:
+        return main()
+    finally:
+        process = sys.modules.get("nparam_lint.count.process")
+        if process:  # it may have been started early, for nothing
+            process.end_early()

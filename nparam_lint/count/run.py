@@ -88,9 +88,10 @@ def run_jobs(
     snapshot: Snapshot | None = None,
     store: Store | None = None,
     witness: Witness | None = None,
+    meanwhile: Callable[[], None] = lambda: None,
 ) -> Answers:
     """Build and count every job, but for those that `store` has from an earlier run; `witness` is
-    told of what the answers rest on.
+    told of what the answers rest on; `meanwhile` is called when the worker has its orders.
     `progress(done, all, label)` is called after each answer; `names` are those under which anything
     of the project could be imported; `snapshot` says what `root` is a copy of."""
     names = sorted(names)
@@ -100,6 +101,7 @@ def run_jobs(
     found = {number: measured for number, measured in recalled.items() if measured}
     left = [job for job in jobs if job.id not in found]
     if known and not left:
+        meanwhile()
         _testify(witness, memory, snapshot, root, len(jobs))
         return Answers(found, known.torch, known.python)
     answers = Answers()
@@ -116,6 +118,7 @@ def run_jobs(
         }
         request = {"settings": settings, "jobs": [asdict(job) for job in left], "probe": not jobs}
         worker.send(request)
+        meanwhile()
         why = _read(worker, left, answers, memory, progress)
     if answers.torch is None:
         answers.broken = why + worker.tail_text()
