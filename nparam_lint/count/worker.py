@@ -357,8 +357,9 @@ class Record:
         self.lookups = collections.defaultdict(set)  # directory -> names that were looked for
         self.missing = {}  # name that could not be imported -> whether the project has it
         self.outside = {}  # path of a file outside of the project -> its state
+        self.fresh = {}  # those that were not told yet
         self.known_modules = set()
-        self.told = {"files": {}, "lookups": {}, "missing": set(), "outside": set()}
+        self.told = {"files": {}, "lookups": {}, "missing": set()}
 
     def current(self):
         return self.files[RUNNING[-1]] if RUNNING else self.job
@@ -383,20 +384,23 @@ class Record:
                 lookups[place(path)] = sorted(new)
                 told["lookups"][path] |= new
         missing = {n: was for n, was in self.missing.items() if n not in told["missing"]}
-        outside = {p: s for p, s in self.outside.items() if p not in told["outside"]}
         told["missing"].update(missing)
-        told["outside"].update(outside)
+        outside, self.fresh = self.fresh, {}
         return {"files": files, "lookups": lookups, "missing": missing, "outside": outside}
+
+    def note_outside(self, path):
+        if path not in self.outside:
+            self.outside[path] = self.fresh[path] = state_of(path)
 
     def note_modules(self):
         """The files of all modules that came from neither the project nor the standard library."""
         for name in sys.modules.keys() - self.known_modules:
             self.known_modules.add(name)
             path = getattr(sys.modules.get(name), "__file__", None)
-            if not isinstance(path, str) or not os.path.isabs(path) or path in self.outside:
+            if not isinstance(path, str) or not os.path.isabs(path):
                 continue
             if not is_told(path) and not is_project(path):
-                self.outside[path] = state_of(path)
+                self.note_outside(path)
 
 
 RECORD = Record()
@@ -460,8 +464,8 @@ def to_note(path):
     if path.startswith((TEMPORARY, *PASSING)) or "__pycache__" in path:
         return None
     if not is_project(path) and path.startswith(OUTSIDE):
-        if not is_told(path) and path not in RECORD.outside:
-            RECORD.outside[path] = state_of(path)
+        if not is_told(path):
+            RECORD.note_outside(path)
         return None
     return path
 
@@ -1301,7 +1305,7 @@ def patch_initialisers(torch):
             if not SKIP["init"]:
                 return original(*args, **kwargs)
             tensor = args[0] if args else kwargs["tensor"]
-            if fan:  # the one check in them that tells a wrong model from a right one
+            if fan and tensor.dim() < 2:  # the one check that tells a wrong model from a right one
                 init._calculate_fan_in_and_fan_out(tensor)
             return tensor
 
@@ -1328,18 +1332,19 @@ def make_mode(torch):
     from torch.utils._device import _device_constructors
 
     tensor = torch.Tensor
-    random_in_place = {getattr(tensor, n) for n in _RANDOM_IN_PLACE if hasattr(tensor, n)}
-    in_place = {getattr(tensor, n) for n in _IN_PLACE if hasattr(tensor, n)}
-    makers = set(_device_constructors())
     # How many elements they make stands in their arguments; the others make what they are given.
     sized = {torch.zeros, torch.ones, torch.full, torch.randn, torch.rand}
     empty = {torch.empty, torch.empty_strided, torch.empty_permuted}
     random_makers = {torch.randn, torch.rand}
-    moves = {tensor.to, tensor.cuda, tensor.cpu}
-    readers = {
-        getattr(space, n) for space in (tensor, torch) for n in _READERS if hasattr(space, n)
-    }
-    indexing = {tensor.__getitem__}
+
+    def holds_tensor(values):
+        for value in values:
+            kind = type(value)
+            if kind is int:
+                continue
+            if isinstance(value, tensor) or (kind in (tuple, list) and holds_tensor(value)):
+                return True
+        return False
 
     def elements(args, kwargs):
         size = kwargs.get("size", args)
@@ -1350,14 +1355,58 @@ def make_mode(torch):
             number *= int(n) if isinstance(n, int) else 1
         return number
 
-    def holds_tensor(values):
-        return any(
-            isinstance(v, tensor) or (isinstance(v, (tuple, list)) and holds_tensor(v))
-            for v in values
-        )
-
     def to_meta(value):
         return value.to("meta") if isinstance(value, tensor) else value
+
+    def read(mode, func, args, kwargs):
+        READ["values"] = True
+        return mode.call(func, args, kwargs)
+
+    def index(mode, func, args, kwargs):
+        if holds_tensor(args[1:]):
+            READ["values"] = True
+        return mode.call(func, args, kwargs)
+
+    def draw(mode, func, args, kwargs):
+        return args[0] if mode.skip_init else mode.call(func, args, kwargs)
+
+    def change(mode, func, args, kwargs):
+        return args[0] if args[0].is_meta else mode.call(func, args, kwargs)
+
+    def move(mode, func, args, kwargs):
+        for value in (*args[1:], *kwargs.values()):
+            if isinstance(value, (torch.dtype, tensor)):
+                return args[0].to(value if isinstance(value, torch.dtype) else value.dtype)
+        return args[0]
+
+    def make(mode, func, args, kwargs):
+        if holds_tensor(args):  # a size, perhaps
+            READ["values"] = True
+        kwargs = dict(kwargs, device="cpu")
+        kwargs.pop("pin_memory", None)
+        if mode.device == "meta":
+            limit = SMALL_RANDOM if func in random_makers else SMALL
+            if func in empty or (func in sized and elements(args, kwargs) > limit):
+                kwargs["device"] = "meta"
+                if func in random_makers:
+                    func = torch.empty
+                    kwargs.pop("generator", None)
+            elif func is torch.tensor and len(args) == 1 and type(args[0]) is list and not args[0]:
+                kwargs["device"] = "meta"  # transformers asks so where it is
+        return func(*args, **kwargs)
+
+    methods = {}  # function of torch -> what is done in its place; asked for every one of them
+    for names, method in (
+        (_READERS, read),
+        (("__getitem__",), index),
+        (_IN_PLACE, change),
+        (_RANDOM_IN_PLACE, draw),
+        (("to", "cuda", "cpu"), move),
+    ):
+        spaces = (tensor, torch) if method is read else (tensor,)
+        found = (getattr(space, name, None) for space in spaces for name in names)
+        methods.update((function, method) for function in found if function is not None)
+    methods.update(dict.fromkeys(_device_constructors(), make))
 
     class Build(TorchFunctionMode):
         def __init__(self, device, skip_init):
@@ -1365,18 +1414,13 @@ def make_mode(torch):
             self.device, self.skip_init = device, skip_init
 
         def __torch_function__(self, func, types, args=(), kwargs=None):
-            kwargs = kwargs or {}
-            if func in readers or (func in indexing and holds_tensor(args[1:])):
-                READ["values"] = True
-            if func in random_in_place and self.skip_init:
-                return args[0]
-            if func in in_place and args[0].is_meta:
-                return args[0]
-            if func in moves:
-                return self.move(args, kwargs)
-            if func in makers:
-                return self.make(func, args, dict(kwargs))
-            if kwargs.get("device") is not None:
+            method = methods.get(func)
+            if method is not None:
+                return method(self, func, args, kwargs or {})
+            return self.call(func, args, kwargs or {})
+
+        def call(self, func, args, kwargs):
+            if kwargs and kwargs.get("device") is not None:
                 kwargs = dict(kwargs, device=None)
             try:
                 return func(*args, **kwargs)
@@ -1385,29 +1429,6 @@ def make_mode(torch):
                     raise
                 moved = {k: to_meta(v) for k, v in kwargs.items()}
                 return func(*map(to_meta, args), **moved)
-
-        def make(self, func, args, kwargs):
-            if holds_tensor(args):  # a size, perhaps
-                READ["values"] = True
-            kwargs.pop("pin_memory", None)
-            kwargs["device"] = "cpu"
-            if func is torch.tensor and len(args) == 1 and args[0] == []:
-                kwargs["device"] = self.device  # transformers asks so where it is
-            elif self.device == "meta":
-                limit = SMALL_RANDOM if func in random_makers else SMALL
-                if func in empty or (func in sized and elements(args, kwargs) > limit):
-                    kwargs["device"] = "meta"
-                    if func in random_makers:
-                        func = torch.empty
-                        kwargs.pop("generator", None)
-            return func(*args, **kwargs)
-
-        @staticmethod
-        def move(args, kwargs):
-            for value in (*args[1:], *kwargs.values()):
-                if isinstance(value, (torch.dtype, tensor)):
-                    return args[0].to(value if isinstance(value, torch.dtype) else value.dtype)
-            return args[0]
 
     return Build
 
@@ -2733,6 +2754,7 @@ class Surroundings:
         self.functions = [
             {k: v for k, v in vars(space).items() if callable(v)} for space in self.namespaces
         ]
+        self.whole = [dict(vars(space)) for space in self.namespaces]
         self.modules = dict(sys.modules)
         self.held = Held(torch, modules) if self.process else None
         self.size = resident()
@@ -2758,8 +2780,11 @@ class Surroundings:
         return file is None or getattr(now, "__file__", None) != file
 
     def changed(self):
-        for space, before in zip(self.namespaces, self.functions):
+        for place, (space, before) in enumerate(zip(self.namespaces, self.functions)):
             now = vars(space)
+            if now == self.whole[place]:  # what is the very same is not looked into
+                continue
+            self.whole[place] = dict(now)
             new = [now.get(name) for name, value in before.items() if now.get(name) is not value]
             # torch replaces some of its own when it imports dynamo.
             if any(not str(getattr(value, "__module__", "")).startswith("torch") for value in new):
@@ -2768,8 +2793,10 @@ class Surroundings:
             return True
         if not self.process:
             return False
-        if any(self.replaced(n, m) for n, m in self.modules.items()):
-            return True
+        if not self.modules.items() <= sys.modules.items():
+            if any(self.replaced(name, module) for name, module in self.modules.items()):
+                return True
+            self.modules = dict(sys.modules)
         return resident() > self.size + GROWTH or self.held.changed()
 
 
