@@ -22,27 +22,38 @@ _PASSING = ("_", "SHLVL", "OLDPWD", "PWD")
 def replay(arguments: Sequence[str], environ: Mapping[str, str]) -> int | None:
     """Print what the last run with these arguments printed; returns its exit code. None: it may
     come out otherwise now, or there was none."""
-    if "--no-cache" in arguments:
+    try:
+        kept = None if "--no-cache" in arguments else _kept(arguments, environ)
+    except (AttributeError, OSError, ValueError):  # no directory, no output, no such entry
         return None
-    store = Store(directory(environ), os.getcwd())
-    body = store.load(name_of(arguments, environ))
-    if body is None:
+    if kept is None:
         return None
-    head, _, rest = body.partition(b"\n")
-    code, length, python = head.split(b" ", 2)
-    text, lines = rest[: int(length)], rest[int(length) :].split(b"\n")
-    for line in lines:
-        state, was, path = line.split(b" ", 2)
-        if state_of(path) != state and (was == UNREAD or content_of(path) != was):
-            if python and path.endswith(b".py") and was != UNREAD:
-                _hurry(os.fsdecode(python), environ)
-            return None
+    code, text = kept
     try:
         _print(text)
     except BrokenPipeError:  # `nparam-lint | head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         return 1
-    return int(code)
+    return code
+
+
+def _kept(arguments: Sequence[str], environ: Mapping[str, str]) -> tuple[int, bytes] | None:
+    """The exit code and the text of the last answer, if it still holds."""
+    body = Store(directory(environ), os.getcwd()).load(name_of(arguments, environ))
+    if body is None:
+        return None
+    head, _, rest = body.partition(b"\n")
+    code, length, python = head.split(b" ", 2)
+    text, lines = rest[: int(length)], rest[int(length) :].split(b"\n")
+    same = True
+    for line in lines:
+        state, was, path = line.split(b" ", 2)
+        if state_of(path) != state and (was == UNREAD or content_of(path) != was):
+            same = False
+            if python and path.endswith(b".py") and was != UNREAD:
+                _hurry(os.fsdecode(python), environ)
+                break
+    return (int(code), text) if same else None
 
 
 def _hurry(python: str, environ: Mapping[str, str]) -> None:

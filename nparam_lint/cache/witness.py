@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 # The grain of a file system's clock: what was changed that shortly before a run may be changed once
 # more without a trace.
 _GRAIN = 50_000_000  # ns
+_LONGEST = 4 << 20  # bytes of an answer that is kept
 _CONFIGS = ("pyproject.toml", "nparam-lint.toml", "setup.py", ".gitignore", ".gitmodules")
 
 
@@ -62,6 +63,8 @@ class Witness:
             content = UNREAD if path in self.unread else known or content_of(raw)
             lines.append(b" ".join((state, content, raw)))
         output = text.encode(sys.stdout.encoding, "replace")
+        if len(output) > _LONGEST:
+            return False
         head = b"%d %d %s\n" % (code, len(output), os.fsencode(python))
         body = head + output + b"\n".join(lines)
         store = Store(directory(environ), os.getcwd())
