@@ -99,6 +99,7 @@ class Witness:
             if environ.get(name):
                 self.paths.add(os.path.join(environ[name], "bin"))
         self.unread.update(filter(os.path.isabs, environ.get("PATH", "").split(os.pathsep)))
+        self.unread.update(("/dev/nvidiactl", "/dev/nvidia0"))  # whether there is a GPU
 
 
 def _ignored(root: str) -> set[str] | None:

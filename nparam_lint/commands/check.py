@@ -94,6 +94,8 @@ def _keep(
     again = replace(report, models=tuple(models), seconds=0.0)
     text = FORMATS[settings.format](again, shared.layout(options, settings))
     settings.witness.add_project(str(settings.home), environ)
+    if settings.config and not settings.snapshot:
+        settings.witness.paths.add(str(settings.config))
     python = report.environment.python if report.environment else ""
     settings.witness.keep(options.given, environ, text, code, python)
 

@@ -223,6 +223,7 @@ class Memory:
                 self._checked[name] = isinstance(known, Around) and self.now.has_around(known)
             if self._checked[name]:
                 self.rests.append(known)
+                self.store.note_use(name)
         return self._checked[name]
 
     def _key_of(self, job: Job) -> str:
@@ -254,8 +255,10 @@ class Memory:
         own: Reads | None = _decode(reads, Reads) if reads else None
         if reads and own is None:
             return
-        if isinstance(measurement, Measured) or measurement.code in _LASTING:
-            ok = isinstance(measurement, Measured)
+        ok = isinstance(measurement, Measured)
+        lasting = isinstance(measurement, Measured) or measurement.code in _LASTING
+        gpu = measurement.devices.get("cuda:0")  # what it has no room for now, it may have later
+        if lasting and (gpu is None or gpu.status == "measured"):
             self.pending.append((self._key(job), ok, body, own))
 
     def save(self, torch: str, python: str, sites: object) -> None:

@@ -451,9 +451,11 @@ _STAT = os.stat
 
 
 def is_told(path):
-    """Whether a file changes with the version of Python or torch alone."""
-    inside = path.startswith(LIBRARY) and "-packages" not in path[len(LIBRARY) :]
-    return inside or path.startswith(TORCH)
+    """Whether a file changes with the version of Python or torch alone. (That of a layer may have
+    been edited in place.)"""
+    if path.startswith(TORCH):
+        return not path.startswith(TORCH + "nn" + os.sep)
+    return path.startswith(LIBRARY) and "-packages" not in path[len(LIBRARY) :]
 
 
 def to_note(path):
@@ -566,7 +568,6 @@ def install_record(torch):
     roots = {sys.prefix, sys.base_prefix, *map(os.path.realpath, (sys.prefix, sys.base_prefix))}
     sites = [p for p in sys.path if "-packages" in p]
     OUTSIDE = tuple({os.path.join(p, "") for p in (*roots, *sites)})
-    RECORD.known_modules.update(sys.modules)
     imports, import_module = builtins.__import__, importlib.import_module
     find_spec = importlib.machinery.FileFinder.find_spec
 
