@@ -15,7 +15,7 @@ from contextlib import suppress
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from nparam_lint import __version__
+from nparam_lint import __version__, temporary
 from nparam_lint.commands.shared import UsageError, write
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from types import FrameType
 
 # Each is a module of `nparam_lint.commands`, with `_` for `-`.
-COMMANDS = ("check", "show", "diff", "update", "init", "install-hook", "rule", "doctor")
+COMMANDS = ("check", "show", "diff", "update", "init", "install-hook", "rule", "doctor", "clean")
 
 HELP = """\
 Check the parameter counts that a repository claims for its PyTorch models.
@@ -36,6 +36,7 @@ Check the parameter counts that a repository claims for its PyTorch models.
   nparam-lint install-hook   check what is staged, at every commit
   nparam-lint rule CODE      what a finding means, by example
   nparam-lint doctor         which interpreter, torch and config are used, and why
+  nparam-lint clean          forget what earlier runs found out
 
 A budget is a line in the docstring of a model class or factory, or of its __init__:
 
@@ -79,6 +80,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         finally:
             sys.stdout.flush()  # here, where a reader that is gone is no error
     except KeyboardInterrupt:
+        with suppress(KeyboardInterrupt):
+            temporary.remove_all()
         print("nparam-lint: interrupted", file=sys.stderr)
         return 130
     except BrokenPipeError:  # `nparam-lint | head`
@@ -138,7 +141,7 @@ def _parser() -> _Parser:
     parser = _Parser(
         prog="nparam-lint",
         usage="nparam-lint [PATH…] | show TARGET | diff REV | update | init | install-hook | rule "
-        "| doctor",
+        "| doctor | clean",
         description=HELP,
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,

@@ -12,10 +12,11 @@ import os
 import re
 import shutil
 import subprocess
-import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from nparam_lint import temporary
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -153,8 +154,8 @@ class Repository:
         # Unlike `diff-files`, `diff` compares contents where only the times differ, and notes that
         # in the index: in a copy, whose own time still says which entries cannot be trusted.
         index = self.top / self.run("rev-parse", "--git-path", "index").removesuffix("\n")
-        with tempfile.TemporaryDirectory(prefix="nparam-lint-index-") as temporary:
-            copy = Path(temporary) / "index"
+        with temporary.directory("nparam-lint-index-") as place:
+            copy = Path(place) / "index"
             if index.exists():
                 shutil.copy2(index, copy)
             return self.listed(
@@ -245,8 +246,8 @@ class Repository:
         records = b"".join(
             os.fsencode(f"{entry.mode} {entry.blob}\t{entry.path}") + b"\0" for entry in files
         )
-        with tempfile.TemporaryDirectory(prefix="nparam-lint-index-") as temporary:
-            environ = {**self.environ, "GIT_INDEX_FILE": str(Path(temporary) / "index")}
+        with temporary.directory("nparam-lint-index-") as place:
+            environ = {**self.environ, "GIT_INDEX_FILE": str(Path(place) / "index")}
             read = (*_PRIVATE, "update-index", "-z", "--index-info")
             self._told(_git(self.top, environ, read, records))
             prefix = f"--prefix={directory}{os.sep}"

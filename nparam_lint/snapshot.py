@@ -10,12 +10,12 @@ from __future__ import annotations
 import os
 import re
 import shlex
-import shutil
-import tempfile
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from nparam_lint import temporary
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -101,15 +101,8 @@ def committed(repository: Repository, commit: str) -> Iterator[Snapshot]:
 
 @contextmanager
 def _copy() -> Iterator[Path]:
-    name = tempfile.mkdtemp(prefix="nparam-lint-copy-")
-    try:
+    with temporary.directory("nparam-lint-copy-") as name:
         yield Path(name).resolve()
-    finally:
-        try:
-            shutil.rmtree(name, ignore_errors=True)
-        except KeyboardInterrupt:  # asked to end while it ends: it is large, finish that
-            shutil.rmtree(name, ignore_errors=True)
-            raise
 
 
 def _snapshot(exported: Exported, directory: Path) -> Snapshot:

@@ -5,12 +5,22 @@ from __future__ import annotations
 import os
 import sys
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+def _begin(python: str, environ: Mapping[str, str]) -> None:
+    from nparam_lint.count.process import start_early
+
+    start_early(python, environ)
+
 
 def main() -> int:
     """Run the command line; returns the exit code."""
     from nparam_lint.cache.replay import replay
 
-    code = replay(sys.argv[1:], os.environ)
+    code = replay(sys.argv[1:], os.environ, _begin)
     if code is not None:
         return code
     from nparam_lint.cli import main

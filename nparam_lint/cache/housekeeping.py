@@ -1,66 +1,179 @@
-"""Keeps the cache directory small, and removes it."""
+"""Keeps the cache directory small, and empties it."""
 
 from __future__ import annotations
 
+import errno
 import os
-from contextlib import suppress
+import re
+import time
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from nparam_lint.cache.store import TAG, VERSION
+from nparam_lint.cache.store import PARTIAL, TAG, is_tagged
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_LIMIT = 512 << 20  # bytes of all projects together; beyond it what was used longest ago goes
+    from nparam_lint.cache.store import Store
+
+LIMIT = 512_000_000  # bytes on the disk, of all projects together
+_MUCH = 8_000_000  # bytes saved by one run, after which it looks whether there is too much
+_DAY = 86400.0  # seconds; otherwise it looks once in that time
+_TRIAL = "trial"  # an entry's name
+_BLOCK = 4096  # bytes; what a small file takes on most disks
+# Of every layout: another version's entries are removed here only, and count as well.
+_TOP = re.compile(r"v\d+")
+_UNFINISHED_TOP = re.compile(rf"v\d+\.[0-9a-f]{{16}}{re.escape(PARTIAL)}")
+_PROJECT = re.compile(r"[0-9a-f]{32}")
 
 
-def entries(base: str) -> Iterator[os.DirEntry[str]]:
-    """Every file that is kept below the cache directory, and those that were never finished."""
-    top = os.path.join(base, VERSION)
-    if not os.path.isfile(os.path.join(top, TAG)):
-        return  # a directory of somebody else's
-    with suppress(OSError), os.scandir(top) as projects:
-        for project in projects:
-            if project.is_dir(follow_symlinks=False):
-                with suppress(OSError), os.scandir(project.path) as files:
-                    yield from files
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A file that is kept, or was never finished. `size`: bytes on the disk; `used`: when it was
+    last, in seconds of the system's clock."""
+
+    path: str
+    size: int
+    used: float
 
 
-def trim(base: str, limit: int = _LIMIT) -> None:
-    """Remove what was used longest ago, until less than three quarters of `limit` bytes are left;
-    nothing as long as there is less than `limit`."""
-    found = []
-    for entry in entries(base):
-        with suppress(OSError):
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """What lies below a cache directory and is ours: `files`, the directories that they lie in, and
+    what a directory would have become whose maker was killed. `faults`: what could not be looked
+    at, and why."""
+
+    files: list[Entry] = field(default_factory=list)
+    folders: list[str] = field(default_factory=list)
+    unfinished: list[str] = field(default_factory=list)
+    faults: list[str] = field(default_factory=list)
+
+    @property
+    def size(self) -> int:
+        return sum(entry.size for entry in self.files)
+
+
+def survey(base: str) -> Kept:
+    """All that is kept below the cache directory, of every project. What else lies there is left
+    out: the directory may be one that is used for other things, too."""
+    kept = Kept()
+    for top in _listed(base, kept):
+        if not top.is_dir(follow_symlinks=False):
+            continue
+        if _UNFINISHED_TOP.fullmatch(top.name):
+            kept.unfinished.append(top.path)
+        elif _TOP.fullmatch(top.name) and is_tagged(top.path):
+            for project in _listed(top.path, kept):
+                if _PROJECT.fullmatch(project.name) and project.is_dir(follow_symlinks=False):
+                    kept.folders.append(project.path)
+                    _survey_project(project.path, kept)
+    return kept
+
+
+def _survey_project(folder: str, kept: Kept) -> None:
+    for entry in _listed(folder, kept):
+        if entry.is_dir(follow_symlinks=False):
+            kept.faults.append(f"{entry.path}: a directory, which nparam-lint did not make")
+            continue
+        with suppress(FileNotFoundError):
             state = entry.stat(follow_symlinks=False)
-            found.append((state.st_mtime, state.st_size, entry.path))
-    size = sum(item[1] for item in found)
-    if size <= limit:
+            size = -(-state.st_size // _BLOCK) * _BLOCK
+            kept.files.append(Entry(entry.path, size, state.st_mtime))
+
+
+def _listed(folder: str, kept: Kept) -> list[os.DirEntry[str]]:
+    try:
+        with os.scandir(folder) as entries:
+            return list(entries)
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+    except OSError as error:
+        kept.faults.append(f"{folder}: {error.strerror}")
+        return []
+
+
+def trouble(store: Store) -> str | None:
+    """Why nothing can be kept, found out by trying; None where it can."""
+    if not store.save(_TRIAL, b""):
+        return store.trouble
+    with suppress(OSError):
+        os.unlink(os.path.join(store.folder, _TRIAL))
+    return None
+
+
+def trim_sometimes(store: Store) -> None:
+    """For the end of a run: `trim`, if the run saved something, and either much or as the first one
+    in a day."""
+    if not store.base or not store.saved:
         return
-    for _, own, path in sorted(found):
-        if size <= limit * 3 // 4:
-            break
-        with suppress(OSError):
-            os.unlink(path)
-            size -= own
+    # The tag is never written again, so that its time can say when somebody looked.
+    tag = os.path.join(store.top, TAG)
+    with suppress(OSError):
+        if store.saved >= _MUCH or not 0 <= time.time() - os.stat(tag).st_mtime < _DAY:
+            os.utime(tag)
+            trim(store.base)
 
 
-def clean(base: str) -> tuple[int, int]:
-    """Remove all that is kept; returns how many files, and their bytes. What else lies in the
-    directory stays."""
-    files, size = 0, 0
-    for entry in list(entries(base)):
+def trim(base: str, limit: int = LIMIT) -> None:
+    """Remove what killed runs left a day ago or earlier; and, where there is more than `limit`
+    bytes, what was used longest ago, until no more than three quarters of it are left."""
+    kept, yesterday = survey(base), time.time() - _DAY
+    for top in kept.unfinished:
         with suppress(OSError):
-            own = entry.stat(follow_symlinks=False).st_size
+            if os.stat(top).st_mtime < yesterday:
+                _remove_unfinished(top)
+    size = kept.size
+    goal = limit * 3 // 4 if size > limit else limit
+    for entry in sorted(kept.files, key=lambda entry: entry.used):
+        left_over = entry.path.endswith(PARTIAL) and entry.used < yesterday
+        if left_over or size > goal:
+            with suppress(OSError):
+                with suppress(FileNotFoundError):  # by another run that trims
+                    os.unlink(entry.path)
+                size -= entry.size
+    for folder in kept.folders:
+        with suppress(OSError):  # it is not empty, as a rule
+            if os.stat(folder).st_mtime < yesterday:
+                os.rmdir(folder)
+
+
+def clean(base: str) -> Kept:
+    """Remove all that is kept; returns what was removed, with what was not as `faults`. The cache
+    directory itself stays, with its tag: a run at the same time may be about to use it."""
+    kept = survey(base)
+    removed = Kept(faults=kept.faults)
+    for entry in kept.files:
+        with _noting(entry.path, removed):
             os.unlink(entry.path)
-            files, size = files + 1, size + own
-    top = os.path.join(base, VERSION)
-    if os.path.isfile(os.path.join(top, TAG)):
-        with suppress(OSError):
-            for project in os.listdir(top):
-                with suppress(OSError):
-                    os.rmdir(os.path.join(top, project))
-            os.unlink(os.path.join(top, TAG))
-            os.rmdir(top)
-            os.rmdir(base)
-    return files, size
+            removed.files.append(entry)
+    for folder in kept.folders:
+        with _noting(folder, removed):
+            os.rmdir(folder)
+            removed.folders.append(folder)
+    for top in kept.unfinished:
+        with _noting(top, removed):
+            _remove_unfinished(top)
+            removed.unfinished.append(top)
+    return removed
+
+
+def _remove_unfinished(top: str) -> None:
+    """Remove a directory that was to become one of ours: there is a tag in it at most."""
+    with suppress(FileNotFoundError):
+        os.unlink(os.path.join(top, TAG))
+    os.rmdir(top)
+
+
+@contextmanager
+def _noting(path: str, removed: Kept) -> Iterator[None]:
+    """What cannot be removed is a fault, unless another process did it, or has just put something
+    there."""
+    try:
+        yield
+    except FileNotFoundError:
+        pass
+    except OSError as error:
+        fault = f"{path}: {error.strerror}"
+        if error.errno not in (errno.ENOTEMPTY, errno.EEXIST) and fault not in removed.faults:
+            removed.faults.append(fault)

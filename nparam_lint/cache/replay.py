@@ -13,17 +13,24 @@ from nparam_lint.cache.store import Store, digest, directory, tool
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
 # What a shell changes from command to command, and no answer depends on.
 _PASSING = ("_", "SHLVL", "OLDPWD", "PWD")
 
 
-def replay(arguments: Sequence[str], environ: Mapping[str, str]) -> int | None:
+def replay(
+    arguments: Sequence[str],
+    environ: Mapping[str, str],
+    changed: Callable[[str, Mapping[str, str]], None],
+) -> int | None:
     """Print what the last run with these arguments printed; returns its exit code. None: it may
-    come out otherwise now, or there was none."""
+    come out otherwise now, or there was none. `changed` is told the interpreter that the last run
+    built with, and the environment, where a Python file has another content: then something must be
+    built, most likely."""
+    fresh = any(word.startswith("--no-c") for word in arguments)  # as argparse abbreviates it
     try:
-        kept = None if "--no-cache" in arguments else _kept(arguments, environ)
+        kept = None if fresh else _kept(arguments, environ, changed)
     except (AttributeError, OSError, ValueError):  # no directory, no output, no such entry
         return None
     if kept is None:
@@ -37,9 +44,14 @@ def replay(arguments: Sequence[str], environ: Mapping[str, str]) -> int | None:
     return code
 
 
-def _kept(arguments: Sequence[str], environ: Mapping[str, str]) -> tuple[int, bytes] | None:
+def _kept(
+    arguments: Sequence[str],
+    environ: Mapping[str, str],
+    changed: Callable[[str, Mapping[str, str]], None],
+) -> tuple[int, bytes] | None:
     """The exit code and the text of the last answer, if it still holds."""
-    body = Store(directory(environ), os.getcwd()).load(name_of(arguments, environ))
+    store, name = Store(directory(environ), os.getcwd()), name_of(arguments, environ)
+    body = store.load(name)
     if body is None:
         return None
     head, _, rest = body.partition(b"\n")
@@ -51,16 +63,12 @@ def _kept(arguments: Sequence[str], environ: Mapping[str, str]) -> tuple[int, by
         if state_of(path) != state and (was == UNREAD or content_of(path) != was):
             same = False
             if python and path.endswith(b".py") and was != UNREAD:
-                _hurry(os.fsdecode(python), environ)
+                changed(os.fsdecode(python), environ)
                 break
-    return (int(code), text) if same else None
-
-
-def _hurry(python: str, environ: Mapping[str, str]) -> None:
-    """A file has another content: something must be built, most likely, with that interpreter."""
-    from nparam_lint.count.process import start_early
-
-    start_early(python, environ)
+    if not same:
+        return None
+    store.note_use(name)
+    return int(code), text
 
 
 def name_of(arguments: Sequence[str], environ: Mapping[str, str]) -> str:

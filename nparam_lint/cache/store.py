@@ -6,6 +6,7 @@ Imported by the run that finds nothing changed, so that it imports next to nothi
 from __future__ import annotations
 
 import os
+import stat
 import sys
 import time
 from _blake2 import blake2b
@@ -16,6 +17,9 @@ if TYPE_CHECKING:
 
 VERSION = "v1"  # of the layout; what another one wrote is left alone until `clean`
 TAG = "CACHEDIR.TAG"  # https://bford.info/cachedir: backups pass over the directory
+PARTIAL = ".partial"  # how the name of what is not finished ends
+NOWHERE = "there is no home directory; NPARAM_LINT_CACHE_DIR can name a place"
+# The same in every version: by it a directory is known as ours.
 _TAG_TEXT = (
     b"Signature: 8a477f597d28d172789f06886806bc55\n"
     b"# What nparam-lint remembers between runs. It may be deleted at any time.\n"
@@ -33,74 +37,92 @@ def digest(*parts: bytes) -> str:
     return state.hexdigest()
 
 
-def directory(environ: Mapping[str, str]) -> str | None:
+def directory(environ: Mapping[str, str], platform: str = sys.platform) -> str | None:
     """The cache directory: NPARAM_LINT_CACHE_DIR, else where the system keeps such things; None
     where it says none (no home)."""
     own = environ.get("NPARAM_LINT_CACHE_DIR")
     if own:
-        return os.path.abspath(own)
-    home = os.path.expanduser("~")
-    if sys.platform == "win32":
-        base = environ.get("LOCALAPPDATA")
-    elif sys.platform == "darwin":
+        return os.path.abspath(os.path.expanduser(own))
+    home = environ["HOME"] if "HOME" in environ else os.path.expanduser("~")
+    if platform == "win32":
+        base = environ.get("LOCALAPPDATA", "")
+    elif platform == "darwin":
         base = os.path.join(home, "Library", "Caches")
     else:
-        base = environ.get("XDG_CACHE_HOME")
-        base = base if base and os.path.isabs(base) else os.path.join(home, ".cache")
-    return os.path.join(base, "nparam-lint") if base and os.path.isabs(base) else None
+        base = environ.get("XDG_CACHE_HOME", "")
+        base = base if os.path.isabs(base) else os.path.join(home, ".cache")
+    return os.path.join(base, "nparam-lint") if os.path.isabs(base) else None
+
+
+_tool = ""
 
 
 def tool() -> str:
     """A name for this very version of nparam-lint and of what is installed beside it: what another
-    one found out is not asked."""
-    package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    one found out is not asked. What this process finds out is its own word, whatever is installed
+    while it runs."""
+    global _tool
+    _tool = _tool or _identity()
+    return _tool
+
+
+def _identity() -> str:
     parts = [sys.version.encode()]
     for folder in sys.path:
-        if folder.endswith("site-packages"):
+        if folder.endswith(("site-packages", "dist-packages")):
             try:
-                parts.append(f"{folder} {os.stat(folder).st_mtime_ns}".encode())
+                parts.append(b"%s %d" % (os.fsencode(folder), os.stat(folder).st_mtime_ns))
             except OSError:
                 pass
-    for folder in [package, *sorted(entry.path for entry in os.scandir(package) if entry.is_dir())]:
+    folders = [os.path.dirname(os.path.dirname(os.path.abspath(__file__)))]
+    for folder in folders:
         for entry in sorted(os.scandir(folder), key=lambda entry: entry.name):
             if entry.name.endswith(".py"):
                 state = entry.stat()
-                parts.append(f"{entry.path} {state.st_size} {state.st_mtime_ns}".encode())
+                known = (state.st_size, state.st_mtime_ns, state.st_ctime_ns)
+                parts.append(b"%s %d %d %d" % (os.fsencode(entry.path), *known))
+            elif entry.name != "__pycache__" and entry.is_dir():
+                folders.append(entry.path)
     return digest(*parts)
 
 
 class Store:
     """What is remembered about one project. Every method does nothing where nothing can be kept: a
-    disk that is full or cannot be written, an entry that is damaged or that somebody else owns.
+    disk that is full or cannot be written, an entry that is damaged, a directory that others can
+    write to.
 
     An entry is written to a file of its own and put in place under its name at once, so that of
-    several runs at a time each reads a whole one; its first bytes are the digest of the rest.
+    several runs at a time each reads a whole one; its first bytes are the digest of the rest, and
+    of where it belongs.
+
+    `saved`: how many bytes were kept so far. `trouble`: why the last entry was not, in words.
     """
 
     def __init__(self, base: str | None, project: str) -> None:
         """`base`: the cache directory; None: nothing is kept. `project`: its absolute path."""
-        self.top = os.path.join(base, VERSION) if base else None
         name = digest(os.fsencode(project))
-        self.folder = os.path.join(self.top, name) if self.top else ""
-        self._usable: bool | None = None if self.top else False
+        self.base = base
+        self.top = os.path.join(base, VERSION) if base else ""
+        self.folder = os.path.join(self.top, name) if base else ""
+        self.saved = 0
+        self.trouble = "" if base else NOWHERE
+        self._project = name.encode()
+        self._usable: bool | None = None if base else False
 
     def load(self, name: str) -> bytes | None:
         """The entry of that name; None where there is none that is whole."""
         if not self._is_ours():
             return None
-        path = os.path.join(self.folder, name)
-        try:
-            with open(path, "rb", buffering=0) as file:
-                data = file.read()
-        except OSError:
+        data = _read(os.path.join(self.folder, name))
+        if data is None:
             return None
         body = data[_DIGEST:]
-        if blake2b(body, digest_size=_DIGEST).digest() != data[:_DIGEST]:
-            return None
-        return body
+        return body if self._seal(name, body) == data[:_DIGEST] else None
 
     def note_use(self, name: str) -> None:
         """Keep the entry from being the first to go."""
+        if not self._is_ours():
+            return
         path = os.path.join(self.folder, name)
         try:
             if time.time() - os.stat(path).st_mtime > _FRESH:
@@ -113,40 +135,109 @@ class Store:
         if not self._prepare():
             return False
         path = os.path.join(self.folder, name)
-        partial = f"{path}.{os.getpid()}.partial"
+        # Not the number of the process: in two containers over one directory it may be the same.
+        partial = f"{path}.{os.urandom(8).hex()}{PARTIAL}"
         try:
-            with open(partial, "wb", buffering=0) as file:
-                data = blake2b(body, digest_size=_DIGEST).digest() + body
-                whole = file.write(data) == len(data)  # a disk that is full takes a part
-            if whole:
-                os.replace(partial, path)
-                return True
-        except OSError:
-            pass
-        try:
-            os.unlink(partial)
-        except OSError:
-            pass
-        return False
+            _write(partial, self._seal(name, body) + body)
+            os.replace(partial, path)
+        except OSError as error:
+            self.trouble = f"{path}: {error.strerror}"
+            return False
+        finally:
+            _remove(partial)  # an interrupted run leaves here, too
+        self.saved += _DIGEST + len(body)
+        return True
+
+    def _seal(self, name: str, body: bytes) -> bytes:
+        state = blake2b(b"%s/%s\n" % (self._project, os.fsencode(name)), digest_size=_DIGEST)
+        state.update(body)
+        return state.digest()
 
     def _is_ours(self) -> bool:
         """Whether the folder is there and ours: what others wrote could say that all is well."""
         if self._usable is None:
             try:
-                owner = os.stat(self.folder).st_uid
+                self._usable = self._is_private(self.top) and self._is_private(self.folder)
             except OSError:
                 return False
-            self._usable = not hasattr(os, "geteuid") or owner == os.geteuid()
         return self._usable
 
+    def _is_private(self, folder: str) -> bool:
+        state = os.lstat(folder)
+        if not stat.S_ISDIR(state.st_mode):
+            self.trouble = f"{folder} is no directory"
+        elif hasattr(os, "geteuid") and state.st_uid != os.geteuid():
+            self.trouble = f"{folder} belongs to another user"
+        elif hasattr(os, "geteuid") and state.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+            self.trouble = f"{folder} can be written by other users"
+        else:
+            return True
+        return False
+
     def _prepare(self) -> bool:
-        if self._usable is None and self.top:
+        """Make the folder, unless it is there; returns whether it can be used."""
+        if self._usable is None:
             try:
-                os.makedirs(self.folder, mode=0o700, exist_ok=True)
-                tag = os.path.join(self.top, TAG)
-                if not os.path.exists(tag):
-                    with open(tag, "wb") as file:
-                        file.write(_TAG_TEXT)
-            except OSError:
+                if not is_tagged(self.top):
+                    _make_top(self.top)
+                if self._is_private(self.top):
+                    os.makedirs(self.folder, mode=0o700, exist_ok=True)
+            except OSError as error:
+                foreign = os.path.lexists(self.top) and not is_tagged(self.top)
+                fault = f"{error.filename}: {error.strerror}"
+                self.trouble = f"{self.top} was not made by nparam-lint" if foreign else fault
                 self._usable = False
         return self._is_ours()
+
+
+def is_tagged(top: str) -> bool:
+    """Whether a directory was made by nparam-lint, so that what is in it may be removed."""
+    return _read(os.path.join(top, TAG)) == _TAG_TEXT
+
+
+def _make_top(top: str) -> None:
+    """Make the directory with its tag in it, at once: one that is there without the tag is somebody
+    else's. Raises OSError if it is there afterwards neither by us nor by a run at the same time."""
+    fresh = f"{top}.{os.urandom(8).hex()}{PARTIAL}"
+    os.makedirs(fresh, mode=0o700)
+    try:
+        _write(os.path.join(fresh, TAG), _TAG_TEXT)
+        os.rename(fresh, top)
+    except OSError:
+        if not is_tagged(top):
+            raise
+    finally:
+        _remove(os.path.join(fresh, TAG))
+        try:
+            os.rmdir(fresh)
+        except OSError:
+            pass
+
+
+def _read(path: str) -> bytes | None:
+    """The content of a file; None where there is none. A pipe in its place is no reason to wait, a
+    link none to look elsewhere."""
+    try:
+        with open(path, "rb", buffering=0, opener=_open) as file:
+            return file.read()
+    except OSError:
+        return None
+
+
+def _open(path: str, flags: int) -> int:
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOFOLLOW", 0))
+
+
+def _write(path: str, data: bytes) -> None:
+    """Write a new file. Raises OSError."""
+    with open(path, "xb", buffering=0) as file:
+        rest = memoryview(data)
+        while rest:  # a disk that is nearly full takes a part, and says why at the next one
+            rest = rest[file.write(rest) :]
+
+
+def _remove(path: str) -> None:
+    try:
+        os.unlink(path)
+    except OSError:
+        pass

@@ -74,6 +74,10 @@ def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
     code = shared.deliver(report, options, settings, environ)
     if settings.witness and code < 2:
         _keep(report, options, settings, environ, code)
+    if settings.store.saved:
+        from nparam_lint.cache.housekeeping import trim_sometimes
+
+        trim_sometimes(settings.store)
     return code
 
 

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Mapping
 
+    from nparam_lint.cache.store import Store
+
 USAGE = "nparam-lint doctor [options]"
 DESCRIPTION = "Print which interpreter, torch, devices and config are used, and why."
 
@@ -47,6 +49,7 @@ def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
             "limits",
             f"{limit.timeout:g} s and {limit.memory >> 20:,} MB a model, {limit.jobs} at a time",
         ),
+        ("cache", "not used: --no-cache" if options.no_cache else _cache(settings.store)),
     ]
     for name, value in rows:
         print(f"{name:<15} {value}")
@@ -54,3 +57,15 @@ def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
         print("\nnext: install torch there, or name the interpreter that has it with --python PATH")
         return 2
     return 0
+
+
+def _cache(store: Store) -> str:
+    from nparam_lint.cache.housekeeping import survey, trouble
+    from nparam_lint.report.style import human_bytes, plural
+
+    fault = trouble(store)
+    if store.base is None or fault:
+        return f"none: {fault}"
+    kept = survey(store.base)
+    count = plural(len(kept.files), "file")
+    return f"{store.base}: {human_bytes(kept.size)} in {count}, of all projects"

@@ -12,10 +12,11 @@ import re
 import secrets
 import signal
 import subprocess
-import tempfile
 import threading
 import time
 from contextlib import contextmanager, suppress
+
+from nparam_lint import temporary
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -66,7 +67,7 @@ _PASSING = re.compile(
 _OWN_SWITCHES = re.compile(r"^NPARAM_LINT_(?!FORK$)|^PYTHON(HOME|STARTUP|BREAKPOINT|INSPECT)$")
 
 
-def worker_environment(environ: Mapping[str, str], temporary: str) -> dict[str, str]:
+def worker_environment(environ: Mapping[str, str], place: str) -> dict[str, str]:
     """The environment of the worker: offline, without secrets, without what would make its
     interpreter another one, and without what is never twice the same."""
     kept = {
@@ -75,8 +76,8 @@ def worker_environment(environ: Mapping[str, str], temporary: str) -> dict[str, 
         if not any(kind.search(name) for kind in (_SECRET, _OWN_SWITCHES, _PASSING))
     }
     kept.update(OFFLINE)
-    kept.update({name: f"{temporary}{os.sep}{name.lower()}" for name in TEMPORARY_CACHES})
-    kept.update(TMPDIR=temporary, TEMP=temporary, TMP=temporary)
+    kept.update({name: f"{place}{os.sep}{name.lower()}" for name in TEMPORARY_CACHES})
+    kept.update(TMPDIR=place, TEMP=place, TMP=place)
     return kept
 
 
@@ -94,11 +95,11 @@ def end_early() -> None:
         worker, _ = _early.pop()
         with worker:
             worker.end()
-        _remove(worker.temporary)
+        temporary.remove(worker.temporary)
 
 
 def _start(python: str, environ: Mapping[str, str]) -> Worker:
-    return Worker(python, environ, tempfile.mkdtemp(prefix="nparam-lint-"))
+    return Worker(python, environ, temporary.make("nparam-lint-"))
 
 
 @contextmanager
@@ -115,24 +116,18 @@ def running(python: str, environ: Mapping[str, str]) -> Iterator[Worker]:
         with worker:
             yield worker
     finally:
-        _remove(worker.temporary)
-
-
-def _remove(directory: str) -> None:
-    import shutil
-
-    shutil.rmtree(directory, ignore_errors=True)
+        temporary.remove(worker.temporary)
 
 
 class Worker:
     """The worker's process, its frames, and the end of what it printed to standard error."""
 
-    def __init__(self, python: str, environ: Mapping[str, str], temporary: str) -> None:
-        """`environ`: that of the user; `temporary`: the one place where it may write."""
+    def __init__(self, python: str, environ: Mapping[str, str], place: str) -> None:
+        """`environ`: that of the user; `place`: the one directory where it may write."""
         # -P/-I are not used: the project may rely on its environment; our directory is taken off
         # the import path by the worker itself.
         command = [python, "-X", "faulthandler", WORKER]
-        self.python, self.temporary = python, temporary
+        self.python, self.temporary = python, place
         self.nonce = secrets.token_hex(16)
         self.marker = self.nonce.encode() + b" "
         self.problem = ""
@@ -144,7 +139,7 @@ class Worker:
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
-                env=worker_environment(environ, temporary),
+                env=worker_environment(environ, place),
                 start_new_session=os.name == "posix",
             )
         except OSError as error:

@@ -1,0 +1,657 @@
+"""What is remembered between runs: whole, ours, or not there."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import pytest
+
+import nparam_lint
+from nparam_lint.cache.housekeeping import survey, trim, trim_sometimes, trouble
+from nparam_lint.cache.store import NOWHERE, PARTIAL, TAG, Store, digest, directory
+
+PACKAGE = Path(nparam_lint.__file__).parent
+DAY = 86400
+IS_ROOT = hasattr(os, "geteuid") and os.geteuid() == 0
+
+
+@pytest.fixture
+def base(tmp_path):
+    return tmp_path / "cache"
+
+
+@pytest.fixture
+def store(base):
+    return Store(str(base), "/some/project")
+
+
+def entry(store: Store, name: str) -> Path:
+    return Path(store.folder, name)
+
+
+def names(folder: str | Path) -> list[str]:
+    return sorted(path.name for path in Path(folder).iterdir())
+
+
+def age(path: str | Path, seconds: float) -> None:
+    then = time.time() - seconds
+    os.utime(path, (then, then))
+
+
+def tree(folder: Path) -> dict[str, bytes | None]:
+    """Everything below a directory: path → content, None for what is no file."""
+    return {
+        path.relative_to(folder).as_posix(): path.read_bytes() if path.is_file() else None
+        for path in folder.rglob("*")
+    }
+
+
+def script(text: str, *arguments: object, prefix: tuple[str, ...] = ()) -> str:
+    """Run Python code in a process of its own; returns what it prints."""
+    command = [*prefix, sys.executable, "-c", text, *map(str, arguments)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    return done.stdout
+
+
+# --- what is kept -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("body", [b"", b"\0", b"body\n", bytes(range(256)) * 9000])
+def test_what_is_saved_is_loaded_by_this_process_and_the_next(base, store, body):
+    assert store.load("name") is None
+    assert store.save("name", body)
+    assert store.load("name") == body
+    assert Store(str(base), "/some/project").load("name") == body
+    assert (store.saved, store.trouble) == (16 + len(body), "")
+
+
+def test_the_last_one_saved_counts_and_leaves_no_other_file(store):
+    assert store.save("name", b"first, and longer")
+    assert store.save("name", b"second")
+    assert store.load("name") == b"second"
+    assert names(store.folder) == ["name"]
+    assert store.saved == 16 + len(b"first, and longer") + 16 + len(b"second")
+
+
+def test_projects_and_names_are_kept_apart(base, store):
+    other = Store(str(base), "/some/other/project")
+    assert store.save("a", b"1")
+    assert store.save("b", b"2")
+    assert other.save("a", b"3")
+    assert (store.load("a"), store.load("b")) == (b"1", b"2")
+    assert (other.load("a"), other.load("b")) == (b"3", None)
+
+
+def test_parts_of_a_digest_are_kept_apart():
+    assert len({digest(b"ab"), digest(b"a", b"b"), digest(b"", b"ab"), digest(b"ab", b"")}) == 4
+
+
+def test_a_project_and_a_cache_directory_may_have_names_that_are_no_text(tmp_path):
+    strange = os.fsdecode(b"caf\xe9")
+    one = Store(str(tmp_path / strange), f"/home/{strange}")
+    two = Store(str(tmp_path / strange), "/home/café")
+    assert one.save("name", b"body")
+    assert (one.load("name"), two.load("name")) == (b"body", None)
+
+
+def test_backups_pass_over_the_directory_and_nobody_else_looks_into_it(base, store):
+    assert store.save("name", b"body")
+    assert (
+        (base / "v1" / TAG).read_bytes().startswith(b"Signature: 8a477f597d28d172789f06886806bc55")
+    )
+    if os.name == "posix":
+        assert Path(store.top).stat().st_mode & 0o077 == 0
+        assert Path(store.folder).stat().st_mode & 0o077 == 0
+
+
+def test_without_a_place_nothing_is_kept_and_no_file_is_touched(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    mine = tmp_path / "name"
+    mine.write_text("mine")
+    age(mine, 2 * DAY)
+    before = mine.stat().st_mtime
+    store = Store(None, "")
+    assert not store.save("name", b"body")
+    assert store.load("name") is None
+    store.note_use("name")
+    trim_sometimes(store)
+    assert store.trouble == NOWHERE
+    assert tree(tmp_path) == {"name": b"mine"}
+    assert mine.stat().st_mtime == before
+
+
+def test_importing_the_store_imports_next_to_nothing():
+    text = (
+        "import sys; before = set(sys.modules); import nparam_lint.cache.store;"
+        "print(*sorted(set(sys.modules) - before))"
+    )
+    assert set(script(text).split()) <= {
+        "__future__",
+        "_blake2",
+        "nparam_lint",
+        "nparam_lint.cache",
+        "nparam_lint.cache.store",
+    }
+
+
+# --- what is damaged --------------------------------------------------------------------------
+
+
+def test_an_entry_that_is_cut_or_changed_anywhere_is_not_there(store):
+    assert store.save("name", b"the body")
+    path = entry(store, "name")
+    whole = path.read_bytes()
+    damaged = [whole[:end] for end in range(len(whole))]
+    damaged += [whole[:i] + bytes([whole[i] ^ 1]) + whole[i + 1 :] for i in range(len(whole))]
+    damaged += [whole + b"\0", whole * 2, bytes(len(whole)), bytes(4096)]
+    for data in damaged:
+        path.write_bytes(data)
+        assert store.load("name") is None, data
+    assert store.save("name", b"another")
+    assert store.load("name") == b"another"
+
+
+def test_an_entry_in_the_place_of_another_one_is_not_there(base, store):
+    other = Store(str(base), "/some/other/project")
+    for each in (store, other):
+        assert each.save("name", b"body")
+    shutil.copy(entry(store, "name"), entry(store, "copy"))
+    shutil.copy(entry(store, "name"), entry(other, "name"))
+    assert store.load("copy") is None
+    assert other.load("name") is None
+    assert store.load("name") == b"body"
+
+
+def test_a_directory_in_the_place_of_an_entry_stays(store):
+    assert store.save("other", b"body")
+    entry(store, "name").mkdir()
+    (entry(store, "name") / "mine").write_text("mine")
+    assert store.load("name") is None
+    assert not store.save("name", b"body")
+    store.note_use("name")
+    trim(store.base, limit=0)
+    assert tree(Path(store.folder)) == {"name": None, "name/mine": b"mine"}
+
+
+@pytest.mark.skipif(os.name != "posix", reason="links and pipes are of POSIX")
+@pytest.mark.parametrize("kind", ["pipe", "link", "dangling", "device", "loop"])
+def test_what_is_no_file_is_neither_waited_for_nor_followed(store, tmp_path, kind):
+    assert store.save("name", b"body")
+    path, other = entry(store, "name"), tmp_path / "other"
+    path.rename(other)
+    if kind == "pipe":
+        os.mkfifo(path)
+    else:
+        target = {"link": other, "device": Path("/dev/zero"), "loop": path}
+        path.symlink_to(target.get(kind, tmp_path / "nothing"))
+    before = other.read_bytes()
+    assert store.load("name") is None
+    assert store.save("name", b"again")
+    assert store.load("name") == b"again"
+    assert other.read_bytes() == before
+    assert not (tmp_path / "nothing").exists()
+
+
+# --- where nothing can be kept ----------------------------------------------------------------
+
+
+def useless(store: Store, *, because: str) -> None:
+    """Nothing is kept there, which is said, and nothing else happens."""
+    assert store.load("name") is None
+    assert not store.save("name", b"body")
+    assert store.load("name") is None
+    store.note_use("name")
+    trim_sometimes(store)
+    assert store.saved == 0
+    assert because in store.trouble
+    assert trouble(store) == store.trouble
+
+
+def test_a_file_in_the_place_of_the_cache_directory(base, store):
+    base.write_text("mine")
+    useless(store, because=str(base))
+    assert base.read_text() == "mine"
+
+
+def test_a_file_in_the_place_of_the_layout(base, store):
+    base.mkdir()
+    (base / "v1").write_text("mine")
+    useless(store, because=f"{base / 'v1'} is no directory")
+    assert tree(base) == {"v1": b"mine"}
+
+
+def test_a_link_that_leads_nowhere_in_the_place_of_the_cache_directory(base, store, tmp_path):
+    base.symlink_to(tmp_path / "nothing")
+    useless(store, because=str(base))
+    assert names(tmp_path) == ["cache"]
+
+
+def test_a_link_to_another_disk_in_the_place_of_the_cache_directory(base, store, tmp_path):
+    (tmp_path / "disk").mkdir()
+    base.symlink_to(tmp_path / "disk")
+    assert store.save("name", b"body")
+    assert store.load("name") == b"body"
+    assert [entry.path for entry in survey(str(base)).files] == [f"{store.folder}/name"]
+
+
+def test_a_link_in_the_place_of_the_projects_folder(store, base, tmp_path):
+    assert store.save("name", b"body")
+    folder = Path(store.folder)
+    folder.symlink_to(folder.rename(tmp_path / "moved"))
+    useless(Store(str(base), "/some/project"), because=f"{store.folder} is no directory")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="modes are of POSIX")
+@pytest.mark.parametrize("which", ["top", "folder"])
+def test_what_other_users_could_have_written_is_not_believed(base, store, which):
+    assert store.save("name", b"body")
+    place = Path(getattr(store, which))
+    place.chmod(0o770)
+    useless(Store(str(base), "/some/project"), because=f"{place} can be written by other users")
+    place.chmod(0o755)
+    assert Store(str(base), "/some/project").load("name") == b"body"
+
+
+@pytest.mark.skipif(not IS_ROOT, reason="only root can give a directory away")
+@pytest.mark.parametrize("which", ["top", "folder"])
+def test_what_another_user_owns_is_not_believed_and_gets_nothing(base, store, which):
+    assert store.save("name", b"body")
+    place = getattr(store, which)
+    os.chown(place, 65534, 65534)
+    before = tree(base)
+    useless(Store(str(base), "/some/project"), because=f"{place} belongs to another user")
+    if which == "top":
+        assert not Store(str(base), "/a/new/project").save("name", b"body")
+    assert tree(base) == before
+
+
+SAVE = """
+import sys
+from nparam_lint.cache.store import Store
+def attempt(store, name, size):
+    print(store.save(name, b"x" * size), store.trouble)
+base, *rest = sys.argv[1:]
+store = Store(base, "/some/project")
+"""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="modes are of POSIX")
+@pytest.mark.parametrize("inside", [True, False])
+def test_a_directory_that_may_only_be_read(inside):
+    # Directly below the place for temporary files, where any user may look.
+    with tempfile.TemporaryDirectory() as temporary:
+        place = Path(temporary)
+        place.chmod(0o755)
+        base = place / "cache" if inside else place
+        text = SAVE + "import os\nif os.geteuid() == 0: os.setuid(65534)\n"
+        if inside:
+            base.mkdir()
+        base.chmod(0o555)
+        said = script(text + "attempt(store, 'name', 10); print(store.load('name'))", base)
+        assert "Permission denied" in said
+        assert said.startswith(f"False {base}/v1.")
+        assert said.endswith("\nNone\n")
+        assert names(base) == []
+        base.chmod(0o755)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="limits are of POSIX")
+def test_a_file_that_the_disk_takes_a_part_of_is_not_kept(base, store):
+    assert store.save("old", b"o" * 5000)
+    limited = SAVE + (
+        "import resource, signal\n"
+        "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (int(rest[0]), int(rest[0])))\n"
+        "attempt(store, 'old', 6000); attempt(store, 'new', 6000); attempt(store, 'small', 10)\n"
+    )
+    assert script(limited, base, 1000) == (
+        f"False {store.folder}/old: File too large\n"
+        f"False {store.folder}/new: File too large\n"
+        f"True {store.folder}/new: File too large\n"
+    )
+    assert names(store.folder) == ["old", "small"]
+    assert store.load("old") == b"o" * 5000
+    assert store.load("small") == b"x" * 10
+    fresh = base.with_name("fresh")
+    assert script(limited, fresh, 10).count("File too large") == 3
+    assert names(fresh) == []
+
+
+def test_a_disk_that_is_full(tmp_path):
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    mount = 'mount -t tmpfs -o size=64k none "$0" && exec "$@"'
+    prefix = ("unshare", "-rm", "sh", "-c", mount, str(disk))
+    if (
+        not shutil.which("unshare")
+        or subprocess.run([*prefix, "true"], capture_output=True, check=False).returncode
+    ):
+        pytest.skip("no small disk can be mounted here")
+    text = SAVE + (
+        "attempt(store, 'old', 20000); attempt(store, 'old', 60000); attempt(store, 'new', 60000)\n"
+        "print(store.load('old') == b'x' * 20000, store.load('new'))\n"
+        "import os; print(os.listdir(store.folder))\n"
+        "open(base + '/rest', 'wb', buffering=0).write(bytes(1 << 20))\n"
+        "attempt(store, 'old', 10); print(len(store.load('old')), os.listdir(store.folder))\n"
+        "os.unlink(base + '/rest'); attempt(store, 'old', 10); print(len(store.load('old')))\n"
+    )
+    full = "No space left on device"
+    said = script(text, disk, prefix=prefix).splitlines()
+    folder = Store(str(disk), "/some/project").folder
+    assert said == [
+        "True ",
+        f"False {folder}/old: {full}",
+        f"False {folder}/new: {full}",
+        "True None",
+        "['old']",
+        f"False {folder}/old: {full}",
+        "20000 ['old']",
+        f"True {folder}/old: {full}",
+        "10",
+    ]
+
+
+# --- several at a time ------------------------------------------------------------------------
+
+HAMMER = """
+import os, sys, time
+from nparam_lint.cache.housekeeping import clean, trim
+from nparam_lint.cache.store import Store
+base, role, number, until = sys.argv[1], sys.argv[2], int(sys.argv[3]), float(sys.argv[4])
+done = missing = 0
+known = set()
+while time.time() < until or done < 20:
+    store = Store(base, "/some/project")
+    if role == "write":
+        size = (7, 4096, 300_001)[done % 3]
+        done += store.save("name", b"%d %d %d|" % (number, done, size) + bytes([done % 251]) * size)
+    elif role == "read":
+        body = store.load("name")
+        if body is None:
+            missing += 1
+            if missing > 1000 and time.time() > until: break
+            continue
+        head, _, rest = body.partition(b"|")
+        writer, count, size = map(int, head.split())
+        assert rest == bytes([count % 251]) * size, head
+        known.add((writer, count))
+        done += 1
+    else:
+        (clean(base) if done % 2 else trim(base, 100_000))
+        done += 1
+        time.sleep(0.01)
+print(role, done, missing, len(known))
+"""
+
+
+def hammer(base: Path, *roles: str) -> list[tuple[str, int, int, int]]:
+    """Processes that use one entry at the same time, for half a second and 20 times at least."""
+    until = time.time() + 0.8
+    processes = [
+        subprocess.Popen(
+            [sys.executable, "-c", HAMMER, str(base), role, str(number), str(until)],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for number, role in enumerate(roles)
+    ]
+    said = [process.communicate(timeout=120) for process in processes]
+    assert [(p.returncode, err) for p, (_, err) in zip(processes, said, strict=True)] == [
+        (0, "")
+    ] * len(roles)
+    return [(role, *map(int, numbers)) for out, _ in said for role, *numbers in [out.split()]]
+
+
+def test_whoever_reads_while_others_write_gets_a_whole_entry(base, store):
+    assert store.save("name", b"9 0 7|" + bytes(7))
+    seen = hammer(base, "write", "write", "write", "read", "read", "read")
+    readers = [numbers for role, *numbers in seen if role == "read"]
+    assert [missing for _, missing, _ in readers] == [0, 0, 0]
+    assert max(different for _, _, different in readers) > 1
+    assert names(store.folder) == ["name"]
+
+
+def test_runs_that_begin_at_once_make_one_directory_between_them(base):
+    hammer(base, "write", "write", "write", "write")
+    assert names(base) == ["v1"]
+    assert [len(survey(str(base)).folders), len(survey(str(base)).files)] == [1, 1]
+
+
+def test_a_directory_that_another_run_makes_in_the_same_moment_is_used(base):
+    text = SAVE + (
+        "import os\n"
+        "def late(fresh, top, rename=os.rename):\n"
+        "    os.rename = rename\n"
+        "    attempt(Store(base, '/some/other/project'), 'name', 10)\n"
+        "    rename(fresh, top)\n"
+        "os.rename = late\n"
+        "attempt(store, 'name', 10)\n"
+    )
+    assert script(text, base) == "True \nTrue \n"
+    assert names(base) == ["v1"]
+    assert len(survey(str(base)).files) == 2
+
+
+def test_removing_everything_meanwhile_costs_entries_and_nothing_else(base, store):
+    hammer(base, "write", "write", "read", "clean")
+    assert store.save("name", b"body")
+    assert Store(str(base), "/some/project").load("name") == b"body"
+    assert [path for path in tree(base) if path.endswith(PARTIAL)] == []
+
+
+@pytest.mark.skipif(os.name != "posix", reason="killed by a signal")
+@pytest.mark.parametrize("step", ["replace", "rename"])
+def test_what_a_killed_run_leaves_goes_after_a_day(base, step):
+    """`replace`: killed when an entry was about to get its name; `rename`: when the directory."""
+    text = SAVE + f"import os\nos.{step} = lambda *_: os.kill(os.getpid(), 9)\n"
+    if step == "replace":
+        assert Store(str(base), "/some/project").save("name", b"old")
+    command = [sys.executable, "-c", text + "attempt(store, 'name', 10)", str(base)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stdout) == (-signal.SIGKILL, "")
+    (left,) = (path for path in base.rglob("*") if path.name.endswith(PARTIAL))
+
+    store = Store(str(base), "/some/project")
+    assert store.load("name") == (b"old" if step == "replace" else None)
+    assert store.save("name", b"new")
+    assert store.load("name") == b"new"
+    trim(str(base))
+    assert left.exists()  # its run may be about to finish it
+    age(left, DAY + 60)
+    trim(str(base))
+    assert not left.exists()
+    assert store.load("name") == b"new"
+
+
+@pytest.mark.skipif(os.name != "posix", reason="ended by a signal")
+def test_an_interrupted_run_leaves_nothing(store):
+    assert store.save("name", b"old")
+    text = SAVE + (
+        "import os, signal\n"
+        "os.replace = lambda *_: signal.raise_signal(signal.SIGINT)\n"
+        "try: attempt(store, 'name', 10)\n"
+        "except KeyboardInterrupt: print('interrupted')\n"
+    )
+    assert script(text, store.base) == "interrupted\n"
+    assert names(store.folder) == ["name"]
+    assert store.load("name") == b"old"
+
+
+# --- small enough -----------------------------------------------------------------------------
+
+
+def fill(store: Store, count: int, size: int = 100_000) -> None:
+    """Entries "0", "1" and so on, the last one used last; on the disk 25 blocks of 4,096 bytes."""
+    for number in range(count):
+        assert store.save(str(number), bytes(size))
+        age(entry(store, str(number)), 10_000 * (count - number))
+
+
+def test_nothing_goes_as_long_as_there_is_room(store):
+    fill(store, 4)
+    trim(store.base, limit=4 * 25 * 4096)
+    assert names(store.folder) == ["0", "1", "2", "3"]
+
+
+def test_what_was_used_longest_ago_goes_first_of_all_projects(base, store):
+    other = Store(str(base), "/some/other/project")
+    fill(store, 4)
+    fill(other, 4)
+    store.note_use("0")
+    trim(store.base, limit=7 * 25 * 4096)
+    kept = [(name, folder) for folder in (store, other) for name in names(folder.folder)]
+    assert sorted((name, each is store) for name, each in kept) == [
+        ("0", True),
+        ("2", False),
+        ("2", True),
+        ("3", False),
+        ("3", True),
+    ]
+    assert store.load("0") == bytes(100_000)
+
+
+def test_many_small_files_count_as_what_they_take_on_the_disk(store):
+    fill(store, 20, size=10)
+    assert survey(store.base).size == 20 * 4096
+    trim(store.base, limit=10 * 4096)
+    assert sorted(map(int, names(store.folder))) == list(range(13, 20))
+
+
+def test_a_use_is_noted_once_an_hour(store):
+    fill(store, 1)
+    for seconds, noted in ((3000, False), (4000, True)):
+        age(entry(store, "0"), seconds)
+        before = entry(store, "0").stat().st_mtime
+        store.note_use("0")
+        assert (entry(store, "0").stat().st_mtime > before) is noted
+    store.note_use("no such entry")
+
+
+def test_another_versions_entries_count_and_go_too(base, store):
+    fill(store, 2)
+    Path(store.top).rename(base / "v0")
+    fill(Store(str(base), "/some/project"), 2)
+    assert len(survey(store.base).files) == 4
+    trim(store.base, limit=25 * 4096)
+    assert survey(store.base).files == []
+
+
+def test_empty_folders_of_projects_go_after_a_day(store):
+    fill(store, 1)
+    trim(store.base, limit=1)
+    assert names(store.folder) == []
+    age(store.folder, DAY + 60)
+    trim(store.base)
+    assert not Path(store.folder).exists()
+    assert Store(store.base, "/some/project").save("name", b"body")
+
+
+def test_a_run_looks_at_the_end_once_a_day_or_after_saving_much(base, store):
+    fill(store, 1)
+    left = entry(store, f"0.0123456789abcdef{PARTIAL}")  # what shows that somebody looked
+    tag = base / "v1" / TAG
+
+    def looked(by: Store) -> bool:
+        left.write_bytes(b"")
+        age(left, 2 * DAY)
+        trim_sometimes(by)
+        return not left.exists()
+
+    assert not looked(store)
+    age(tag, DAY + 60)
+    assert not looked(Store(store.base, "/some/project"))  # it saved nothing
+    assert looked(store)
+    assert not looked(store)  # again on the same day
+    age(tag, -DAY)  # the clock was wrong
+    assert looked(store)
+    assert not looked(store)
+    assert store.save("much", bytes(8_000_000))
+    assert looked(store)
+
+
+# --- where it is ------------------------------------------------------------------------------
+
+
+@pytest.mark.skipif(os.name != "posix", reason="paths of POSIX")
+@pytest.mark.parametrize(
+    ("environ", "platform", "expected"),
+    [
+        ({}, "linux", "/home/me/.cache/nparam-lint"),
+        ({"XDG_CACHE_HOME": "/var/x"}, "linux", "/var/x/nparam-lint"),
+        ({"XDG_CACHE_HOME": ""}, "linux", "/home/me/.cache/nparam-lint"),
+        ({"XDG_CACHE_HOME": "x"}, "linux", "/home/me/.cache/nparam-lint"),  # not absolute
+        ({"XDG_CACHE_HOME": "/var/x"}, "darwin", "/home/me/Library/Caches/nparam-lint"),
+        ({"LOCALAPPDATA": "/c/me/AppData/Local"}, "win32", "/c/me/AppData/Local/nparam-lint"),
+        ({}, "win32", None),
+        ({"LOCALAPPDATA": "AppData"}, "win32", None),
+        ({"HOME": ""}, "linux", None),
+        ({"HOME": "here"}, "linux", None),
+        ({"HOME": "here"}, "darwin", None),
+        ({"HOME": "", "XDG_CACHE_HOME": "/var/x"}, "linux", "/var/x/nparam-lint"),
+        ({"HOME": "", "NPARAM_LINT_CACHE_DIR": "/var/own"}, "linux", "/var/own"),
+        ({"NPARAM_LINT_CACHE_DIR": "/var/../own/"}, "win32", "/own"),
+        ({"NPARAM_LINT_CACHE_DIR": ""}, "linux", "/home/me/.cache/nparam-lint"),
+    ],
+)
+def test_where_it_is(environ, platform, expected):
+    assert directory({"HOME": "/home/me", **environ}, platform) == expected
+
+
+def test_a_place_relative_to_the_current_directory_or_to_home(monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    assert directory({"NPARAM_LINT_CACHE_DIR": "own"}) == str(tmp_path / "own")
+    assert directory({"NPARAM_LINT_CACHE_DIR": "~/own"}) == str(Path.home() / "own")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="the list of users is of POSIX")
+def test_without_home_the_list_of_users_says_it(monkeypatch):
+    import pwd
+
+    monkeypatch.delenv("HOME")
+    home = Path(pwd.getpwuid(os.getuid()).pw_dir)
+    assert directory({}, "linux") == str(home / ".cache" / "nparam-lint")
+
+
+# --- by which version -------------------------------------------------------------------------
+
+
+@pytest.fixture
+def copied(tmp_path):
+    """A copy of the package, in a directory whose name is no text."""
+    top = tmp_path / os.fsdecode(b"pack\xe9")
+    ignore = shutil.ignore_patterns("__pycache__")
+    return Path(shutil.copytree(PACKAGE, top / "nparam_lint", ignore=ignore))
+
+
+def version_of(package: Path) -> str:
+    text = (
+        "import os, sys; sys.path.insert(0, os.fsdecode(bytes.fromhex(sys.argv[1])));"
+        "import nparam_lint.cache.store as store;"
+        "assert store.__file__.startswith(sys.path[0]);"
+        "print(store.tool())"
+    )
+    return script(text, os.fsencode(package.parent).hex())
+
+
+def test_any_change_of_any_file_of_nparam_lint_makes_it_another_version(copied):
+    first = version_of(copied)
+    assert version_of(copied) == first  # bytecode, which has been written by now, is no change
+    versions = {first}
+    for file in ("__init__.py", "report/text.py", "report/drift/__init__.py"):
+        path = copied / file
+        state, text = path.stat(), path.read_bytes()
+        path.write_bytes(text[:3] + b"#" + text[4:])  # of the same size, with the same time
+        os.utime(path, ns=(state.st_atime_ns, state.st_mtime_ns))
+        versions.add(version_of(copied))
+    (copied / "report" / "drift" / "another.py").write_text("")
+    versions.add(version_of(copied))
+    assert len(versions) == 5
