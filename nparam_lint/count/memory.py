@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import os
 import platform
+import stat
 import zlib
 from dataclasses import asdict, dataclass, field, replace
 from functools import cache
@@ -37,10 +38,9 @@ Record = TypeVar("Record")
 
 @dataclass(frozen=True, slots=True)
 class Reads:
-    """What running a file, or building a model, read. `files`: path → digest of the content, None
-    where there was none. `lists`: directory → digest of the names in it. `probes`: path → what is
-    there. `edges`: the project's files that it imported. Paths are relative to the root where they
-    lie below it."""
+    """What was read. `files`: path → digest of the content, None where there was none. `lists`:
+    directory → digest of the names in it. `probes`: question and path → answer. `edges`: the
+    project's files that were imported. Paths are relative to the root where they lie below it."""
 
     files: dict[str, str | None] = field(default_factory=dict)
     lists: dict[str, str | None] = field(default_factory=dict)
@@ -49,13 +49,24 @@ class Reads:
 
 
 @dataclass(frozen=True, slots=True)
+class File:
+    """A file of the project that was run. `source`: digest of its content. `edges`: files that it
+    imports. `changes`: files whose state it changed when it was run; "": that of the process."""
+
+    source: str | None
+    edges: tuple[str, ...] = ()
+    changes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Reported:
     """What one process of the worker has to tell. `files`: the project's files that were run.
-    `lookups`: directory → names that modules were looked for under. `missing`: name of a module
-    that was not found → whether the project has a file of that name anywhere. `outside`: path of a
-    file of no project → its state."""
+    `shared`: what else was read while they were. `lookups`: directory → names that modules were
+    looked for under. `missing`: name of a module that was not found → whether the project has a
+    file of that name anywhere. `outside`: path of a file of no project → its state."""
 
-    files: dict[str, Reads]
+    files: dict[str, File]
+    shared: Reads
     lookups: dict[str, tuple[str, ...]]
     missing: dict[str, bool]
     outside: dict[str, str | None]
@@ -66,6 +77,7 @@ class Around:
     """What all models of a run have in common, as in `Reported`; `present`: for each directory of
     `lookups` those of its entries that go by such a name."""
 
+    shared: Reads
     lookups: dict[str, tuple[str, ...]]
     present: dict[str, tuple[str, ...]]
     missing: dict[str, bool]
@@ -74,12 +86,16 @@ class Around:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A measurement: the names of what it depends on, and the worker's answer as JSON."""
+    """A measurement: the names of what it depends on, and the worker's answer as JSON. `changes`:
+    of the files among these, what each changed of others. `company`: a name for all the models of
+    the run, where one of them can tell whether it is in the company of others."""
 
     reads: str
     around: str
     ok: bool
     answer: str
+    changes: dict[str, tuple[str, ...]]
+    company: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,14 +133,25 @@ class Now:
 
     def _names(self, place: str) -> str | None:
         try:
-            names = "\n".join(sorted(os.listdir(self.path(place))))
+            with os.scandir(self.path(place)) as found:
+                names = "\n".join(sorted(e.name + "/" * e.is_dir() for e in found))
         except (OSError, ValueError):
             return None
         return content_digest(names.encode("utf-8", "surrogateescape"))
 
-    def _probe(self, place: str) -> str:
+    def _probe(self, asked: str) -> str:
+        question, _, place = asked.partition(" ")
         path = self.path(place)
-        return "directory" if os.path.isdir(path) else "file" if os.path.exists(path) else "nothing"
+        try:
+            if question == "readlink":
+                return os.readlink(path)
+            if question.startswith("access"):
+                return str(os.access(path, int(question.removeprefix("access"))))
+            mode = (os.stat(path) if question == "stat" else os.lstat(path)).st_mode
+        except (OSError, ValueError):
+            return "nothing"
+        kinds = ((stat.S_ISREG, "file"), (stat.S_ISDIR, "directory"), (stat.S_ISLNK, "link"))
+        return next((kind for is_kind, kind in kinds if is_kind(mode)), "other")
 
     def present(self, place: str, names: Sequence[str]) -> tuple[str, ...]:
         try:
@@ -144,6 +171,7 @@ class Now:
     def has_around(self, around: Around) -> bool:
         return (
             all(self.state(path) == was for path, was in around.outside.items())
+            and self.has(around.shared)
             and all((name in self.importable) == was for name, was in around.missing.items())
             and all(
                 self.present(place, names) == around.present.get(place)
@@ -166,12 +194,19 @@ class Memory:
         self.context = digest(*(part.encode("utf-8", "surrogateescape") for part in parts))
         self.start = _now_ns()
         self.pending: list[tuple[str, bool, bytes, Reads | None]] = []
-        self.files: dict[str, Reads] = {}
-        self.around = Around({}, {}, {}, {})
+        self.files: dict[str, File] = {}
+        self.around = Around(Reads(), {}, {}, {}, {})
+        self.recalled: list[tuple[Entry, Reads]] = []
         self.trusted = True
+        self.keys: set[str] = set()  # of all models that were recalled
+        self.closed: list[tuple[Reads, dict[str, tuple[str, ...]]]] = []  # as `pending`
+        self.company = ""
+        self.sites: object = None  # the states of what belongs to the interpreter
+        self.ended = False  # whether the worker came to its end
+        self.unlearned = False  # whether there is an answer that is not kept
         self.known = 0  # measurements that are kept with what they rest on
         self.rests: list[Reads | Around | Installation] = []
-        self._checked: dict[str, bool] = {}
+        self._checked: dict[str, Reads | Around | None] = {}
         self._key = cache(self._key_of)
 
     # --- recall -------------------------------------------------------------------------------
@@ -188,12 +223,15 @@ class Memory:
         """What a build would measure, where that is known."""
         name = f"model-{self._key(job)}"
         for entry in self._load(name, tuple[Entry, ...]) or ():
-            if self._holds(entry):
+            reads = self._reads(entry)
+            if reads is not None:
                 kind: Any = Measured if entry.ok else NotMeasured
                 found: Measurement | None = _decode(entry.answer.encode(), kind)
                 if found:
                     self.store.note_use(name)
                     self.known += 1
+                    self.keys.add(self._key(job))
+                    self.recalled.append((entry, reads))
                     return replace(found, cached=True)
         return None
 
@@ -204,24 +242,33 @@ class Memory:
         for known in self.rests:
             if isinstance(known, Installation):
                 witness.unread.update(known.sites)
-            elif isinstance(known, Around):
+                continue
+            if isinstance(known, Around):
                 witness.unread.update(known.outside)
                 found.update(os.path.normpath(os.path.join(home, p)) for p in known.lookups)
-            else:
-                places = (*known.files, *known.lists, *known.probes)
-                found.update(os.path.normpath(os.path.join(home, p)) for p in places)
+                known = known.shared
+            if any(not asked.startswith("stat ") for asked in known.probes):
+                witness.sound = False  # the state of a path does not answer every question
+            probed = (asked.partition(" ")[2] for asked in known.probes)
+            places = (*known.files, *known.lists, *probed)
+            found.update(os.path.normpath(os.path.join(home, p)) for p in places)
 
-    def _holds(self, entry: Entry) -> bool:
-        return self._still(entry.around, Around) and self._still(entry.reads, Reads)
+    def _reads(self, entry: Entry) -> Reads | None:
+        """What an entry depends on, if all of that is as it was."""
+        if self._still(entry.around, Around) is None:
+            return None
+        found = self._still(entry.reads, Reads)
+        return found if isinstance(found, Reads) else None
 
-    def _still(self, name: str, kind: type[Reads] | type[Around]) -> bool:
+    def _still(self, name: str, kind: type[Reads] | type[Around]) -> Reads | Around | None:
         if name not in self._checked:
             known = self._load(name, kind)
             if isinstance(known, Reads):
-                self._checked[name] = self.now.has(known)
+                holds = self.now.has(known)
             else:
-                self._checked[name] = isinstance(known, Around) and self.now.has_around(known)
-            if self._checked[name]:
+                holds = isinstance(known, Around) and self.now.has_around(known)
+            self._checked[name] = known if holds else None
+            if holds:
                 self.rests.append(known)
                 self.store.note_use(name)
         return self._checked[name]
@@ -241,11 +288,17 @@ class Memory:
         if news is None:
             self.trusted = False
             return
-        for path, reads in news.files.items():
-            self.files[path] = self._merged([self.files.get(path, Reads()), reads])
+        for path, file in news.files.items():
+            known = self.files.get(path, file)
+            if known.source != file.source:  # somebody is editing it
+                self.trusted = False
+            edges, changes = {*known.edges, *file.edges}, {*known.changes, *file.changes}
+            self.files[path] = File(file.source, tuple(sorted(edges)), tuple(sorted(changes)))
+        shared = self._merged([self.around.shared, news.shared])
+        self.around = replace(self.around, shared=shared)
         for place, names in news.lookups.items():
-            known = self.around.lookups.get(place, ())
-            self.around.lookups[place] = tuple(sorted({*known, *names}))
+            before = self.around.lookups.get(place, ())
+            self.around.lookups[place] = tuple(sorted({*before, *names}))
         self.around.missing.update(news.missing)
         self.around.outside.update(news.outside)
 
@@ -260,10 +313,57 @@ class Memory:
         gpu = measurement.devices.get("cuda:0")  # what it has no room for now, it may have later
         if lasting and (gpu is None or gpu.status == "measured"):
             self.pending.append((self._key(job), ok, body, own))
+        else:
+            self.unlearned = True
 
-    def save(self, torch: str, python: str, sites: object) -> None:
-        """Keep what was learned; nothing of it, if anything may have changed in the meantime."""
-        if not self.trusted or not self.pending or not isinstance(sites, dict):
+    def settle(self) -> bool:
+        """Whether what was recalled may stand beside what was built: no model can tell in whose
+        company it was measured, or the company is the same. To be asked when all is known."""
+        self._close()
+        everyone = [(reads, entry.changes) for entry, reads in self.recalled] + self.closed
+        doers = {path: hit for _, changes in everyone for path, hit in changes.items()}
+        groups = {id(reads): reads for reads, _ in everyone}.values()
+        mingled = any(_is_touched(reads, doers) for reads in groups)
+        keys = sorted({*self.keys, *(key for key, *_ in self.pending)})
+        self.company = digest(*(key.encode() for key in keys)) if mingled else ""
+        built = bool(self.pending) or self.unlearned
+        companies = {entry.company for entry, _ in self.recalled}
+        return not companies or (companies == {self.company} and not (mingled and built))
+
+    def _close(self) -> None:
+        """Work out what each answer of the worker depends on."""
+        whole = self._merged(Reads({p: f.source}) for p, f in self.files.items())
+        everything = {path: file.changes for path, file in self.files.items() if file.changes}
+        closures: dict[tuple[str, ...], tuple[Reads, dict[str, tuple[str, ...]]]] = {}
+        self.closed = []
+        for _, _, _, own in self.pending:
+            if own is None:
+                self.closed.append((whole, everything))
+                continue
+            if own.edges not in closures:
+                below = self._below(own.edges)
+                reads = self._merged(Reads({p: self.files[p].source}) for p in below)
+                changes = {p: self.files[p].changes for p in below if self.files[p].changes}
+                closures[own.edges] = reads, changes
+            reads, changes = closures[own.edges]
+            if own.files or own.lists or own.probes:
+                reads = self._merged([reads, own])
+            self.closed.append((reads, changes))
+
+    def forget(self) -> None:
+        """Begin anew: all models are to be built in this run."""
+        self.recalled, self.keys, self.known, self.rests = [], set(), 0, []
+        self.pending, self.closed, self.files, self.company = [], [], {}, ""
+        self.around = Around(Reads(), {}, {}, {}, {})
+        self.ended = self.unlearned = False
+
+    def save(self, torch: str, python: str) -> None:
+        """Keep what was learned; nothing of it, if anything may have changed in the meantime, or
+        where the run did not come to its end."""
+        sites = self.sites
+        if not (self.trusted and self.ended and self.pending and isinstance(sites, dict)):
+            return
+        if any(self._is_new(place) for place in self.around.shared.lists):
             return
         for place, names in self.around.lookups.items():
             if self._is_new(place):
@@ -272,15 +372,10 @@ class Memory:
         self._save(f"python-{self.context}", installed := Installation(torch, python, sites))
         self.rests.append(installed)
         around = self._named("around", self.around)
-        whole = self._merged(self.files.values())
-        closures: dict[tuple[str, ...], Reads] = {}
-        for key, ok, answer, own in self.pending:
-            edges = own.edges if own else ()
-            if own and edges not in closures:
-                closures[edges] = self._merged(self.files[path] for path in self._below(edges))
-            reads = self._merged([closures[edges], own]) if own else whole
+        for (key, ok, answer, _), (reads, changes) in zip(self.pending, self.closed, strict=True):
             if not any(self._is_new(place) for place in reads.lists):
-                entry = Entry(self._named("reads", reads), around, ok, answer.decode())
+                name = self._named("reads", reads)
+                entry = Entry(name, around, ok, answer.decode(), changes, self.company)
                 self._keep(f"model-{key}", entry)
                 self.known += 1
 
@@ -328,7 +423,7 @@ class Memory:
         body = encode(value, order="sorted")
         name = f"{kind}-{digest(body)}"
         if name not in self._checked:
-            self._checked[name] = True
+            self._checked[name] = value
             self.rests.append(value)
             self.store.save(name, zlib.compress(body, 1))
         return name
@@ -351,6 +446,14 @@ class Memory:
             return _decode(zlib.decompress(body), kind)
         except zlib.error:
             return None
+
+
+def _is_touched(reads: Reads, doers: Mapping[str, tuple[str, ...]]) -> bool:
+    """Whether a file that these do not depend on changes one that they do, or the process."""
+    return any(
+        path not in reads.files and ("" in hit or any(p in reads.files for p in hit))
+        for path, hit in doers.items()
+    )
 
 
 def content_digest(data: bytes) -> str:

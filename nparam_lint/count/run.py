@@ -100,10 +100,45 @@ def run_jobs(
     recalled = {job.id: memory.recall(job) for job in jobs} if memory and known else {}
     found = {number: measured for number, measured in recalled.items() if measured}
     left = [job for job in jobs if job.id not in found]
-    if known and not left:
-        meanwhile()
-        _testify(witness, memory, snapshot, root, len(jobs))
-        return Answers(found, known.torch, known.python)
+    if memory and known and not left:
+        if memory.settle():
+            meanwhile()
+            _testify(witness, memory, snapshot, root, len(jobs))
+            return Answers(found, known.torch, known.python)
+        found, left = {}, list(jobs)
+        memory.forget()
+
+    def ask(asked: Sequence[Job], meanwhile: Callable[[], None]) -> Answers:
+        return _ask(
+            python, root, asked, limits, environ, progress, names, snapshot, memory, meanwhile
+        )
+
+    answers = ask(left, meanwhile)
+    if memory and found and not memory.settle():  # all of them, then, in each other's company
+        found = {}
+        memory.forget()
+        answers = ask(jobs, lambda: None)
+    answers.measurements.update(found)
+    if memory and answers.torch and answers.python:
+        memory.settle()
+        memory.save(answers.torch, answers.python)
+    _testify(witness, memory, snapshot, root, len(jobs))
+    return answers
+
+
+def _ask(
+    python: str,
+    root: Path,
+    jobs: Sequence[Job],
+    limits: Limits,
+    environ: Mapping[str, str],
+    progress: Callable[[int, int, str], None] | None,
+    names: Sequence[str],
+    snapshot: Snapshot | None,
+    memory: Memory | None,
+    meanwhile: Callable[[], None],
+) -> Answers:
+    """What the worker has to say of all jobs; `memory` is told on what that rests."""
     answers = Answers()
     with running(python, environ) as worker:
         settings = {
@@ -116,19 +151,17 @@ def run_jobs(
             "names": names,
             "snapshot": None if snapshot is None else _copy(snapshot),
         }
-        request = {"settings": settings, "jobs": [asdict(job) for job in left], "probe": not jobs}
+        request = {"settings": settings, "jobs": [asdict(job) for job in jobs], "probe": not jobs}
         worker.send(request)
         meanwhile()
-        why = _read(worker, left, answers, memory, progress)
+        why = _read(worker, jobs, answers, memory, progress)
     if answers.torch is None:
         answers.broken = why + worker.tail_text()
-    for job in left:
+    for job in jobs:
         if job.id not in answers.measurements:
             answers.measurements[job.id] = NotMeasured(
                 "NPL005", why, output=worker.tail_text().strip()
             )
-    answers.measurements.update(found)
-    _testify(witness, memory, snapshot, root, len(jobs))
     return answers
 
 
@@ -182,7 +215,6 @@ def _read(
 ) -> str:
     """Take in frames until the end marker; returns what to say of the jobs without an answer."""
     by_id = {job.id: job for job in jobs}
-    sites: object = None
     for frame, body in worker.frames():
         event = frame.get("event")
         if event == "ready":
@@ -192,7 +224,9 @@ def _read(
             if not isinstance(torch, str) or not isinstance(python, str):
                 return "the worker's first answer cannot be read"
             answers.torch, answers.python = torch, python
-            answers.cuda, sites = frame.get("cuda"), frame.get("sites")
+            answers.cuda = frame.get("cuda")
+            if memory:
+                memory.sites = frame.get("sites")
             # It watches over its own children; this only catches the worker itself hanging.
             worker.patience = SILENCE
         elif event == "no torch":
@@ -211,8 +245,8 @@ def _read(
         elif event == "reads" and memory:
             memory.note(body)
         elif event == "end":
-            if memory and answers.torch and answers.python:
-                memory.save(answers.torch, answers.python, sites)
+            if memory:
+                memory.ended = True
             return "the worker ended without an answer for it"
     answers.measurements.clear()  # the protocol: a run without its end has measured nothing
     return worker.obituary()

@@ -48,6 +48,7 @@ import io
 import json
 import logging
 import os
+import pathlib
 import random
 import re
 import shlex
@@ -123,21 +124,21 @@ def line_of(frame):
     """The nearest line of the project at or above `frame`, else of a package that is not torch."""
     fallback = None
     while frame is not None:
-        code = frame.f_code
-        kind = _KINDS.get(code)
+        name = frame.f_code.co_filename
+        kind = _KINDS.get(name)
         if kind is None:
-            kind = _KINDS[code] = _kind(code.co_filename)
+            kind = _KINDS[name] = _kind(name)
         if kind == "project":
-            return _line(code, frame.f_lineno)
+            return _line(name, frame.f_lineno)
         if kind == "call":
             return None
         if kind == "package" and fallback is None:
-            fallback = _line(code, frame.f_lineno)
+            fallback = _line(name, frame.f_lineno)
         frame = frame.f_back
     return fallback
 
 
-_KINDS = {}  # code -> what it belongs to; asked for every frame above every module that is made
+_KINDS = {}  # file -> what it belongs to; asked for every frame above every module that is made
 _LINES = {}
 
 
@@ -149,11 +150,10 @@ def _kind(name):
     return "package" if "site-packages" in name and "/torch/" not in name else "other"
 
 
-def _line(code, number):
-    key = code, number
-    text = _LINES.get(key)
+def _line(name, number):
+    text = _LINES.get((name, number))
     if text is None:
-        text = _LINES[key] = "{}:{}".format(relative(code.co_filename), number)
+        text = _LINES[name, number] = "{}:{}".format(relative(name), number)
     return text
 
 
@@ -314,19 +314,18 @@ def guard(event, args):
 
 
 class Reads:
-    """What running a file of the project, or building a model, read: the content of files, the
-    names in directories, whether paths are there, and which files of the project it imported."""
+    """What was read besides imports: the content of files, the names in directories, and what
+    stands at paths. `edges`: the project's files that were imported, or whose code was at work."""
 
     def __init__(self):
         self.opened = {}  # path -> state of the file when it was opened
         self.listed = {}  # directory -> its state
-        self.probes = {}  # path -> what is there
+        self.probes = {}  # question and path -> answer
         self.edges = set()
-        self.source = None  # digest of the file itself, as it was run
-        self.callers = set()  # code that was seen to run
+        self.callers = set()  # files whose code was seen at work
 
     def size(self):
-        return [len(noted) for noted in (self.opened, self.listed, self.probes, self.edges)]
+        return len(self.opened), len(self.listed), len(self.probes)
 
     def report(self):
         """As JSON, with paths as the front end knows them. None where a file was changed since."""
@@ -342,9 +341,20 @@ class Reads:
         return {
             "files": files,
             "lists": lists,
-            "probes": {place(path): what for path, what in self.probes.items()},
+            "probes": {asked + " " + place(p): was for (asked, p), was in self.probes.items()},
             "edges": sorted(map(place, self.edges)),
         }
+
+
+class File:
+    """A file of the project that was run: a digest of it, the files that it imports, and those
+    whose state it changed ("": that of the process)."""
+
+    def __init__(self):
+        self.source, self.edges, self.changes = None, set(), set()
+
+    def size(self):
+        return len(self.edges), len(self.changes)
 
 
 class Record:
@@ -352,17 +362,24 @@ class Record:
 
     def __init__(self):
         self.on = False
-        self.files = {}  # path of a file of the project -> Reads of running it
-        self.job = Reads()
+        self.files = {}  # path of a file of the project -> File
+        self.shared = Reads()  # what was read while modules were imported, by whichever
+        self.job = None  # Reads of the model that is being built
         self.lookups = collections.defaultdict(set)  # directory -> names that were looked for
         self.missing = {}  # name that could not be imported -> whether the project has it
         self.outside = {}  # path of a file outside of the project -> its state
         self.fresh = {}  # those that were not told yet
         self.known_modules = set()
-        self.told = {"files": {}, "lookups": {}, "missing": set()}
+        self.told = {"files": {}, "lookups": {}, "missing": set(), "shared": None}
+        self.held = None  # Held of all files that were run
+        self.process = None
+        self.patience = 2.0  # seconds for finding out which file changes what
 
-    def current(self):
-        return self.files[RUNNING[-1]] if RUNNING else self.job
+    def reads(self):
+        return self.shared if self.job is None else self.job
+
+    def edges(self):
+        return self.files[RUNNING[-1]].edges if RUNNING else self.reads().edges
 
     def news(self):
         """What was noted since the last time, as JSON; None: something of it was changed while it
@@ -370,23 +387,30 @@ class Record:
         self.note_modules()
         told = self.told
         files = {}
-        for path, reads in list(self.files.items()):
-            if told["files"].get(path) != reads.size():
-                told["files"][path] = reads.size()
-                report = files[place(path)] = reads.report()
-                if report is None:
-                    return None
-                report["files"][place(path)] = reads.source
+        for path, file in list(self.files.items()):
+            if told["files"].get(path) != file.size():
+                told["files"][path] = file.size()
+                changes = sorted(place(p) if p else p for p in file.changes)
+                edges = sorted(map(place, file.edges))
+                files[place(path)] = {"source": file.source, "edges": edges, "changes": changes}
         lookups = {}
         for path, names in self.lookups.items():
             new = names - told["lookups"].setdefault(path, set())
             if new:
                 lookups[place(path)] = sorted(new)
                 told["lookups"][path] |= new
+        for path in sys.path:
+            if path and not os.path.isdir(path) and to_note(path) is not None:
+                self.shared.probes["stat", path] = "nothing"
+        shared = self.shared.report() if told["shared"] != self.shared.size() else {}
+        if shared is None:
+            return None
+        told["shared"] = self.shared.size()
         missing = {n: was for n, was in self.missing.items() if n not in told["missing"]}
         told["missing"].update(missing)
         outside, self.fresh = self.fresh, {}
-        return {"files": files, "lookups": lookups, "missing": missing, "outside": outside}
+        news = {"files": files, "lookups": lookups, "missing": missing, "outside": outside}
+        return dict(news, shared=shared)
 
     def note_outside(self, path):
         if path not in self.outside:
@@ -401,6 +425,41 @@ class Record:
                 continue
             if not is_told(path) and not is_project(path):
                 self.note_outside(path)
+
+    # Which file changes what others hold: a model that these are part of depends on it, although
+    # nothing imports it for that.
+
+    def begin(self):
+        """Before another module is run: what was changed so far is the running file's doing."""
+        if self.on and self.job is None and RUNNING:
+            self.note_changes(RUNNING[-1])
+
+    def note_changes(self, path):
+        if self.held is None or self.job is not None:
+            return
+        start = time.monotonic()
+        file = self.files[path]
+        if self.patience > 0:
+            file.changes |= self.held.changed_by_others() - {path}
+        else:
+            file.changes.add("")  # nobody knows
+        now = [os.getcwd(), list(sys.path), dict(os.environ)]
+        if now != self.process:
+            self.process = now
+            file.changes.add("")
+        self.patience -= time.monotonic() - start
+
+    def refresh(self):
+        """After a module of a package was run: what it changed is not the project's doing."""
+        self.process = [os.getcwd(), list(sys.path), dict(os.environ)]
+
+    def hold(self, path, module):
+        if self.held is not None and self.job is None and self.patience > 0:
+            start = time.monotonic()
+            self.held.add(path, module)
+            self.patience -= time.monotonic() - start
+            if self.held.opaque:
+                self.files[path].changes.add("")
 
 
 RECORD = Record()
@@ -440,14 +499,16 @@ def digest_of(path):
 
 
 def digest_of_names(path):
+    """Of the names in a directory, and of which of them are directories."""
     try:
-        names = "\n".join(sorted(os.listdir(path)))
+        with os.scandir(path) as found:
+            names = "\n".join(sorted(e.name + "/" * e.is_dir() for e in found))
     except (OSError, ValueError):
         return None
     return hashlib.blake2b(names.encode("utf-8", "surrogateescape"), digest_size=16).hexdigest()
 
 
-_STAT = os.stat
+_STAT, _LSTAT, _READLINK, _ACCESS = os.stat, os.lstat, getattr(os, "readlink", None), os.access
 
 
 def is_told(path):
@@ -462,14 +523,18 @@ def to_note(path):
     """The absolute path, if a change of what is there might change a count; else None."""
     if not isinstance(path, (str, bytes)) and not hasattr(path, "__fspath__"):
         return None
-    path = os.path.abspath(os.fsdecode(path))
-    if path.startswith((TEMPORARY, *PASSING)) or "__pycache__" in path:
+    path = os.fsdecode(path)
+    # Behind a link `..` is not what it looks like.
+    path = os.path.realpath(path) if ".." in path else os.path.abspath(path)
+    if path.startswith(TEMPORARY) or "__pycache__" in path:
         return None
-    if not is_project(path) and path.startswith(OUTSIDE):
+    if is_project(path):
+        return path
+    if path.startswith(OUTSIDE):
         if not is_told(path):
             RECORD.note_outside(path)
         return None
-    return path
+    return None if path.startswith(PASSING) else path
 
 
 def note_event(event, args):
@@ -477,24 +542,42 @@ def note_event(event, args):
     if not RECORD.on or not args:
         return
     caller = sys._getframe(2).f_code.co_filename
-    if caller.startswith("<frozen importlib") or caller == note_event.__code__.co_filename:
+    if caller == note_event.__code__.co_filename:
+        return
+    importing = caller.startswith("<frozen importlib")
+    if importing and (event != "open" or str(args[0]).endswith((".py", ".pyc"))):
         return
     path = to_note("." if args[0] is None else args[0])
     if path is not None:
-        reads = RECORD.current()
+        reads = RECORD.reads()
         (reads.opened if event == "open" else reads.listed).setdefault(path, state_of(path))
+
+
+def note_probe(asked, path, answer, kwargs=()):
+    """A question about a path other than what it contains."""
+    if RECORD.on and "dir_fd" not in kwargs:
+        path = to_note(path)
+        if path is not None:
+            reads = RECORD.reads()
+            # For its size, perhaps, or for code that reads it unseen.
+            if answer == "file" and asked == "stat":
+                reads.opened.setdefault(path, state_of(path))
+            else:
+                reads.probes.setdefault((asked, path), answer)
 
 
 def note_callers(frame):
     """The files of the project whose code is at work: a factory may be reached through a registry
     that nothing imported it for."""
     job = RECORD.job
-    while frame is not None and _KINDS.get(frame.f_code) != "call":
-        code = frame.f_code
-        if code not in job.callers:
-            job.callers.add(code)
-            if is_project(code.co_filename):
-                job.edges.add(code.co_filename)
+    while frame is not None:
+        name = frame.f_code.co_filename
+        if _KINDS.get(name) == "call":
+            return
+        if name not in job.callers:
+            job.callers.add(name)
+            if is_project(name):
+                job.edges.add(name)
         frame = frame.f_back
 
 
@@ -518,14 +601,15 @@ def job_reads(job):
 
 
 def note_import(name, given, level=0, names=()):
-    """The files of the project that an import statement means, whoever imported them first."""
+    """The files of the project that an import statement means, whoever imported them first: for
+    the file that is being run, and for the one that the statement stands in."""
     if level:
         package = given.get("__package__") if given else None
         if not package:
             return
         with contextlib.suppress(ImportError, ValueError):
             name = importlib.util.resolve_name("." * level + (name or ""), package)
-    if name.partition(".")[0] not in NAMES:
+    if not may_be_ours(name.partition(".")[0]):
         return
     parts = name.split(".")
     dotted = [".".join(parts[: end + 1]) for end in range(len(parts))]
@@ -535,11 +619,34 @@ def note_import(name, given, level=0, names=()):
             dotted += ["{}.{}".format(name, inner) for inner in found or ()]
         else:
             dotted.append("{}.{}".format(name, item))
-    edges = RECORD.current().edges
+    holder = RECORD.files.get(given.get("__file__")) if given else None
+    all_edges = [RECORD.edges(), *([holder.edges] if holder else [])]
     for inner in dotted:
-        path = getattr(sys.modules.get(inner), "__file__", None)
-        if path and is_project(path):
-            edges.add(path)
+        module = sys.modules.get(inner)
+        path = getattr(module, "__file__", None)
+        if not path or not is_project(path):
+            continue
+        if path in RECORD.files:
+            for edges in all_edges:
+                edges.add(path)
+        else:  # an archive, or an extension
+            archive = getattr(getattr(module, "__loader__", None), "archive", None) or path
+            RECORD.reads().opened.setdefault(archive, state_of(archive))
+
+
+_OURS = {}  # name of a module at the top -> whether it is the project's
+
+
+def may_be_ours(name):
+    if name in NAMES:
+        return True
+    module = sys.modules.get(name)
+    if module is None:
+        return False
+    known = _OURS.get(name)
+    if known is None or known[0] is not module:
+        known = _OURS[name] = module, _is_ours(module)
+    return known[1]
 
 
 def installation():
@@ -573,43 +680,77 @@ def install_record(torch):
 
     def noted_import(name, globals=None, locals=None, fromlist=(), level=0):
         module = imports(name, globals, locals, fromlist, level)
-        if level or name.partition(".")[0] in NAMES:
-            note_import(name, globals, level, fromlist)
+        note_import(name, globals, level, fromlist)
         return module
 
     def noted_import_module(name, package=None):
         module = import_module(name, package)
         with contextlib.suppress(AttributeError):
-            note_import(module.__name__, None)
+            note_import(module.__name__, sys._getframe(1).f_globals)
         return module
 
     def noted_find_spec(self, fullname, target=None):
-        if is_project(os.path.join(self.path, "")):
-            RECORD.lookups[self.path].add(fullname.rpartition(".")[2])
-        return find_spec(self, fullname, target)
+        spec = find_spec(self, fullname, target)
+        if is_project(os.path.join(self.path, "")) or not self.path.startswith((LIBRARY, *OUTSIDE)):
+            tail = fullname.rpartition(".")[2]
+            RECORD.lookups[self.path].add(tail)
+            if spec is None or spec.loader is None:  # a directory, perhaps, that may become more
+                RECORD.lookups[os.path.join(self.path, tail)].add("__init__")
+        return spec
 
     def noted_stat(path, *args, **kwargs):
         try:
             found = _STAT(path, *args, **kwargs)
         except OSError:
-            note_probe(path, "nothing", kwargs)
+            note_probe("stat", path, "nothing", kwargs)
             raise
-        note_probe(path, "directory" if stat.S_ISDIR(found.st_mode) else "file", kwargs)
+        note_probe("stat", path, kind_of(found.st_mode), kwargs)
         return found
 
-    def note_probe(path, what, kwargs):
-        if RECORD.on and not kwargs.get("dir_fd"):
-            path = to_note(path)
-            if path is not None:
-                RECORD.current().probes.setdefault(path, what)
+    def noted_lstat(path, *args, **kwargs):
+        try:
+            found = _LSTAT(path, *args, **kwargs)
+        except OSError:
+            note_probe("lstat", path, "nothing", kwargs)
+            raise
+        note_probe("lstat", path, kind_of(found.st_mode), kwargs)
+        return found
+
+    def noted_readlink(path, *args, **kwargs):
+        found = _READLINK(path, *args, **kwargs)
+        note_probe("readlink", path, os.fsdecode(found), kwargs)
+        return found
+
+    def noted_access(path, mode, *args, **kwargs):
+        found = _ACCESS(path, mode, *args, **kwargs)
+        note_probe("access{}".format(mode), path, str(found), kwargs)
+        return found
 
     builtins.__import__, importlib.import_module = noted_import, noted_import_module
     importlib.machinery.FileFinder.find_spec = noted_find_spec
-    for known in (os.supports_fd, os.supports_dir_fd, os.supports_follow_symlinks):
-        if _STAT in known:
-            known.add(noted_stat)
-    os.stat = noted_stat
+    for original, noted in (
+        (_STAT, noted_stat),
+        (_LSTAT, noted_lstat),
+        (_READLINK, noted_readlink),
+        (_ACCESS, noted_access),
+    ):
+        if original is not None:
+            setattr(os, original.__name__, noted)
+            for known in (os.supports_fd, os.supports_dir_fd, os.supports_follow_symlinks):
+                if original in known:
+                    known.add(noted)
+    accessor = getattr(pathlib, "_NormalAccessor", None)  # Python 3.10 and before bound them early
+    for name in ("stat", "lstat", "readlink"):
+        if hasattr(accessor, name):
+            setattr(accessor, name, staticmethod(getattr(os, name)))
+    RECORD.held = Held(torch, lenient=True)
+    RECORD.refresh()
     RECORD.on = True
+
+
+def kind_of(mode):
+    kinds = ((stat.S_ISREG, "file"), (stat.S_ISDIR, "directory"), (stat.S_ISLNK, "link"))
+    return next((kind for is_kind, kind in kinds if is_kind(mode)), "other")
 
 
 # ---------------------------------------------------------------------------------------------
@@ -1015,15 +1156,17 @@ def exec_project(module, path):
         raise ImportError("the process that imported {} {}".format(relative(path), BARRED[path]))
     with io.open(path, "rb") as file:
         source = file.read()
-    RECORD.current().edges.add(path)
-    reads = RECORD.files.setdefault(path, Reads())
-    reads.source = hashlib.blake2b(source, digest_size=16).hexdigest()
+    RECORD.edges().add(path)
+    file = RECORD.files.setdefault(path, File())
+    file.source = hashlib.blake2b(source, digest_size=16).hexdigest()
     tree = ast.parse(source, path)
     RUNNING.append(path)
     announce()
     try:
         run_project(module, tree, path)
     finally:
+        RECORD.note_changes(path)
+        RECORD.hold(path, module)
         RUNNING.pop()
         announce()
 
@@ -1054,6 +1197,9 @@ def run_project(module, tree, path):
     part.run()
 
 
+FOREIGN = []  # the module of a package that is being run, if any: what it changes is its own affair
+
+
 def install_loader():
     """Patch the one class that every finder (path, editable install, by file) loads source with."""
     loader = importlib.machinery.SourceFileLoader
@@ -1068,17 +1214,29 @@ def install_loader():
         return (path, real) if copied == real else (copied, copied)
 
     def project_get_code(self, fullname):
-        _, path = place_of(self, fullname)
-        if is_project(path):
+        path, real = place_of(self, fullname)
+        if is_project(real) or is_project(path):
+            RECORD.reads().opened.setdefault(path, state_of(path))
             return compile(read_tree(path), path, "exec", dont_inherit=True)
+        RECORD.note_outside(path)
         return get_code(self, fullname)
 
     def project_exec_module(self, module):
         path, real = place_of(self, module.__name__)
-        if is_project(real):
+        if not FOREIGN:
+            RECORD.begin()
+        if is_project(real) or is_project(path):
             exec_project(module, path)
-        else:
+        elif FOREIGN:
             exec_module(self, module)
+        else:
+            FOREIGN.append(module.__name__)
+            try:
+                exec_module(self, module)
+            finally:
+                FOREIGN.clear()
+                RECORD.note_outside(path)
+                RECORD.refresh()
 
     loader.get_code, loader.exec_module = project_get_code, project_exec_module
     if ORIGINAL:
@@ -1148,9 +1306,16 @@ def set_import_path(roots):
     for root in roots:
         path = os.path.normpath(os.path.join(ROOT, root))
         trusted = root in ("", "src") or shadows(path) is None
+        if root not in ("", "src"):
+            RECORD.shared.listed.setdefault(path, state_of(path))
         (front if trusted else back).append(path)
     taken = set(front + back)
     sys.path[:] = front + [p for p in sys.path if p not in taken and p != ""] + back
+
+
+def set_arguments(job):
+    """The command line that a script would see, whichever was imported first."""
+    sys.argv = [os.path.join(ROOT, job["file"] or "python")]
 
 
 def import_target(job):
@@ -1183,6 +1348,8 @@ def import_target(job):
 
 
 def _is_ours(module):
+    if module is sys.modules["__main__"]:
+        return False
     path = getattr(module, "__file__", None)
     if path:  # torch.ops calls itself "_ops.py"
         return os.path.isabs(path) and is_project(os.path.realpath(path))
@@ -2640,18 +2807,24 @@ class Held:
     # Python itself writes these when somebody looks.
     LATE = frozenset(("__annotations__", "__annotations_cache__", "__doc__"))
 
-    def __init__(self, torch, modules):
-        self.names = {module.__name__ for module in modules}
+    def __init__(self, torch, lenient=False):
+        self.lenient = lenient
+        self.names = set()
         plain = (type(None), bool, int, float, complex, str, bytes, range, types.CodeType)
         plain += (types.ModuleType, types.BuiltinFunctionType, re.Pattern, logging.Logger)
         self.plain = (*plain, torch.Tensor, torch.dtype, torch.device, threading.Thread)
-        self.found = []  # (what holds something, how to read it, what it held)
-        self.plainly = []  # (what compares by what it holds, what it held): no copy is needed
+        self.found = []  # (what holds something, how to read it, what it held, whose it is)
+        # What compares by what it holds, what it held, whose it is: all compared at once.
+        self.holders, self.helds, self.owners = [], [], []
         self.opaque = False  # whether something has a state that cannot be seen
-        self.seen, self.todo = set(), []
-        for module in modules:
-            self.plainly.append((vars(module), dict(vars(module))))
-            self.todo += [v for k, v in vars(module).items() if not k.startswith("__")]
+        self.seen = set()
+
+    def add(self, owner, module):
+        """What a module holds, unless another one holds it too."""
+        self.owner = owner
+        self.names.add(module.__name__)
+        self.note(vars(module))
+        self.todo = [v for k, v in vars(module).items() if not k.startswith("__")]
         while self.todo:
             value = self.todo.pop()
             if not isinstance(value, self.plain) and id(value) not in self.seen:
@@ -2660,15 +2833,19 @@ class Held:
                     self.look(value)
                 except Exception:  # its class has its own idea of an attribute, or of a copy
                     self.opaque = True
-        del self.seen, self.todo
+
+    def note(self, holder, held=None):
+        self.holders.append(holder)
+        self.helds.append(dict(holder) if held is None else held)
+        self.owners.append(self.owner)
 
     def keep(self, holder, read):
-        self.found.append((holder, read, read(holder)))
+        self.found.append((holder, read, read(holder), self.owner))
 
     def look(self, value):
         if isinstance(value, type):
             if value.__module__ in self.names:
-                self.plainly.append((vars(value), dict(vars(value))))
+                self.note(vars(value))
                 self.todo += vars(value).values()
         elif isinstance(value, types.FunctionType):
             self.look_at_function(value)
@@ -2677,10 +2854,10 @@ class Held:
         elif isinstance(value, property):
             self.todo += [value.fget, value.fset]
         elif isinstance(value, dict):  # what it really has: transformers has lazy ones
-            self.plainly.append((value, dict.copy(value)))
+            self.note(value, dict.copy(value))
             self.todo += dict.values(value)
         elif isinstance(value, list):
-            self.plainly.append((value, list.copy(value)))
+            self.note(value, list.copy(value))
             self.todo += list.copy(value)
         elif isinstance(value, (collections.deque, bytearray, set)):
             self.keep(value, list)
@@ -2706,7 +2883,7 @@ class Held:
             return
         for held in (function.__kwdefaults__, function.__dict__):
             if held is not None:
-                self.plainly.append((held, held.copy()))
+                self.note(held)
                 self.todo += held.values()
         self.todo += function.__defaults__ or ()
         for cell in function.__closure__ or ():
@@ -2717,7 +2894,7 @@ class Held:
     def look_at_instance(self, value):
         held = getattr(value, "__dict__", None)
         if isinstance(held, dict):
-            self.plainly.append((held, held.copy()))
+            self.note(held)
             self.todo += held.values()
         kinds = [kind for kind in type(value).__mro__ if "__slots__" in vars(kind)]
         names = [n for kind in kinds for n in vars(kind)["__slots__"] if n not in ("__dict__",)]
@@ -2728,18 +2905,47 @@ class Held:
     def changed(self):
         if self.opaque:
             return True
-        try:  # what is the very same is not looked into
-            return any(
-                holder != held and self.differs(holder, held) for holder, held in self.plainly
-            ) or any(read(holder) != held for holder, read, held in self.found)
+        try:
+            return any(read(holder) != held for holder, read, held, _ in self.found) or (
+                self.holders != self.helds and any(map(self.differs, self.holders, self.helds))
+            )
         except Exception:  # whatever cannot be compared
             return True
 
+    def changed_by_others(self):
+        """The owners of what is not as it was; from now on it is to be as it is."""
+        owners = set()
+        same = False
+        with contextlib.suppress(Exception):
+            same = self.holders == self.helds
+        for number, holder in enumerate(() if same else self.holders):
+            held, changed = self.helds[number], True
+            with contextlib.suppress(Exception):
+                if holder == held:
+                    continue
+                changed = self.differs(holder, held)
+            if changed:
+                owners.add(self.owners[number])
+            self.helds[number] = type(held)(holder)
+        for number, (holder, read, held, owner) in enumerate(self.found):
+            with contextlib.suppress(Exception):
+                now = read(holder)
+                if now == held:
+                    continue
+                self.found[number] = holder, read, now, owner
+            owners.add(owner)
+        return owners
+
     def differs(self, now, held):
+        if now == held:  # what is the very same is not looked into
+            return False
         if isinstance(now, list):
             return True
         keys = (now.keys() | held.keys()) - self.LATE
-        return any(now.get(key, held) is not held.get(key, now) for key in keys)
+        changed = [key for key in keys if now.get(key, held) is not held.get(key, now)]
+        if self.lenient:  # a package gets its submodules as they are imported
+            return any(k in held or not isinstance(now[k], types.ModuleType) for k in changed)
+        return bool(changed)
 
 
 class Surroundings:
@@ -2757,7 +2963,11 @@ class Surroundings:
         ]
         self.whole = [dict(vars(space)) for space in self.namespaces]
         self.modules = dict(sys.modules)
-        self.held = Held(torch, modules) if self.process else None
+        self.held = None
+        if self.process:
+            self.held = Held(torch)
+            for module in modules:
+                self.held.add("", module)
         self.size = resident()
         self.state = self.look()
 
@@ -2896,7 +3106,6 @@ class GroupTask:
         self.mode = make_mode(self.torch)
         self.modules = {}
         set_import_path(self.jobs[0]["roots"])
-        sys.argv = [os.path.join(ROOT, self.jobs[0]["file"] or "python")]
         os.chdir(ROOT)
         os.environ["PWD"] = ROOT
         install_record(self.torch)
@@ -2931,6 +3140,7 @@ class GroupTask:
         ready = []
         for job in self.jobs:
             self.up.send(event="importing", id=job["id"], limit=timeout)
+            set_arguments(job)
             try:
                 if job["module"] not in self.modules:
                     self.modules[job["module"]] = import_target(job)
@@ -2964,6 +3174,7 @@ class GroupTask:
             before = len(sys.modules)
             ok = False
             RECORD.job = Reads()
+            set_arguments(self.jobs_by_id[number])
             try:
                 result = self.measure(self.jobs_by_id[number], failures)
             except NextRung as more:
