@@ -67,6 +67,9 @@ def main() -> int:
     parser.add_argument("--python", required=True, help="the interpreter that has torch")
     parser.add_argument("--only", nargs="+", choices=BENCHMARKS, help="these (default: all)")
     parser.add_argument("--small", action="store_true", help="small sizes, for trying out")
+    parser.add_argument(
+        "--repetitions", type=int, metavar="N", help=f"of each side (default: {REPETITIONS})"
+    )
     parser.add_argument("--write", action="store_true", help="keep the results in RESULTS.md")
     options = parser.parse_args()
     if options.write and (options.only or options.small):
@@ -76,11 +79,14 @@ def main() -> int:
     python = str(Path(options.python).absolute())
     before = machine.load()
     with tempfile.TemporaryDirectory(prefix="nparam-lint-benchmark-") as scratch:
-        repetitions = FEW if options.small else REPETITIONS
+        repetitions = options.repetitions or (FEW if options.small else REPETITIONS)
         bench = Bench(python, Path(scratch).resolve(), options.small, repetitions)
         bench.needs("torch")
         sections = [run_one(name, bench) for name in options.only or BENCHMARKS]
-        described = machine.describe(bench, before)
+        described = [
+            *machine.describe(bench, before),
+            f"each side {repetitions} times, those that take minutes 3 times at most",
+        ]
     print(text_table(sections))
     print("\n".join(described))
     if options.write:

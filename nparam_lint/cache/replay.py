@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
+from stat import S_IFMT, S_ISLNK
 
 from nparam_lint.cache.store import Store, digest, directory, tool
 
@@ -60,7 +61,9 @@ def _kept(
     same = True
     for line in lines:
         state, was, path = line.split(b" ", 2)
-        if state_of(path) != state and (was == UNREAD or content_of(path) != was):
+        if was == LOOKED:
+            same = same and look_of(path) == state
+        elif state_of(path) != state and (was == UNREAD or content_of(path) != was):
             same = False
             if python and path.endswith(b".py") and was != UNREAD:
                 changed(os.fsdecode(python), environ)
@@ -89,6 +92,16 @@ def state_of(path: bytes) -> bytes:
 
 
 UNREAD = b"-"  # of a file that is known by its state alone
+LOOKED = b"?"  # of a path of which it only matters what it is, and where it leads
+
+
+def look_of(path: bytes) -> bytes:
+    """What stands at a path: a link and its target, another kind of file, or nothing."""
+    try:
+        mode = os.lstat(path).st_mode
+        return digest(os.readlink(path)).encode() if S_ISLNK(mode) else b"%o" % S_IFMT(mode)
+    except OSError:
+        return UNREAD
 
 
 def content_of(path: bytes) -> bytes:

@@ -9,7 +9,7 @@ import time
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from nparam_lint.cache.replay import UNREAD, content_of, name_of, state_of
+from nparam_lint.cache.replay import LOOKED, UNREAD, content_of, look_of, name_of, state_of
 from nparam_lint.cache.store import Store, directory
 
 if TYPE_CHECKING:
@@ -31,6 +31,7 @@ class Witness:
         self.paths: set[str] = set()
         self.contents: dict[str, str] = {}  # path → `digest` of what was read there
         self.unread: set[str] = set()  # files of installed packages, of which there are thousands
+        self.looks: set[str] = set()  # paths of which it only matters what stands there
         self.sound = True
 
     def add_source(self, root: str, files: Iterable[str], digest: Callable[[str], str]) -> None:
@@ -62,8 +63,12 @@ class Witness:
             known = self.contents.get(path, "").encode()
             content = UNREAD if path in self.unread else known or content_of(raw)
             lines.append(b" ".join((state, content, raw)))
+        for path in sorted(self.looks):
+            raw = os.fsencode(path)
+            lines.append(b" ".join((look_of(raw), LOOKED, raw)))
+            self.sound = self.sound and b"\n" not in raw
         output = text.encode(sys.stdout.encoding, "replace")
-        if len(output) > _LONGEST:
+        if len(output) > _LONGEST or not self.sound:
             return False
         head = b"%d %d %s\n" % (code, len(output), os.fsencode(python))
         body = head + output + b"\n".join(lines)

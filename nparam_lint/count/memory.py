@@ -247,10 +247,15 @@ class Memory:
                 witness.unread.update(known.outside)
                 found.update(os.path.normpath(os.path.join(home, p)) for p in known.lookups)
                 known = known.shared
-            if any(not asked.startswith("stat ") for asked in known.probes):
-                witness.sound = False  # the state of a path does not answer every question
-            probed = (asked.partition(" ")[2] for asked in known.probes)
-            places = (*known.files, *known.lists, *probed)
+            places = [*known.files, *known.lists]
+            for asked in known.probes:
+                question, _, place = asked.partition(" ")
+                if question in ("lstat", "readlink"):
+                    witness.looks.add(os.path.normpath(os.path.join(home, place)))
+                else:
+                    places.append(place)
+                    # Who may do what with a file, its content does not tell.
+                    witness.sound = witness.sound and question == "stat"
             found.update(os.path.normpath(os.path.join(home, p)) for p in places)
 
     def _reads(self, entry: Entry) -> Reads | None:
@@ -422,7 +427,7 @@ class Memory:
             value = replace(value, edges=())
         body = encode(value, order="sorted")
         name = f"{kind}-{digest(body)}"
-        if name not in self._checked:
+        if self._checked.get(name) is None:  # not there, or gone
             self._checked[name] = value
             self.rests.append(value)
             self.store.save(name, zlib.compress(body, 1))

@@ -1,0 +1,146 @@
+"""The last answer is given again where nothing that it rests on has changed, and only there."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from cache_project import edit, net, new_repository, write
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+
+# What any run imports that reads the project, checks a measurement or lints a file.
+HEAVY = {"argparse", "libcst", "msgspec", "subprocess", "dataclasses", "pathlib", "nparam_lint.cli"}
+
+
+def imported(root: Path, environ: Mapping[str, str], *options: str) -> tuple[set[str], str]:
+    """(the modules that a run imports, what it prints)."""
+    done = subprocess.run(
+        [sys.executable, "-X", "importtime", "-m", "nparam_lint", *options],
+        cwd=root,
+        env=environ,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+    lines = done.stderr.splitlines()
+    return {line.rpartition("|")[2].strip() for line in lines if "|" in line}, done.stdout
+
+
+@pytest.fixture
+def project(tmp_path: Path, environ: dict[str, str]) -> tuple[Path, dict[str, str]]:
+    """A repository with two models, one of which reads a file, and an environment of its own."""
+    root = tmp_path / "project"
+    new_repository(root)
+    reading = "import os\nW = len(open(os.path.join(os.path.dirname(__file__), 'w.txt')).read())"
+    write(root, {"a.py": net("", 16), "b.py": net(reading, "W"), "w.txt": "x" * 8, "data/x": ""})
+    # A change that shortly before a run leaves no trace in a file's times.
+    past = 1_600_000_000
+    for path in [*root.rglob("*"), root]:
+        os.utime(path, (past, past))
+    return root, environ | {"NPARAM_LINT_CACHE_DIR": str(tmp_path / "cache")}
+
+
+def answer(root: Path, environ: Mapping[str, str], *options: str) -> Any:
+    """(modules imported, totals by target) of a run; it has settled when it is repeated."""
+    modules, text = imported(root, environ, "--format", "json", *options)
+    models = json.loads(text)["models"]
+    return modules, {model["target"]: (model["counts"] or {}).get("total") for model in models}
+
+
+def wait_for_the_clock(root: Path, environ: Mapping[str, str]) -> None:
+    """What was changed less than 50 ms before a run began is not relied upon."""
+    for _ in range(50):
+        if not HEAVY & answer(root, environ)[0]:
+            return
+    raise AssertionError("no answer was kept")
+
+
+def test_nothing_heavy_is_imported_where_nothing_changed(project: Any) -> None:
+    root, environ = project
+    first = answer(root, environ)
+    assert first[0] | {"libcst"} >= HEAVY
+    wait_for_the_clock(root, environ)
+    modules, totals = answer(root, environ)
+    assert not HEAVY & modules
+    assert totals == first[1]
+
+
+SAME: dict[str, Callable[[Path], object]] = {
+    "touched": lambda root: os.utime(root / "a.py"),
+    "written as it was": lambda root: (root / "a.py").write_bytes((root / "a.py").read_bytes()),
+    "a directory touched": lambda root: os.utime(root / "data"),
+    "made and removed": lambda root: [(root / "new.py").touch(), (root / "new.py").unlink()],
+}
+OTHER: dict[str, Callable[[Path], object]] = {
+    "edited, same size and times": lambda root: edit(root / "a.py", "16", "32"),
+    "a file that was read": lambda root: write(root, {"w.txt": "x" * 9}),
+    "a new file": lambda root: write(root, {"c.py": net("", 3)}),
+    "a new file in a directory without one": lambda root: write(root, {"data/c.py": net("", 3)}),
+    "a file less": lambda root: (root / "a.py").unlink(),
+    "a budget in the config": lambda root: write(
+        root, {"nparam-lint.toml": '[budgets]\n"a.py::Net" = 1\n'}
+    ),
+    "a file that git ignores": lambda root: write(root, {".gitignore": "a.py\n"}),
+    "a file that git excludes": lambda root: write(root, {".git/info/exclude": "a.py\n"}),
+    "a module that shadows": lambda root: write(root, {"torch.py": ""}),
+}
+
+
+@pytest.mark.parametrize("name", SAME)
+def test_what_did_not_change_anything(project: Any, name: str) -> None:
+    root, environ = project
+    before = answer(root, environ)[1]
+    wait_for_the_clock(root, environ)
+    SAME[name](root)
+    modules, totals = answer(root, environ)
+    assert not HEAVY & modules
+    assert totals == before
+
+
+@pytest.mark.parametrize("name", OTHER)
+def test_what_may_change_the_answer(project: Any, name: str) -> None:
+    root, environ = project
+    answer(root, environ)
+    wait_for_the_clock(root, environ)
+    OTHER[name](root)
+    modules, totals = answer(root, environ)
+    assert modules >= HEAVY - {"libcst"}
+    assert totals == answer(root, environ, "--no-cache")[1]
+
+
+def test_another_environment_is_another_question(project: Any) -> None:
+    root, environ = project
+    answer(root, environ)
+    wait_for_the_clock(root, environ)
+    assert answer(root, environ | {"SOMETHING": "else"})[0] >= HEAVY - {"libcst"}
+    assert not HEAVY & answer(root, environ | {"SHLVL": "7"})[0]
+    assert answer(root, environ, "--no-c")[0] >= HEAVY - {"libcst"}
+
+
+def test_the_exit_code_and_the_text_are_those_of_the_run(project: Any) -> None:
+    root, environ = project
+    write(root, {"nparam-lint.toml": '[budgets]\n"a.py::Net" = 1\n'})
+    os.utime(root / "nparam-lint.toml", (1_600_000_000, 1_600_000_000))
+    command = [sys.executable, "-m", "nparam_lint", "--format", "concise"]
+
+    def run() -> tuple[int, str]:
+        done = subprocess.run(
+            command, cwd=root, env=environ, capture_output=True, text=True, check=False
+        )
+        return done.returncode, done.stdout
+
+    first = run()
+    assert first[0] == 1
+    assert "NPL001" in first[1]
+    for _ in range(20):
+        assert run() == first
+    assert not HEAVY & imported(root, environ, "--format", "concise")[0]
