@@ -62,6 +62,17 @@ def run_one(name: str, bench: Bench) -> Section:
     return section
 
 
+def write(sections: list[Section], described: list[str]) -> None:
+    profiles = read_profiles((HERE / "profile.md").read_text(encoding="utf-8"))
+    left = [
+        Section(name, function, why_not="not run")
+        for name, function in BENCHMARKS.items()
+        if name not in {section.name for section in sections}
+    ]
+    text = page([*sections, *left], described, profiles)
+    (HERE / "RESULTS.md").write_text(text, encoding="utf-8")
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--python", required=True, help="the interpreter that has torch")
@@ -82,17 +93,16 @@ def main() -> int:
         repetitions = options.repetitions or (FEW if options.small else REPETITIONS)
         bench = Bench(python, Path(scratch).resolve(), options.small, repetitions)
         bench.needs("torch")
-        sections = [run_one(name, bench) for name in options.only or BENCHMARKS]
-        described = [
-            *machine.describe(bench, before),
-            f"each side {repetitions} times, those that take minutes 3 times at most",
-        ]
+        often = f"each side {repetitions} times, those that take minutes 3 times at most"
+        sections: list[Section] = []
+        described: list[str] = []
+        for name in options.only or BENCHMARKS:
+            sections.append(run_one(name, bench))
+            described = [*machine.describe(bench, before), often]
+            if options.write:  # as far as it has come: the whole takes the better part of an hour
+                write(sections, described)
     print(text_table(sections))
     print("\n".join(described))
-    if options.write:
-        profiles = read_profiles((HERE / "profile.md").read_text(encoding="utf-8"))
-        text = page(sections, described, profiles)
-        (HERE / "RESULTS.md").write_text(text, encoding="utf-8")
     return int(any(section.failed for section in sections))
 
 
