@@ -203,7 +203,6 @@ class Memory:
         self.company = ""
         self.sites: object = None  # the states of what belongs to the interpreter
         self.ended = False  # whether the worker came to its end
-        self.unlearned = False  # whether there is an answer that is not kept
         self.known = 0  # measurements that are kept with what they rest on
         self.rests: list[Reads | Around | Installation] = []
         self._checked: dict[str, Reads | Around | None] = {}
@@ -318,12 +317,11 @@ class Memory:
         gpu = measurement.devices.get("cuda:0")  # what it has no room for now, it may have later
         if lasting and (gpu is None or gpu.status == "measured"):
             self.pending.append((self._key(job), ok, body, own))
-        else:
-            self.unlearned = True
 
-    def settle(self) -> bool:
-        """Whether what was recalled may stand beside what was built: no model can tell in whose
-        company it was measured, or the company is the same. To be asked when all is known."""
+    def settle(self, built: bool) -> bool:
+        """Whether what was recalled may stand, beside others that were `built` in this run or
+        alone: no model can tell in whose company it was measured, or the company is the same. To be
+        asked when all is known."""
         self._close()
         everyone = [(reads, entry.changes) for entry, reads in self.recalled] + self.closed
         doers = {path: hit for _, changes in everyone for path, hit in changes.items()}
@@ -331,7 +329,6 @@ class Memory:
         mingled = any(_is_touched(reads, doers) for reads in groups)
         keys = sorted({*self.keys, *(key for key, *_ in self.pending)})
         self.company = digest(*(key.encode() for key in keys)) if mingled else ""
-        built = bool(self.pending) or self.unlearned
         companies = {entry.company for entry, _ in self.recalled}
         return not companies or (companies == {self.company} and not (mingled and built))
 
@@ -360,7 +357,7 @@ class Memory:
         self.recalled, self.keys, self.known, self.rests = [], set(), 0, []
         self.pending, self.closed, self.files, self.company = [], [], {}, ""
         self.around = Around(Reads(), {}, {}, {}, {})
-        self.ended = self.unlearned = False
+        self.ended = False
 
     def save(self, torch: str, python: str) -> None:
         """Keep what was learned; nothing of it, if anything may have changed in the meantime, or

@@ -101,7 +101,7 @@ def run_jobs(
     found = {number: measured for number, measured in recalled.items() if measured}
     left = [job for job in jobs if job.id not in found]
     if memory and known and not left:
-        if memory.settle():
+        if memory.settle(built=False):
             meanwhile()
             _testify(witness, memory, snapshot, root, len(jobs))
             return Answers(found, known.torch, known.python)
@@ -114,13 +114,13 @@ def run_jobs(
         )
 
     answers = ask(left, meanwhile)
-    if memory and found and not memory.settle():  # all of them, then, in each other's company
+    if memory and found and not memory.settle(built=True):  # all of them together, then
         found = {}
         memory.forget()
         answers = ask(jobs, lambda: None)
     answers.measurements.update(found)
     if memory and answers.torch and answers.python:
-        memory.settle()
+        memory.settle(built=True)
         memory.save(answers.torch, answers.python)
     _testify(witness, memory, snapshot, root, len(jobs))
     return answers

@@ -2847,6 +2847,8 @@ class Held:
             if value.__module__ in self.names:
                 self.note(vars(value))
                 self.todo += vars(value).values()
+            else:  # perhaps that of a module that is still to be added
+                self.seen.discard(id(value))
         elif isinstance(value, types.FunctionType):
             self.look_at_function(value)
         elif isinstance(value, (classmethod, staticmethod, types.MethodType)):
@@ -2880,6 +2882,7 @@ class Held:
 
     def look_at_function(self, function):
         if function.__module__ not in self.names:
+            self.seen.discard(id(function))
             return
         for held in (function.__kwdefaults__, function.__dict__):
             if held is not None:

@@ -31,6 +31,8 @@ WAYS = {
     "a queue": ("import collections\nqueue = collections.deque([8, 9, 10, 11])", "queue.popleft()"),
     "a set": ("left = {8}", "(left.pop() if left else 9)"),
     "another module": ("import shared", "take_shared()"),
+    "a class of another module": ("from shared import Kept", "take_kept()"),
+    "a function of another module": ("from shared import kept", "kept()"),
     "the environment": (
         "import os",
         "int(os.environ.setdefault('WIDTH', '7')) + moved('WIDTH')",
@@ -88,6 +90,9 @@ def draws(rng):
 def take_slots():
     slots.n += 1
     return slots.n - 1
+def take_kept():
+    Kept.number += 1
+    return Kept.number - 1
 def take_shared():
     shared.width += 1
     return shared.width - 1
@@ -108,6 +113,16 @@ class Net(nn.Module):
         self.a = nn.Linear({width}, 1, bias=False)
 {more}
 """
+SHARED = """\
+width = 8
+
+class Kept:
+    number = 8
+
+def kept(box=[7]):
+    box[0] += 1
+    return box[0]
+"""
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -116,7 +131,7 @@ def test_each_model_starts_from_what_was_imported(tmp_path: Path, way: str) -> N
     names = ["Net", "Two", "Three", "Four"]
     more = "\n".join(f"class {name}(Net):\n    pass" for name in names[1:])
     (tmp_path / "nets.py").write_text(MODULE.format(setup=setup, width=width, more=more))
-    (tmp_path / "shared.py").write_text("width = 8\n")
+    (tmp_path / "shared.py").write_text(SHARED)
     found = run(tmp_path, [f"nets.py::{name}" for name in names], width=1)
     alone = run(tmp_path, ["nets.py::Net"], width=1).measured("nets.py::Net").counts.total
     assert [found.measured(f"nets.py::{name}").counts.total for name in names] == [alone] * 4

@@ -1,0 +1,211 @@
+"""What changes around a project, and what happens to the cache: the answers are those of a run
+without one."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from cache_project import Checker, edit, net, new_repository, write
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+TWO = {"a.py": net("import extra", "extra.W"), "b.py": net("", 16)}
+
+
+def new_environment(place: Path, width: int) -> Path:
+    """An environment that has all that ours has, and a package `extra` of its own: the directory
+    that packages are installed in."""
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(place)], check=True)
+    site = next(place.glob("lib/python3*/site-packages"))
+    ours = "\n".join(path for path in sys.path if path.endswith("site-packages"))
+    (site / "ours.pth").write_text(ours + "\n")
+    install(site, width, "1.0")
+    return site
+
+
+def install(site: Path, width: int, version: str) -> None:
+    for old in site.glob("extra*"):
+        shutil.rmtree(old)
+    write(site, {"extra/__init__.py": f"W = {width}\n"})
+    write(site, {f"extra-{version}.dist-info/METADATA": f"Name: extra\nVersion: {version}\n"})
+
+
+@pytest.fixture
+def made(tmp_path: Path, nparam_lint: Callable[..., Any]) -> Callable[..., Checker]:
+    """A checker of a repository with some files."""
+
+    def make(files: dict[str, str], *arguments: object) -> Checker:
+        root = tmp_path / "project"
+        new_repository(root)
+        write(root, files)
+        return Checker(nparam_lint, root, tmp_path / "cache", arguments)
+
+    return make
+
+
+@pytest.mark.skipif(os.name != "posix", reason="environments look otherwise")
+def test_packages_and_interpreters(made: Any, tmp_path: Path) -> None:
+    one, two = tmp_path / "one", tmp_path / "two"
+    site = new_environment(one, 4)
+    new_environment(two, 8)
+    checker = made(TWO, "--python", one)
+    other = Checker(checker.run, checker.root, checker.cache, ("--python", two))
+    assert checker.agree().totals == {"a.py::Net": 20, "b.py::Net": 68}
+    assert other.agree().totals["a.py::Net"] == 36
+    assert len(checker.check().recalled) == len(other.check().recalled) == 2
+    install(site, 12, "2.0")
+    assert checker.agree().totals["a.py::Net"] == 52
+    edit(site / "extra/__init__.py", "12", "16")  # in place, as one does to try something
+    assert checker.agree().totals["a.py::Net"] == 68
+
+
+def test_environment_variables(made: Any) -> None:
+    checker = made({"a.py": net("import os", "int(os.environ.get('WIDE', 4))")})
+    assert checker.agree().totals == {"a.py::Net": 20}
+    checker.environ["WIDE"] = "8"
+    assert checker.agree().totals == {"a.py::Net": 36}
+    del checker.environ["WIDE"]
+    assert checker.check().recalled == {"a.py::Net"}
+
+
+def test_branches(made: Any) -> None:
+    checker = made({"a.py": net("from w import W", "W"), "w.py": "W = 4\n", "b.py": net("", 3)})
+
+    def git(*words: str) -> None:
+        who = ("-c", "user.name=x", "-c", "user.email=x@example.org")
+        subprocess.run(["git", *who, *words], cwd=checker.root, check=True, capture_output=True)
+
+    git("add", ".")
+    git("commit", "-m", "one")
+    git("branch", "-M", "first")
+    assert checker.agree().totals["a.py::Net"] == 20
+    git("checkout", "-b", "second")
+    write(checker.root, {"w.py": "W = 8\n"})
+    assert checker.agree().recalled == {"b.py::Net"}
+    git("commit", "-am", "two")
+    for name, total in (("first", 20), ("second", 36), ("first", 20)):
+        git("checkout", name)
+        found = checker.check()
+        assert (found.totals["a.py::Net"], len(found.recalled)) == (total, 2)
+
+
+def test_another_version_of_the_tool(made: Any, tmp_path: Path) -> None:
+    import nparam_lint
+
+    package = tmp_path / "tool" / "nparam_lint"
+    shutil.copytree(Path(nparam_lint.__file__).parent, package)
+    checker = made({"a.py": net("", 4)})
+    checker.environ["PYTHONPATH"] = str(package.parent)
+    assert checker.agree().totals == {"a.py::Net": 20}
+    assert checker.check().recalled
+    with (package / "judge.py").open("a") as file:
+        file.write("# changed\n")
+    assert not checker.check().recalled
+
+
+def test_what_ran_out_of_time_is_tried_again(made: Any) -> None:
+    slow = net("import os, time", "(time.sleep(60 * os.path.exists('slow')), 4)[1]")
+    checker = made({"a.py": slow, "slow": "", "nparam-lint.toml": '[budgets]\n"a.py::Net" = 20\n'})
+    checker.arguments = ("--timeout", "2")
+    for _ in range(2):
+        found = checker.check()
+        assert (found.code, found.recalled) == (1, frozenset())
+    (checker.root / "slow").unlink()
+    assert checker.check().code == 0
+
+
+def test_what_cannot_be_built_is_remembered_until_it_can(made: Any) -> None:
+    failing = net("from w import W", "W if W > 3 else 1 // 0")
+    config = '[budgets]\n"a.py::Net" = 20\n'
+    checker = made({"a.py": failing, "w.py": "W = 2\n", "nparam-lint.toml": config})
+    assert checker.agree().code == 1
+    assert checker.check().recalled == {"a.py::Net"}
+    edit(checker.root / "w.py", "2", "4")
+    assert checker.agree().code == 0
+
+
+# --- several at a time, killed, damaged ----------------------------------------------------------
+
+MANY = {f"m{i}.py": net("from shared import W", f"W + {i}") for i in range(6)} | {
+    "shared.py": "W = 4\n"
+}
+TOTALS = {f"m{i}.py::Net": 4 * (4 + i) + 4 for i in range(6)}
+
+
+def test_several_runs_at_once(made: Any) -> None:
+    checker = made(MANY)
+    with ThreadPoolExecutor(4) as pool:
+        cold = [found.totals for found in pool.map(lambda _: checker.check(), range(4))]
+        edit(checker.root / "m3.py", "3", "5")
+        warm = [found.totals for found in pool.map(lambda _: checker.check(), range(4))]
+    assert cold == [TOTALS] * 4
+    assert warm == [TOTALS | {"m3.py::Net": 40}] * 4
+
+
+@pytest.mark.skipif(os.name != "posix", reason="there is no such signal")
+def test_a_run_that_is_killed(made: Any, environ: dict[str, str]) -> None:
+    checker = made(MANY)
+    command = [sys.executable, "-m", "nparam_lint"]
+    more = environ | {"NPARAM_LINT_CACHE_DIR": str(checker.cache)}
+    for moment in (0.3, 0.8, 1.3, 1.6, 1.9, 2.2):
+        process = subprocess.Popen(
+            command,
+            cwd=checker.root,
+            env=more,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        time.sleep(moment)
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+    assert checker.agree().totals == TOTALS
+
+
+DAMAGE: dict[str, Callable[[bytes], bytes]] = {
+    "cut off": lambda data: data[: len(data) // 2],
+    "emptied": lambda _: b"",
+    "a flipped bit": lambda data: data[:40] + bytes([data[40] ^ 1]) + data[41:],
+    "grown": lambda data: data + b"x",
+}
+
+
+def test_damaged_entries(made: Any) -> None:
+    checker = made(MANY)
+    for damage in DAMAGE.values():
+        assert checker.check().totals == TOTALS
+        entries = [p for p in checker.cache.rglob("*") if p.is_file() and p.name != "CACHEDIR.TAG"]
+        assert len(entries) > len(TOTALS)
+        for path in entries:
+            path.write_bytes(damage(path.read_bytes()))
+        found = checker.check()
+        assert (found.totals, found.recalled) == (TOTALS, frozenset())
+
+
+def test_single_entries_that_are_gone(made: Any) -> None:
+    """What others refer to may be the first to go."""
+    checker = made(MANY)
+    checker.check()
+    for kind in ("around", "reads", "model", "python", "run"):
+        for path in checker.cache.rglob(f"{kind}-*"):
+            path.unlink()
+        assert checker.check().totals == TOTALS
+        assert len(checker.check().recalled) == len(TOTALS)
+
+
+def test_a_cache_that_cannot_be(made: Any, tmp_path: Path) -> None:
+    checker = made(MANY)
+    (tmp_path / "cache").write_text("not a directory")
+    for _ in range(2):
+        found = checker.check()
+        assert (found.totals, found.recalled) == (TOTALS, frozenset())
+    assert (tmp_path / "cache").read_text() == "not a directory"
