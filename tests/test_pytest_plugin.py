@@ -520,7 +520,8 @@ def test_an_interrupt_while_counting_ends_everything(environ, tmp_path, options)
         start_new_session=True,
     )
     try:
-        worker = awaited(lambda: next((p for p in workers(process.pid)), None))
+        # One that has begun to build: it is started before it has orders.
+        worker = awaited(lambda: next((p for p in workers(process.pid) if [*workers(p)]), None))
         os.killpg(process.pid, signal.SIGINT)
         told, _ = process.communicate(timeout=30)
     finally:
