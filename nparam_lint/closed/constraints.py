@@ -1,0 +1,119 @@
+"""What a model asks of its arguments, found out from the builds that it refused.
+
+A rule holds at every point that was built, and at some point that was refused it does not. Where
+several rules explain the same refusals, the simplest is taken; more builds tell them apart.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import combinations, permutations
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+Numbers = dict[str, Fraction]
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """`left % right == 0`, `left == right` or `left <= right`; `right` is a product of names and a
+    number."""
+
+    left: str
+    kind: Literal["%", "==", "<="]
+    right: tuple[str, ...]
+    number: Fraction = Fraction(1)
+
+    def __str__(self) -> str:
+        factors = [*self.right]
+        if self.number != 1 or not factors:
+            factors.insert(0, str(self.number))
+        right = "*".join(factors)
+        if self.kind == "%":
+            return f"{self.left} % {right if len(factors) == 1 else f'({right})'} == 0"
+        return f"{self.left} {self.kind} {right}"
+
+    def bound(self, point: Numbers) -> Fraction:
+        value = self.number
+        for name in self.right:
+            value *= point[name]
+        return value
+
+    def holds(self, point: Numbers) -> bool:
+        left, right = point[self.left], self.bound(point)
+        if self.kind == "%":
+            return right != 0 and left % right == 0
+        return left == right if self.kind == "==" else left <= right
+
+
+def explain(
+    built: Sequence[Numbers], refused: Sequence[Numbers], base: Numbers
+) -> tuple[list[Rule], list[Numbers]]:
+    """(the rules, the refused points that no rule explains). `base`: a point that was built, which
+    says what numbers may be in a rule."""
+    left = list(refused)
+    rules: list[Rule] = []
+    if not left:
+        return rules, left
+    candidates = [rule for rule in _candidates(base) if all(rule.holds(p) for p in built)]
+    while left:
+        gains = [(sum(not rule.holds(p) for p in left), rule) for rule in candidates]
+        most = max((gain for gain, _ in gains), default=0)
+        if not most:
+            break
+        # The candidates come with the simplest first.
+        rule = next(rule for gain, rule in gains if gain == most)
+        rules.append(rule)
+        left = [p for p in left if rule.holds(p)]
+    return [rule for rule in rules if _is_needed(rule, rules, refused)], left
+
+
+def _is_needed(rule: Rule, rules: Sequence[Rule], refused: Sequence[Numbers]) -> bool:
+    others = [other for other in rules if other != rule]
+    return any(not rule.holds(p) and all(o.holds(p) for o in others) for p in refused)
+
+
+def _candidates(base: Numbers) -> Iterator[Rule]:
+    whole = [name for name, value in base.items() if value.denominator == 1 and value > 0]
+    for one, other in permutations(whole, 2):
+        if base[one] % base[other] == 0:
+            yield Rule(one, "%", (other,))
+    for number in map(Fraction, (2, 4, 8, 16, 32, 64)):
+        for one, other in permutations(whole, 2):
+            if number == 2 and base[one] % (2 * base[other]) == 0:
+                yield Rule(one, "%", (other,), Fraction(2))
+        yield from (Rule(one, "%", (), number) for one in whole if base[one] % number == 0)
+    for one, other in permutations(base, 2):
+        if base[one] <= base[other]:
+            yield Rule(one, "<=", (other,))
+    for place, one in enumerate(whole):
+        for other in whole:
+            # The later depends on the earlier, or the larger on the smaller.
+            ratio = base[one] / base[other]
+            if ratio > 1 or (ratio == 1 and other in whole[:place]):
+                yield Rule(one, "==", (other,), ratio)
+    for one in whole:
+        for pair in combinations([name for name in whole if name != one], 2):
+            number = base[one] / (base[pair[0]] * base[pair[1]])
+            if number == 1:
+                yield Rule(one, "==", pair, number)
+
+
+def repaired(point: Numbers, rules: Iterable[Rule]) -> Numbers | None:
+    """The point, changed as little as is easy so that all rules hold; None where that fails."""
+    rules = list(rules)
+    point = dict(point)
+    for _ in range(8):
+        broken = [rule for rule in rules if not rule.holds(point)]
+        if not broken:
+            return point
+        for rule in broken:
+            bound = rule.bound(point)
+            if rule.kind == "%" and bound:
+                point[rule.left] = bound * max(1, round(point[rule.left] / bound))
+            elif rule.kind == "==" or point[rule.left] > bound:
+                point[rule.left] = bound
+    return None

@@ -1,0 +1,281 @@
+"""The closed form of a count: builds the model at chosen points, fits exactly, verifies at others.
+
+Nothing here is taken on trust: a form is given only when it has the right value at every point that
+was built, those included that were chosen afterwards to break it.
+"""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass, field
+from itertools import combinations
+from typing import TYPE_CHECKING
+
+from nparam_lint.closed.constraints import Rule, explain
+from nparam_lint.closed.forms import Forms, Seen, ShapeForm
+from nparam_lint.closed.observe import (
+    Ask,
+    Built,
+    Outcome,
+    Point,
+    Refused,
+    Value,
+    Variable,
+    exactly,
+)
+from nparam_lint.closed.sample import edges, line, probes, scattered, written
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from nparam_lint.closed.polynomial import Polynomial
+
+SCATTERED = 40  # points in a round, beyond those along lines
+TIED = 8  # arguments that cannot be varied alone, of which all threes are tried together
+FRESH = 16  # points at which a form is verified
+ROUNDS = 4  # of more points, where those so far do not suffice
+
+
+@dataclass(frozen=True, slots=True)
+class ClosedForm:
+    """What was derived, and from what. `base`: the arguments' values in the call that was asked
+    about; `idle`: arguments that make no difference; `fixed`: those that cannot be varied, and why;
+    `rules`: what the model asks of its arguments; `case`: the choices that it holds for."""
+
+    total: Polynomial
+    shapes: tuple[ShapeForm, ...]
+    base: Mapping[str, Value]
+    value: int
+    rules: tuple[Rule, ...]
+    idle: tuple[str, ...]
+    fixed: Mapping[str, str]
+    built: int
+    verified: int
+    case: Mapping[str, Value] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class NoForm:
+    """Why there is none. `what`: the parameters at fault; `guess`, `point`, `actual`: the simplest
+    form of their number of elements as far as it goes, and the first point at which it is wrong."""
+
+    reason: str
+    what: str = ""
+    guess: Polynomial | None = None
+    point: Mapping[str, Value] = field(default_factory=dict)
+    actual: int | None = None
+    case: Mapping[str, Value] = field(default_factory=dict)
+
+
+Derived = ClosedForm | NoForm
+
+
+class Session:
+    """Everything that was built so far, each point once."""
+
+    def __init__(self, ask: Ask, variables: Sequence[Variable]) -> None:
+        self._ask = ask
+        self.base: dict[str, Value] = {v.name: v.base for v in variables}
+        self.outcomes: dict[tuple[tuple[str, str], ...], Outcome] = {}
+
+    def build(self, points: Iterable[Point]) -> list[tuple[dict[str, Value], Outcome]]:
+        """The points, completed by the base, with what became of them."""
+        full = [{**self.base, **point} for point in points]
+        new = {_key(point): point for point in full if _key(point) not in self.outcomes}
+        if new:
+            changed = [
+                {name: value for name, value in p.items() if _differs(value, self.base[name])}
+                for p in new.values()
+            ]
+            self.outcomes.update(zip(new, self._ask(changed), strict=True))
+        return [(point, self.outcomes[_key(point)]) for point in full]
+
+
+def _differs(value: Value, other: Value) -> bool:
+    return type(value) is not type(other) or value != other
+
+
+def _key(point: Point) -> tuple[tuple[str, str], ...]:
+    return tuple((name, repr(value)) for name, value in sorted(point.items()))
+
+
+def derive(session: Session, variables: Sequence[Variable], *, chosen: bool = False) -> Derived:
+    """The closed form in those of the `variables` that are numbers. `chosen`: they were asked for;
+    otherwise it is found out first which of them matter."""
+    ((base, first),) = session.build([{}])
+    if isinstance(first, Refused):
+        return NoForm(f"the model cannot be built: {first.reason}")
+    return _Derivation(session, variables, base, first).run(chosen)
+
+
+class _Derivation:
+    def __init__(
+        self, session: Session, variables: Sequence[Variable], base: dict[str, Value], first: Built
+    ) -> None:
+        self.session, self.base, self.first = session, base, first
+        self.numbers = [v for v in variables if v.is_number]
+        self.exactly = {v.name: exactly(base)[v.name] for v in self.numbers}
+        self.dice = random.Random(0)  # the same points every time
+        self.seen = Seen([base], [first], {v.name: [] for v in self.numbers})
+        self.points, self.builds, self.influence = (
+            self.seen.points,
+            self.seen.builds,
+            self.seen.influence,
+        )
+        self.refused: list[tuple[dict[str, Value], Refused]] = []
+        self.lines: dict[str, list[Value]] = {v.name: [] for v in self.numbers}
+        self.rules: list[Rule] = []
+        self.free: set[str] = set()  # what takes values that it was not yet built with
+        self.fresh = 0  # points at which the form was verified
+
+    # --- asking ---
+
+    def ask(self, points: Iterable[Point]) -> list[int]:
+        """Build at these points; gives the indices of those that were built."""
+        done = []
+        for point, outcome in self.session.build(points):
+            if isinstance(outcome, Refused):
+                self.refused.append((point, outcome))
+            elif point in self.points:
+                done.append(self.points.index(point))
+            else:
+                done.append(len(self.points))
+                self.points.append(point)
+                self.builds.append(outcome)
+        return done
+
+    def along(self, wanted: Mapping[str, Sequence[Value]]) -> None:
+        """Vary each variable alone."""
+        self.ask({name: value} for name, values in wanted.items() for value in values)
+        for index, point in enumerate(self.points):
+            changed = [name for name, value in point.items() if _differs(value, self.base[name])]
+            if len(changed) == 1 and changed[0] in self.lines:
+                name = changed[0]
+                if index not in self.influence[name]:
+                    self.influence[name].append(index)
+                    self.lines[name].append(point[name])
+
+    def together(self) -> None:
+        """What cannot be varied alone may follow others (`d_ff = 4*d_model`): vary two of them,
+        then three."""
+        for number in (2, 3):
+            stuck = [name for name in self.exactly if not self.influence[name]]
+            others = self.exactly if number == 2 else stuck[:TIED]
+            groups = [g for g in combinations(others, number) if set(g) & set(stuck)]
+            done = self.ask(
+                {name: written(self.exactly[name] * factor) for name in group}
+                for group in groups
+                for factor in (2, 3)
+            )
+            for index in done:
+                for name in stuck:
+                    if _differs(self.points[index][name], self.base[name]):
+                        self.influence[name].append(index)
+                        self.lines[name].append(self.points[index][name])
+
+    def learn_rules(self) -> None:
+        # A process that died or took too long says nothing about arguments.
+        refused = [point for point, why in self.refused if why.code != "NPL005"]
+        built, no = (
+            [{name: exactly(point)[name] for name in self.exactly} for point in points]
+            for points in (self.points, refused)
+        )
+        self.rules, _ = explain(built, no, self.exactly)
+
+    # --- the course of it ---
+
+    def run(self, chosen: bool) -> Derived:
+        self.along({v.name: probes(v) for v in self.numbers})
+        # What could not be varied may matter all the more.
+        matters = [
+            v for v in self.numbers if chosen or self.differ(v.name) or not self.influence[v.name]
+        ]
+        self.along({v.name: line(v) for v in matters})
+        self.together()
+        self.learn_rules()
+        fixed = {v.name: self.why_fixed(v.name) for v in matters if not self.influence[v.name]}
+        # What makes no difference alone may make one together with others: a bound, for instance.
+        varied = [v for v in self.numbers if v.name not in fixed]
+        self.free |= {v.name for v in matters}
+        self.free |= {name for rule in self.rules for name in (rule.left, *rule.right)}
+        for _ in range(ROUNDS):
+            self.scatter(varied, SCATTERED)
+            tied = {rule.left for rule in self.rules if rule.kind == "=="}
+            forms = Forms(self.seen, [v.name for v in varied if v.name not in tied])
+            if forms.unknown:
+                self.free |= {v.name for v in varied}
+            elif self.verify(forms, varied):
+                return self.closed(forms, fixed)
+        return self.no_form(forms)
+
+    def differ(self, name: str) -> bool:
+        """Whether varying this one alone ever made a difference."""
+        return any(
+            [(t.name, t.shape) for t in self.builds[i].tensors]
+            != [(t.name, t.shape) for t in self.first.tensors]
+            for i in self.influence[name]
+        )
+
+    def why_fixed(self, name: str) -> str:
+        reasons = [
+            why.reason for point, why in self.refused if _differs(point[name], self.base[name])
+        ]
+        return reasons[0] if reasons else "it has no other values"
+
+    def scatter(self, varied: Sequence[Variable], number: int) -> list[int]:
+        """Build at points in general position, learning from refusals how to choose them."""
+        done: list[int] = []
+        if not varied:
+            return done
+        for _ in range(4):
+            points = scattered(varied, self.rules, self.lines, self.free, self.dice)
+            wanted = [next(points) for _ in range(number - len(done))]
+            new = [p for p in wanted if {**self.base, **p} not in self.points]
+            done += self.ask(new)
+            self.learn_rules()
+            if len(done) >= number * 3 // 4:
+                break
+        return done
+
+    def verify(self, forms: Forms, varied: Sequence[Variable]) -> bool:
+        """Whether the form is right wherever it was not made from; those points are kept."""
+        before = len(self.points)
+        self.scatter(varied, FRESH)
+        base = exactly(self.base)
+        close = [
+            {name: written(value) for name, value in point.items()}
+            for form in {*forms.parts()}
+            for point in edges(form, base, self.dice)
+        ]
+        self.ask(close[:64])
+        self.fresh = len(self.points) - before
+        return forms.hold(range(before, len(self.points)))
+
+    def closed(self, forms: Forms, fixed: Mapping[str, str]) -> ClosedForm:
+        used = {name for part in forms.parts() for name in part.names}
+        tied = {rule.left for rule in self.rules if rule.kind == "=="}
+        idle = [v.name for v in self.numbers if v.name not in {*used, *tied, *fixed}]
+        return ClosedForm(
+            total=forms.total,
+            shapes=tuple(forms.shapes),
+            base=self.base,
+            value=self.first.total,
+            rules=tuple(self.rules),
+            idle=tuple(idle),
+            fixed=fixed,
+            built=len(self.points),
+            verified=self.fresh,
+        )
+
+    def no_form(self, forms: Forms) -> NoForm:
+        if not forms.unknown:
+            return NoForm("what fits at some points is wrong at others")
+        family = forms.unknown[0]
+        guess, index = forms.guess(family)
+        return NoForm(
+            "no closed form found",
+            family.name,
+            guess,
+            {} if index is None else self.points[index],
+            None if index is None else family.sizes[index],
+        )

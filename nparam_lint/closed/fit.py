@@ -1,0 +1,206 @@
+"""Finds the formula of a quantity that was observed at some points: exactly, or not at all.
+
+A point gives each name a value. What is found holds at every point that it was found from, and
+there were more points than unknowns; whoever prints it verifies it at others first.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from functools import lru_cache
+from itertools import combinations_with_replacement
+from typing import TYPE_CHECKING
+
+from nparam_lint.closed.polynomial import (
+    Extreme,
+    Generator,
+    Monomial,
+    Polynomial,
+    evaluate,
+    product,
+)
+from nparam_lint.closed.rounding import multiple, quotients
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from nparam_lint.closed.polynomial import Values
+
+SPARE = 3  # points beyond the number of unknowns that a solution has to hold at
+DEGREE = 4  # the highest total degree that is looked for
+TERMS = 130  # unknowns of one system
+_PRIME = (1 << 61) - 1  # systems are solved modulo this; solutions are checked exactly
+_SMALL = 1 << 20  # numerators and denominators of coefficients
+
+
+def fit(
+    points: Sequence[Values], observed: Sequence[Fraction], names: Iterable[str], spare: int = SPARE
+) -> Polynomial | None:
+    """The simplest form in these names that gives what was observed at every point: a polynomial,
+    then one in rounded quotients; None where there is none, or where the points are too few: there
+    must be `spare` more than unknowns."""
+    names = sorted(names)
+    if not points:
+        return None
+    found = _polynomial(points, observed, names, _degrees(len(names)), spare)
+    found = found or multiple(points, observed, names)
+    found = found or _bounded(points, observed, names, spare)
+    for atoms in quotients(points, names) if not found else ():
+        found = _polynomial(points, observed, [*names, *atoms], (1, 2, 3)[: 4 - len(atoms)], spare)
+        if found:
+            break
+    return found
+
+
+def depends_only_on(
+    names: Iterable[str], points: Sequence[Values], observed: Sequence[Fraction]
+) -> bool:
+    """Whether points that agree in these names agree in what was observed."""
+    names = list(names)
+    seen: dict[tuple[Fraction, ...], Fraction] = {}
+    return all(
+        seen.setdefault(tuple(point[name] for name in names), value) == value
+        for point, value in zip(points, observed, strict=True)
+    )
+
+
+def _degrees(names: int) -> range:
+    return range(DEGREE + 1) if names else range(1)
+
+
+# --- polynomials ------------------------------------------------------------------------------
+
+
+def _polynomial(
+    points: Sequence[Values],
+    observed: Sequence[Fraction],
+    generators: Sequence[Generator],
+    degrees: Iterable[int],
+    spare: int,
+) -> Polynomial | None:
+    # Rows that say something new: points may differ in names that do not matter here.
+    rows = list(
+        dict.fromkeys(
+            (tuple(_residue(evaluate(g, point)) for g in generators), _residue(value))
+            for point, value in zip(points, observed, strict=True)
+        )
+    )
+    for degree in degrees:
+        exponents = _exponents(len(generators), degree)
+        if len(exponents) > TERMS:
+            return None
+        solution = _solve(rows, exponents, spare)
+        if solution is None:
+            continue
+        terms: dict[Monomial, Fraction] = {}
+        for powers, coefficient in zip(exponents, solution, strict=True):
+            terms[_monomial(generators, powers)] = coefficient
+        found = Polynomial.of(terms)
+        if all(found.value(p) == o for p, o in zip(points, observed, strict=True)):
+            return found
+    return None
+
+
+def _monomial(generators: Sequence[Generator], powers: tuple[int, ...]) -> Monomial:
+    monomial: Monomial = ()
+    for generator, power in zip(generators, powers, strict=True):
+        if power:
+            monomial = product(monomial, ((generator, power),))
+    return monomial
+
+
+@lru_cache(maxsize=256)
+def _exponents(number: int, degree: int) -> tuple[tuple[int, ...], ...]:
+    """The exponents of all monomials in `number` generators of at most this total degree, those of
+    low degree first."""
+    found = []
+    for chosen in combinations_with_replacement(range(number + 1), degree):
+        powers = [0] * (number + 1)
+        for index in chosen:
+            powers[index] += 1
+        found.append(tuple(powers[:number]))
+    return tuple(sorted(found, key=sum))
+
+
+def _solve(
+    rows: Sequence[tuple[tuple[int, ...], int]],
+    exponents: Sequence[tuple[int, ...]],
+    spare: int,
+) -> list[Fraction] | None:
+    """The coefficients of a solution that has to hold at more points than it has unknowns; None
+    where there is none. Where the points cannot tell monomials apart (`d` is always `h * (d//h)`),
+    those of low degree are taken."""
+    width = len(exponents)
+    pivots: dict[int, list[int]] = {}
+    proofs = 0
+    for values, goal in rows:
+        line = [_power(values, powers) for powers in exponents] + [goal]
+        for column in range(width + 1):
+            if not line[column]:
+                continue
+            if column == width:
+                return None  # no polynomial of this degree has these values
+            if column in pivots:
+                factor, other = line[column], pivots[column]
+                line = [(a - factor * b) % _PRIME for a, b in zip(line, other, strict=True)]
+            else:
+                inverse = pow(line[column], -1, _PRIME)
+                pivots[column] = [a * inverse % _PRIME for a in line]
+                break
+        else:
+            proofs += 1
+    if proofs < spare:
+        return None
+    solution = [0] * width
+    for column in sorted(pivots, reverse=True):
+        line = pivots[column]
+        known = sum(line[i] * solution[i] for i in range(column + 1, width))
+        solution[column] = (line[width] - known) % _PRIME
+    fractions = [_rational(residue) for residue in solution]
+    return None if None in fractions else [f for f in fractions if f is not None]
+
+
+def _power(values: tuple[int, ...], powers: tuple[int, ...]) -> int:
+    result = 1
+    for value, power in zip(values, powers, strict=True):
+        for _ in range(power):
+            result = result * value % _PRIME
+    return result
+
+
+def _residue(number: Fraction) -> int:
+    return number.numerator * pow(number.denominator, -1, _PRIME) % _PRIME
+
+
+def _rational(residue: int) -> Fraction | None:
+    """The fraction of small numbers that has this residue (half of Euclid's algorithm)."""
+    high, low = _PRIME, residue
+    before, now = 0, 1
+    while low > _SMALL:
+        quotient = high // low
+        high, low = low, high - quotient * low
+        before, now = now, before - quotient * now
+    return Fraction(low, now) if 0 < abs(now) <= _SMALL else None
+
+
+def _bounded(
+    points: Sequence[Values], observed: Sequence[Fraction], names: Sequence[str], spare: int
+) -> Polynomial | None:
+    """What is never below, or never above, a name or a number: `max(8, d // 16)`."""
+    for larger in (True, False):
+        end = min(observed) if larger else max(observed)
+        bounds = [Polynomial.constant(end), *map(Polynomial.generator, names)]
+        for bound in bounds:
+            limits = [bound.value(point) for point in points]
+            free = [i for i, o in enumerate(observed) if o != limits[i]]
+            beyond = any((observed[i] < limits[i]) is larger for i in free)
+            if beyond or len(observed) - len(free) < max(spare, 1):
+                continue
+            there, seen = [points[i] for i in free], [observed[i] for i in free]
+            form = _polynomial(there, seen, names, (1, 2), spare) or multiple(there, seen, names)
+            if form is None:
+                continue
+            whole = Polynomial.generator(Extreme(bound, form, larger))
+            if all(whole.value(p) == o for p, o in zip(points, observed, strict=True)):
+                return whole
+    return None

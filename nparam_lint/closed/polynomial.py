@@ -1,0 +1,175 @@
+"""Polynomials with rational coefficients, in names and in what is no polynomial itself: exact, and
+small.
+
+A generator is a name (`n_embd`), a rounded quotient (`n_embd // n_head`), or the larger or smaller
+of two values (`max(8, d // 16)`).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property, reduce
+from math import gcd
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    Values = Mapping[str, Fraction]
+
+
+@dataclass(frozen=True)
+class Rounded:
+    """⌊top / bottom⌋ or ⌈top / bottom⌉; both parts have whole coefficients."""
+
+    top: Polynomial
+    bottom: Polynomial
+    up: bool = False
+
+    def value(self, values: Values) -> Fraction:
+        """Raises ZeroDivisionError where the bottom is zero."""
+        quotient = self.top.value(values) / self.bottom.value(values)
+        return Fraction(math.ceil(quotient) if self.up else math.floor(quotient))
+
+    @property
+    def names(self) -> frozenset[str]:
+        return self.top.names | self.bottom.names
+
+
+@dataclass(frozen=True)
+class Extreme:
+    """The larger of two values, or the smaller."""
+
+    left: Polynomial
+    right: Polynomial
+    larger: bool = True
+
+    def value(self, values: Values) -> Fraction:
+        choose = max if self.larger else min
+        return choose(self.left.value(values), self.right.value(values))
+
+    @property
+    def names(self) -> frozenset[str]:
+        return self.left.names | self.right.names
+
+
+Generator = str | Rounded | Extreme
+Monomial = tuple[tuple[Generator, int], ...]  # (generator, exponent), sorted; () is the constant
+
+
+def _order(factor: tuple[Generator, int]) -> tuple[bool, str]:
+    generator = factor[0]
+    return (False, generator) if isinstance(generator, str) else (True, repr(generator))
+
+
+@dataclass(frozen=True)
+class Polynomial:
+    """A sum of terms: monomial → coefficient, without zeros."""
+
+    terms: tuple[tuple[Monomial, Fraction], ...] = ()
+
+    @staticmethod
+    def of(terms: Mapping[Monomial, Fraction]) -> Polynomial:
+        kept = [(m, c) for m, c in terms.items() if c]
+        return Polynomial(tuple(sorted(kept, key=lambda term: [_order(f) for f in term[0]])))
+
+    @staticmethod
+    def constant(number: int | Fraction) -> Polynomial:
+        return Polynomial.of({(): Fraction(number)})
+
+    @staticmethod
+    def generator(generator: Generator) -> Polynomial:
+        return Polynomial((((((generator, 1),)), Fraction(1)),))
+
+    def __add__(self, other: Polynomial) -> Polynomial:
+        terms = dict(self.terms)
+        for monomial, coefficient in other.terms:
+            terms[monomial] = terms.get(monomial, Fraction(0)) + coefficient
+        return Polynomial.of(terms)
+
+    def __neg__(self) -> Polynomial:
+        return Polynomial(tuple((m, -c) for m, c in self.terms))
+
+    def __sub__(self, other: Polynomial) -> Polynomial:
+        return self + -other
+
+    def __mul__(self, other: Polynomial) -> Polynomial:
+        terms: dict[Monomial, Fraction] = {}
+        for left, a in self.terms:
+            for right, b in other.terms:
+                monomial = product(left, right)
+                terms[monomial] = terms.get(monomial, Fraction(0)) + a * b
+        return Polynomial.of(terms)
+
+    def value(self, values: Values) -> Fraction:
+        """Its value where the names have these `values`. Raises KeyError for a name without."""
+        total = Fraction(0)
+        for monomial, coefficient in self.terms:
+            for generator, exponent in monomial:
+                coefficient *= evaluate(generator, values) ** exponent
+            total += coefficient
+        return total
+
+    @cached_property
+    def generators(self) -> frozenset[Generator]:
+        return frozenset(g for monomial, _ in self.terms for g, _ in monomial)
+
+    @property
+    def names(self) -> frozenset[str]:
+        found: set[str] = set()
+        for generator in self.generators:
+            found |= {generator} if isinstance(generator, str) else generator.names
+        return frozenset(found)
+
+    @property
+    def is_zero(self) -> bool:
+        return not self.terms
+
+    @property
+    def number(self) -> Fraction | None:
+        """Its value where it is a constant."""
+        if not self.terms:
+            return Fraction(0)
+        (monomial, coefficient), *more = self.terms
+        return coefficient if not monomial and not more else None
+
+
+ZERO, ONE = Polynomial(), Polynomial.constant(1)
+
+
+def evaluate(generator: Generator, values: Values) -> Fraction:
+    return values[generator] if isinstance(generator, str) else generator.value(values)
+
+
+def rounded(top: Polynomial, bottom: Polynomial, up: bool = False) -> Polynomial:
+    """A rounded quotient, without the whole factors that its parts have in common."""
+    numbers = [c for part in (top, bottom) for _, c in part.terms]
+    common = Polynomial.constant(Fraction(1, reduce(gcd, (c.numerator for c in numbers))))
+    return Polynomial.generator(Rounded(top * common, bottom * common, up))
+
+
+def product(left: Monomial, right: Monomial) -> Monomial:
+    exponents = dict(left)
+    for generator, exponent in right:
+        exponents[generator] = exponents.get(generator, 0) + exponent
+    return tuple(sorted(exponents.items(), key=_order))
+
+
+def degree(monomial: Monomial) -> int:
+    return sum(exponent for _, exponent in monomial)
+
+
+def sum_of(polynomials: Iterable[Polynomial]) -> Polynomial:
+    total = ZERO
+    for polynomial in polynomials:
+        total = total + polynomial
+    return total
+
+
+def product_of(polynomials: Iterable[Polynomial]) -> Polynomial:
+    total = ONE
+    for polynomial in polynomials:
+        total = total * polynomial
+    return total

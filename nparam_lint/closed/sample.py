@@ -1,0 +1,137 @@
+"""Which arguments to build a model with, in order to see what its count depends on."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from nparam_lint.closed.constraints import Rule, repaired
+from nparam_lint.closed.observe import Value, Variable, exact
+from nparam_lint.closed.polynomial import Extreme, Rounded
+
+if TYPE_CHECKING:
+    import random
+    from collections.abc import Container, Iterator, Mapping, Sequence
+
+    from nparam_lint.closed.polynomial import Polynomial
+
+SMALL = 16  # a number below this is varied between 1 and 8: it is a number of layers, heads, …
+
+
+def probes(variable: Variable) -> list[Value]:
+    """Two or three other values that show whether a variable matters at all."""
+    if variable.choices:
+        return [value for value in variable.choices if value != variable.base]
+    base = variable.base
+    if isinstance(base, float):
+        return [base * 2, base / 2] if base else [0.5, 1.0]
+    assert isinstance(base, int)
+    return [base + 1, base * 2] if base > 0 else [base + 1, base + 2]
+
+
+def line(variable: Variable) -> list[Value]:
+    """Values for one variable alone, the others as they are."""
+    base = variable.base
+    if variable.choices:
+        return [value for value in variable.choices if value != base]
+    if isinstance(base, float):
+        # Multiples of a power of two: a product with them is the same in floating point.
+        step = 2.0 ** (math.floor(math.log2(base)) - 5) if base > 0 else 0.5
+        values = [
+            round(base * f / step) * step for f in (0.25, 0.4, 0.6, 0.85, 1.15, 1.7, 2.0, 3.0)
+        ]
+        return [value for value in values if value not in (base, 0.0)]
+    assert isinstance(base, int)
+    near = [base + step for step in (1, 2, 3, 4, 8, -1)]
+    far = [base * 2, base // 2]
+    low = range(1, 9) if base < SMALL else ()
+    return [v for v in dict.fromkeys([*low, *near, *far]) if v > 0 and v != base]
+
+
+def scattered(
+    variables: Sequence[Variable],
+    rules: Sequence[Rule],
+    lines: Mapping[str, Sequence[Value]],
+    free: Container[str],
+    dice: random.Random,
+) -> Iterator[dict[str, Value]]:
+    """Points without end: every other one differs from the base in two or three variables only, the
+    others in all of them. `lines`: values that each variable was built with, the others as they
+    are; only those that are `free` are given others."""
+    base = {v.name: v.base for v in variables}
+    numbers = [v for v in variables if v.is_number and not v.choices]
+    for turn in _forever():
+        point = dict(base)
+        chosen = list(variables)
+        if turn % 2 and len(variables) > 3:
+            chosen = dice.sample(chosen, dice.choice((2, 3)))
+        for variable in chosen:
+            name = variable.name
+            at_will = name in free and turn % 4 < 2
+            point[name] = _value(variable, lines.get(name, ()), at_will, dice)
+        exactly = {v.name: exact(point[v.name]) for v in numbers}
+        mended = repaired(exactly, [r for r in rules if _names(r) <= exactly.keys()])
+        if mended is not None:
+            changed = {name for name, value in mended.items() if value != exactly[name]}
+            point.update({name: written(mended[name]) for name in changed})
+            if point != base:
+                yield point
+
+
+def _names(rule: Rule) -> set[str]:
+    return {rule.left, *rule.right}
+
+
+def _forever() -> Iterator[int]:
+    turn = 0
+    while True:
+        yield turn
+        turn += 1
+
+
+def _value(variable: Variable, known: Sequence[Value], at_will: bool, dice: random.Random) -> Value:
+    if variable.choices:
+        return dice.choice([variable.base, *variable.choices])
+    base = variable.base
+    if isinstance(base, float) or not at_will:
+        return dice.choice([base, *known])
+    assert isinstance(base, int)
+    if base < SMALL:
+        return dice.randint(1, 8)
+    return dice.randint(max(2, base // 4), 2 * base)
+
+
+def written(number: Fraction) -> int | float:
+    """A number as an argument."""
+    return int(number) if number.denominator == 1 else float(number)
+
+
+def edges(
+    form: Polynomial, base: Mapping[str, Fraction], dice: random.Random
+) -> list[dict[str, Fraction]]:
+    """Points at which the rounded quotients of a form are about to change, each in one variable."""
+    found = []
+    for generator in form.generators:
+        if isinstance(generator, Rounded):
+            found += list(_edges(generator, base, dice))
+        elif isinstance(generator, Extreme):
+            found += [*edges(generator.left, base, dice), *edges(generator.right, base, dice)]
+    return found
+
+
+def _edges(
+    rounded: Rounded, base: Mapping[str, Fraction], dice: random.Random
+) -> Iterator[dict[str, Fraction]]:
+    for name in sorted(rounded.top.names):
+        if base[name].denominator != 1:
+            continue
+        top, bottom = rounded.top.value(base), rounded.bottom.value(base)
+        slope = rounded.top.value({**base, name: base[name] + 1}) - top
+        if slope <= 0 or bottom <= 0:
+            continue
+        multiple = bottom * dice.randint(1, 4) + bottom * (top // bottom)
+        value = base[name] + (multiple - top) // slope
+        for step in (-1, 0, 1, 2):
+            if value + step > 0:
+                yield {**base, name: Fraction(int(value + step))}

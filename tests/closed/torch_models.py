@@ -1,0 +1,37 @@
+"""Models that are built with other arguments, here and now, in place of the worker."""
+
+from __future__ import annotations
+
+import torch
+
+from nparam_lint.closed.derive import ClosedForm, NoForm, Session, derive
+from nparam_lint.closed.observe import Built, Refused, Tensor, Variable
+
+
+def asking(make, **base):
+    """Asks for models that `make` builds, from these arguments unless a point says otherwise."""
+
+    def ask(points):
+        return [_outcome(make, {**base, **point}) for point in points]
+
+    return ask
+
+
+def _outcome(make, arguments):
+    try:
+        with torch.device("meta"):
+            model = make(**arguments)
+    except Exception as error:
+        return Refused(f"{type(error).__name__}: {error}")
+    named = model.named_parameters()
+    return Built(tuple(Tensor(name, tuple(parameter.shape)) for name, parameter in named))
+
+
+def derived(make, **base) -> ClosedForm | NoForm:
+    variables = [Variable(name, value) for name, value in base.items()]
+    return derive(Session(asking(make, **base), variables), variables)
+
+
+def count(make, **arguments) -> int:
+    with torch.device("meta"):
+        return sum(p.numel() for p in make(**arguments).parameters())
