@@ -1,0 +1,135 @@
+"""Processes that do one task each."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import os
+import signal
+import sys
+import time
+
+from .channel import TAB, Channel
+
+# On macOS system libraries that torch loads do not survive a fork.
+_FORKS = "1" if sys.platform.startswith("linux") else "0"
+CAN_FORK = hasattr(os, "fork") and os.environ.get("NPARAM_LINT_FORK", _FORKS) != "0"
+TAIL = 4096  # bytes of a child's output that are kept for the message about its death
+DIE_WITH_PARENT, ADOPT_ORPHANS = 1, 36  # PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER
+
+
+def resident(pid="self"):
+    """Bytes of memory that a process takes, where the system tells; 0 elsewhere."""
+    try:
+        with io.open("/proc/{}/statm".format(pid)) as file:
+            return int(file.read().split()[1]) * 4096
+    except (OSError, ValueError, IndexError):
+        return 0
+
+
+def prctl(option, value):
+    """Ask Linux for one of the above; other systems do without."""
+    if sys.platform.startswith("linux"):
+        with contextlib.suppress(Exception):
+            import ctypes
+
+            ctypes.CDLL(None, use_errno=True).prctl(option, value, 0, 0, 0)
+
+
+class Child:
+    """A process that does one task, its frames, and the end of what it printed."""
+
+    def __init__(self, task, pid, channel, output, process=None):
+        self.task, self.pid, self.process = task, pid, process
+        self.channel, self.output = channel, output
+        self.buffer, self.tail = b"", b""
+        self.open = {channel, output}
+        self.finished = False
+        self.killed = None
+        self.status = None
+        self.gone = False
+        self.closed_at = None
+        self.deadline = time.monotonic() + task.limit
+
+    def frames(self, data, nonce):
+        self.buffer += data
+        *lines, self.buffer = self.buffer.split(b"\n")
+        for line in lines:
+            if line.startswith(nonce):
+                head, mark, body = line[len(nonce) + 1 :].partition(TAB)
+                yield json.loads(head), body if mark else None
+
+    def kill(self, why):
+        """End the process, unless it has ended, and whatever it forked; `why`: its obituary."""
+        if not self.exited():
+            self.killed = self.killed or why
+        if self.process is not None and os.name != "posix":
+            self.process.kill()
+            return
+        with contextlib.suppress(OSError):
+            os.killpg(self.pid, signal.SIGKILL)
+        if self.status is None:  # it may not have made its own process group yet
+            with contextlib.suppress(OSError):
+                os.kill(self.pid, signal.SIGKILL)
+
+    def exited(self):
+        """Whether the process is gone (something that it forked may still hold its pipes)."""
+        if self.status is None and self.process is not None:
+            self.status = self.process.poll()
+        elif self.status is None:
+            pid, raw = os.waitpid(self.pid, os.WNOHANG)
+            if pid:
+                self.status = -os.WTERMSIG(raw) if os.WIFSIGNALED(raw) else os.WEXITSTATUS(raw)
+        return self.status is not None
+
+    def wait(self):
+        """How the process ended, in words; None for an orderly end."""
+        while not self.exited():
+            time.sleep(0.001)
+        status = self.status
+        if self.killed:
+            return self.killed
+        if self.finished:
+            return None
+        if status < 0:
+            try:
+                name = signal.Signals(-status).name
+            except ValueError:
+                name = "signal {}".format(-status)
+            return "was killed by {}".format(name)
+        return "ended with exit status {} before it was counted".format(status)
+
+
+def fork_child(task, body, nonce):
+    """Fork; in the child, `body(channel)` runs with its output caught, then the process ends
+    without any clean-up that user code could have registered."""
+    channel_read, channel_write = os.pipe()
+    output_read, output_write = os.pipe()
+    pid = os.fork()
+    if pid:
+        os.close(channel_write)
+        os.close(output_write)
+        return Child(task, pid, channel_read, output_read)
+    status = 1
+    try:
+        os.setsid()
+        prctl(DIE_WITH_PARENT, 9)
+        os.close(channel_read)
+        os.close(output_read)
+        os.dup2(output_write, 1)
+        os.dup2(output_write, 2)
+        os.close(output_write)
+        channel = Channel(channel_write, nonce)
+        body(channel)
+        channel.send(event="done")
+        status = 0
+    except BaseException:
+        import traceback
+
+        traceback.print_exc()
+    finally:
+        with contextlib.suppress(BaseException):
+            sys.stdout.flush()
+            sys.stderr.flush()
+        os._exit(status)

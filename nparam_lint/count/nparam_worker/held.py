@@ -1,0 +1,232 @@
+"""What a model may change for those that come after it in the same process."""
+
+from __future__ import annotations
+
+import collections
+import contextlib
+import logging
+import os
+import random
+import re
+import sys
+import threading
+import types
+
+
+def process_state():
+    """What code may change of the process that it runs in, short of modules and threads."""
+    return [os.getcwd(), list(sys.path), dict(os.environ)]
+
+
+class Held:
+    """What the modules of the project hold: their names, and all containers, classes and objects
+    that these lead to, as they are now. A constructor that changes any of it (a counter, a shared
+    config, a default argument) must not be followed by another model in the same process."""
+
+    # Python itself writes these when somebody looks.
+    LATE = frozenset(("__annotations__", "__annotations_cache__", "__doc__"))
+
+    def __init__(self, torch, lenient=False):
+        self.lenient = lenient
+        self.names = set()
+        plain = (type(None), bool, int, float, complex, str, bytes, range, types.CodeType)
+        plain += (types.ModuleType, types.BuiltinFunctionType, re.Pattern, logging.Logger)
+        self.plain = (*plain, torch.Tensor, torch.dtype, torch.device, threading.Thread)
+        self.found = []  # (what holds something, how to read it, what it held, whose it is)
+        # What compares by what it holds, what it held, whose it is: all compared at once.
+        self.holders, self.helds, self.owners = [], [], []
+        self.opaque = False  # whether something has a state that cannot be seen
+        self.seen = set()
+
+    def add(self, owner, module):
+        """What a module holds, unless another one holds it too."""
+        self.owner = owner
+        self.names.add(module.__name__)
+        self.note(vars(module))
+        self.todo = [v for k, v in vars(module).items() if not k.startswith("__")]
+        while self.todo:
+            value = self.todo.pop()
+            if not isinstance(value, self.plain) and id(value) not in self.seen:
+                self.seen.add(id(value))
+                try:
+                    self.look(value)
+                except Exception:  # its class has its own idea of an attribute, or of a copy
+                    self.opaque = True
+
+    def note(self, holder, held=None):
+        self.holders.append(holder)
+        self.helds.append(dict(holder) if held is None else held)
+        self.owners.append(self.owner)
+
+    def keep(self, holder, read):
+        self.found.append((holder, read, read(holder), self.owner))
+
+    def look(self, value):
+        if isinstance(value, type):
+            if value.__module__ in self.names:
+                self.note(vars(value))
+                self.todo += vars(value).values()
+            else:  # perhaps that of a module that is still to be added
+                self.seen.discard(id(value))
+        elif isinstance(value, types.FunctionType):
+            self.look_at_function(value)
+        elif isinstance(value, (classmethod, staticmethod, types.MethodType)):
+            self.todo.append(value.__func__)
+        elif isinstance(value, property):
+            self.todo += [value.fget, value.fset]
+        elif isinstance(value, dict):  # what it really has: transformers has lazy ones
+            self.note(value, dict.copy(value))
+            self.todo += dict.values(value)
+        elif isinstance(value, list):
+            self.note(value, list.copy(value))
+            self.todo += list.copy(value)
+        elif isinstance(value, (collections.deque, bytearray, set)):
+            self.keep(value, list)
+            self.todo += value
+        elif isinstance(value, (tuple, frozenset)):
+            self.todo += value
+        elif hasattr(type(value), "cache_info"):
+            self.keep(value, lambda function: function.cache_info().currsize)
+            self.todo.append(getattr(value, "__wrapped__", None))
+        elif self.is_opaque(type(value)):
+            self.opaque = True
+        else:
+            self.look_at_instance(value)
+
+    @staticmethod
+    def is_opaque(kind):
+        """Iterators and generators of random numbers do not show where they are."""
+        random_numbers = issubclass(kind, random.Random) or "numpy.random" in kind.__module__
+        return hasattr(kind, "__next__") or random_numbers or kind.__name__ == "Generator"
+
+    def look_at_function(self, function):
+        if function.__module__ not in self.names:
+            self.seen.discard(id(function))
+            return
+        for held in (function.__kwdefaults__, function.__dict__):
+            if held is not None:
+                self.note(held)
+                self.todo += held.values()
+        self.todo += function.__defaults__ or ()
+        for cell in function.__closure__ or ():
+            with contextlib.suppress(ValueError):  # it is empty
+                self.keep(cell, lambda cell: [cell.cell_contents])
+                self.todo.append(cell.cell_contents)
+
+    def look_at_instance(self, value):
+        held = getattr(value, "__dict__", None)
+        if isinstance(held, dict):
+            self.note(held)
+            self.todo += held.values()
+        kinds = [kind for kind in type(value).__mro__ if "__slots__" in vars(kind)]
+        names = [n for kind in kinds for n in vars(kind)["__slots__"] if n not in ("__dict__",)]
+        if names and type(value).__module__ in self.names:
+            self.keep(value, lambda value: [getattr(value, name, None) for name in names])
+            self.todo += [getattr(value, name, None) for name in names]
+
+    def changed(self):
+        if self.opaque:
+            return True
+        try:
+            return any(read(holder) != held for holder, read, held, _ in self.found) or (
+                self.holders != self.helds and any(map(self.differs, self.holders, self.helds))
+            )
+        except Exception:  # whatever cannot be compared
+            return True
+
+    def changed_by_others(self):
+        """The owners of what is not as it was; from now on it is to be as it is."""
+        owners = set()
+        same = False
+        with contextlib.suppress(Exception):
+            same = self.holders == self.helds
+        for number, holder in enumerate(() if same else self.holders):
+            held, changed = self.helds[number], True
+            with contextlib.suppress(Exception):
+                if holder == held:
+                    continue
+                changed = self.differs(holder, held)
+            if changed:
+                owners.add(self.owners[number])
+            self.helds[number] = type(held)(holder)
+        for number, (holder, read, held, owner) in enumerate(self.found):
+            with contextlib.suppress(Exception):
+                now = read(holder)
+                if now == held:
+                    continue
+                self.found[number] = holder, read, now, owner
+            owners.add(owner)
+        return owners
+
+    def differs(self, now, held):
+        if now == held:  # what is the very same is not looked into
+            return False
+        if isinstance(now, list):
+            return True
+        keys = (now.keys() | held.keys()) - self.LATE
+        changed = [key for key in keys if now.get(key, held) is not held.get(key, now)]
+        if self.lenient:  # a package gets its submodules as they are imported
+            return any(k in held or not isinstance(now[k], types.ModuleType) for k in changed)
+        return bool(changed)
+
+
+class Surroundings:
+    """What project code may change for all that comes after it in the same process: torch's
+    functions and classes and its default dtype; and, where `modules` of the project are given, the
+    interpreter's own state and all that these modules hold."""
+
+    def __init__(self, torch, modules=None):
+        self.torch, self.process = torch, modules is not None
+        nn = torch.nn
+        classes = [v for v in vars(nn).values() if isinstance(v, type)]
+        self.namespaces = [torch, torch.Tensor, nn, nn.functional, nn.init, *classes]
+        self.held = Held(torch) if self.process else None
+        for module in modules or ():
+            self.held.add("", module)
+        self.begin()
+
+    def begin(self):
+        """What was changed until now (by importing more of torch, by forking) is nobody's doing;
+        what the project's modules hold is still to be as it was at first."""
+        self.whole = [dict(vars(space)) for space in self.namespaces]
+        self.modules = dict(sys.modules)
+        self.state = self.look()
+
+    def look(self):
+        torch = self.torch
+        state = [torch.get_default_dtype()]
+        if hasattr(torch, "get_default_device"):
+            state.append(torch.get_default_device())
+        if self.process:
+            state += [*process_state(), list(sys.meta_path), threading.active_count()]
+        return state
+
+    @staticmethod
+    def replaced(name, module):
+        """Whether another module has the name; transformers replaces itself by itself."""
+        now = sys.modules.get(name)
+        if now is module:
+            return False
+        file = getattr(module, "__file__", None)
+        return file is None or getattr(now, "__file__", None) != file
+
+    def changed(self):
+        for number, (space, before) in enumerate(zip(self.namespaces, self.whole)):
+            now = vars(space)
+            if now == before:  # what is the very same is not looked into
+                continue
+            self.whole[number] = dict(now)
+            functions = {name: value for name, value in before.items() if callable(value)}
+            new = [now.get(name) for name, value in functions.items() if now.get(name) is not value]
+            # torch replaces some of its own when it imports dynamo.
+            if any(not str(getattr(value, "__module__", "")).startswith("torch") for value in new):
+                return True
+        if self.look() != self.state:
+            return True
+        if not self.process:
+            return False
+        if not self.modules.items() <= sys.modules.items():
+            if any(self.replaced(name, module) for name, module in self.modules.items()):
+                return True
+            self.modules = dict(sys.modules)
+        return self.held.changed()

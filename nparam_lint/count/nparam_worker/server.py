@@ -1,0 +1,152 @@
+"""Hands the jobs out, and passes the results on."""
+
+from __future__ import annotations
+
+import collections
+import os
+
+from . import places
+from .channel import result_body
+from .failures import died
+from .groups import GroupTask
+from .supervision import supervise
+
+
+class Server:
+    """Hands the jobs to groups, follows up on what becomes of them, and passes the results on."""
+
+    def __init__(self, request, channel, torch):
+        self.settings = request["settings"]
+        self.jobs = {job["id"]: job for job in request["jobs"]}
+        for job in request["jobs"]:
+            job.update(attempt=0, tolerant=False)
+        self.channel, self.torch = channel, torch
+        self.files = {"suspects": [], "barred": {}}
+        self.first_failure = {}
+        self.answered = set()
+
+    def tasks(self, jobs):
+        groups = collections.OrderedDict()
+        for job in jobs:
+            attempt = job["attempts"][job["attempt"]]
+            job["module"], job["roots"] = attempt["module"], attempt["roots"]
+            alone = job["id"] if "failures" in job else None
+            groups.setdefault((alone, job["tolerant"], *attempt["roots"]), []).append(job)
+        width = max(1, self.settings["jobs"] // len(groups))
+        return [self.group(g, width=width) for g in groups.values()]
+
+    def group(self, jobs, splits=0, width=1):
+        return GroupTask(jobs, self.settings, self.torch, self.files, splits, width)
+
+    def run(self, alive):
+        todo = list(self.jobs.values())
+        while todo:
+            self.retry = []
+            supervise(
+                self.tasks(todo),
+                self.settings,
+                self.on_frame,
+                self.on_death,
+                alive,
+                lambda: self.channel.send(event="alive"),
+            )
+            todo = self.retry
+        self.channel.send(event="end", jobs=len(self.answered))
+
+    def on_frame(self, task, frame, body):
+        job = self.jobs.get(frame.get("id"))
+        if frame["event"] == "importing":
+            task.importing = job
+        elif frame["event"] == "running":
+            task.running = frame["path"]
+        elif frame["event"] == "spoils":
+            task.spoiler = job
+        elif frame["event"] == "spoiled":
+            task.spoiled = True
+        elif frame["event"] == "imported":
+            task.importing = None
+        elif frame["event"] == "building":
+            task.building[job["id"]] = job
+        elif frame["event"] == "reads":
+            self.channel.send(body, event="reads")
+        elif frame["event"] == "result":
+            task.building.pop(job["id"], None)
+            task.answered.add(job["id"])
+            self.answer(job, frame, body)
+        elif frame["event"] == "next rung":  # from a group that builds by itself
+            task.building.pop(job["id"], None)
+            task.answered.add(job["id"])
+            job["failures"] = frame["failures"]
+            self.retry.append(job)
+
+    def answer(self, job, frame, body):
+        """Pass a result on; or, when the import failed, try the next way to import: every path
+        strictly, then every path without the imports that fail, unless git lacks what they need."""
+        if frame.get("not_tracked"):
+            job["needed"] = True
+            self.first_failure[job["id"]] = frame, body
+        if frame.get("next_attempt"):
+            self.first_failure.setdefault(job["id"], (frame, body))
+            job["attempt"] += 1
+            tolerable = not job["tolerant"] and not job.get("needed")
+            if job["attempt"] == len(job["attempts"]) and tolerable:
+                job["attempt"], job["tolerant"] = 0, True
+            if job["attempt"] < len(job["attempts"]):
+                self.retry.append(job)
+                return
+        if frame.get("code") == "NPL003":
+            frame, body = self.first_failure.get(job["id"], (frame, body))
+        if job["id"] not in self.answered:
+            self.answered.add(job["id"])
+            # A first attempt that failed read things too; a file that hung may hang no more.
+            retried = job["attempt"] > 0 or job["tolerant"] or frame.get("code") == "NPL003"
+            kept = not self.files["suspects"] and not self.files["barred"]
+            frame = {"id": job["id"], "ok": frame["ok"], "retried": retried, "kept": kept}
+            self.channel.send(body, event="result", **frame)
+
+    def at_fault(self, job, why, tail, what=None):
+        """Answer for a job whose process died; `what` it did, where it was not building."""
+        result = died(job, why, tail)
+        if what:
+            result["reason"] = "the process that {} {}".format(what, why)
+        frame = {"ok": False, "code": result["code"]}
+        self.answer(job, frame, result_body(result, None))
+
+    def on_death(self, task, why, tail):
+        """A group died: because it was spoiled for what came next; while importing (the file is at
+        fault: try again, reading it in part, then without it); or, where it builds by itself,
+        while building."""
+        left = [j for j in task.jobs if j["id"] not in task.answered]
+        if not left:
+            return []
+        if task.spoiled:
+            return [self.group(left, task.splits, task.width)]
+        if task.spoiler:
+            name = task.spoiler["module"]
+            own = [j for j in left if j["module"] == name]
+            rest = [j for j in left if j["module"] != name]
+            return [self.group(part, task.splits + 1, task.width) for part in (own, rest) if part]
+        path, suspects = task.running, self.files["suspects"]
+        if task.importing and path and path not in suspects:
+            suspects.append(path)
+            return [self.group(left, task.splits, task.width)]
+        if task.importing:
+            name = task.importing["module"]
+            guilty = [j for j in left if j["module"] == name]
+            if path and path not in self.files["barred"]:
+                self.files["barred"][path] = why
+                guilty = [
+                    j for j in left if j["file"] and os.path.join(places.ROOT, j["file"]) == path
+                ]
+            elif not guilty:  # it died between two imports
+                guilty = left
+            for job in guilty:
+                self.at_fault(job, why, tail, "imported {}".format(job["file"] or job["module"]))
+        elif len(task.building) > 1:  # one of them killed it: the next group builds one at a time
+            return [self.group(left, task.splits)]
+        else:
+            guilty = list(task.building.values()) or left
+            for job in guilty:
+                self.at_fault(job, why, tail)
+        rest = [j for j in left if j not in guilty]
+        return [self.group(rest, task.splits, task.width)] if rest else []

@@ -1,0 +1,183 @@
+"""Runs tasks in processes of their own, and watches over them."""
+
+from __future__ import annotations
+
+import collections
+import contextlib
+import io
+import os
+import signal
+import sys
+import threading
+import time
+
+from .children import CAN_FORK, TAIL, resident
+
+HEARTBEAT = 5.0  # seconds between two signs of life of the server
+
+
+class SelectPoller:
+    """Reads from several pipes at once, without threads (a process with threads must not fork)."""
+
+    def __init__(self):
+        import selectors
+
+        self.selector = selectors.DefaultSelector()
+        self.read_event = selectors.EVENT_READ
+
+    def add(self, descriptor, key):
+        self.selector.register(descriptor, self.read_event, key)
+
+    def remove(self, descriptor):
+        self.selector.unregister(descriptor)
+        os.close(descriptor)
+
+    def poll(self, timeout):
+        ready = [key for key, _ in self.selector.select(timeout)]
+        # A frame that says what begins is heard before what is printed from then on.
+        for key in sorted(ready, key=lambda key: key.data is not None and not key.data[2]):
+            data = os.read(key.fd, 1 << 16)
+            if not data and key.data is not None:
+                self.remove(key.fd)
+            yield key.data, data
+
+    def close(self):
+        self.selector.close()
+
+
+class ThreadPoller:
+    """The same with a thread for each pipe, for systems whose pipes cannot be selected on."""
+
+    def __init__(self):
+        import queue
+
+        self.queue, self.empty = queue.Queue(), queue.Empty
+
+    def add(self, descriptor, key):
+        def read():
+            while True:
+                try:
+                    data = os.read(descriptor, 1 << 16)
+                except OSError:
+                    data = b""
+                self.queue.put((key, data))
+                if not data:
+                    return
+
+        threading.Thread(target=read, daemon=True).start()
+
+    def remove(self, descriptor):
+        """Nothing: its thread ends with the pipe, whose last writer has been killed."""
+
+    def poll(self, timeout):
+        try:
+            yield self.queue.get(timeout=timeout)
+            while True:
+                yield self.queue.get_nowait()
+        except self.empty:
+            return
+
+    def close(self):
+        pass
+
+
+def supervise(tasks, settings, on_frame, on_death, alive=None, heartbeat=None):
+    """Run `tasks`, at most `settings["jobs"]` at a time, each in a process of its own.
+
+    A task has `limit` (seconds without a frame) and `start()` → Child. `on_frame(task, frame,
+    body)` gets what it sends, and may return tasks to follow. `on_death(task, why, tail)` is told
+    of one that ended otherwise than by its "done" frame, and returns tasks to run in its place.
+    `alive`: a descriptor whose end means that nobody waits for the answers any more.
+    `heartbeat()` is called every few seconds.
+    """
+    waiting = collections.deque(tasks)
+    poller = SelectPoller() if CAN_FORK else ThreadPoller()
+    nonce = settings["nonce"].encode()
+    running = {}
+    beat = time.monotonic()
+    if alive is not None:
+        poller.add(alive, None)
+    try:
+        while waiting or running:
+            while waiting and len(running) < settings["jobs"]:
+                child = waiting.popleft().start()
+                running[id(child)] = child
+                poller.add(child.channel, (child, child.channel, True))
+                poller.add(child.output, (child, child.output, False))
+            heard = set()
+            if heartbeat and time.monotonic() > beat:
+                beat = time.monotonic() + HEARTBEAT
+                heartbeat()
+            closing = any(child.closed_at for child in running.values())
+            for key, data in poller.poll(0.005 if closing else 0.1):
+                if key is None:
+                    if not data:  # the front end is gone
+                        for child in running.values():
+                            child.kill("stopped")
+                        reap_strays({})
+                        os._exit(3)
+                    continue
+                child, descriptor, _ = key
+                heard.add(child)
+                if not data:
+                    child.open.discard(descriptor)
+                elif descriptor == child.output:
+                    child.tail = (child.tail + data)[-TAIL:]
+                else:
+                    for frame, body in child.frames(data, nonce):
+                        child.deadline = time.monotonic() + frame.get("limit", child.task.limit)
+                        if frame["event"] == "done":
+                            child.finished = True
+                            continue
+                        if frame["event"] == "building":
+                            child.tail = b""  # what was printed before is not about this job
+                        waiting.extendleft(on_frame(child.task, frame, body) or [])
+            for child in list(running.values()):
+                if time.monotonic() > child.deadline and not child.finished:
+                    child.kill("did not finish within {:g} s".format(settings["timeout"]))
+                elif resident(child.pid) > settings["memory"] > 0:
+                    child.kill(
+                        "used more than the {:,} MB of memory that it may".format(
+                            settings["memory"] >> 20
+                        )
+                    )
+                # Its own end of the channel counts; a grandchild may hold the output open for ever.
+                if child.channel not in child.open and child.closed_at is None:
+                    child.closed_at = time.monotonic()
+                # A process that ends closes it too: its exit status says more.
+                closed = child.closed_at is not None and time.monotonic() > child.closed_at + 1
+                if child.finished or child.killed or closed or (child.gone and child not in heard):
+                    del running[id(child)]
+                    for descriptor in child.open:
+                        poller.remove(descriptor)
+                    child.kill("closed the channel that it answers on" if closed else None)
+                    why = child.wait()
+                    tail = child.tail.decode("utf-8", "replace")
+                    reap_strays(running)
+                    if why is not None and not child.finished:
+                        waiting.extendleft(reversed(on_death(child.task, why, tail) or []))
+                else:
+                    child.gone = child.exited()  # what it still had to say is heard first
+    finally:
+        for child in running.values():
+            child.kill("stopped")
+        poller.close()
+
+
+def reap_strays(running):
+    """Kill what user code left behind: orphans come to us, because we asked to be their reaper."""
+    if not sys.platform.startswith("linux"):
+        return
+    known = {child.pid for child in running.values()}
+    for _ in range(100):
+        try:
+            with io.open("/proc/self/task/{}/children".format(os.getpid())) as file:
+                strays = [int(p) for p in file.read().split() if int(p) not in known]
+        except OSError:
+            return
+        if not strays:
+            return
+        for pid in strays:
+            with contextlib.suppress(OSError):
+                os.kill(pid, signal.SIGKILL)
+                os.waitpid(pid, 0)

@@ -1,0 +1,56 @@
+"""The worker's own modules and the project's live in one process, and never in each other's way."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from worker_runs import PYTHON, run
+
+from nparam_lint.count.process import WORKER
+
+PARTS = Path(WORKER).parent / "nparam_worker"
+NAMES = ["worker", "nparam_worker", *sorted({p.stem for p in PARTS.glob("*.py")} - {"__init__"})]
+
+
+@pytest.mark.parametrize("fork", ["1", "0"], ids=["forked", "spawned"])
+def test_a_project_may_call_its_modules_as_the_worker_calls_its_own(
+    tmp_path: Path, fork: str
+) -> None:
+    for width, name in enumerate(NAMES, start=1):
+        (tmp_path / f"{name}.py").write_text(f"WIDTH = {width}\n")
+    ours = f"[p for p in sys.path if p.startswith({str(PARTS.parent)!r})]"
+    (tmp_path / "net.py").write_text(
+        f"import sys\nfrom torch import nn\nimport {', '.join(NAMES)}\n\n\n"
+        f"class Net(nn.Linear):\n    def __init__(self):\n"
+        f"        super().__init__({' + '.join(f'{name}.WIDTH' for name in NAMES)}, 1)\n"
+        f"        self.ours = nn.Linear(10_000, len({ours}))\n"
+    )
+    answers = run(tmp_path, ["net.py::Net"], environ={"NPARAM_LINT_FORK": fork})
+    assert answers.measured("net.py::Net").counts.total == sum(range(1, len(NAMES) + 1)) + 1
+
+
+def test_it_starts_where_no_bytecode_can_be_kept(tmp_path: Path) -> None:
+    copy = tmp_path / "worker.py"
+    copy.write_bytes(Path(WORKER).read_bytes())
+    (tmp_path / "nparam_worker").mkdir()
+    for part in PARTS.glob("*.py"):
+        (tmp_path / "nparam_worker" / part.name).write_bytes(part.read_bytes())
+    (tmp_path / "nparam_worker" / "__pycache__").touch()  # in the way, for whoever may write too
+    done = subprocess.run(
+        [PYTHON, copy], input="", capture_output=True, encoding="utf-8", timeout=60, check=False
+    )
+    # Nobody told it what to do: it has imported torch, and goes without a word.
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+@pytest.mark.parametrize("path", [Path(WORKER), *sorted(PARTS.glob("*.py"))], ids=lambda p: p.stem)
+def test_it_keeps_to_the_standard_library_and_to_the_syntax_of_the_oldest_python(
+    path: Path,
+) -> None:
+    tree = ast.parse(path.read_text(encoding="utf-8"), feature_version=(3, 9))
+    names = {a.name for n in ast.walk(tree) if isinstance(n, ast.Import) for a in n.names}
+    absolute = [n for n in ast.walk(tree) if isinstance(n, ast.ImportFrom) and not n.level]
+    tops = {name.partition(".")[0] for name in names | {n.module or "" for n in absolute}}
+    assert tops <= {*sys.stdlib_module_names, "torch"}
