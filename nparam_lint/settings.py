@@ -118,6 +118,7 @@ class Override:
 class Settings:
     """What a run is told. `python` may name an executable or an environment, relative to `home`;
     `python_from` says who named it. `snapshot`: what `root` is a copy of, or lies in a copy of.
+    `extended`: the config files that `config` extends, as they are spelled.
     `store`: what earlier runs found out; it keeps nothing unless it is said where. `witness`: told
     of what the answer rests on, where it may be given again."""
 
@@ -141,6 +142,7 @@ class Settings:
     recipe_positions: Mapping[Target, Position] = field(default_factory=dict)
     overrides: tuple[Override, ...] = ()
     snapshot: Snapshot | None = None
+    extended: tuple[Path, ...] = ()
     store: Store = field(default_factory=lambda: Store(None, ""))
     witness: Witness | None = None
 
@@ -425,17 +427,20 @@ class _Reader:
         if not isinstance(value, str):
             self.fault(at, f"config key 'extend' is {value!r}, expected a path")
             return settings
-        path = (self.path.parent / Path(value).expanduser()).resolve()
+        spelled = self.path.parent / Path(value).expanduser()
+        path = spelled.resolve()
         copy = settings.snapshot
         if copy and self.path.is_relative_to(copy.directory) > path.is_relative_to(copy.directory):
             # Out of the repository, beside which there is nothing of the copy.
-            path = (copy.original_of(self.path.parent) / Path(value).expanduser()).resolve()
+            spelled = copy.original_of(self.path.parent) / Path(value).expanduser()
+            path = spelled.resolve()
         if path in seen:
             self.fault(at, f"config key 'extend': {value} extends itself")
             return settings
         if not path.is_file():
             self.fault(at, f"config key 'extend': there is no file {value}")
             return settings
+        settings = replace(settings, extended=(*settings.extended, spelled))
         return _Reader(path, self.root, self.problems).read(settings, seen)
 
     def overrides(self, entries: Any) -> list[Override]:

@@ -87,10 +87,11 @@ def state_of(path: bytes) -> bytes:
     try:
         state = os.stat(path)
     except (OSError, ValueError):
-        return b"-"
+        return NOTHING
     return b"%d:%d:%d:%d" % (state.st_mtime_ns, state.st_ctime_ns, state.st_size, state.st_ino)
 
 
+NOTHING = b"-"  # the state of what is not there
 UNREAD = b"-"  # of a file that is known by its state alone
 LOOKED = b"?"  # of a path of which it only matters what it is, and where it leads
 

@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
-import time
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from nparam_lint.cache.replay import LOOKED, UNREAD, content_of, look_of, name_of, state_of
+from nparam_lint.ask_git import ask_git
+from nparam_lint.cache.replay import (
+    LOOKED,
+    NOTHING,
+    UNREAD,
+    content_of,
+    look_of,
+    name_of,
+    state_of,
+)
 from nparam_lint.cache.store import Store, directory
 
 if TYPE_CHECKING:
@@ -26,8 +33,9 @@ class Witness:
     """Collects the paths whose change could change the answer. `sound`: the answer rests on nothing
     else, as far as anybody knows."""
 
-    def __init__(self) -> None:
-        self.start = time.time_ns()
+    def __init__(self, start: int) -> None:
+        """`start`: when the run began to read, in ns of the system's clock."""
+        self.start = start
         self.paths: set[str] = set()
         self.contents: dict[str, str] = {}  # path → `digest` of what was read there
         self.unread: set[str] = set()  # files of installed packages, of which there are thousands
@@ -49,17 +57,18 @@ class Witness:
         text: str,
         code: int,
         python: str = "",
-    ) -> bool:
-        """Keep the answer, unless something that it rests on was changed while it was found.
-        `python`: the interpreter that models are built with, if any."""
+    ) -> int:
+        """Keep the answer, unless something that it rests on was changed while it was found;
+        returns how many bytes that takes. `python`: the interpreter that models are built with, if
+        any."""
         if not self.sound or os.name != "posix":  # elsewhere a file's state tells too little
-            return False
+            return 0
         lines = []
         for path in sorted(self.paths | self.unread):
             raw = os.fsencode(path)
             state = state_of(raw)
             if b"\n" in raw or self._is_new(state):
-                return False
+                return 0
             known = self.contents.get(path, "").encode()
             content = UNREAD if path in self.unread else known or content_of(raw)
             lines.append(b" ".join((state, content, raw)))
@@ -69,15 +78,16 @@ class Witness:
             self.sound = self.sound and b"\n" not in raw
         output = text.encode(sys.stdout.encoding, "replace")
         if len(output) > _LONGEST or not self.sound:
-            return False
+            return 0
         head = b"%d %d %s\n" % (code, len(output), os.fsencode(python))
         body = head + output + b"\n".join(lines)
         store = Store(directory(environ), os.getcwd())
-        return store.save(name_of(arguments, environ), body)
+        store.save(name_of(arguments, environ), body)
+        return store.saved
 
     def _is_new(self, state: bytes) -> bool:
         times = state.split(b":")[:2]
-        return state != b"-" and max(map(int, times)) > self.start - _GRAIN
+        return state != NOTHING and max(map(int, times)) > self.start - _GRAIN
 
     def add_project(self, root: str, environ: Mapping[str, str]) -> None:
         """All that decides which files belong to the project at `root`, in a git working tree, and
@@ -109,18 +119,17 @@ class Witness:
 
 def _ignored(root: str) -> set[str] | None:
     """The directories that git ignores, relative to `root`; None where git does not say."""
-    command = ["git", "ls-files", "-oi", "--exclude-standard", "--directory", "-z"]
-    listed = _git(root, command)
+    listed = ask_git(root, "ls-files", "-oi", "--exclude-standard", "--directory", "-z")
     if listed is None:
         return None
-    return {name.rstrip("/") for name in listed.split("\0") if name.endswith("/")}
+    return {name.rstrip("/") for name in os.fsdecode(listed).split("\0") if name.endswith("/")}
 
 
 def _of_git(root: str, environ: Mapping[str, str]) -> Iterator[str]:
     """Where git keeps what it has, and what it is told to ignore; the main working tree."""
-    asked = ["git", "rev-parse", "--git-path", "index", "--git-path", "info/exclude"]
-    asked += ["--git-path", "config", "--git-common-dir"]
-    *places, common = (_git(root, asked) or "\n").splitlines()
+    files = [word for name in ("index", "info/exclude", "config") for word in ("--git-path", name)]
+    told = ask_git(root, "rev-parse", *files, "--git-common-dir") or b"\n"
+    *places, common = os.fsdecode(told).splitlines()
     yield from (os.path.join(root, place) for place in places)
     yield os.path.dirname(os.path.abspath(os.path.join(root, common)))
     home = os.path.expanduser("~")
@@ -128,24 +137,8 @@ def _of_git(root: str, environ: Mapping[str, str]) -> Iterator[str]:
     yield os.path.join(home, ".gitconfig")
     yield from (os.path.join(base, "git", name) for name in ("config", "ignore"))
     yield "/etc/gitconfig"
-    named = _git(root, ["git", "config", "--type=path", "core.excludesFile"])
-    if named and named.strip():
-        yield os.path.join(root, named.strip())
+    named = os.fsdecode(ask_git(root, "config", "--type=path", "core.excludesFile") or b"").strip()
+    if named:
+        yield os.path.join(root, named)
     if environ.get("GIT_INDEX_FILE"):
         yield os.path.join(root, environ["GIT_INDEX_FILE"])
-
-
-def _git(root: str, command: Sequence[str]) -> str | None:
-    environ = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
-    try:
-        done = subprocess.run(
-            command,
-            cwd=root,
-            env=environ,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            check=False,
-        )
-    except OSError:
-        return None
-    return os.fsdecode(done.stdout) if done.returncode == 0 else None

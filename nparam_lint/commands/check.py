@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import time
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
@@ -19,7 +20,9 @@ if TYPE_CHECKING:
     from nparam_lint.settings import Settings
     from nparam_lint.snapshot import Snapshot
 
-MANY = 200  # models
+# Models. Of more, the formats that have every row of every model take long to write once more, and
+# what comes of it is mostly too long to be kept.
+MANY = 200
 
 USAGE = "nparam-lint [PATH…] [options]"
 DESCRIPTION = "Count the models under PATH and check their budgets."
@@ -44,6 +47,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
+    start = time.time_ns()  # before the configuration is read, and before the index is
     from nparam_lint.core import check
 
     with ExitStack() as stack:
@@ -55,7 +59,7 @@ def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
         if _witness(options, settings, environ):
             from nparam_lint.cache.witness import Witness
 
-            settings = replace(settings, witness=Witness())
+            settings = replace(settings, witness=Witness(start))
         if options.staged or options.declared:
             _refuse_unread(settings, paths, environ)
         try:
@@ -98,14 +102,19 @@ def _keep(
     again = replace(report, models=tuple(models), seconds=0.0)
     text = FORMATS[settings.format](again, shared.layout(options, settings))
     settings.witness.add_project(str(settings.home), environ)
-    if settings.config and not settings.snapshot:
-        settings.witness.paths.add(str(settings.config))
+    configs = [*([settings.config] if settings.config else []), *settings.extended]
+    copy = settings.snapshot  # of which the index tells
+    settings.witness.paths.update(
+        str(path) for path in configs if not copy or not path.is_relative_to(copy.directory)
+    )
     python = report.environment.python if report.environment else ""
-    settings.witness.keep(options.given, environ, text, code, python)
+    # The answer alone may be what is new: it counts for when there is too much.
+    settings.store.saved += settings.witness.keep(options.given, environ, text, code, python)
 
 
 def _witness(options: argparse.Namespace, settings: Settings, environ: Mapping[str, str]) -> bool:
-    """Whether the answer is on standard output alone, and about what lies in the working tree."""
+    """Whether the answer is on standard output alone, and about the working tree or the index;
+    not about a commit that is pushed."""
     return (
         options.given is not None
         and not options.no_cache

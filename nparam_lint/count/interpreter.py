@@ -15,18 +15,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
 
 @dataclass(frozen=True, slots=True)
 class Interpreter:
     """`python`: the executable. `reason`: why this one. `passed_over`: what was looked at before,
-    with the reason why not. `has_torch`: False means that the run cannot work."""
+    with the reason why not; `without`: the executables of that. `has_torch`: False means that the
+    run cannot work."""
 
     python: str
     reason: str
     has_torch: bool = True
     passed_over: tuple[str, ...] = ()
+    without: tuple[str, ...] = ()
 
 
 class NoInterpreter(Exception):
@@ -44,13 +46,15 @@ def find_interpreter(
     if named:
         return Interpreter(_named(named, root, named_by), named_by)
     passed_over: list[str] = []
+    without: list[str] = []
     first: Interpreter | None = None
     for python, why in _candidates(root, environ):
         if _same(_prefix(python), sys.prefix) and not _own_has_torch():
             continue
         if _has_torch(python):
-            return Interpreter(python, why, True, tuple(passed_over))
+            return Interpreter(python, why, True, tuple(passed_over), tuple(without))
         passed_over.append(f"{python} ({why}) has no torch")
+        without.append(python)
         first = first or Interpreter(python, why, False)
     if first is None:
         return Interpreter(
@@ -140,13 +144,29 @@ def _own_has_torch() -> bool:
     return importlib.util.find_spec("torch") is not None
 
 
+def watched(without: Iterable[str]) -> set[str] | None:
+    """The directories that torch would come into, of interpreters that have none; None where it may
+    come from anywhere."""
+    found: set[str] = set()
+    for python in without:
+        prefix = Path(_prefix(python))
+        if not (prefix / "pyvenv.cfg").is_file():
+            return None
+        found.update(map(str, (prefix / "pyvenv.cfg", *_packages(prefix))))
+    return found
+
+
+def _packages(prefix: Path) -> list[Path]:
+    return [*prefix.glob("lib/python3*/site-packages"), prefix / "Lib" / "site-packages"]
+
+
 def _has_torch(python: str) -> bool:
     """Whether torch is there: seen on disk in a virtual environment, which takes no time, else
     asked (a shim or a system interpreter keeps its packages anywhere)."""
     if python == sys.executable:
         return _own_has_torch()
     prefix = Path(_prefix(python))
-    packages = [*prefix.glob("lib/python3*/site-packages"), prefix / "Lib" / "site-packages"]
+    packages = _packages(prefix)
     if any((p / "torch" / "__init__.py").is_file() for p in packages):
         return True
     settings = prefix / "pyvenv.cfg"

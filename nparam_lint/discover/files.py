@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 import re
 import stat
-import subprocess
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from nparam_lint.ask_git import ask_git
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -163,10 +164,10 @@ def _relative(path: Path, root: Path) -> str:
 
 def _git_files(directory: Path) -> list[str] | None:
     """Files of `directory` that git does not ignore, relative to it; None: git cannot say."""
-    listed = _git(directory, "ls-files", "-co", "--exclude-standard", "-z", "--", "*.py")
+    listed = ask_git(directory, "ls-files", "-co", "--exclude-standard", "-z", "--", "*.py")
     if listed is None:
         return None
-    if not listed and _git(directory, "check-ignore", "-q", ".") is not None:
+    if not listed and ask_git(directory, "check-ignore", "-q", ".") is not None:
         return None  # the user names a directory that git ignores
     names = {os.fsdecode(name) for name in listed.split(b"\0") if name}
     return list(_own(directory, names))
@@ -210,23 +211,6 @@ def _is_file(path: str) -> bool:
         return True  # reading it will say why it cannot be read
     except OSError:
         return False
-
-
-def _git(directory: Path, *arguments: str) -> bytes | None:
-    # Inside a hook GIT_DIR and its like point elsewhere: what counts is the given directory.
-    environment = {key: value for key, value in os.environ.items() if not key.startswith("GIT_")}
-    try:
-        done = subprocess.run(
-            ["git", *arguments],
-            cwd=directory,
-            env=environment,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            check=False,
-        )
-    except OSError:
-        return None
-    return done.stdout if done.returncode == 0 else None
 
 
 def _walk(directory: Path) -> Iterator[str]:

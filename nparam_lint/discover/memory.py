@@ -2,22 +2,15 @@
 
 from __future__ import annotations
 
-from functools import cache, cached_property
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from nparam_lint.cache.store import tool
 
 if TYPE_CHECKING:
     from nparam_lint.cache.store import Store
 
 _Value = TypeVar("_Value")
-
-
-@cache
-def _version() -> str:
-    # Asked once, early: what this process finds out is not the word of one that is installed while
-    # it runs.
-    from nparam_lint.cache.store import tool
-
-    return tool()
 
 
 class Memory(Generic[_Value]):
@@ -71,13 +64,13 @@ class Memory(Generic[_Value]):
 
         order = [*(key for key in self._kept if key not in self._used), *self._used]
         kept = {key: self._kept[key] for key in order[-room:]}
-        self._store.save(self._name, msgpack.encode((_version(), kept)))
+        self._store.save(self._name, msgpack.encode((tool(), kept)))
         self._has_more = False
 
     @cached_property
     def _kept(self) -> dict[str, bytes]:
         # The values are bytes inside: passing over those that nobody asks for costs nothing.
-        version = _version()
+        version = tool()  # early, before anything is worked out
         body = self._store.load(self._name) if self._store else None
         if body is None:
             return {}

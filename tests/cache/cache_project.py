@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import textwrap
 from concurrent.futures import ThreadPoolExecutor
@@ -61,6 +62,19 @@ def link(path: Path, target: str) -> None:
 def new_repository(root: Path) -> None:
     root.mkdir(parents=True, exist_ok=True)
     subprocess.run(["git", "init", "-q"], cwd=root, check=True)
+
+
+def without_cache(text: str) -> Any:
+    """What a command printed, without what may depend on the cache; JSON as what it says."""
+    if text.startswith("{"):
+        said = json.loads(text)
+        for model in said.get("models", ()):
+            model.pop("cached", None)
+        for name in ("cached", "seconds"):
+            said.get("summary", {}).pop(name, None)
+        return said
+    text = re.sub(r" \([\d,]+ from the cache\)|, from the cache", "", text)
+    return re.sub(r"\d+\.\d+ ?s\b( =+)?$", "… s", text, flags=re.MULTILINE)
 
 
 @dataclass(frozen=True)

@@ -6,14 +6,16 @@ import json
 import os
 import subprocess
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from cache_project import edit, net, new_repository, write
 
+from nparam_lint.cache.store import PARTIAL, TAG
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-    from pathlib import Path
 
 # What any run imports that reads the project, checks a measurement or lints a file.
 HEAVY = {"argparse", "libcst", "msgspec", "subprocess", "dataclasses", "pathlib", "nparam_lint.cli"}
@@ -144,3 +146,20 @@ def test_the_exit_code_and_the_text_are_those_of_the_run(project: Any) -> None:
     for _ in range(20):
         assert run() == first
     assert not HEAVY & imported(root, environ, "--format", "concise")[0]
+
+
+def test_answers_alone_do_not_fill_the_disk(project: Any) -> None:
+    root, environ = project
+    answer(root, environ)
+    answer(root, environ)
+    (folder,) = Path(environ["NPARAM_LINT_CACHE_DIR"], "v1").glob("*/")
+    left_over = folder / f"run-0.0123456789abcdef{PARTIAL}"
+    left_over.touch()
+    long_ago = 1_600_000_000
+    for path in (left_over, folder.parent / TAG):
+        os.utime(path, (long_ago, long_ago))
+    before = {path.name for path in folder.iterdir()}
+    answer(root, environ | {"WINDOWID": "another"})  # which no build can see
+    now = {path.name for path in folder.iterdir()}
+    assert before - now == {left_over.name}
+    assert [name.partition("-")[0] for name in now - before] == ["run"]
