@@ -23,13 +23,14 @@ if TYPE_CHECKING:
     from types import FrameType
 
 # Each is a module of `nparam_lint.commands`, with `_` for `-`.
-COMMANDS = ("check", "show", "diff", "update", "init", "install-hook", "rule", "doctor", "clean")
+COMMANDS = tuple("check show compare diff update init install-hook rule doctor clean".split())
 
 HELP = """\
 Check the parameter counts that a repository claims for its PyTorch models.
 
   nparam-lint [PATH…]        count the models under PATH (default: here), check their budgets
   nparam-lint show TARGET    the per-module table of one model, budget or none
+  nparam-lint compare TARGET…  several models side by side, by what their parameters are for
   nparam-lint diff REV       what changed since a revision, by model and by module
   nparam-lint update         write today's counts into the budgets that do not hold
   nparam-lint init           write a budget for every model that has none
@@ -140,8 +141,8 @@ class _Parser(argparse.ArgumentParser):
 def _parser() -> _Parser:
     parser = _Parser(
         prog="nparam-lint",
-        usage="nparam-lint [PATH…] | show TARGET | diff REV | update | init | install-hook | rule "
-        "| doctor | clean",
+        usage="nparam-lint [PATH…] | show TARGET | compare TARGET… | diff REV | update | init "
+        "| install-hook | rule | doctor | clean",
         description=HELP,
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,

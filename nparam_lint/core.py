@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from nparam_lint import __version__
-from nparam_lint.count.interpreter import Interpreter, NoInterpreter, find_interpreter
+from nparam_lint.count.interpreter import Interpreter, NoInterpreter, find_interpreter, watched
 from nparam_lint.count.process import end_early, start_early
 from nparam_lint.count.run import Answers, Job, Limits, default_memory, run_jobs
 from nparam_lint.declare.docstrings import parse_docstring
@@ -174,19 +174,29 @@ def measure(
 
 
 def show(
-    settings: Settings, target: Target, environ: Mapping[str, str], progress: Progress | None = None
+    settings: Settings,
+    targets: Sequence[Target],
+    environ: Mapping[str, str],
+    progress: Progress | None = None,
 ) -> Report:
-    """The one model that `target` names, with its parameters, and its budgets where it has any."""
+    """The models that `targets` of one project name, with their parameters, and their budgets where
+    they have any."""
     start = time.monotonic()
-    files = [target.location] if target.is_path else []
+    files = list(dict.fromkeys(target.location for target in targets if target.is_path))
     found = discover(settings.root, files, wanted=files, store=settings.store)
-    asked, findings = declare(found, settings, lambda location: location == target.location)
-    mine = [a for a in asked if str(a.target) == str(target)]
-    mine = mine or [_asked(target, Position(target.location), settings, found)]
+    places, wanted = {t.location for t in targets}, {str(t) for t in targets}
+    asked, findings = declare(found, settings, places.__contains__)
+    mine = [model for model in asked if str(model.target) in wanted]
+    declared = {str(model.target) for model in mine}
+    mine += [
+        _asked(target, Position(target.location), settings, found)
+        for target in dict.fromkeys(targets)
+        if str(target) not in declared
+    ]
     answers, interpreter = count(mine, settings, found, environ, progress, parameters=True)
     models = judge_all(mine, answers, settings)
     problems = [finding("NPL003", p.position, p.message, "") for p in found.problems]
-    findings = problems + [f for f in findings if f.target == str(target)]
+    findings = problems + [f for f in findings if f.target in wanted]
     known = _Checked(found.tree.source, files)
     return report(settings, models, findings, answers, interpreter, [], known, start)
 
@@ -414,6 +424,10 @@ def count(
     interpreter = interpreter or find_interpreter(
         settings.home, settings.python, settings.python_from, environ
     )
+    if settings.witness:
+        places = watched(interpreter.without)
+        settings.witness.unread.update(places or ())
+        settings.witness.sound = settings.witness.sound and places is not None
     plans = {m.target.location: _attempts(m.target, settings.root, found) for m in asked}
     found.tree.remember()  # what the plans asked of files that nothing else looked into
     jobs = [

@@ -538,7 +538,7 @@ def test_cuda_is_compared_with_meta_parameter_by_parameter(checked, project):
 def test_show_measures_the_one_target_with_its_parameters(project, environ):
     settings = load_settings(project("right"), None, {}, {"device": "meta"})
     settings = replace(settings, python=sys.executable)
-    report = show(settings, parse_target("nets/mlp.py::MLP(width=2)"), environ)
+    report = show(settings, [parse_target("nets/mlp.py::MLP(width=2)")], environ)
     (mlp,) = report.models
     assert (mlp.measurement.counts.total, mlp.budgets) == (1_600, ())
     assert [(p.name, p.shape) for p in mlp.measurement.parameters] == [

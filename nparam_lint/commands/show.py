@@ -36,7 +36,7 @@ def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
     from nparam_lint.report.show import render_show
 
     settings, target = settings_and_target(options, environ, options.target)
-    report = shared.guarded(lambda: show(settings, target, environ, shared.progress()))
+    report = shared.guarded(lambda: show(settings, [target], environ, shared.progress()))
     model = report.models[0] if report.models and not report.error else None
     failed = any(isinstance(model.measurement, NotMeasured) for model in report.models)
     return shared.deliver(

@@ -1,0 +1,226 @@
+"""The comparison as people and programs read it, from reports made by hand."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+from markdown_it import MarkdownIt
+from report_samples import ENVIRONMENT, model
+
+from nparam_lint.records import Counts, Hidden, Measured, ModuleRow, NotMeasured
+from nparam_lint.report import Options
+from nparam_lint.report.compare import COMPARE_FORMATS, Column, Comparison
+from nparam_lint.report.compare.rows import letter
+from nparam_lint.roles import Part, Roles
+
+
+def column(name, parts, given="", tied=(), **counts):
+    """A model with these parts: (path, type, role, count)."""
+    made = tuple(Part(path, kind, role, n, f"held by {kind}") for path, kind, role, n in parts)
+    total = sum(part.count for part in made)
+    embedding = sum(part.count for part in made if part.type == "Embedding")
+    rows = [ModuleRow("", name, 0, total, total, 0, 4 * total, embedding)]
+    for part in made:
+        own = part.count if part.type == "Embedding" else 0
+        rows.append(ModuleRow(part.path, part.type, part.count, part.count, 0, 0, 0, own))
+    values = {"non_embedding": total - embedding, "active": total} | counts
+    found = Measured(name, Counts(total, total, 0, 0, 4 * total, **values), tuple(rows))
+    target = f"nets/zoo.py::{name}"
+    roles = Roles(made, tuple(tied), bool(tied))
+    return Column(given or target, model(target, found), roles, ENVIRONMENT)
+
+
+DENSE = column(
+    "GPT",
+    [
+        ("wte", "Embedding", "embedding", 38_633_472),
+        ("h.0.attn", "Attention", "attention", 28_348_416),
+        ("h.0.mlp", "MLP", "feed-forward", 56_669_184),
+        ("ln_f", "LayerNorm", "norm", 1_536),
+    ],
+    tied=("lm_head.weight = wte.weight",),
+)
+SPARSE = column(
+    "MoE",
+    [
+        ("embed", "Embedding", "embedding", 131_072_000),
+        ("layers.0.experts", "Experts", "feed-forward", 45_098_205_184),
+        ("layers.0.mix.0", "Linear", "other", 700_000_000),
+        ("layers.1.mix.0", "Linear", "other", 700_000_000),
+        ("head", "Linear", "output", 131_072_000),
+    ],
+    active=12_879_925_248,
+)
+ABSENT = Column(
+    "nets/zoo.py::Gone",
+    model("nets/zoo.py::Gone", NotMeasured("NPL004", "Gone needs width", hint="say width=…")),
+)
+
+
+def render(format, *columns, **options):
+    found = Comparison("0.1.0", columns)
+    return COMPARE_FORMATS[format](found, Options(**({"width": 80} | options)))
+
+
+TEXT = """\
+A  nets/zoo.py::GPT
+B  nets/zoo.py::Gone
+   – not measured: Gone needs width
+     say width=…
+C  nets/zoo.py::MoE
+
+                             A GPT                    C MoE
+─────────────  ───────────────────  ───────────────────────
+embedding       38,633,472  31.2 %      131,072,000   0.3 %
+attention       28,348,416  22.9 %                –
+feed-forward    56,669,184  45.8 %   45,098,205,184  96.4 %
+norm                 1,536  <0.1 %                –
+output                tied              131,072,000   0.3 %
+other                    –            1,400,000,000   3.0 %
+─────────────  ───────────────────  ───────────────────────
+total          123,652,608           46,760,349,184
+against A                           +46,636,696,576
+                                            × 378.2
+─────────────  ───────────────────  ───────────────────────
+trainable      123,652,608           46,760,349,184
+non-embedding   85,019,136  68.8 %   46,629,277,184  99.7 %
+active         123,652,608           12,879,925,248  27.5 %
+bytes          494,610,432          187,041,396,736
+
+A  tied, counted once: lm_head.weight = wte.weight
+C  other: layers.*.mix.* (Linear) 1,400,000,000
+"""
+
+
+def test_text():
+    assert render("text", DENSE, ABSENT, SPARSE) == TEXT
+
+
+@pytest.mark.parametrize("width", [60, 80, 100, 120, 200])
+@pytest.mark.parametrize("count", [1, 2, 3, 5, 9])
+def test_no_line_is_wider_than_the_terminal_and_no_number_is_cut(width, count):
+    columns = [DENSE, SPARSE, DENSE, SPARSE, DENSE, SPARSE, DENSE, SPARSE, DENSE][:count]
+    for verbose in (0, 1):
+        out = render("text", *columns, width=width, verbose=verbose)
+        assert max(map(len, out.splitlines())) <= width
+        assert out.count("38,633,472") >= (count + 1) // 2
+        assert out.count("45,098,205,184") >= count // 2
+
+
+def test_shares_go_before_a_table_is_split():
+    assert "31.2 %" in render("text", DENSE, SPARSE, width=80)
+    narrow = render("text", DENSE, SPARSE, DENSE, SPARSE, width=80)
+    assert "31.2 %" not in narrow
+    assert narrow.count("\nembedding ") == 1
+    assert render("text", *[SPARSE] * 6, width=80).count("\nembedding ") == 2
+
+
+def test_a_long_target_breaks_after_its_file_and_is_never_cut():
+    call = "get_unidirectional_transformer_encoder(64, 64, True, 3, 32, 4)"
+    given = f"src/models/transformer/unidirectional_encoder.py::{call}"
+    out = render("text", replace(DENSE, given=given))
+    assert f"A  src/models/transformer/unidirectional_encoder.py::\n   {call}\n" in out
+
+
+def test_colour_changes_nothing_but_the_colours():
+    import re
+
+    plain = render("text", DENSE, ABSENT, SPARSE, verbose=1)
+    coloured = render("text", DENSE, ABSENT, SPARSE, verbose=1, color=True)
+    assert coloured != plain
+    assert re.sub(r"\x1b\[[\d;]*m", "", coloured) == plain
+
+
+def test_quiet_leaves_the_notes_out():
+    assert "tied, counted once" in render("text", DENSE)
+    assert "tied, counted once" not in render("text", DENSE, quiet=True)
+
+
+def test_what_is_not_known_and_not_counted_is_said():
+    found = DENSE.model.measurement
+    found = replace(
+        found,
+        counts=replace(found.counts, active=None),
+        no_routing="nothing says how many experts a token uses",
+        hidden=(Hidden("teacher", 1_000, "list"),),
+    )
+    column = replace(DENSE, model=replace(DENSE.model, measurement=found))
+    out = render("text", column, width=120)
+    assert "active             unknown\n" in out
+    assert "A  active: nothing says how many experts a token uses\n" in out
+    told = "A  not counted: teacher: 1,000 parameters that parameters() does not return (list)"
+    assert told in out
+
+
+def test_a_name_cannot_move_the_cursor():
+    out = render("text", replace(DENSE, given="a.py::X('\x1b[2J')"), verbose=1)
+    assert "\x1b" not in out
+    assert r"\x1b[2J" in out
+
+
+def test_a_model_without_parameters_has_no_ratio():
+    out = render("text", column("Empty", []), DENSE).splitlines()
+    at = next(i for i, line in enumerate(out) if line.startswith("against A"))
+    assert out[at].split() == ["against", "A", "+123,652,608"]
+    assert out[at + 1].startswith("─")
+
+
+def test_embeddings_of_another_class_are_said_to_count_as_non_embedding():
+    own = column("Own", [("table", "TiedEmbeddings", "embedding", 400), ("w", "X", "other", 600)])
+    told = "A  non-embedding: with 400 that embed, but not in an nn.Embedding\n"
+    assert told in render("text", own)
+    assert "non-embedding: with" not in render("text", DENSE)
+
+
+def test_json():
+    document = json.loads(render("json", DENSE, ABSENT))
+    assert document["summary"] == {"models": 2, "measured": 1, "not_measured": 1, "seconds": 0.0}
+    dense, absent = document["models"]
+    assert dense["roles"] == {
+        "embedding": 38_633_472,
+        "attention": 28_348_416,
+        "feed-forward": 56_669_184,
+        "recurrent": 0,
+        "convolution": 0,
+        "norm": 1_536,
+        "output": 0,
+        "other": 0,
+    }
+    assert dense["tied"] == ["lm_head.weight = wte.weight"]
+    assert dense["parts"][0] == {
+        "path": "wte",
+        "type": "Embedding",
+        "role": "embedding",
+        "count": 38_633_472,
+        "because": "held by Embedding",
+    }
+    assert (absent["status"], absent["reason"]) == ("not_measured", "Gone needs width")
+    # What one of them has, the other has too, but for what says why it was not measured.
+    assert set(dense) - set(absent) == {"no_routing", "output_tied", "hidden"}
+    assert set(absent) - set(dense) == {"code", "hint", "missing"}
+
+
+def test_markdown():
+    out = render("markdown", DENSE, ABSENT, SPARSE)
+    html = MarkdownIt().enable("table").render(out)
+    assert html.count("<tr>") == 1 + 6 + 3 + 4
+    assert '<td style="text-align:right">38,633,472 (31.2 %)</td>' in html
+    assert "<strong>123,652,608</strong>" in html
+    assert "<code>nets/zoo.py::Gone</code>: not measured: Gone needs width" in html
+
+
+def test_an_error_is_a_document_too():
+    failed = Comparison("0.1.0", error="no torch\nnext: install it")
+    assert COMPARE_FORMATS["text"](failed, Options()) == ""
+    assert json.loads(COMPARE_FORMATS["json"](failed, Options()))["error"] == failed.error
+    assert COMPARE_FORMATS["markdown"](failed, Options()) == (
+        "```text\nno torch\nnext: install it\n```\n"
+    )
+
+
+def test_letters():
+    assert [letter(n) for n in (0, 1, 25, 26, 27, 51, 52, 701, 702)] == (
+        "A B Z AA AB AZ BA ZZ AAA".split()
+    )

@@ -1,0 +1,238 @@
+"""`nparam-lint compare` as a user meets it: real models, several projects, formats, exit codes."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+
+MODELS = '''\
+import torch
+import torch.nn as nn
+from torch.nn.utils.parametrizations import weight_norm
+
+
+class Block(nn.Module):
+    def __init__(self, d):
+        super().__init__()
+        self.ln_1 = nn.LayerNorm(d)
+        self.attn = nn.MultiheadAttention(d, 2)
+        self.ln_2 = nn.LayerNorm(d)
+        self.mlp = nn.Sequential(nn.Linear(d, 4 * d), nn.GELU(), nn.Linear(4 * d, d))
+
+
+class GPT(nn.Module):
+    """A small one.
+
+    nparam: 1
+    """
+
+    def __init__(self, layers=2, d=8):
+        super().__init__()
+        self.wte = nn.Embedding(50, d)
+        self.h = nn.Sequential(*(Block(d) for _ in range(layers)))
+        self.lm_head = nn.Linear(d, 50, bias=False)
+        self.lm_head.weight = self.wte.weight
+
+
+class LSTM(nn.Module):
+    def __init__(self, hidden=8):
+        super().__init__()
+        self.embed = nn.Embedding(50, 4)
+        self.rnn = nn.LSTM(4, hidden, num_layers=2, bidirectional=True)
+        self.out = nn.Linear(2 * hidden, 50)
+
+
+class Odd(nn.Module):
+    class Table(nn.Embedding):
+        pass
+
+    def __init__(self):
+        super().__init__()
+        self.table = self.Table(10, 4)
+        self.bag = nn.EmbeddingBag(7, 4)
+        self.conv = weight_norm(nn.Conv1d(4, 4, 3))
+        self.layer = nn.TransformerEncoderLayer(4, 2, dim_feedforward=16)
+        self.cls_token = nn.Parameter(torch.zeros(1, 1, 4))
+        self.mix = nn.Linear(4, 4)
+
+
+class Broken(nn.Module):
+    def __init__(self):
+        super().__init__()
+        raise ValueError("no such thing")
+'''
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory):
+    """Two projects side by side."""
+    top = tmp_path_factory.mktemp("projects")
+    for name in ("one", "two"):
+        (top / name / "nets").mkdir(parents=True)
+        (top / name / "nparam-lint.toml").write_text('device = "meta"\n')
+        (top / name / "nets" / "models.py").write_text(MODELS)
+    (top / "two" / "nparam-lint.toml").write_text(
+        'device = "meta"\n[arguments]\n"nets/models.py::GPT" = "layers=1, d=16"\n'
+    )
+    return top
+
+
+@pytest.fixture
+def compare(place, nparam_lint):
+    def run(*arguments, code=0, cwd="one", **more):
+        done = nparam_lint("compare", *arguments, cwd=place / cwd, **more)
+        assert done.returncode == code, done.stdout + done.stderr
+        assert "Traceback" not in done.stderr
+        return done
+
+    return run
+
+
+def test_counts_side_by_side(compare):
+    done = compare("nets/models.py::GPT", "nets/models.py::LSTM(hidden=6)", COLUMNS="80")
+    assert (
+        done.stdout
+        == """\
+A  nets/models.py::GPT
+B  nets/models.py::LSTM(hidden=6)
+
+                          A GPT  B LSTM(hidden=6)
+─────────────  ────────────────  ────────────────
+embedding           400  18.7 %       200   8.4 %
+attention           576  26.9 %         –
+feed-forward      1,104  51.5 %         –
+recurrent             –             1,536  64.4 %
+norm                 64   3.0 %         –
+output             tied               650  27.2 %
+─────────────  ────────────────  ────────────────
+total             2,144             2,386
+against A                            +242
+                                 +11.29 %
+─────────────  ────────────────  ────────────────
+trainable         2,144             2,386
+non-embedding     1,744  81.3 %     2,186  91.6 %
+bytes             8,576             9,544
+
+A  tied, counted once: lm_head.weight = wte.weight
+"""
+    )
+    assert done.stderr == ""
+
+
+def test_roles_of_real_layers(compare):
+    out = compare("nets/models.py::Odd", "--format", "json").stdout
+    (model,) = json.loads(out)["models"]
+    roles = {part["path"]: part["role"] for part in model["parts"] if part["path"]}
+    assert roles == {
+        "table": "embedding",
+        "bag": "embedding",
+        "conv.parametrizations.weight": "convolution",
+        "conv": "convolution",
+        "layer.self_attn": "attention",
+        "layer.self_attn.out_proj": "attention",
+        "layer.linear1": "feed-forward",
+        "layer.linear2": "feed-forward",
+        "layer.norm1": "norm",
+        "layer.norm2": "norm",
+        "mix": "other",
+    }
+    assert [part["role"] for part in model["parts"] if not part["path"]] == ["embedding"]
+    assert sum(model["roles"].values()) == model["counts"]["total"] == 40 + 28 + 56 + 244 + 4 + 20
+
+
+def test_verbose_lists_which_modules_have_which_role(compare):
+    out = compare("nets/models.py::GPT(layers=3)", "-v", COLUMNS="120").stdout
+    lines = out[out.index("role ") :].splitlines()
+    assert [re.split(r"\s{2,}", line) for line in lines[2:]] == [
+        ["embedding", "wte", "Embedding", "400", "held by Embedding"],
+        ["attention", "h.*.attn", "MultiheadAttention", "3 ×", "648", "by its name or class"],
+        [
+            *("attention", "h.*.attn.out_proj", "NonDynamicallyQuantizableLinear", "3 ×", "216"),
+            "in h.*.attn, MultiheadAttention",
+        ],
+        ["feed-forward", "h.*.mlp.*", "Linear", "6 ×", "1,656", "beside its counterpart"],
+        ["norm", "h.*.ln_1", "LayerNorm", "3 ×", "48", "held by LayerNorm"],
+        ["norm", "h.*.ln_2", "LayerNorm", "3 ×", "48", "held by LayerNorm"],
+    ]
+
+
+def test_models_of_several_projects_are_built_by_their_own(compare, place):
+    given = ["one/nets/models.py::GPT", "two/nets/models.py::GPT"]
+    (place / "plain").mkdir(exist_ok=True)
+    out = compare(*(f"../{text}" for text in given), "--format", "json", cwd="plain").stdout
+    models = json.loads(out)["models"]
+    assert [model["given"] for model in models] == [f"../{text}" for text in given]
+    assert [model["target"] for model in models] == ["nets/models.py::GPT"] * 2
+    assert [model["call"] for model in models] == ["GPT()", "GPT(layers=1, d=16)"]
+    assert [model["counts"]["total"] for model in models] == [2144, 4080]
+    assert models[0]["roles"]["attention"] == 576
+
+
+def test_one_that_cannot_be_built_fails_and_the_others_are_shown(compare):
+    done = compare("nets/models.py::Broken", "nets/models.py::LSTM", code=1, COLUMNS="80")
+    assert "   – not measured: Broken() raised ValueError: no such thing\n" in done.stdout
+    assert "B LSTM" in done.stdout
+    assert "against" not in done.stdout
+    out = compare(
+        "nets/models.py::Broken", "nets/models.py::LSTM", "--format", "json", code=1
+    ).stdout
+    broken, right = json.loads(out)["models"]
+    assert (broken["status"], broken["roles"], broken["code"]) == ("not_measured", None, "NPL004")
+    assert right["status"] == "measured"
+
+
+def test_the_budgets_of_what_is_compared_are_not_judged(compare):
+    assert "NPL001" not in compare("nets/models.py::GPT").stdout
+
+
+def test_the_same_model_twice(compare):
+    out = compare(*["nets/models.py::GPT"] * 2, COLUMNS="80").stdout
+    assert re.search(r"^against A +\+0\n +\+0\.00 %$", out, re.MULTILINE)
+
+
+@pytest.mark.parametrize("format", ["json", "markdown"])
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        ([], "which models?"),
+        (["nets/none.py::GPT"], "there is no file nets/none.py"),
+        (["GPT"], "'GPT' is no target"),
+        (["nets/models.py::GPT", "--timeout", "soon"], "timeout"),
+    ],
+)
+def test_a_machine_format_is_a_document_also_on_failure(compare, format, arguments, told):
+    done = compare(*arguments, "--format", format, code=2)
+    assert told in done.stderr
+    if format == "json":
+        document = json.loads(done.stdout)
+        assert told in document["error"]
+        assert document["models"] == []
+    else:
+        assert done.stdout.startswith("```text\n")
+        assert told in done.stdout
+
+
+def test_a_python_without_torch_is_an_error(compare, tmp_path):
+    import venv
+
+    venv.create(tmp_path / "bare", symlinks=True)
+    arguments = ["nets/models.py::GPT", "--python", tmp_path / "bare"]
+    done = compare(*arguments, code=2)
+    assert done.stdout == ""
+    assert "no model can be built with" in done.stderr
+    document = json.loads(compare(*arguments, "--format", "json", code=2).stdout)
+    assert "no model can be built with" in document["error"]
+
+
+def test_an_unknown_format_names_those_that_there_are(compare):
+    done = compare("nets/models.py::GPT", "--format", "sarif", code=2)
+    assert "compare has no format 'sarif'; it has text, json, markdown" in done.stderr
+
+
+def test_an_output_file_gets_the_document_and_standard_output_the_text(compare, tmp_path):
+    file = tmp_path / "out.json"
+    done = compare("nets/models.py::GPT", "--format", "json", "--output-file", file)
+    assert json.loads(file.read_text())["summary"]["measured"] == 1
+    assert done.stdout.startswith("A  nets/models.py::GPT\n")
