@@ -173,11 +173,14 @@ def _values(budget: Budget, measured: Measured) -> str:
 def _heaviest(rows: Sequence[ModuleRow], metric: str) -> list[str]:
     """The modules that weigh most: the first level at which the model divides."""
     root, level = rows[0], ""
+    below: dict[str, list[ModuleRow]] = {}
+    for row in rows[1:]:
+        below.setdefault(row.path.rpartition(".")[0], []).append(row)
     while True:
-        children = [r for r in rows if _parent(r.path) == level and r.path and amount(r, metric)]
+        children = [r for r in below.get(level, ()) if amount(r, metric)]
         # One that is tied throughout weighs nothing of its own.
         children = [r for r in children if r.own or not r.tied]
-        if len(children) != 1 or children[0].own or not _has_parts(children[0], rows):
+        if len(children) != 1 or children[0].own or children[0].path not in below:
             break
         level = children[0].path
     children.sort(key=lambda r: -amount(r, metric))
@@ -188,14 +191,6 @@ def _heaviest(rows: Sequence[ModuleRow], metric: str) -> list[str]:
         source = f"  {row.source}" if row.source else ""
         lines.append(f"{amount(row, metric):>15,}  {share}  {row.path} ({row.type}){source}")
     return ["heaviest modules:", *lines] if lines else []
-
-
-def _has_parts(row: ModuleRow, rows: Sequence[ModuleRow]) -> bool:
-    return any(_parent(other.path) == row.path for other in rows if other.path)
-
-
-def _parent(path: str) -> str:
-    return path.rpartition(".")[0]
 
 
 def _next_step(budget: Budget, actual: int) -> str:

@@ -35,6 +35,7 @@ class Names:
         self._functions: dict[str, dict[str, FunctionFacts]] = {}
         self._symbols: dict[tuple[str, str], Symbol | None] = {}
         self._active: set[tuple[str, str]] = set()
+        self._names: dict[str, frozenset[str]] = {}
 
     # --- names --------------------------------------------------------------------------------
 
@@ -165,6 +166,11 @@ class Names:
 
     def names(self, path: str) -> frozenset[str]:
         """All names of the file's top level, those of star imports too."""
+        if path not in self._names:
+            self._names[path] = self._all_names(path)
+        return self._names[path]
+
+    def _all_names(self, path: str) -> frozenset[str]:
         found: set[str] = set()
         pending = [path]
         seen: set[str] = set()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import textwrap
+from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -79,22 +80,28 @@ def elide_end(text: str, width: int) -> str:
 def elide_apart(texts: Iterable[str], width: int) -> dict[str, str]:
     """Each text in at most `width`, cut where it can still be told from the others: as
     `GPT(n_layer=…`, or `GPT(n_lay…head=8)` where only the end differs."""
-    every = list(dict.fromkeys(texts))
-    return {text: _apart(text, every, width) for text in every}
-
-
-def _apart(text: str, others: list[str], width: int) -> str:
-    if len(text) <= width or width < 2:
-        return elide_end(text, width)
-    for tail in range(width):
-        start, end = text[: width - 1 - tail], text[len(text) - tail :]
-        alike = (t for t in others if t != text and t.startswith(start) and t.endswith(end))
-        if next(alike, None) is None:
-            return f"{start}…{end}"
+    found = {text: elide_end(text, width) for text in texts}
+    left = [text for text in found if len(text) > width >= 2]
+    for tail in range(width if left else 0):
+        head = width - 1 - tail
+        alike = Counter(_ends(text, head, tail) for text in found)
+        for text in left:
+            if alike[_ends(text, head, tail)] == 1:
+                found[text] = "…".join(_ends(text, head, tail))
+        left = [text for text in left if alike[_ends(text, head, tail)] > 1]
     # The difference is in the middle, beyond both: the name, and what differs first.
-    differs = max((_common(text, other) for other in others if other != text), default=0)
-    name = text[: min(text.find("(") + 1, width // 2)]
-    return name + elide_end("…" + text[max(differs - 4, 0) :], width - len(name))
+    ordered = sorted(found) if left else []  # so that the most alike are neighbours
+    place = {text: number for number, text in enumerate(ordered)}
+    for text in left:
+        near = ordered[max(place[text] - 1, 0) : place[text] + 2]
+        differs = max(_common(text, other) for other in near if other != text)
+        name = text[: min(text.find("(") + 1, width // 2)]
+        found[text] = name + elide_end("…" + text[max(differs - 4, 0) :], width - len(name))
+    return found
+
+
+def _ends(text: str, head: int, tail: int) -> tuple[str, str]:
+    return text[:head], text[max(len(text) - tail, 0) :]
 
 
 def _common(one: str, other: str) -> int:

@@ -61,7 +61,8 @@ def _tables(report: Report, options: Options, paint: Paint) -> list[list[str]]:
     others = [model for model in models if not _is_broken(model)]
     others.sort(key=lambda model: -_total(model))
     left = others[max(options.tables, 0) :]
-    sections = [_table(model, options, paint) for model in models if model not in left]
+    hidden = {id(model) for model in left}  # to compare thousands of reports takes minutes
+    sections = [_table(model, options, paint) for model in models if id(model) not in hidden]
     if left and options.tables:
         more = f"… and {plural(len(left), 'more table')}: -v, or nparam-lint show TARGET"
         sections.append([paint("dim", more)])

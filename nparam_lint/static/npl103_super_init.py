@@ -161,7 +161,8 @@ class Rule(Visitor):
         owner = method.owner
         if method.name != "__init__" or method.node.decorators or self._is_special(owner):
             return
-        if f"{owner.node.name.value}.__init__".encode() in self.file.source:
+        own = owner.node.name.value.encode()
+        if any(other.endswith(own) for other in self.file.initialised):
             return
         early: tuple[cst.CSTNode, str, str] | None = None
         acts = False

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 import symtable
 import sys
 import warnings
@@ -120,7 +121,21 @@ class SourceFile:
     def family(self, qualname: str) -> list[Class]:
         """The class, and those of its bases that stand in this file."""
         names = {symbol.name for symbol in self.lineage(qualname) if symbol.kind == "class"}
-        return [owner for owner in self.classes if owner.qualname in names]
+        places = sorted(place for name in names for place in self._places.get(name, ()))
+        return [self.classes[place] for place in places]
+
+    @cached_property
+    def _places(self) -> dict[str, list[int]]:
+        """Qualified name → where the classes of that name are in `classes`."""
+        found: dict[str, list[int]] = {}
+        for place, owner in enumerate(self.classes):
+            found.setdefault(owner.qualname, []).append(place)
+        return found
+
+    @cached_property
+    def initialised(self) -> frozenset[bytes]:
+        """X of every `X.__init__` in the source."""
+        return frozenset(re.findall(rb"([\w\x80-\xff]+)\.__init__", self.source))
 
     def inherits_from_torch(self, qualname: str) -> bool:
         """Do all bases end at `torch.nn`, so that nothing of another package can interfere?"""

@@ -11,6 +11,8 @@ from .failures import died
 from .groups import GroupTask
 from .supervision import supervise
 
+MODULES = 500  # that one group imports at most
+
 
 class Server:
     """Hands the jobs to groups, follows up on what becomes of them, and passes the results on."""
@@ -27,11 +29,15 @@ class Server:
 
     def tasks(self, jobs):
         groups = collections.OrderedDict()
+        modules = collections.defaultdict(dict)
         for job in jobs:
             attempt = job["attempts"][job["attempt"]]
             job["module"], job["roots"] = attempt["module"], attempt["roots"]
             alone = job["id"] if "failures" in job else None
-            groups.setdefault((alone, job["tolerant"], *attempt["roots"]), []).append(job)
+            key = (alone, job["tolerant"], *attempt["roots"])
+            # After every model all that the modules of its group hold is looked through.
+            part = modules[key].setdefault(job["module"], len(modules[key])) // MODULES
+            groups.setdefault((part, *key), []).append(job)
         width = max(1, self.settings["jobs"] // len(groups))
         return [self.group(g, width=width) for g in groups.values()]
 
