@@ -23,7 +23,9 @@ if TYPE_CHECKING:
     from types import FrameType
 
 # Each is a module of `nparam_lint.commands`, with `_` for `-`.
-COMMANDS = tuple("check show compare diff update init install-hook rule doctor clean".split())
+COMMANDS = tuple(
+    "check show compare formula diff update init install-hook rule doctor clean".split()
+)
 
 HELP = """\
 Check the parameter counts that a repository claims for its PyTorch models.
@@ -31,6 +33,7 @@ Check the parameter counts that a repository claims for its PyTorch models.
   nparam-lint [PATH…]        count the models under PATH (default: here), check their budgets
   nparam-lint show TARGET    the per-module table of one model, budget or none
   nparam-lint compare TARGET…  several models side by side, by what their parameters are for
+  nparam-lint formula TARGET   the closed form of the count in the constructor's arguments
   nparam-lint diff REV       what changed since a revision, by model and by module
   nparam-lint update         write today's counts into the budgets that do not hold
   nparam-lint init           write a budget for every model that has none
@@ -141,7 +144,7 @@ class _Parser(argparse.ArgumentParser):
 def _parser() -> _Parser:
     parser = _Parser(
         prog="nparam-lint",
-        usage="nparam-lint [PATH…] | show TARGET | compare TARGET… | diff REV | update | init "
+        usage="nparam-lint [PATH…] | show TARGET | compare TARGET… | formula TARGET | diff REV | update | init "
         "| install-hook | rule | doctor | clean",
         description=HELP,
         epilog=EPILOG,

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from nparam_lint import __version__
 from nparam_lint.count.interpreter import Interpreter, NoInterpreter, find_interpreter, watched
-from nparam_lint.count.process import end_early, start_early
+from nparam_lint.count.process import end_waiting, start_early
 from nparam_lint.count.run import Answers, Job, Limits, default_memory, run_jobs
 from nparam_lint.declare.docstrings import parse_docstring
 from nparam_lint.declare.prose import find_claims
@@ -35,6 +35,7 @@ from nparam_lint.records import (
     Measured,
     Measurement,
     ModelReport,
+    NameValue,
     NotMeasured,
     Position,
     Report,
@@ -48,7 +49,8 @@ Progress = Callable[[int, int, str], None]
 
 @dataclass(slots=True)
 class Asked:
-    """A model to build: what it is called, where it stands, and what was declared about it."""
+    """A model to build: what it is called, where it stands, what was declared about it, and which
+    of its arguments are to have other values."""
 
     target: Target
     position: Position
@@ -56,6 +58,7 @@ class Asked:
     device: str | None = None
     budgets: list[Budget] = field(default_factory=list)
     definition: Definition | None = None
+    vary: Mapping[str, NameValue] = field(default_factory=dict)
 
     @property
     def declared(self) -> bool:
@@ -99,7 +102,7 @@ def check(
 
         done = measure(source, asked, skipped, environ, progress, codes=codes, meanwhile=lint)
     finally:
-        end_early()
+        end_waiting()
     return replace(done, source_only=static_only, seconds=time.monotonic() - start)
 
 
@@ -189,7 +192,7 @@ def show(
     mine = [model for model in asked if str(model.target) in wanted]
     declared = {str(model.target) for model in mine}
     mine += [
-        _asked(target, Position(target.location), settings, found)
+        ask_for(target, Position(target.location), settings, found)
         for target in dict.fromkeys(targets)
         if str(target) not in declared
     ]
@@ -213,12 +216,12 @@ def declare(
     for definition in found.definitions:
         bare = Target(definition.path, definition.qualname)
         position = Position(definition.path, definition.line, definition.column)
-        model = _asked(bare, position, settings, found)
+        model = ask_for(bare, position, settings, found)
         asked[bare] = model
         model.definition = definition
         for budget in _docstring_budgets(definition, findings):
             if budget.target not in asked:
-                asked[budget.target] = _asked(budget.target, position, settings, found)
+                asked[budget.target] = ask_for(budget.target, position, settings, found)
             asked[budget.target].budgets.append(budget)
     for entry in settings.budgets:
         if not in_scope(entry.target.location):
@@ -229,7 +232,7 @@ def declare(
             continue
         key = entry.target if entry.recipe is None else (entry.target, entry.recipe, entry.device)
         if key not in asked:
-            asked[key] = _asked(entry.target, entry.position, settings, found)
+            asked[key] = ask_for(entry.target, entry.position, settings, found)
         model = asked[key]
         model.recipe = _completed(entry.recipe, model.recipe)
         model.device = entry.device or model.device
@@ -277,7 +280,7 @@ def _docstring_budgets(definition: Definition, findings: list[Finding]) -> Itera
             )
 
 
-def _asked(target: Target, position: Position, settings: Settings, found: Discovery) -> Asked:
+def ask_for(target: Target, position: Position, settings: Settings, found: Discovery) -> Asked:
     """A model to build; where nothing says how, the config's arguments for it do."""
     recipe = settings.arguments.get(target.bare, Recipe())
     if target.arguments is not None:
@@ -317,7 +320,7 @@ def further(source: Source, other: Source, moved: Mapping[str, str]) -> list[Ask
         if (there, recipe, device) not in own and not _stale(
             there, source.settings.root, source.found
         ):
-            model = _asked(there, Position(there.location), source.settings, source.found)
+            model = ask_for(there, Position(there.location), source.settings, source.found)
             model.recipe, model.device = _completed(recipe, model.recipe), device
             added[there, recipe, device] = model
     return list(added.values())
@@ -413,6 +416,7 @@ def count(
     progress: Progress | None,
     *,
     parameters: bool = False,
+    variables: bool = False,
     interpreter: Interpreter | None = None,
     meanwhile: Callable[[], None] = lambda: None,
 ) -> tuple[Answers, Interpreter | None]:
@@ -431,7 +435,7 @@ def count(
     plans = {m.target.location: _attempts(m.target, settings.root, found) for m in asked}
     found.tree.remember()  # what the plans asked of files that nothing else looked into
     jobs = [
-        _job(i, model, settings, plans[model.target.location], parameters)
+        _job(i, model, settings, plans[model.target.location], parameters, variables)
         for i, model in enumerate(asked)
     ]
     names = {part.removesuffix(".py") for path in found.tree.files for part in path.split("/")}
@@ -478,6 +482,7 @@ def _job(
     settings: Settings,
     attempts: tuple[ImportAttempt, ...],
     parameters: bool,
+    variables: bool,
 ) -> Job:
     target = model.target
     names = {name for budget in model.budgets for name in budget.value.names}
@@ -494,6 +499,8 @@ def _job(
         device=model.device or settings.for_file(target.location).device,
         names=tuple(sorted(names)),
         parameters=parameters,
+        vary=tuple(model.vary.items()),
+        variables=variables,
     )
 
 
@@ -651,7 +658,7 @@ def report(
         skipped=tuple(skipped),
         files=len(checked.files),
         seconds=time.monotonic() - start,
-        error=_error(answers, interpreter),
+        error=why_broken(answers, interpreter),
         staged=settings.snapshot is not None and settings.snapshot.commit is None,
     )
 
@@ -707,7 +714,8 @@ def _environment(
     return Environment(interpreter.python, interpreter.reason, answers.torch, tuple(devices))
 
 
-def _error(answers: Answers, interpreter: Interpreter | None) -> str | None:
+def why_broken(answers: Answers, interpreter: Interpreter | None) -> str | None:
+    """Why no model can be built at all, in lines; None where models can be."""
     if answers.broken is None or interpreter is None:
         return None
     lines = [

@@ -151,6 +151,18 @@ class Hidden:
 
 
 @dataclass(frozen=True, slots=True)
+class VariableRow:
+    """An argument that a call could have had instead, with the `value` that it had. `holder`: the
+    expression that is called for the config object that it is a field of; `choices`: the values
+    that its annotation allows, where it is a `Literal`."""
+
+    name: str
+    value: NameValue
+    holder: str = ""
+    choices: tuple[NameValue, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class DeviceResult:
     """What one device said. `bytes`: what its allocator took. `differences`: one text for each
     parameter whose name, shape or dtype differs from the first device's."""
@@ -168,7 +180,8 @@ class Measured:
     (`meta`, `meta with values`, `cpu without initialisation`, `cpu`). `names`: the values of the
     names that formulas asked for; `known_names`: every name a formula could have asked for. `type`:
     the full name of the model's class; `types`: those of all modules inside it; `no_routing`: why
-    its active parameters cannot be told."""
+    its active parameters cannot be told; `variables`: the arguments that can be varied, where they
+    were asked for."""
 
     call: str
     counts: Counts
@@ -178,6 +191,7 @@ class Measured:
     names: dict[str, NameValue] = field(default_factory=dict)
     known_names: tuple[str, ...] = ()
     parameters: tuple[ParameterRow, ...] = ()
+    variables: tuple[VariableRow, ...] = ()
     hidden: tuple[Hidden, ...] = ()
     notes: tuple[str, ...] = ()
     type: str = ""

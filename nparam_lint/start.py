@@ -30,4 +30,4 @@ def main() -> int:
     finally:
         process = sys.modules.get("nparam_lint.count.process")
         if process:  # it may have been started early, for nothing
-            process.end_early()
+            process.end_waiting()

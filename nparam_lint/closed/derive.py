@@ -7,6 +7,7 @@ was built, those included that were chosen afterwards to break it.
 from __future__ import annotations
 
 import random
+from copy import copy
 from dataclasses import dataclass, field
 from itertools import combinations
 from typing import TYPE_CHECKING
@@ -23,16 +24,17 @@ from nparam_lint.closed.observe import (
     Variable,
     exactly,
 )
-from nparam_lint.closed.sample import edges, line, probes, scattered, written
+from nparam_lint.closed.sample import edges, far, line, probes, scattered, written
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Container, Iterable, Mapping, Sequence
 
     from nparam_lint.closed.polynomial import Polynomial
 
 SCATTERED = 40  # points in a round, beyond those along lines
 TIED = 8  # arguments that cannot be varied alone, of which all threes are tried together
 FRESH = 16  # points at which a form is verified
+OFF = "0 turns something off; to have it in the formula, give it a value in the call"
 ROUNDS = 4  # of more points, where those so far do not suffice
 
 
@@ -71,27 +73,34 @@ Derived = ClosedForm | NoForm
 
 
 class Session:
-    """Everything that was built so far, each point once."""
+    """Everything that was built so far, each point once. `base`: what a point leaves open."""
 
     def __init__(self, ask: Ask, variables: Sequence[Variable]) -> None:
         self._ask = ask
-        self.base: dict[str, Value] = {v.name: v.base for v in variables}
-        self.outcomes: dict[tuple[tuple[str, str], ...], Outcome] = {}
+        self._origin: dict[str, Value] = {v.name: v.base for v in variables}
+        self._outcomes: dict[tuple[tuple[str, str], ...], Outcome] = {}
+        self.base = self._origin
+
+    def case(self, values: Point) -> Session:
+        """The same with another base; what either builds both know."""
+        other = copy(self)
+        other.base = {**self.base, **values}
+        return other
 
     def build(self, points: Iterable[Point]) -> list[tuple[dict[str, Value], Outcome]]:
         """The points, completed by the base, with what became of them."""
         full = [{**self.base, **point} for point in points]
-        new = {_key(point): point for point in full if _key(point) not in self.outcomes}
+        new = {_key(point): point for point in full if _key(point) not in self._outcomes}
         if new:
             changed = [
-                {name: value for name, value in p.items() if _differs(value, self.base[name])}
+                {name: value for name, value in p.items() if differs(value, self._origin[name])}
                 for p in new.values()
             ]
-            self.outcomes.update(zip(new, self._ask(changed), strict=True))
-        return [(point, self.outcomes[_key(point)]) for point in full]
+            self._outcomes.update(zip(new, self._ask(changed), strict=True))
+        return [(point, self._outcomes[_key(point)]) for point in full]
 
 
-def _differs(value: Value, other: Value) -> bool:
+def differs(value: Value, other: Value) -> bool:
     return type(value) is not type(other) or value != other
 
 
@@ -99,20 +108,26 @@ def _key(point: Point) -> tuple[tuple[str, str], ...]:
     return tuple((name, repr(value)) for name, value in sorted(point.items()))
 
 
-def derive(session: Session, variables: Sequence[Variable], *, chosen: bool = False) -> Derived:
-    """The closed form in those of the `variables` that are numbers. `chosen`: they were asked for;
-    otherwise it is found out first which of them matter."""
+def derive(session: Session, variables: Sequence[Variable], case: Point | None = None) -> Derived:
+    """The closed form in those of the `variables` that are numbers; in a `case`, with other values
+    for others."""
+    session = session.case(case or {})
     ((base, first),) = session.build([{}])
     if isinstance(first, Refused):
-        return NoForm(f"the model cannot be built: {first.reason}")
-    return _Derivation(session, variables, base, first).run(chosen)
+        return NoForm(f"the model cannot be built: {first.reason}", case=case or {})
+    return _Derivation(session, variables, base, first, case or {}).run()
 
 
 class _Derivation:
     def __init__(
-        self, session: Session, variables: Sequence[Variable], base: dict[str, Value], first: Built
+        self,
+        session: Session,
+        variables: Sequence[Variable],
+        base: dict[str, Value],
+        first: Built,
+        case: Point,
     ) -> None:
-        self.session, self.base, self.first = session, base, first
+        self.session, self.base, self.first, self.case = session, base, first, case
         self.numbers = [v for v in variables if v.is_number]
         self.exactly = {v.name: exactly(base)[v.name] for v in self.numbers}
         self.dice = random.Random(0)  # the same points every time
@@ -148,7 +163,7 @@ class _Derivation:
         """Vary each variable alone."""
         self.ask({name: value} for name, values in wanted.items() for value in values)
         for index, point in enumerate(self.points):
-            changed = [name for name, value in point.items() if _differs(value, self.base[name])]
+            changed = [name for name, value in point.items() if differs(value, self.base[name])]
             if len(changed) == 1 and changed[0] in self.lines:
                 name = changed[0]
                 if index not in self.influence[name]:
@@ -169,7 +184,7 @@ class _Derivation:
             )
             for index in done:
                 for name in stuck:
-                    if _differs(self.points[index][name], self.base[name]):
+                    if differs(self.points[index][name], self.base[name]):
                         self.influence[name].append(index)
                         self.lines[name].append(self.points[index][name])
 
@@ -184,16 +199,18 @@ class _Derivation:
 
     # --- the course of it ---
 
-    def run(self, chosen: bool) -> Derived:
+    def run(self) -> Derived:
         self.along({v.name: probes(v) for v in self.numbers})
         # What could not be varied may matter all the more.
-        matters = [
-            v for v in self.numbers if chosen or self.differ(v.name) or not self.influence[v.name]
-        ]
+        matters = [v for v in self.numbers if self.differ(v.name) or not self.influence[v.name]]
+        off = {v.name: OFF for v in matters if v.base == 0 and self.differ(v.name)}
+        self.forget(off)
+        matters = [v for v in matters if v.name not in off]
         self.along({v.name: line(v) for v in matters})
         self.together()
         self.learn_rules()
-        fixed = {v.name: self.why_fixed(v.name) for v in matters if not self.influence[v.name]}
+        stuck = {v.name: self.why_fixed(v.name) for v in matters if not self.influence[v.name]}
+        fixed = {**off, **stuck}
         # What makes no difference alone may make one together with others: a bound, for instance.
         varied = [v for v in self.numbers if v.name not in fixed]
         self.free |= {v.name for v in matters}
@@ -208,6 +225,20 @@ class _Derivation:
                 return self.closed(forms, fixed)
         return self.no_form(forms)
 
+    def forget(self, names: Container[str]) -> None:
+        """Leave out what was built with other values of these."""
+        kept = [
+            place
+            for place, point in enumerate(self.points)
+            if not any(name in names and differs(v, self.base[name]) for name, v in point.items())
+        ]
+        self.points[:] = [self.points[place] for place in kept]
+        self.builds[:] = [self.builds[place] for place in kept]
+        moved = {place: now for now, place in enumerate(kept)}
+        for name, places in self.influence.items():
+            places[:] = [moved[place] for place in places if place in moved]
+            self.lines[name] = [self.points[place][name] for place in places]
+
     def differ(self, name: str) -> bool:
         """Whether varying this one alone ever made a difference."""
         return any(
@@ -218,7 +249,7 @@ class _Derivation:
 
     def why_fixed(self, name: str) -> str:
         reasons = [
-            why.reason for point, why in self.refused if _differs(point[name], self.base[name])
+            why.reason for point, why in self.refused if differs(point[name], self.base[name])
         ]
         return reasons[0] if reasons else "it has no other values"
 
@@ -241,6 +272,7 @@ class _Derivation:
         """Whether the form is right wherever it was not made from; those points are kept."""
         before = len(self.points)
         self.scatter(varied, FRESH)
+        self.ask(far(varied, self.points, self.rules, self.dice))
         base = exactly(self.base)
         close = [
             {name: written(value) for name, value in point.items()}
@@ -265,11 +297,12 @@ class _Derivation:
             fixed=fixed,
             built=len(self.points),
             verified=self.fresh,
+            case=self.case,
         )
 
     def no_form(self, forms: Forms) -> NoForm:
         if not forms.unknown:
-            return NoForm("what fits at some points is wrong at others")
+            return NoForm("what fits at some points is wrong at others", case=self.case)
         family = forms.unknown[0]
         guess, index = forms.guess(family)
         return NoForm(
@@ -278,4 +311,5 @@ class _Derivation:
             guess,
             {} if index is None else self.points[index],
             None if index is None else family.sizes[index],
+            self.case,
         )

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Literal
 
 Value = int | float | str | bool | None
 Point = Mapping[str, Value]
@@ -58,7 +57,7 @@ class Refused:
     long."""
 
     reason: str
-    code: Literal["NPL003", "NPL004", "NPL005", "NPL008", "NPL009"] = "NPL004"
+    code: str = "NPL004"
 
 
 Outcome = Built | Refused

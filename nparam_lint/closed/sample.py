@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from nparam_lint.closed.constraints import Rule, repaired
-from nparam_lint.closed.observe import Value, Variable, exact
+from nparam_lint.closed.observe import Point, Value, Variable, exact
 from nparam_lint.closed.polynomial import Extreme, Rounded
 
 if TYPE_CHECKING:
@@ -77,6 +77,29 @@ def scattered(
             point.update({name: written(mended[name]) for name in changed})
             if point != base:
                 yield point
+
+
+def far(
+    variables: Sequence[Variable],
+    points: Sequence[Point],
+    rules: Sequence[Rule],
+    dice: random.Random,
+) -> list[dict[str, Value]]:
+    """For each variable a point far beyond all values that it had: what only fits between them
+    fails there."""
+    found = []
+    for variable in variables:
+        if variable.choices or not isinstance(variable.base, int):
+            continue
+        point = dict(dice.choice(points))
+        most = max(value for p in points if isinstance(value := p[variable.name], int))
+        point[variable.name] = most * 2 + dice.randint(1, most)
+        exactly = {v.name: exact(point[v.name]) for v in variables if v.is_number}
+        mended = repaired(exactly, [r for r in rules if _names(r) <= exactly.keys()])
+        if mended is not None and mended[variable.name] > most:
+            point.update({n: written(v) for n, v in mended.items() if v != exactly[n]})
+            found.append(point)
+    return found
 
 
 def _names(rule: Rule) -> set[str]:

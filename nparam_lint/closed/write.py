@@ -23,6 +23,8 @@ from nparam_lint.closed.polynomial import (
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+_PLAIN = 16  # a larger number alone before a bracket makes nothing clearer
+
 Language = Literal["budget", "python", "latex"]
 
 
@@ -116,6 +118,8 @@ def _taken_out(form: Polynomial) -> tuple[Fraction, Monomial, Polynomial]:
     for monomial, _ in form.terms:
         powers = dict(monomial)
         common = {g: min(e, powers[g]) for g, e in common.items() if g in powers}
+    if not common and number.denominator == 1 and abs(number) > _PLAIN:
+        number = Fraction(-1 if number < 0 else 1)
     rest = {_without(m, common): c / number for m, c in form.terms}
     return number, product((), tuple(common.items())), Polynomial.of(rest)
 

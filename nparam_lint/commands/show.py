@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -53,12 +54,19 @@ def settings_and_target(
     options: argparse.Namespace, environ: Mapping[str, str], text: str
 ) -> tuple[Settings, Target]:
     """The target that a text names, relative to its project, and the project's settings."""
-    from nparam_lint.notation import Target, TextError, parse_target
+    from nparam_lint.notation import TextError, parse_target
 
     try:
         target = parse_target(text)
     except TextError as error:
         raise UsageError(f"{text!r} is no target: {error}") from None
+    return settings_for_target(options, environ, target)
+
+
+def settings_for_target(
+    options: argparse.Namespace, environ: Mapping[str, str], target: Target
+) -> tuple[Settings, Target]:
+    """The settings of the project that a target belongs to, and the target relative to that."""
     start = Path.cwd()
     if target.is_path:
         start = Path(target.location)
@@ -67,5 +75,5 @@ def settings_and_target(
     settings = shared.settings_for(options, environ, start)
     if target.is_path:
         inside = os.path.relpath(start.absolute(), settings.root).replace(os.sep, "/")
-        target = Target(inside, target.callable, target.arguments)
+        target = replace(target, location=inside)
     return settings, target

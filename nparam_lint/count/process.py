@@ -14,7 +14,7 @@ import signal
 import subprocess
 import threading
 import time
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 
 from nparam_lint import temporary
 
@@ -81,21 +81,33 @@ def worker_environment(environ: Mapping[str, str], place: str) -> dict[str, str]
     return kept
 
 
-_early: list[tuple[Worker, dict[str, str]]] = []  # what nobody has work for yet
+_waiting: list[tuple[Worker, dict[str, str]]] = []  # those that nobody has work for
+_staying: list[bool] = []  # whether one that has done its work waits for more
 
 
 def start_early(python: str, environ: Mapping[str, str]) -> None:
     """Have torch imported while it is still found out what there is to build."""
-    _early.append((_start(python, environ), dict(environ)))
+    _waiting.append((_start(python, environ), dict(environ)))
 
 
-def end_early() -> None:
-    """End what nobody had work for."""
-    while _early:
-        worker, _ = _early.pop()
+def end_waiting() -> None:
+    """End what nobody has work for."""
+    while _waiting:
+        worker, _ = _waiting.pop()
         with worker:
             worker.end()
         temporary.remove(worker.temporary)
+
+
+@contextmanager
+def staying() -> Iterator[None]:
+    """What is built now is built in several runs: torch is imported once for all of them."""
+    _staying.append(True)
+    try:
+        yield
+    finally:
+        _staying.pop()
+        end_waiting()
 
 
 def _start(python: str, environ: Mapping[str, str]) -> Worker:
@@ -104,19 +116,18 @@ def _start(python: str, environ: Mapping[str, str]) -> Worker:
 
 @contextmanager
 def running(python: str, environ: Mapping[str, str]) -> Iterator[Worker]:
-    """A worker: the one that was started early, or a new one. It ends with all that it started, and
-    what it wrote is removed."""
-    early = _early.pop() if _early else None
-    if early and (early[0].python, early[1]) != (python, environ):
-        _early.append(early)
-        end_early()
-        early = None
-    worker = early[0] if early else _start(python, environ)
-    try:
-        with worker:
-            yield worker
-    finally:
-        temporary.remove(worker.temporary)
+    """A worker: one that waits, or a new one. It ends with all that it started, and what it wrote
+    is removed; or it waits again."""
+    if _waiting and (_waiting[-1][0].python, _waiting[-1][1]) != (python, environ):
+        end_waiting()
+    worker = _waiting.pop()[0] if _waiting else _start(python, environ)
+    with ExitStack() as stack:
+        stack.callback(temporary.remove, worker.temporary)
+        stack.enter_context(worker)
+        yield worker
+        if worker.takes_more and _staying:
+            stack.pop_all()
+            _waiting.append((worker, dict(environ)))
 
 
 class Worker:
@@ -131,6 +142,7 @@ class Worker:
         self.nonce = secrets.token_hex(16)
         self.marker = self.nonce.encode() + b" "
         self.problem = ""
+        self.takes_more = False  # whether it has done all that it was told, and waits for more
         self.patience = START_LIMIT
         self.process: subprocess.Popen[bytes] | None = None
         try:
@@ -150,7 +162,7 @@ class Worker:
         self.writer: threading.Thread | None = None
 
     def __enter__(self) -> Worker:
-        if self.process:
+        if self.process and not self.threads:
             for read in (self._read_frames, self._read_errors):
                 thread = threading.Thread(target=read, daemon=True)
                 thread.start()
@@ -211,6 +223,7 @@ class Worker:
 
     def send(self, request: object) -> None:
         """Write in a thread of its own: an interpreter that does not read must not hold us up."""
+        self.takes_more = False
         if self.process:
             data = json.dumps(request).encode() + b"\n"
             self.writer = threading.Thread(target=self._write, args=(data,), daemon=True)

@@ -13,7 +13,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from nparam_lint.count.process import SILENCE, TAB, Worker, running, worker_environment
-from nparam_lint.records import ImportAttempt, Measured, Measurement, NotMeasured
+from nparam_lint.records import ImportAttempt, Measured, Measurement, NameValue, NotMeasured
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -31,7 +31,9 @@ PROTOCOL = 2
 class Job:
     """One call to build. `file`: the defining file below the root, or None for an installed
     module; `attempts`: ways to import it. `callable` and `arguments`, or `setup` and `call`, say
-    what to build; `names`: what its formulas ask for; `input`: shapes lazy parameters."""
+    what to build; `names`: what its formulas ask for; `input`: shapes lazy parameters; `vary`:
+    other values for arguments of the call, or for fields of the config object that is made in it;
+    `parameters`, `variables`: whether these are to be told too."""
 
     id: int
     label: str
@@ -45,6 +47,8 @@ class Job:
     device: str = "meta"
     names: tuple[str, ...] = ()
     parameters: bool = False
+    vary: tuple[tuple[str, NameValue], ...] = ()
+    variables: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,6 +251,7 @@ def _read(
         elif event == "end":
             if memory:
                 memory.ended = True
+            worker.takes_more = frame.get("more") is True
             return "the worker ended without an answer for it"
     answers.measurements.clear()  # the protocol: a run without its end has measured nothing
     return worker.obituary()

@@ -13,7 +13,8 @@ Out:   frames, one a line, `NONCE JSON`, on a private copy of standard output th
        {"event": "reads"} TAB READS                            what was read, as far as it is known
        {"event": "result", "id": …, "ok": true | false} TAB RESULT TAB READS    one for each job
                                   what follows a tab is passed on unread from process to process
-       {"event": "end", "jobs": n}                               nothing after it
+       {"event": "end", "jobs": n, "more": true | false}   nothing after it; more: where another
+                                  line of orders may follow, which is answered in the same way
        A job without a result was not measured, and neither was a run without its end.
 
 Three kinds of process, all supervised by the same loop (`supervise`):

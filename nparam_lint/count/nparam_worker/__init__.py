@@ -16,6 +16,7 @@ slices       runs a file in part
 loader       loads the project's source
 imports      imports the module of a job
 devices      the ladder of devices on which models are built
+varied       arguments that a call could have had instead
 calls        calls what is to be counted
 counting     counts a model that was built
 jobs         builds the model of one job, and has it counted

@@ -13,6 +13,7 @@ import re
 
 from .failures import Failure, install
 from .slices import slice_of, why_missing
+from .varied import Calls
 
 CONFIG_PARAMETER = re.compile("conf|cfg|args|hparam|params|settings|opt", re.IGNORECASE)
 CONFIG_CLASS = re.compile("(Config|Cfg|Args|Arguments|Settings|HParams|Hparams|Options)$")
@@ -69,25 +70,31 @@ class Call:
         return names
 
     def __call__(self):
+        names = self.namespace()
         if self.job.get("call"):
             self.text = self.job["call"]
-            names = self.namespace()
             if self.job.get("setup"):
                 exec(compile(self.job["setup"], "<nparam setup>", "exec"), names)
-            return self.evaluate(self.text, names)
-        arguments = self.job.get("arguments")
-        if arguments is not None:
+        else:
+            arguments = self.job.get("arguments")
+            if arguments is None:
+                arguments = self.default_arguments(names)
+            first = self.job["callable"].split(".")[0]
+            names.setdefault(first, getattr(self.module, first))
             self.text = "{}({})".format(self.job["callable"], arguments)
-            return self.evaluate(self.text, self.namespace())
-        return self.with_defaults()
+        tree = ast.parse(self.text.strip(), "<nparam call>", "eval")
+        self.calls = Calls(tree, names)
+        if self.job.get("vary"):
+            self.calls.change(dict(self.job["vary"]))
+            self.text = ast.unparse(tree)
+        return self.evaluate(tree, names)
 
-    def evaluate(self, text, names):
-        tree = ast.parse(text.strip(), "<nparam call>", "eval")
+    def evaluate(self, tree, names):
         if isinstance(tree.body, ast.Call):
             call = tree.body
-            call.args.insert(0, call.func)
-            call.func = ast.copy_location(ast.Name("__nparam_call__", ast.Load()), call)
-            names["__nparam_call__"] = self.record
+            function = ast.copy_location(ast.Name("__nparam_call__", ast.Load()), call)
+            tree = ast.Expression(ast.Call(function, [call.func, *call.args], call.keywords))
+            names = dict(names, __nparam_call__=self.record)
         return eval(compile(ast.fix_missing_locations(tree), "<nparam call>", "eval"), names)
 
     def record(self, function, *args, **kwargs):
@@ -101,21 +108,25 @@ class Call:
                     self.arguments.update(self.arguments.pop(parameter.name, {}))
         return function(*args, **kwargs)
 
-    def with_defaults(self):
+    def variables(self):
+        """The arguments that the call could have had instead, where the job asks for them."""
+        return self.calls.variables(self.arguments) if self.job.get("variables") else []
+
+    def default_arguments(self, names):
+        """None, or the default config object; `names` get its class."""
         required = self.required()
         if not required:
-            self.text = self.job["callable"] + "()"
-            return self.record(self.function)
+            return ""
         config = self.default_config(required[0]) if len(required) == 1 else None
         if config is None:
-            names = [p.name for p in required]
+            missing = [p.name for p in required]
             raise Failure(
                 "NPL004",
-                "{} needs {}".format(self.job["callable"], ", ".join(names)),
-                missing=names,
+                "{} needs {}".format(self.job["callable"], ", ".join(missing)),
+                missing=missing,
             )
-        self.text = "{}({}())".format(self.job["callable"], config.__name__)
-        return self.record(self.function, config())
+        names[config.__name__] = config
+        return "{}()".format(config.__name__)
 
     def required(self):
         try:

@@ -166,6 +166,7 @@ class Job:
         result["names"], result["known_names"] = resolve_names(
             self.job.get("names", ()), call.arguments, model
         )
+        result["variables"] = call.variables()
         return result
 
     def compare(self, result):

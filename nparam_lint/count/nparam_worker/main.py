@@ -9,7 +9,7 @@ import os
 import sys
 
 from .channel import Channel
-from .children import ADOPT_ORPHANS, DIE_WITH_PARENT, prctl
+from .children import ADOPT_ORPHANS, CAN_FORK, DIE_WITH_PARENT, prctl
 from .devices import no_cuda, patch_initialisers
 from .failures import describe
 from .groups import GroupTask
@@ -88,15 +88,18 @@ def main():
         task.run(channel)
         channel.send(event="done")
         os._exit(0)
-    channel.send(
-        event="ready",
-        protocol=PROTOCOL,
-        torch=str(torch.__version__),
-        python=sys.executable,
-        version=".".join(map(str, sys.version_info[:3])),
-        cuda=no_cuda(torch) is None if request.get("probe") else None,
-        sites={path: state for path, state in sites.items() if not is_within(path)},
-    )
-    gc.freeze()
-    Server(request, channel, torch).run(orders)
+    while request is not None:
+        set_places(request["settings"])
+        channel.send(
+            event="ready",
+            protocol=PROTOCOL,
+            torch=str(torch.__version__),
+            python=sys.executable,
+            version=".".join(map(str, sys.version_info[:3])),
+            cuda=no_cuda(torch) is None if request.get("probe") else None,
+            sites={path: state for path, state in sites.items() if not is_within(path)},
+        )
+        gc.freeze()
+        Server(request, channel, torch).run(orders)
+        request = read_request(orders) if CAN_FORK else None
     os._exit(0)  # nothing is left to clean up; to take torch down takes longer than many a build

@@ -7,6 +7,7 @@ import os
 
 from . import places
 from .channel import result_body
+from .children import CAN_FORK
 from .failures import died
 from .groups import GroupTask
 from .supervision import supervise
@@ -57,7 +58,8 @@ class Server:
                 lambda: self.channel.send(event="alive"),
             )
             todo = self.retry
-        self.channel.send(event="end", jobs=len(self.answered))
+        # Without fork a thread reads the orders, in order to see their end: it would take more.
+        self.channel.send(event="end", jobs=len(self.answered), more=CAN_FORK)
 
     def on_frame(self, task, frame, body):
         job = self.jobs.get(frame.get("id"))

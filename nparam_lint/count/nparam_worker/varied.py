@@ -1,0 +1,139 @@
+"""The arguments that a call could have had instead: which there are, and the call with others."""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import inspect
+import typing
+
+from .failures import Failure
+
+PLAIN = (bool, int, float, str, type(None))
+POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+NAMED = (*POSITIONAL[1:], inspect.Parameter.KEYWORD_ONLY)
+
+
+class Calls:
+    """A call, and those among its arguments that make config objects: `GPT(GPTConfig())`."""
+
+    def __init__(self, tree, names):
+        """`tree`: of an expression; `names`: what it is evaluated in."""
+        self.names = names
+        self.calls = []  # (node, signature), the outermost first
+        if isinstance(tree.body, ast.Call):
+            self.add(tree.body)
+            inner = [*tree.body.args, *(keyword.value for keyword in tree.body.keywords)]
+            for node in inner:
+                if isinstance(node, ast.Call):
+                    self.add(node)
+
+    def add(self, node):
+        with contextlib.suppress(Exception):  # no signature, or a name that is not there
+            self.calls.append((node, signature_of(self.value(node.func), node)))
+
+    def value(self, node):
+        tree = ast.fix_missing_locations(ast.Expression(node))
+        return eval(compile(tree, "<nparam call>", "eval"), self.names)
+
+    def change(self, changes):
+        """Give arguments other values, in the call or in the one that makes its config."""
+        for name, value in changes.items():
+            found = self.taking(name)
+            if found is None:
+                raise Failure(
+                    "NPL004",
+                    "{!r} cannot be varied: it is neither an argument of {} nor of a config "
+                    "object that is made in that call".format(
+                        name, ast.unparse(self.calls[0][0]) if self.calls else "the call"
+                    ),
+                )
+            set_argument(*found, name, ast.Constant(value))
+
+    def taking(self, name):
+        """The call that has an argument of this name; else one that takes any, a config first."""
+        for call in self.calls:
+            parameter = call[1].parameters.get(name)
+            if parameter is not None and parameter.kind in NAMED:
+                return call
+        for call in [*self.calls[1:], *self.calls[:1]]:
+            if any(p.kind is p.VAR_KEYWORD for p in call[1].parameters.values()):
+                return call
+        return None
+
+    def variables(self, arguments):
+        """What could be varied. `arguments`: those that the outermost call was made with."""
+        rows = {}
+        for place, (node, signature) in enumerate(self.calls):
+            values, holder = given(node, signature, arguments), ""
+            if place:
+                holder = ast.unparse(node.func)
+                values = {}
+                with contextlib.suppress(Exception):
+                    made = self.value(node)
+                    values = {n: getattr(made, n) for n in signature.parameters if hasattr(made, n)}
+            choices = literals(self.value(node.func))
+            for name, parameter in signature.parameters.items():
+                value = values.get(name, parameter.default)
+                if parameter.kind in NAMED and isinstance(value, PLAIN) and name not in rows:
+                    rows[name] = {
+                        "name": name,
+                        "value": value,
+                        "holder": holder,
+                        "choices": choices.get(name, []),
+                    }
+        return list(rows.values())
+
+
+def given(node, signature, arguments):
+    """The values of the arguments of the outermost call; of constants as they stand in it, where
+    the callable does not name them."""
+    found = {}
+    names = [name for name, p in signature.parameters.items() if p.kind in POSITIONAL]
+    for name, value in [*zip(names, node.args), *((k.arg, k.value) for k in node.keywords)]:
+        with contextlib.suppress(ValueError):
+            found[name] = ast.literal_eval(value)
+    return dict(found, **arguments)
+
+
+def signature_of(function, node):
+    """That of a callable; where it takes anything, that of its first overload, else the keywords
+    that it is given in this call."""
+    found = inspect.signature(function)
+    if any(p.kind in NAMED for p in found.parameters.values()):
+        return found
+    inner = function.__init__ if isinstance(function, type) else function
+    for overload in getattr(typing, "get_overloads", lambda _: ())(inner):
+        named = list(inspect.signature(overload).parameters.values())
+        named = named[1:] if isinstance(function, type) else named
+        if any(p.kind in NAMED for p in named):
+            return inspect.Signature(named)
+    kind = inspect.Parameter.KEYWORD_ONLY
+    words = [inspect.Parameter(k.arg, kind) for k in node.keywords if k.arg]
+    return inspect.Signature(sorted([*found.parameters.values(), *words], key=lambda p: p.kind))
+
+
+def set_argument(node, signature, name, value):
+    """Where it is given by position it stays there, else it becomes a keyword."""
+    places = [n for n, p in signature.parameters.items() if p.kind in POSITIONAL]
+    place = places.index(name) if name in places else len(node.args)
+    if place < len(node.args) and not any(
+        isinstance(a, ast.Starred) for a in node.args[: place + 1]
+    ):
+        node.args[place] = value
+        return
+    node.keywords = [keyword for keyword in node.keywords if keyword.arg != name]
+    node.keywords.append(ast.keyword(name, value))
+
+
+def literals(function):
+    """Name of a parameter -> the values that its annotation, a `Literal`, allows."""
+    found = {}
+    with contextlib.suppress(Exception):
+        holder = function.__init__ if isinstance(function, type) else function
+        hints = dict(typing.get_type_hints(function) if isinstance(function, type) else {})
+        hints.update(typing.get_type_hints(holder))
+        for name, hint in hints.items():
+            if typing.get_origin(hint) is typing.Literal:
+                found[name] = [v for v in typing.get_args(hint) if isinstance(v, PLAIN)]
+    return found

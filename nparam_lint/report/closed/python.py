@@ -1,0 +1,41 @@
+"""The closed form as a Python function, which needs nothing of ours."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from nparam_lint.closed.derive import ClosedForm
+from nparam_lint.closed.write import factored
+
+if TYPE_CHECKING:
+    from nparam_lint.report import Options
+    from nparam_lint.report.closed import Formula
+
+
+def render(formula: Formula, options: Options) -> str:  # noqa: ARG001
+    """Nothing where not every case has a form: half a function would be wrong."""
+    cases = [case for case in formula.cases if isinstance(case, ClosedForm)]
+    if not formula.has_form:
+        return ""
+    first = cases[0]
+    used = {name for case in cases for name in (*case.total.names, *case.case)}
+    parameters = ", ".join(f"{name}={first.base[name]!r}" for name in formula.order if name in used)
+    lines = [
+        f"def parameter_count({parameters}):",
+        f'    """Parameters of {formula.call}: {first.value:,}.',
+        "",
+        f"    Verified by building the model with {sum(case.verified for case in cases)} other "
+        "arguments.",
+    ]
+    rules = dict.fromkeys(str(rule) for case in cases for rule in case.rules)
+    if rules:
+        lines += ["", *(f"    Needs {rule}." for rule in rules)]
+    lines.append('    """')
+    for case in cases[1:]:
+        condition = " and ".join(f"{name} == {value!r}" for name, value in case.case.items())
+        lines += [
+            f"    if {condition}:",
+            f"        return {factored(case.total, formula.order, 'python')}",
+        ]
+    lines.append(f"    return {factored(first.total, formula.order, 'python')}")
+    return "\n".join(lines) + "\n"
