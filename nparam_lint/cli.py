@@ -24,23 +24,24 @@ if TYPE_CHECKING:
 
 # Each is a module of `nparam_lint.commands`, with `_` for `-`.
 COMMANDS = tuple(
-    "check show compare formula diff update init install-hook rule doctor clean".split()
+    "check show compare formula solve diff update init install-hook rule doctor clean".split()
 )
 
 HELP = """\
 Check the parameter counts that a repository claims for its PyTorch models.
 
-  nparam-lint [PATH…]        count the models under PATH (default: here), check their budgets
-  nparam-lint show TARGET    the per-module table of one model, budget or none
+  nparam-lint [PATH…]          count the models under PATH (default: here), check their budgets
+  nparam-lint show TARGET      the per-module table of one model, budget or none
   nparam-lint compare TARGET…  several models side by side, by what their parameters are for
-  nparam-lint formula TARGET   the closed form of the count in the constructor's arguments
-  nparam-lint diff REV       what changed since a revision, by model and by module
-  nparam-lint update         write today's counts into the budgets that do not hold
-  nparam-lint init           write a budget for every model that has none
-  nparam-lint install-hook   check what is staged, at every commit
-  nparam-lint rule CODE      what a finding means, by example
-  nparam-lint doctor         which interpreter, torch and config are used, and why
-  nparam-lint clean          forget what earlier runs found out
+  nparam-lint formula TARGET   the closed form of the count, derived and verified
+  nparam-lint solve TARGET…    arguments that meet a budget
+  nparam-lint diff REV         what changed since a revision, by model and by module
+  nparam-lint update           write today's counts into the budgets that do not hold
+  nparam-lint init             write a budget for every model that has none
+  nparam-lint install-hook     check what is staged, at every commit
+  nparam-lint rule CODE        what a finding means, by example
+  nparam-lint doctor           which interpreter, torch and config are used, and why
+  nparam-lint clean            forget what earlier runs found out
 
 A budget is a line in the docstring of a model class or factory, or of its __init__:
 
@@ -144,8 +145,8 @@ class _Parser(argparse.ArgumentParser):
 def _parser() -> _Parser:
     parser = _Parser(
         prog="nparam-lint",
-        usage="nparam-lint [PATH…] | show TARGET | compare TARGET… | formula TARGET | diff REV | update | init "
-        "| install-hook | rule | doctor | clean",
+        usage="nparam-lint [PATH…] | show TARGET | compare TARGET… | formula TARGET "
+        "| solve TARGET… | diff REV | update | init | install-hook | rule | doctor | clean",
         description=HELP,
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,

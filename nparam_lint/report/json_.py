@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import math
+from contextlib import suppress
 from dataclasses import asdict, fields
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from nparam_lint.records import Measured, ModuleRow
@@ -20,12 +22,24 @@ if TYPE_CHECKING:
     from nparam_lint.report import Options
 
 Json = dict[str, Any]
-_ROW = (*(field.name for field in fields(ModuleRow)), "frozen")
+_ROW = tuple(field.name for field in fields(ModuleRow))
+_values = attrgetter(*_ROW)
 
 
 def render(report: Report, options: Options) -> str:  # noqa: ARG001
-    # ASCII: valid on every terminal and in every encoding, undecodable file names included.
-    return json.dumps(document(report), separators=(",", ":"), allow_nan=False) + "\n"
+    return text_of(document(report))
+
+
+def text_of(document: Json) -> str:
+    """One line of ASCII: valid on every terminal and in every encoding, undecodable file names
+    included."""
+    import msgspec
+
+    with suppress(UnicodeEncodeError):  # a surrogate, for what could not be decoded
+        fast = msgspec.json.encode(document)  # the tables of a zoo are a hundred megabytes
+        if fast.isascii():
+            return fast.decode() + "\n"
+    return json.dumps(document, separators=(",", ":"), allow_nan=False) + "\n"
 
 
 def document(report: Report) -> Json:
@@ -114,7 +128,9 @@ def _said(value: object) -> bool:
 
 def _module(row: ModuleRow) -> Json:
     # There may be a hundred thousand of them: `asdict` would take seconds.
-    return {name: getattr(row, name) for name in _ROW}
+    found = dict(zip(_ROW, _values(row), strict=True))
+    found["frozen"] = row.total - row.trainable
+    return found
 
 
 def _budget(budget: BudgetResult) -> Json:

@@ -3,12 +3,12 @@ changed."""
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from nparam_lint.closed.derive import NoForm
 from nparam_lint.closed.write import expanded, factored
+from nparam_lint.report import json_
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,7 +22,7 @@ Json = dict[str, Any]
 
 
 def render(formula: Formula, options: Options) -> str:  # noqa: ARG001
-    return json.dumps(document(formula), separators=(",", ":"), allow_nan=False) + "\n"
+    return json_.text_of(document(formula))
 
 
 def document(formula: Formula) -> Json:

@@ -3,11 +3,11 @@ changed. `roles` sum to `counts.total`; `parts` are the modules that hold parame
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from nparam_lint.records import Measured
+from nparam_lint.report import json_
 
 if TYPE_CHECKING:
     from nparam_lint.report import Options
@@ -17,8 +17,7 @@ Json = dict[str, Any]
 
 
 def render(comparison: Comparison, options: Options) -> str:  # noqa: ARG001
-    text = json.dumps(document(comparison), separators=(",", ":"), allow_nan=False)
-    return text + "\n"
+    return json_.text_of(document(comparison))
 
 
 def document(comparison: Comparison) -> Json:

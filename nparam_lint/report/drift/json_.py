@@ -3,7 +3,6 @@ changed. Every module stands for itself; nothing is folded."""
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
@@ -21,7 +20,7 @@ Json = dict[str, Any]
 
 
 def render(report: DiffReport, options: Options) -> str:  # noqa: ARG001
-    return json.dumps(document(report), separators=(",", ":"), allow_nan=False) + "\n"
+    return json_.text_of(document(report))
 
 
 def document(report: DiffReport) -> Json:

@@ -1,0 +1,65 @@
+"""Turn what `nparam-lint solve` found into text."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from nparam_lint.report import Options
+
+    Formatter = Callable[["Solution", "Options"], str]
+
+
+@dataclass(frozen=True, slots=True)
+class Met:
+    """Arguments, the count that was measured with them, and the call."""
+
+    values: Mapping[str, int]
+    count: int
+    call: str
+
+
+@dataclass(frozen=True, slots=True)
+class Solved:
+    """One target. `call`: as it was built first; `form`: its closed form; `names`: the unknowns,
+    and what is tied to them; `points`: the best first; `combinations`: of all unknowns but
+    `solved`, which was found by bisection in each; `cut`: whether there were more; `refused`:
+    solutions that the model did not accept; `reason`: why there is nothing."""
+
+    target: str
+    call: str = ""
+    form: str = ""
+    names: tuple[str, ...] = ()
+    points: tuple[Met, ...] = ()
+    combinations: int = 0
+    solved: str = ""
+    cut: bool = False
+    refused: int = 0
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Solution:
+    """All targets, for one budget."""
+
+    version: str
+    budget: int
+    goal: str
+    targets: tuple[Solved, ...] = ()
+    seconds: float = 0.0
+    error: str | None = None
+
+
+def _lazy(module: str) -> Formatter:
+    def render(solution: Solution, options: Options) -> str:
+        text: str = import_module(f"{__name__}.{module}").render(solution, options)
+        return text
+
+    return render
+
+
+SOLVED_FORMATS: dict[str, Formatter] = {"text": _lazy("text"), "json": _lazy("json_")}
