@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from types import MappingProxyType
 
 from nparam_lint import __version__
 from nparam_lint.count.interpreter import Interpreter, NoInterpreter, find_interpreter, watched
@@ -17,6 +18,8 @@ from nparam_lint.count.run import Answers, Job, Limits, default_memory, run_jobs
 from nparam_lint.declare.docstrings import parse_docstring
 from nparam_lint.declare.prose import find_claims
 from nparam_lint.discover import Discovery, discover, list_files, list_project
+from nparam_lint.elsewhere import factors as elsewhere_of
+from nparam_lint.elsewhere import judge_elsewhere
 from nparam_lint.judge import (
     Budget,
     finding,
@@ -50,7 +53,7 @@ Progress = Callable[[int, int, str], None]
 @dataclass(slots=True)
 class Asked:
     """A model to build: what it is called, where it stands, what was declared about it, and which
-    of its arguments are to have other values."""
+    of its arguments are to have other values, or are to be multiplied."""
 
     target: Target
     position: Position
@@ -59,6 +62,7 @@ class Asked:
     budgets: list[Budget] = field(default_factory=list)
     definition: Definition | None = None
     vary: Mapping[str, NameValue] = field(default_factory=dict)
+    scale: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def declared(self) -> bool:
@@ -100,7 +104,9 @@ def check(
         def lint() -> Iterable[Finding]:
             return static_findings(source.found, settings, declared_only and not static_only)
 
-        done = measure(source, asked, skipped, environ, progress, codes=codes, meanwhile=lint)
+        done = measure(
+            source, asked, skipped, environ, progress, codes=codes, everywhere=True, meanwhile=lint
+        )
     finally:
         end_waiting()
     return replace(done, source_only=static_only, seconds=time.monotonic() - start)
@@ -149,16 +155,20 @@ def measure(
     *,
     interpreter: Interpreter | None = None,
     codes: frozenset[str] = frozenset(),
+    everywhere: bool = False,
     meanwhile: Callable[[], Iterable[Finding]] = tuple,
 ) -> Report:
     """Build, count and judge those models of the source that are `asked` for. `interpreter`: the
-    one to build with (default: it is looked for). `codes`: see `_Checked`. `meanwhile`: finds more
-    about the source, while models are built."""
+    one to build with (default: it is looked for). `codes`: see `_Checked`. `everywhere`: formulas
+    are held against other arguments too. `meanwhile`: finds more about the source, while models
+    are built."""
     start = time.monotonic()
     settings, found = source.settings, source.found
     findings = [*source.findings]
+    further = [(i, other) for i, model in enumerate(asked) for other in _elsewhere(model)]
+    further = further if everywhere else []
     answers, interpreter = count(
-        asked,
+        [*asked, *(other for _, other in further)],
         settings,
         found,
         environ,
@@ -166,7 +176,11 @@ def measure(
         interpreter=interpreter,
         meanwhile=lambda: findings.extend(meanwhile()),
     )
-    models = judge_all(asked, answers, settings)
+    others: dict[int, list[Measured]] = {}
+    for number, (i, _) in enumerate(further, len(asked)):
+        if isinstance(there := answers.measurements[number], Measured):
+            others.setdefault(i, []).append(there)
+    models = judge_all(asked, answers, settings, others)
     kept, more = _undeclared_failures(models)
     # What is declared with arguments needs no word about failing without.
     declared = {str(model.target.bare) for model in asked if model.declared}
@@ -455,6 +469,11 @@ def count(
     return answers, interpreter
 
 
+def _elsewhere(model: Asked) -> list[Asked]:
+    """The same model with other arguments, where formulas speak of them."""
+    return [replace(model, device="meta", scale=scale) for scale in elsewhere_of(model.budgets)]
+
+
 def limits(settings: Settings) -> Limits:
     memory = default_memory() if settings.memory is None else settings.memory
     return Limits(settings.timeout, memory, settings.jobs or _cores())
@@ -486,6 +505,8 @@ def _job(
 ) -> Job:
     target = model.target
     names = {name for budget in model.budgets for name in budget.value.names}
+    # They tell which term a formula lacks.
+    parameters = parameters or bool(names)
     return Job(
         id=number,
         label=str(target),
@@ -500,6 +521,7 @@ def _job(
         names=tuple(sorted(names)),
         parameters=parameters,
         vary=tuple(model.vary.items()),
+        scale=tuple(model.scale.items()),
         variables=variables,
     )
 
@@ -507,17 +529,28 @@ def _job(
 # --- judge ------------------------------------------------------------------------------------
 
 
-def judge_all(asked: Sequence[Asked], answers: Answers, settings: Settings) -> list[ModelReport]:
+def judge_all(
+    asked: Sequence[Asked],
+    answers: Answers,
+    settings: Settings,
+    others: Mapping[int, Sequence[Measured]] = MappingProxyType({}),
+) -> list[ModelReport]:
+    """`others`: by the place of a model, the same with other arguments, for its formulas."""
     measured = [m for m in answers.measurements.values() if isinstance(m, Measured)]
     # That a model holds an nn.Sequential says nothing of the factory that returns another one.
     inner = {kind for m in measured for kind in m.types if not kind.startswith("torch.nn.")}
     return [
-        _judge_one(model, answers.measurements[i], settings, inner) for i, model in enumerate(asked)
+        _judge_one(model, answers.measurements[i], settings, inner, others.get(i, ()))
+        for i, model in enumerate(asked)
     ]
 
 
 def _judge_one(
-    model: Asked, measurement: Measurement, settings: Settings, inner: set[str]
+    model: Asked,
+    measurement: Measurement,
+    settings: Settings,
+    inner: set[str],
+    others: Sequence[Measured],
 ) -> ModelReport:
     target, position = str(model.target), model.position
     settings = settings.for_file(model.target.location)
@@ -534,6 +567,8 @@ def _judge_one(
         for budget in model.budgets:
             judged, broken = judge(budget, measurement, settings.tolerance)
             results += judged or [_unjudged(budget)] * (budget.origin != "prose")
+            if others and budget.value.names:
+                broken = judge_elsewhere(budget, measurement, others, settings.tolerance, broken)
             findings += broken
         device = model.device or settings.device
         findings += judge_devices(measurement, position, target, device == "cuda")

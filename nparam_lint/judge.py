@@ -67,7 +67,7 @@ def judge(
         return [], [_unknown_name(budget, error.name, measured)]
     except FormulaError as error:
         return [], [finding("NPL002", where, f"{error} ({_values(budget, measured)})", target)]
-    rows = _selected(selector, measured.modules)
+    rows = selected(selector, measured.modules)
     if not rows:
         return [], [_no_module(budget, measured)]
     results: list[BudgetResult] = []
@@ -118,7 +118,8 @@ def _base(bounds: Bounds, actual: int) -> int:
     return actual
 
 
-def _selected(selector: Selector, rows: Sequence[ModuleRow]) -> list[ModuleRow]:
+def selected(selector: Selector, rows: Sequence[ModuleRow]) -> list[ModuleRow]:
+    """The modules that a selector names; the model itself where it names none."""
     if not selector.module:
         return list(rows[:1])
     return [row for row in rows if row.path and matches(selector.module, row.path)]

@@ -33,7 +33,8 @@ class Job:
     module; `attempts`: ways to import it. `callable` and `arguments`, or `setup` and `call`, say
     what to build; `names`: what its formulas ask for; `input`: shapes lazy parameters; `vary`:
     other values for arguments of the call, or for fields of the config object that is made in it;
-    `parameters`, `variables`: whether these are to be told too."""
+    `scale`: the same, times what they are; `parameters`, `variables`: whether these are to be told
+    too."""
 
     id: int
     label: str
@@ -48,6 +49,7 @@ class Job:
     names: tuple[str, ...] = ()
     parameters: bool = False
     vary: tuple[tuple[str, NameValue], ...] = ()
+    scale: tuple[tuple[str, int], ...] = ()
     variables: bool = False
 
 

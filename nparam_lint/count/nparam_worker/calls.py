@@ -84,8 +84,9 @@ class Call:
             self.text = "{}({})".format(self.job["callable"], arguments)
         tree = ast.parse(self.text.strip(), "<nparam call>", "eval")
         self.calls = Calls(tree, names)
-        if self.job.get("vary"):
-            self.calls.change(dict(self.job["vary"]))
+        if self.job.get("vary") or self.job.get("scale"):
+            self.calls.change(dict(self.job.get("vary", ())))
+            self.calls.scale(dict(self.job.get("scale", ())))
             self.text = ast.unparse(tree)
         return self.evaluate(tree, names)
 

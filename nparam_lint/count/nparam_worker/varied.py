@@ -50,6 +50,27 @@ class Calls:
                 )
             set_argument(*found, name, ast.Constant(value))
 
+    def scale(self, factors):
+        """Multiply whole numbers among the arguments."""
+        changes = {}
+        for name, factor in factors.items():
+            call = self.taking(name)
+            value = None if call is None else self.now(*call, name)
+            if type(value) is not int:
+                raise Failure("NPL004", "{!r} is {!r}, not a whole number".format(name, value))
+            changes[name] = value * factor
+        self.change(changes)
+
+    def now(self, node, signature, name):
+        """The value that an argument has in a call."""
+        positional = [n for n, p in signature.parameters.items() if p.kind in POSITIONAL]
+        given = dict(zip(positional, node.args))
+        given.update((keyword.arg, keyword.value) for keyword in node.keywords)
+        if name in given:
+            return self.value(given[name])
+        parameter = signature.parameters.get(name)
+        return None if parameter is None else parameter.default
+
     def taking(self, name):
         """The call that has an argument of this name; else one that takes any, a config first."""
         for call in self.calls:
