@@ -218,3 +218,62 @@ def test_a_model_that_cannot_be_built_says_why(formula):
 )
 def test_usage(formula, arguments, message):
     assert message in formula(*arguments, code=2).stderr
+
+
+# --- --write ----------------------------------------------------------------------------------
+
+WRITTEN = '''\
+import torch.nn as nn
+
+
+class Net(nn.Module):
+    """A net."""
+
+    def __init__(self, width=16, depth=2, bias=True):
+        super().__init__()
+        self.layers = nn.ModuleList(nn.Linear(width, width, bias=bias) for _ in range(depth))
+'''
+
+
+@pytest.fixture
+def written(tmp_path, nparam_lint):
+    (tmp_path / "net.py").write_text(WRITTEN)
+    (tmp_path / "nparam-lint.toml").write_text('device = "meta"\n')
+
+    def run(*arguments, code=0):
+        done = nparam_lint(*arguments, cwd=tmp_path)
+        assert done.returncode == code, done.stdout + done.stderr
+        return done, (tmp_path / "net.py").read_text()
+
+    return run
+
+
+def test_the_formula_becomes_a_budget_that_holds(written):
+    done, text = written("formula", "net.py::Net", "--write")
+    line = "nparam: (width**2*depth) if not bias else (width*depth*(width + 1))"
+    assert line in done.stderr
+    assert text == WRITTEN.replace('"""A net."""', f'"""A net.\n\n    {line}\n    """')
+    done, _ = written()
+    assert "1 budget holds" in done.stdout
+
+
+def test_what_is_written_is_not_written_again(written):
+    _, once = written("formula", "net.py::Net", "--write")
+    done, twice = written("formula", "net.py::Net", "--write")
+    assert once == twice
+    assert "net.py::Net has it already" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["net.py::Net", "--vary", "width"], "option --write takes the whole formula"),
+        (["net.py::Net[layers.*]"], "option --write takes the whole formula"),
+        (["torch.nn::Linear(2, 3)"], "option --write: torch.nn is an installed package"),
+        (["net.py::nn.Linear(2, 3)"], "option --write: net.py does not define nn.Linear itself"),
+    ],
+)
+def test_where_it_cannot_be_written(written, arguments, message):
+    done, text = written("formula", *arguments, "--write", code=2)
+    assert message in done.stderr
+    assert text == WRITTEN

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from nparam_lint.records import Measured, VariableRow
     from nparam_lint.report.closed import Formula
     from nparam_lint.settings import Settings
+    from nparam_lint.varied import Model
 
 USAGE = "nparam-lint formula TARGET [--vary a,b,…] [options]"
 DESCRIPTION = (
@@ -38,6 +39,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="NAMES",
         help="arguments that the form is in (default: all that matter); values of a choice: "
         "d_model,n_layer,norm=layer|rms",
+    )
+    parser.add_argument(
+        "--write", action="store_true", help="put it into the docstring, as a budget"
     )
     parser.add_argument(
         "--format", help="text (default), python (a function), latex, json", default=None
@@ -103,6 +107,8 @@ def formula(
     start = time.monotonic()
     if selector.metric not in ("total", "trainable"):
         raise UsageError(f"a formula counts total or trainable parameters, not {selector.metric}")
+    if options.write and (str(selector) or options.vary):
+        raise UsageError("option --write takes the whole formula: no selector, no --vary")
     given = options.target
     with staying():
         try:
@@ -121,7 +127,7 @@ def formula(
             cases = derive_all(session, variables, chosen=bool(options.vary))
         except NothingBuilt as error:
             return Formula(__version__, given, error=str(error))
-    return Formula(
+    told = Formula(
         __version__,
         given,
         call=first.call,
@@ -131,6 +137,29 @@ def formula(
         types={row.path: row.type for row in first.modules},
         seconds=time.monotonic() - start,
     )
+    if options.write and told.has_form:
+        _write(told, model, environ)
+    return told
+
+
+def _write(told: Formula, model: Model, environ: Mapping[str, str]) -> None:
+    """Into the docstring; what was done is said on standard error, beside the formula."""
+    from nparam_lint.closed.derive import ClosedForm
+    from nparam_lint.rewrite.closed import budget_of, write_budget
+    from nparam_lint.rewrite.edits import CannotWrite, Unsafe
+
+    forms = [case for case in told.cases if isinstance(case, ClosedForm)]
+    text, left = budget_of(forms, told.order)
+    try:
+        at = write_budget(model.found, model.settings, model.target, text, environ)
+    except (Unsafe, CannotWrite) as error:
+        raise UsageError(f"option --write: {error}") from None
+    where = f"{at.path}:{at.line}: nparam: {text}" if at else f"{model.target} has it already"
+    print(f"nparam-lint: {where}", file=sys.stderr)
+    if left:
+        names = ", ".join(left)
+        text = f"it holds for {told.call}; other choices of {names} give other counts"
+        print(f"nparam-lint: {text}", file=sys.stderr)
 
 
 def _variables(first: Measured, asked: str | None) -> list[Variable]:
