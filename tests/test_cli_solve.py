@@ -126,9 +126,12 @@ def test_a_budget_that_is_too_small(solve):
     assert "– even the smallest has 1" in done.stdout
 
 
-def test_without_a_closed_form(solve):
-    done = solve("nets.py::Power", "--budget", "1k", "--vary", "n", code=1)
-    assert "– no closed form found" in done.stdout
+def test_without_a_closed_form_it_is_searched_by_building(solve):
+    question = ["nets.py::Power", "--budget", "1k", "--vary", "n=1..16"]
+    (found,) = answers(solve(*question, "--format", "json"))
+    assert [(p["values"]["n"], p["count"]) for p in found["points"][:2]] == [(8, 771), (9, 1539)]
+    assert found["form"] == ""
+    assert "no closed form: others that were not built may be nearer" in solve(*question).stdout
 
 
 @pytest.mark.parametrize(

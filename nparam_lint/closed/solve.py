@@ -17,6 +17,9 @@ BEYOND = 4  # times the budget: what is larger is not looked at
 LEAST = 128  # values of an unknown that are looked at even so: the smaller may not be allowed
 NEAR = 4096  # steps from the ideal value to one that is allowed
 COMBINATIONS = 200_000  # of the other unknowns
+BUILT = 64  # the same, where every count takes a build
+FEW = 8  # values of an unknown without a limit, where every count takes a build
+WIDEST = 1 << 14  # the largest value that is built
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,3 +129,58 @@ def _near(
             if allowed(point):
                 yield point
                 break
+
+
+def search_built(
+    count_all: Callable[[Sequence[Whole]], Sequence[int | None]],
+    allowed: Callable[[Whole], bool],
+    unknowns: Sequence[Unknown],
+    budget: int,
+    goal: Goal,
+    number: int,
+) -> Search:
+    """The best of what was built, where there is no closed form: the unknown that ranges widest in
+    steps of a quarter, then every value between those that enclose the budget. None for a count
+    means that the model refuses the arguments."""
+    widths = {u.name: u.high - u.low if u.high is not None else MOST for u in unknowns}
+    solved = max(widths, key=lambda name: widths[name])
+    ranges = {
+        u.name: range(u.low, (u.low + FEW if u.high is None else u.high) + 1)
+        for u in unknowns
+        if u.name != solved
+    }
+    every = list(product(*ranges.values()))
+    fixed = [dict(zip(ranges, values, strict=True)) for values in every[:BUILT]]
+    (own,) = (u for u in unknowns if u.name == solved)
+    counts: dict[tuple[int, int], int] = {}
+
+    def look(values: Sequence[tuple[int, int]]) -> None:
+        points = [{**fixed[place], solved: value} for place, value in values]
+        there = [i for i, point in enumerate(points) if allowed(point)]
+        for i, count in zip(there, count_all([points[i] for i in there]), strict=True):
+            if count is not None:
+                counts[values[i]] = count
+
+    steps = list(_steps(own.low, min(own.high or WIDEST, WIDEST)))
+    look([(place, value) for place in range(len(fixed)) for value in steps])
+    between: list[tuple[int, int]] = []
+    for place in range(len(fixed)):
+        known = sorted((v, n) for (p, v), n in counts.items() if p == place)
+        below = max((v for v, n in known if n <= budget), default=own.low)
+        above = min((v for v, n in known if v > below and n > budget), default=below)
+        between += [(place, v) for v in range(below + 1, above) if (place, v) not in counts]
+    look(between)
+    found = [
+        Solution({**fixed[place], solved: value}, count)
+        for (place, value), count in counts.items()
+        if goal == "closest" or count == budget or (goal == "under" and count < budget)
+    ]
+    found.sort(key=lambda solution: (abs(solution.count - budget), *solution.point.values()))
+    return Search(tuple(found[:number]), len(fixed), solved, len(every) > BUILT)
+
+
+def _steps(low: int, high: int) -> Iterator[int]:
+    value = low
+    while value <= high:
+        yield value
+        value = max(value + 1, value * 5 // 4)

@@ -11,19 +11,19 @@ from nparam_lint import __version__
 from nparam_lint.commands import shared
 from nparam_lint.commands.shared import UsageError
 from nparam_lint.commands.show import settings_for_target
+from nparam_lint.report.solved import Met, Solved
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable, Mapping, Sequence
-    from fractions import Fraction
 
-    from nparam_lint.closed.derive import ClosedForm
+    from nparam_lint.closed.constraints import Rule
+    from nparam_lint.closed.derive import ClosedForm, Session
     from nparam_lint.closed.observe import Variable
-    from nparam_lint.closed.solve import Goal, Unknown, Whole
+    from nparam_lint.closed.solve import Goal, Search, Unknown, Whole
     from nparam_lint.formula import Formula
     from nparam_lint.notation import Selector, Target
     from nparam_lint.records import Measured, NameValue
-    from nparam_lint.report.solved import Solved
     from nparam_lint.settings import Settings
 
 USAGE = "nparam-lint solve TARGET… --budget 10M --vary a,b [options]"
@@ -215,7 +215,6 @@ def _solve(
     from nparam_lint.closed.derive import ClosedForm, Session, derive
     from nparam_lint.count.process import staying
     from nparam_lint.records import Measured
-    from nparam_lint.report.solved import Solved
     from nparam_lint.varied import Model, NothingBuilt
 
     with staying():
@@ -227,9 +226,8 @@ def _solve(
             variables = _variables(question, first, given)
             session = Session(model.build, variables)
             form = derive(session, variables)
-            if not isinstance(form, ClosedForm):
-                return Solved(given, first.call, reason=form.reason)
-            return _search(question, given, first, form, session.build)
+            found = _Found(question, given, first, session)
+            return found.by_form(form) if isinstance(form, ClosedForm) else found.by_building()
         except NothingBuilt as error:
             raise UsageError(str(error)) from None
 
@@ -254,101 +252,120 @@ def _variables(question: _Question, first: Measured, given: str) -> list[Variabl
     return [Variable(r.name, r.value, r.holder) for r in rows.values() if type(r.value) is int]
 
 
-def _search(
-    question: _Question,
-    given: str,
-    first: Measured,
-    form: ClosedForm,
-    build: Callable[..., Sequence[tuple[dict[str, NameValue], object]]],
-) -> Solved:
-    from nparam_lint.closed.observe import Built
-    from nparam_lint.closed.solve import search
-    from nparam_lint.closed.write import factored
-    from nparam_lint.report.solved import Met, Solved
+class _Found:
+    """The answer for one target."""
 
-    unknowns = [u for name, u in question.unknowns.items() if name in form.base]
-    tied = [name for name in question.ties if name in form.base]
-    text = factored(form.total, list(form.base))
-    count = _counter(form, question, tied)
-    try:
-        found = search(
-            count,
-            _rules(form, question, tied),
-            unknowns,
+    def __init__(self, question: _Question, given: str, first: Measured, session: Session) -> None:
+        self.question, self.given, self.first, self.session = question, given, first, session
+        self.base = session.base
+        self.unknowns = [u for name, u in question.unknowns.items() if name in self.base]
+        self.tied = [name for name in question.ties if name in self.base]
+        self.names = [*(u.name for u in self.unknowns), *self.tied]
+
+    def by_form(self, form: ClosedForm) -> Solved:
+        """Solve the closed form, then build what it gives."""
+        from nparam_lint.closed.solve import search
+        from nparam_lint.closed.write import factored
+
+        question, text = self.question, factored(form.total, list(form.base))
+        try:
+            found = search(
+                self.counter(form),
+                lambda point: self.allows(point, form.rules),
+                self.unknowns,
+                question.budget,
+                question.goal,
+                question.number,
+            )
+        except ValueError as error:
+            return Solved(self.given, self.first.call, text, reason=str(error))
+        return self.answer(found, text)
+
+    def by_building(self) -> Solved:
+        """Without a closed form every count takes a build."""
+        from nparam_lint.closed.observe import Built
+        from nparam_lint.closed.solve import search_built
+
+        def count_all(points: Sequence[Whole]) -> list[int | None]:
+            done = self.session.build([self.values(point) for point in points])
+            return [built.total if isinstance(built, Built) else None for _, built in done]
+
+        question = self.question
+        found = search_built(
+            count_all,
+            lambda point: self.allows(point, ()),
+            self.unknowns,
             question.budget,
             question.goal,
             question.number,
         )
-    except ValueError as error:
-        return Solved(given, first.call, text, reason=str(error))
-    points = [_completed(s.point, form, question, tied) for s in found.solutions]
-    names = [*(u.name for u in unknowns), *tied]
-    met, refused = [], 0
-    for solution, point in zip(found.solutions, points, strict=True):
-        values = {n: v for n in names if isinstance(v := point[n], int)}
-        ((_, built),) = build([values])
-        if not isinstance(built, Built):
-            refused += 1
-        elif built.total != solution.count:
-            raise AssertionError(f"{built.call} has {built.total:,}, not {solution.count:,}")
-        else:
-            met.append(Met(values, built.total, built.call))
-    reason = None if met else "no arguments meet the budget"
-    return Solved(
-        given,
-        first.call,
-        text,
-        tuple(names),
-        tuple(met),
-        found.combinations,
-        found.solved,
-        found.cut,
-        refused,
-        reason,
-    )
+        return self.answer(found, "")
 
+    def answer(self, found: Search, form: str) -> Solved:
+        from nparam_lint.closed.observe import Built
 
-def _completed(
-    point: Whole, form: ClosedForm, question: _Question, tied: Sequence[str]
-) -> dict[str, NameValue]:
-    """All names: the unknowns, what is tied to them, and the rest as in the call."""
-    full: dict[str, NameValue] = {**form.base, **point}
-    for name in tied:
-        value = question.ties[name].evaluate(full)
-        full[name] = int(value) if value.denominator == 1 else float(value)
-    return full
+        met, refused = [], 0
+        points = [self.values(solution.point) for solution in found.solutions]
+        done = self.session.build(points)
+        for solution, values, (_, built) in zip(found.solutions, points, done, strict=True):
+            if not isinstance(built, Built):
+                refused += 1
+            elif built.total != solution.count:
+                raise AssertionError(f"{built.call} has {built.total:,}, not {solution.count:,}")
+            else:
+                met.append(Met(values, built.total, built.call))
+        return Solved(
+            self.given,
+            self.first.call,
+            form,
+            tuple(self.names),
+            tuple(met),
+            found.combinations,
+            found.solved,
+            found.cut,
+            refused,
+            None if met else "no arguments meet the budget",
+        )
 
+    def values(self, point: Whole) -> dict[str, int]:
+        """The unknowns, and what is tied to them."""
+        full = self.completed(point)
+        return {name: v for name in self.names if isinstance(v := full[name], int)}
 
-def _counter(form: ClosedForm, question: _Question, tied: Sequence[str]) -> Callable[[Whole], int]:
-    """The count as a function of the unknowns. What is compiled is our own text, of names, numbers
-    and operators: a search evaluates it a million times."""
-    from nparam_lint.closed.write import factored
+    def completed(self, point: Whole) -> dict[str, NameValue]:
+        """All names: those, and the rest as in the call."""
+        full: dict[str, NameValue] = {**self.base, **point}
+        for name in self.tied:
+            value = self.question.ties[name].evaluate(full)
+            full[name] = int(value) if value.denominator == 1 else float(value)
+        return full
 
-    code = compile(factored(form.total, list(form.base), "python"), "<closed form>", "eval")
-    scope = {"__builtins__": {}, "max": max, "min": min, "int": int}
+    def counter(self, form: ClosedForm) -> Callable[[Whole], int]:
+        """The count as a function of the unknowns. What is compiled is our own text, of names,
+        numbers and operators: a search evaluates it a million times."""
+        from nparam_lint.closed.write import factored
 
-    def count(point: Whole) -> int:
-        if tied:
-            return int(eval(code, scope, _completed(point, form, question, tied)))
-        return int(eval(code, scope, {**form.base, **point}))
+        code = compile(factored(form.total, list(form.base), "python"), "<closed form>", "eval")
+        scope = {"__builtins__": {}, "max": max, "min": min, "int": int}
 
-    return count
+        def count(point: Whole) -> int:
+            full = self.completed(point) if self.tied else {**self.base, **point}
+            return int(eval(code, scope, full))
 
+        return count
 
-def _rules(form: ClosedForm, question: _Question, tied: Sequence[str]) -> Callable[[Whole], bool]:
-    from nparam_lint.closed.observe import exactly
-    from nparam_lint.formula import FormulaError
+    def allows(self, point: Whole, rules: Sequence[Rule]) -> bool:
+        """What the model asks of its arguments, and what was asked for besides."""
+        from nparam_lint.closed.observe import exactly
+        from nparam_lint.formula import FormulaError
 
-    def holds(point: Whole) -> bool:
-        full = _completed(point, form, question, tied)
-        if any(type(full[name]) is not int for name in tied):
+        full = self.completed(point)
+        if any(type(full[name]) is not int for name in self.tied):
             return False
-        numbers: dict[str, Fraction] = exactly(full)
-        if not all(rule.holds(numbers) for rule in form.rules):
-            return False
+        numbers = exactly(full)
         try:
-            return all(condition.evaluate(full) for condition in question.conditions)
+            return all(rule.holds(numbers) for rule in rules) and all(
+                condition.evaluate(full) for condition in self.question.conditions
+            )
         except FormulaError as error:
             raise UsageError(f"option --where: {error}") from None
-
-    return holds

@@ -48,6 +48,8 @@ def _target(one: Solved, solution: Solution, options: Options, paint: Paint) -> 
     lines += best
     how = f"each was built; {one.solved} solved for {style.plural(one.combinations, 'combination')}"
     notes = [how + (" of the others" if len(one.names) > 1 else "")]
+    if not one.form:
+        notes.append("no closed form: others that were not built may be nearer")
     if one.cut:
         notes.append("there are more: set limits, as in n_layers=1..24")
     if one.refused:
