@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from nparam_lint.closed.observe import Built, Outcome, Point, Refused, Tensor
-from nparam_lint.core import Asked, Progress, count, why_broken
+from nparam_lint.core import Asked, Progress, ask_for, count, why_broken
 from nparam_lint.discover import Discovery, discover
 from nparam_lint.notation import Selector, Target, matches
 from nparam_lint.records import Environment, Measured, Measurement, Position
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from nparam_lint.count.interpreter import Interpreter
     from nparam_lint.settings import Settings
 
@@ -32,8 +33,6 @@ class Model:
         environ: Mapping[str, str],
         progress: Progress | None = None,
     ) -> None:
-        from nparam_lint.core import ask_for
-
         self.settings, self.environ, self.progress = settings, environ, progress
         self.target, self.selector = target, selector
         files = [target.location] if target.is_path else []
@@ -86,6 +85,3 @@ class Model:
         parts = name.split(".")
         above = (".".join(parts[:end]) for end in range(1, len(parts)))
         return any(matches(self.selector.module, path) for path in above)
-
-
-Build = Callable[[Sequence[Point]], list[Outcome]]

@@ -178,6 +178,11 @@ class Count:
                 number = next(p.shape[0] for p in stacked if p.dim() > 2)
                 parameters = [p for p in stacked if p.shape[0] == number]
             else:
+                if sizes - {0} and not (len(children) == 1 and self.is_list(module)):
+                    self.no_routing = (
+                        "the experts in {} are neither modules of one size nor stacked along a "
+                        "first dimension".format(path)
+                    )
                 continue
             used = self.routed(modules, path, module)
             if used is None or not 0 < used <= number:
@@ -190,6 +195,10 @@ class Count:
             for parameter in parameters:
                 idle[id(parameter)] = 1 - fractions.Fraction(used, number)
         return idle
+
+    def is_list(self, module):
+        nn = self.torch.nn
+        return isinstance(module, (nn.ModuleList, nn.Sequential, nn.ModuleDict))
 
     def routed(self, modules, path, module):
         """How many experts a token uses: from the block around them and its router, then from the
