@@ -1,4 +1,4 @@
-"""What one token uses of a mixture of experts: experts by structure, their share by usual fields."""
+"""What one token uses of a mixture of experts: by structure, and by the usual fields."""
 
 from __future__ import annotations
 
