@@ -120,6 +120,7 @@ def test_reparametrised_layers_are_what_they_were_before():
         ("h.0.x.fc.weight", {"h.0.x": "DeepseekV3MoE"}, "feed-forward"),
         ("h.0.mlp.experts.3.w1.weight", {}, "feed-forward"),
         ("h.0.cell.x2h.weight", {"h.0.cell": "MyLSTMCell"}, "recurrent"),
+        ("rnn.layers.0.gates.weight", {"rnn": "DeepLSTM", "rnn.layers.0": "Gate"}, "recurrent"),
         ("patch_embed.proj.weight", {}, "embedding"),
         ("to_patch_embedding.2.weight", {}, "embedding"),
         ("x.mlp.0.weight", {"x": "TimestepEmbedder", "x.mlp": "Sequential"}, "embedding"),

@@ -23,6 +23,7 @@ from nparam_lint.roles.words import (
     PAIRS,
     PROJECTIONS,
     RECURRENT_CLASS,
+    RECURRENT_LAYER,
     RECURRENT_PARAMETER,
     TORCH_NORMS,
     embeds,
@@ -226,6 +227,8 @@ class Tree:
             return "recurrent"
         if not module.path:  # its name is unknown, and that of a whole model says little
             return None
+        if RECURRENT_LAYER.search(module.type):
+            return "recurrent"
         if EMBEDDING_CLASS.search(module.type) or embeds(name):
             return "embedding"
         if words & ATTENTION_WORDS or name.lower() in PROJECTIONS:

@@ -20,6 +20,7 @@ FEED_FORWARD_CLASS = re.compile(
 )
 CELL_CLASS = re.compile(r"(?:LSTM|GRU|RNN)Cell$")
 RECURRENT_CLASS = re.compile(r"(?:Simple)?(?:LSTM|GRU|RNN)$")
+RECURRENT_LAYER = re.compile(r"(?:LSTM|GRU|RNN)(?:Layer|Block|Stack)?\d*$")
 RECURRENT_PARAMETER = re.compile(r"(?:weight|bias)_(?:ih|hh|hr)(?:_l\d+)?(?:_reverse)?$")
 NORM_CLASS = re.compile(r"Norm(?:alization)?(?:Act|\d?[dD]|\d|[Ff]p32|1P)*$")
 CONVOLUTION_CLASS = re.compile(r"Conv(?:Transpose)?[123]d")
