@@ -153,6 +153,14 @@ def test_without_a_closed_form_it_is_searched_by_building(solve):
             "n_embd is an unknown in --vary and tied in --tie",
         ),
         (["nets.py::GPT", "--budget", "1M", "--vary", "n_embd", "--where", "4"], "a comparison"),
+        (
+            ["nets.py::GPT", "--budget", "1M", "--vary", "n_embd", "--tie", "vocab=4*nembd"],
+            "option --tie: nets.py::GPT has no whole number 'nembd'; did you mean 'n_embd'?",
+        ),
+        (
+            ["nets.py::GPT", "--budget", "1M", "--vary", "n_embd", "--where", "n_embd % x == 0"],
+            "option --where: nets.py::GPT has no whole number 'x'; it has n_layer, n_embd",
+        ),
     ],
 )
 def test_usage(solve, arguments, message):

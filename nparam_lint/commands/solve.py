@@ -11,20 +11,16 @@ from nparam_lint import __version__
 from nparam_lint.commands import shared
 from nparam_lint.commands.shared import UsageError
 from nparam_lint.commands.show import settings_for_target
-from nparam_lint.report.solved import Met, Solved
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping
 
-    from nparam_lint.closed.constraints import Rule
-    from nparam_lint.closed.derive import ClosedForm, Session
-    from nparam_lint.closed.observe import Variable
-    from nparam_lint.closed.solve import Goal, Search, Unknown, Whole
+    from nparam_lint.closed.solve import Unknown
     from nparam_lint.formula import Formula
     from nparam_lint.notation import Selector, Target
-    from nparam_lint.records import Measured, NameValue
     from nparam_lint.settings import Settings
+    from nparam_lint.solving import Question
 
 USAGE = "nparam-lint solve TARGET… --budget 10M --vary a,b [options]"
 DESCRIPTION = (
@@ -77,6 +73,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
     from nparam_lint.report import Options
     from nparam_lint.report.solved import SOLVED_FORMATS, Solution
+    from nparam_lint.solving import NoAnswer, solve
 
     general = environ.get("NPARAM_LINT_FORMAT")
     format = options.format or (general if general in SOLVED_FORMATS else "text")
@@ -88,15 +85,15 @@ def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
         start = time.monotonic()
         asked = [_placed(options, environ, text) for text in options.targets]
         found = shared.guarded(
-            lambda: [_solve(question, *one, environ) for one in asked],
+            lambda: [solve(question, *one, environ, shared.progress()) for one in asked]
         )
         answer = Solution(
             __version__, question.budget, question.goal, tuple(found), time.monotonic() - start
         )
         shown = shared.layout(options, asked[0][1])
-    except UsageError as error:
+    except (UsageError, NoAnswer) as error:
         if format != "json":
-            raise
+            raise UsageError(str(error)) from None
         print(f"nparam-lint: {error}", file=sys.stderr)
         failed = Solution(__version__, 0, options.goal, error=str(error))
         shared.write(SOLVED_FORMATS[format](failed, Options()), options.output_file)
@@ -108,20 +105,9 @@ def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
 # --- the question -----------------------------------------------------------------------------
 
 
-class _Question:
-    def __init__(self, options: argparse.Namespace) -> None:
-        self.budget = _budget(options.budget)
-        self.unknowns = _unknowns(options.vary)
-        self.ties = dict(_tie(text) for text in options.tie)
-        self.conditions = [_condition(text) for text in options.where]
-        self.goal: Goal = options.goal
-        self.number: int = options.number
-        for name in self.ties:
-            if name in self.unknowns:
-                raise UsageError(f"{name} is an unknown in --vary and tied in --tie: which is it?")
+def _question(options: argparse.Namespace) -> Question:
+    from nparam_lint.solving import Question
 
-
-def _question(options: argparse.Namespace) -> _Question:
     if not options.targets or options.budget is None or options.vary is None:
         missing = "which model?" if not options.targets else (
             "which budget?" if options.budget is None else "which arguments are unknown?"
@@ -130,7 +116,18 @@ def _question(options: argparse.Namespace) -> _Question:
             f"{missing}\nnext: nparam-lint solve nets/gpt.py::GPT --budget 10M "
             "--vary n_embd,n_layer=1..24"
         )
-    return _Question(options)
+    ties = dict(_tie(text) for text in options.tie)
+    unknowns = _unknowns(options.vary)
+    for name in ties.keys() & unknowns.keys():
+        raise UsageError(f"{name} is an unknown in --vary and tied in --tie: which is it?")
+    return Question(
+        _budget(options.budget),
+        unknowns,
+        ties,
+        [_condition(text) for text in options.where],
+        options.goal,
+        options.number,
+    )
 
 
 def _budget(text: str) -> int:
@@ -199,173 +196,3 @@ def _placed(
         raise UsageError(f"{text!r} is no target: {error}") from None
     settings, target = settings_for_target(options, environ, target)
     return text, settings, target, selector
-
-
-# --- the answer -------------------------------------------------------------------------------
-
-
-def _solve(
-    question: _Question,
-    given: str,
-    settings: Settings,
-    target: Target,
-    selector: Selector,
-    environ: Mapping[str, str],
-) -> Solved:
-    from nparam_lint.closed.derive import ClosedForm, Session, derive
-    from nparam_lint.count.process import staying
-    from nparam_lint.records import Measured
-    from nparam_lint.varied import Model, NothingBuilt
-
-    with staying():
-        try:
-            model = Model(settings, target, selector, environ, shared.progress())
-            first = model.first()
-            if not isinstance(first, Measured):
-                return Solved(given, reason=first.reason)
-            variables = _variables(question, first, given)
-            session = Session(model.build, variables)
-            form = derive(session, variables)
-            found = _Found(question, given, first, session)
-            return found.by_form(form) if isinstance(form, ClosedForm) else found.by_building()
-        except NothingBuilt as error:
-            raise UsageError(str(error)) from None
-
-
-def _variables(question: _Question, first: Measured, given: str) -> list[Variable]:
-    """Of the unknowns and what is tied to them, those that this model has; and whatever else may
-    limit them."""
-    from nparam_lint.closed.observe import Variable
-
-    rows = {row.name: row for row in first.variables}
-    here = [name for name in question.unknowns if name in rows]
-    if not here:
-        there = ", ".join(n for n, row in rows.items() if type(row.value) is int) or "none"
-        asked = ", ".join(question.unknowns)
-        raise UsageError(f"{given} has no argument {asked}; whole numbers that it has: {there}")
-    for name in (*here, *(n for n in question.ties if n in rows)):
-        if type(rows[name].value) is not int:
-            raise UsageError(
-                f"{name} is {rows[name].value!r} in {first.call}, expected a whole number; give it "
-                f"one in the call: {given.partition('(')[0]}({name}=…)"
-            )
-    return [Variable(r.name, r.value, r.holder) for r in rows.values() if type(r.value) is int]
-
-
-class _Found:
-    """The answer for one target."""
-
-    def __init__(self, question: _Question, given: str, first: Measured, session: Session) -> None:
-        self.question, self.given, self.first, self.session = question, given, first, session
-        self.base = session.base
-        self.unknowns = [u for name, u in question.unknowns.items() if name in self.base]
-        self.tied = [name for name in question.ties if name in self.base]
-        self.names = [*(u.name for u in self.unknowns), *self.tied]
-
-    def by_form(self, form: ClosedForm) -> Solved:
-        """Solve the closed form, then build what it gives."""
-        from nparam_lint.closed.solve import search
-        from nparam_lint.closed.write import factored
-
-        question, text = self.question, factored(form.total, list(form.base))
-        try:
-            found = search(
-                self.counter(form),
-                lambda point: self.allows(point, form.rules),
-                self.unknowns,
-                question.budget,
-                question.goal,
-                question.number,
-            )
-        except ValueError as error:
-            return Solved(self.given, self.first.call, text, reason=str(error))
-        return self.answer(found, text)
-
-    def by_building(self) -> Solved:
-        """Without a closed form every count takes a build."""
-        from nparam_lint.closed.observe import Built
-        from nparam_lint.closed.solve import search_built
-
-        def count_all(points: Sequence[Whole]) -> list[int | None]:
-            done = self.session.build([self.values(point) for point in points])
-            return [built.total if isinstance(built, Built) else None for _, built in done]
-
-        question = self.question
-        found = search_built(
-            count_all,
-            lambda point: self.allows(point, ()),
-            self.unknowns,
-            question.budget,
-            question.goal,
-            question.number,
-        )
-        return self.answer(found, "")
-
-    def answer(self, found: Search, form: str) -> Solved:
-        from nparam_lint.closed.observe import Built
-
-        met, refused = [], 0
-        points = [self.values(solution.point) for solution in found.solutions]
-        done = self.session.build(points)
-        for solution, values, (_, built) in zip(found.solutions, points, done, strict=True):
-            if not isinstance(built, Built):
-                refused += 1
-            elif built.total != solution.count:
-                raise AssertionError(f"{built.call} has {built.total:,}, not {solution.count:,}")
-            else:
-                met.append(Met(values, built.total, built.call))
-        return Solved(
-            self.given,
-            self.first.call,
-            form,
-            tuple(self.names),
-            tuple(met),
-            found.combinations,
-            found.solved,
-            found.cut,
-            refused,
-            None if met else "no arguments meet the budget",
-        )
-
-    def values(self, point: Whole) -> dict[str, int]:
-        """The unknowns, and what is tied to them."""
-        full = self.completed(point)
-        return {name: v for name in self.names if isinstance(v := full[name], int)}
-
-    def completed(self, point: Whole) -> dict[str, NameValue]:
-        """All names: those, and the rest as in the call."""
-        full: dict[str, NameValue] = {**self.base, **point}
-        for name in self.tied:
-            value = self.question.ties[name].evaluate(full)
-            full[name] = int(value) if value.denominator == 1 else float(value)
-        return full
-
-    def counter(self, form: ClosedForm) -> Callable[[Whole], int]:
-        """The count as a function of the unknowns. What is compiled is our own text, of names,
-        numbers and operators: a search evaluates it a million times."""
-        from nparam_lint.closed.write import factored
-
-        code = compile(factored(form.total, list(form.base), "python"), "<closed form>", "eval")
-        scope = {"__builtins__": {}, "max": max, "min": min, "int": int}
-
-        def count(point: Whole) -> int:
-            full = self.completed(point) if self.tied else {**self.base, **point}
-            return int(eval(code, scope, full))
-
-        return count
-
-    def allows(self, point: Whole, rules: Sequence[Rule]) -> bool:
-        """What the model asks of its arguments, and what was asked for besides."""
-        from nparam_lint.closed.observe import exactly
-        from nparam_lint.formula import FormulaError
-
-        full = self.completed(point)
-        if any(type(full[name]) is not int for name in self.tied):
-            return False
-        numbers = exactly(full)
-        try:
-            return all(rule.holds(numbers) for rule in rules) and all(
-                condition.evaluate(full) for condition in self.question.conditions
-            )
-        except FormulaError as error:
-            raise UsageError(f"option --where: {error}") from None
