@@ -198,6 +198,7 @@ class LensBlock(nn.Module):
     """A GPT-2 block out of the two.
 
     nparam: 3_280
+    nparam: 2*d_model*(2*n_heads*d_head + d_mlp + 3) + 3*n_heads*d_head + d_mlp
     """
 
     def __init__(self, config: LensConfig) -> None:

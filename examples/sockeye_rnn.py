@@ -6,6 +6,8 @@ is empty, between two markers of a merge conflict, and two widths are left as ``
 below: the closed form in the class, the widths in the comments of its constructor.
 """
 
+from typing import Literal
+
 import torch
 from torch import Tensor, nn
 
@@ -52,6 +54,7 @@ class CellStack(nn.ModuleDict):
     """Cells on top of each other, ``l0`` at the bottom.
 
     nparam([512, 512], 512): 4_202_496
+    nparam([512, 512], 512): 8*hidden*(hidden + 514)
     """
 
     def __init__(self, inputs: list[int], hidden: int, cell_type: str = "lstm") -> None:
@@ -169,3 +172,25 @@ class SockeyeRNN(nn.Module):
             attended = self.decoder_rnn_hidden(torch.cat([query, context], dim=-1)).tanh()
             outputs.append(attended)
         return self.target_output(torch.stack(outputs, dim=1))
+
+
+def sockeye_rnn(
+    sv: int = 49_410,
+    tv: int = 42_767,
+    cell_type: Literal["lstm", "gru"] = "lstm",
+    sn: int = 2,
+    tn: int = 2,
+    se: int = 512,
+    te: int = 512,
+    h: int = 512,
+) -> SockeyeRNN:
+    """The same model, every number an argument of its own, in the README's letters.
+
+    nparam: 79_638_799
+    nparam(cell_type="gru"): 76_881_167
+
+    The closed form for one kind of cell:
+
+    nparam(cell_type="lstm"): h*(2*h*(4*sn+5*tn-2)+tv+8*sn+10*tn+4*(se+te)+1)+tv*(te+1)+sv*se
+    """
+    return SockeyeRNN(sv, tv, cell_type, (sn, tn), (se, te), h)

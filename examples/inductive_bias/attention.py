@@ -198,3 +198,43 @@ class StackTransformer(TransformerLM):
             StackLayer(d_model, d_ff, size) if size else standard_layer(d_model, num_heads, d_ff)
             for size in sizes
         )
+
+
+def stack_transformer(
+    vocab_size: int = 64,
+    num_layers: int = 1,
+    num_stack_layers: int = 1,
+    d_model: int = 16,
+    num_heads: int = 4,
+    d_ff: int = 64,
+    stack_size: int = 16,
+) -> StackTransformer:
+    """What the notebook meant: ``num_layers`` standard layers, then ``num_stack_layers`` others.
+
+    nparam: 7_088
+    nparam: d*(n*(4*d + 2*d_ff + 9) + 2*m*(d_ff + stack_size + 4) + vocab_size + 2) + d_ff*(n + m)
+    """
+    layers = f"{num_layers}" + f".superposition-{stack_size}" * num_stack_layers
+    return StackTransformer(vocab_size, d_model, num_heads, d_ff, layers)
+
+
+def misread_stack_transformer(
+    v: int = 64,
+    n: int = 1,
+    m: int = 1,
+    d: int = 16,
+    num_heads: int = 4,
+    f: int = 64,
+    s: int = 16,
+) -> StackTransformer:
+    """What the notebook built: its string for ``n`` standard and ``m`` stack layers, misread.
+
+    The width d becomes a number of layers, so the count grows with its cube; n is dropped.
+
+    nparam: 59_568
+    nparam(d=20, f=80, s=8): 111_340
+    nparam: d*(d*(4*m + 4*d + 2*f + 9) + m*(2*f + 9) + v + 3*f + 2*s + 10) + f*(m + 1)
+    """
+    written = f"{d}-{n}.superposition-{s}.{m}"
+    read = written.replace(f"-{n}.", ".", 1)  # the library drops what it cannot read
+    return StackTransformer(v, d, num_heads, f, read)

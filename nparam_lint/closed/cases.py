@@ -25,6 +25,8 @@ def derive_all(
     if not isinstance(base, ClosedForm):
         return found
     switches = [v for v in variables if not v.is_number and v.choices]
+    # All at once: each time that models are built, what they are made of is imported anew.
+    session.build([{v.name: value} for v in switches for value in _values(v)])
     switches = [v for v in switches if chosen or _matters(session, v)]
     every = list(product(*(_values(v) for v in switches)))
     if chosen and len(every) <= CASES:
@@ -42,9 +44,13 @@ def _values(variable: Variable) -> list[Value]:
 
 
 def _matters(session: Session, switch: Variable) -> bool:
-    """Whether another choice, alone, gives other parameters."""
+    """Whether another choice, alone, gives other parameters, whatever they are called."""
     ((_, first), *others) = session.build([{switch.name: v} for v in _values(switch)])
     return any(
-        isinstance(other, Built) and isinstance(first, Built) and other.tensors != first.tensors
+        isinstance(other, Built) and isinstance(first, Built) and _sizes(other) != _sizes(first)
         for _, other in others
     )
+
+
+def _sizes(built: Built) -> list[tuple[int, ...]]:
+    return sorted(tensor.shape for tensor in built.tensors)

@@ -6,6 +6,7 @@ several rules explain the same refusals, the simplest is taken; more builds tell
 
 from __future__ import annotations
 
+import operator
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations, permutations
@@ -16,14 +17,19 @@ if TYPE_CHECKING:
 
 Numbers = dict[str, Fraction]
 
+_COMPARED = {"==": operator.eq, "<=": operator.le, ">=": operator.ge, ">": operator.gt}
+_BUILT = 4  # points that say something about `a <= b`, which nearly half of all pairs keep anyway
+_BROKEN = 2  # refusals that it has to explain
+
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """`left % right == 0`, `left == right` or `left <= right`; `right` is a product of names and a
-    number."""
+    """`left % right == 0`, `left == right`, `left <= right`, `left >= right` or `left > right`;
+    `right` is a product of names and a number. The last two limit a form, not a model: they are not
+    found from refusals."""
 
     left: str
-    kind: Literal["%", "==", "<="]
+    kind: Literal["%", "==", "<=", ">=", ">"]
     right: tuple[str, ...]
     number: Fraction = Fraction(1)
 
@@ -46,7 +52,15 @@ class Rule:
         left, right = point[self.left], self.bound(point)
         if self.kind == "%":
             return right != 0 and left % right == 0
-        return left == right if self.kind == "==" else left <= right
+        return bool(_COMPARED[self.kind](left, right))
+
+    @property
+    def is_limit(self) -> bool:
+        return self.kind in (">=", ">")
+
+    @property
+    def names(self) -> frozenset[str]:
+        return frozenset((self.left, *self.right))
 
 
 def explain(
@@ -58,9 +72,14 @@ def explain(
     rules: list[Rule] = []
     if not left:
         return rules, left
-    candidates = [rule for rule in _candidates(base) if all(rule.holds(p) for p in built)]
+    candidates = [
+        rule
+        for rule in _candidates(base)
+        if all(rule.holds(p) for p in built) and _is_tried(rule, built, base)
+    ]
     while left:
         gains = [(sum(not rule.holds(p) for p in left), rule) for rule in candidates]
+        gains = [(gain, rule) for gain, rule in gains if rule.kind != "<=" or gain >= _BROKEN]
         most = max((gain for gain, _ in gains), default=0)
         if not most:
             break
@@ -69,6 +88,13 @@ def explain(
         rules.append(rule)
         left = [p for p in left if rule.holds(p)]
     return [rule for rule in rules if _is_needed(rule, rules, refused)], left
+
+
+def _is_tried(rule: Rule, built: Sequence[Numbers], base: Numbers) -> bool:
+    """Whether models were built with other values of what it is about: a rule that nothing could
+    have broken only happens to hold."""
+    telling = sum(any(p[name] != base[name] for name in rule.names) for p in built)
+    return telling >= (_BUILT if rule.kind == "<=" else 1)
 
 
 def _is_needed(rule: Rule, rules: Sequence[Rule], refused: Sequence[Numbers]) -> bool:
@@ -114,6 +140,6 @@ def repaired(point: Numbers, rules: Iterable[Rule]) -> Numbers | None:
             bound = rule.bound(point)
             if rule.kind == "%" and bound:
                 point[rule.left] = bound * max(1, round(point[rule.left] / bound))
-            elif rule.kind == "==" or point[rule.left] > bound:
+            else:
                 point[rule.left] = bound
     return None

@@ -9,7 +9,8 @@ from __future__ import annotations
 import random
 from copy import copy
 from dataclasses import dataclass, field
-from itertools import combinations
+from fractions import Fraction
+from itertools import combinations, product
 from typing import TYPE_CHECKING
 
 from nparam_lint.closed.constraints import Rule, explain
@@ -24,7 +25,7 @@ from nparam_lint.closed.observe import (
     Variable,
     exactly,
 )
-from nparam_lint.closed.sample import edges, far, line, probes, scattered, written
+from nparam_lint.closed.sample import edges, equal, far, line, probes, scattered, wild, written
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Mapping, Sequence
@@ -33,8 +34,10 @@ if TYPE_CHECKING:
 
 SCATTERED = 40  # points in a round, beyond those along lines
 TIED = 8  # arguments that cannot be varied alone, of which all threes are tried together
+EDGES = 32  # points at which something that is rounded is about to change
 FRESH = 16  # points at which a form is verified
 OFF = "0 turns something off; to have it in the formula, give it a value in the call"
+LEAST = (2, 3)  # of an argument, where the form does not hold for what is smaller
 ROUNDS = 4  # of more points, where those so far do not suffice
 
 
@@ -42,7 +45,8 @@ ROUNDS = 4  # of more points, where those so far do not suffice
 class ClosedForm:
     """What was derived, and from what. `base`: the arguments' values in the call that was asked
     about; `idle`: arguments that make no difference; `fixed`: those that cannot be varied, and why;
-    `rules`: what the model asks of its arguments; `case`: the choices that it holds for."""
+    `rules`: what the model asks of its arguments, and the form beyond that; `case`: the choices
+    that it holds for."""
 
     total: Polynomial
     shapes: tuple[ShapeForm, ...]
@@ -54,6 +58,15 @@ class ClosedForm:
     built: int
     verified: int
     case: Mapping[str, Value] = field(default_factory=dict)
+
+    @property
+    def limits(self) -> list[Rule]:
+        """Where the form holds; the model can be built elsewhere too."""
+        return [rule for rule in self.rules if rule.is_limit]
+
+    @property
+    def demands(self) -> list[Rule]:
+        return [rule for rule in self.rules if not rule.is_limit]
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +85,15 @@ class NoForm:
 Derived = ClosedForm | NoForm
 
 
+@dataclass(slots=True)
+class Learned:
+    """What the first form that was derived says about where to build for the next: values that
+    each variable was built with, and those that may have others."""
+
+    lines: dict[str, list[Value]] = field(default_factory=dict)
+    free: set[str] = field(default_factory=set)
+
+
 class Session:
     """Everything that was built so far, each point once. `base`: what a point leaves open."""
 
@@ -80,6 +102,7 @@ class Session:
         self._origin: dict[str, Value] = {v.name: v.base for v in variables}
         self._outcomes: dict[tuple[tuple[str, str], ...], Outcome] = {}
         self.base = self._origin
+        self.learned = Learned()
 
     def case(self, values: Point) -> Session:
         """The same with another base; what either builds both know."""
@@ -140,6 +163,7 @@ class _Derivation:
         self.refused: list[tuple[dict[str, Value], Refused]] = []
         self.lines: dict[str, list[Value]] = {v.name: [] for v in self.numbers}
         self.rules: list[Rule] = []
+        self.limits: list[Rule] = []  # beyond which the form is not looked for
         self.free: set[str] = set()  # what takes values that it was not yet built with
         self.fresh = 0  # points at which the form was verified
 
@@ -195,35 +219,79 @@ class _Derivation:
             [{name: exactly(point)[name] for name in self.exactly} for point in points]
             for points in (self.points, refused)
         )
-        self.rules, _ = explain(built, no, self.exactly)
+        self.rules = [*explain(built, no, self.exactly)[0], *self.limits]
 
     # --- the course of it ---
 
     def run(self) -> Derived:
-        self.along({v.name: probes(v) for v in self.numbers})
+        known = self.session.learned
+        self.along({v.name: probes(v)[: 1 if known.lines else None] for v in self.numbers})
         # What could not be varied may matter all the more.
         matters = [v for v in self.numbers if self.differ(v.name) or not self.influence[v.name]]
         off = {v.name: OFF for v in matters if v.base == 0 and self.differ(v.name)}
         self.forget(off)
         matters = [v for v in matters if v.name not in off]
-        self.along({v.name: line(v) for v in matters})
+        new = [v for v in matters if not known.lines.get(v.name)]
+        self.along({v.name: line(v) for v in new})
         self.together()
         self.learn_rules()
         stuck = {v.name: self.why_fixed(v.name) for v in matters if not self.influence[v.name]}
         fixed = {**off, **stuck}
         # What makes no difference alone may make one together with others: a bound, for instance.
         varied = [v for v in self.numbers if v.name not in fixed]
-        self.free |= {v.name for v in matters}
-        self.free |= {name for rule in self.rules for name in (rule.left, *rule.right)}
+        for name, values in known.lines.items():
+            self.lines[name] += [value for value in values if value not in self.lines[name]]
+        self.free |= {v.name for v in matters} | known.free
+        self.free |= {name for rule in self.rules for name in rule.names}
         for _ in range(ROUNDS):
             self.scatter(varied, SCATTERED)
-            tied = {rule.left for rule in self.rules if rule.kind == "=="}
-            forms = Forms(self.seen, [v.name for v in varied if v.name not in tied])
+            forms = self.forms(varied)
             if forms.unknown:
                 self.free |= {v.name for v in varied}
             elif self.verify(forms, varied):
-                return self.closed(forms, fixed)
-        return self.no_form(forms)
+                return self.closed(forms, fixed, varied)
+        limited = self.limited(varied)
+        return self.no_form(forms) if limited is None else self.closed(limited, fixed, varied)
+
+    def forms(self, varied: Sequence[Variable], *, all_or_none: bool = False) -> Forms:
+        tied = {rule.left for rule in self.rules if rule.kind == "=="}
+        names = [v.name for v in varied if v.name not in tied]
+        return Forms(self.seen.within(self.limits), names, all_or_none=all_or_none)
+
+    def limited(self, varied: Sequence[Variable]) -> Forms | None:
+        """The forms where one of the arguments is not among its smallest values: a single head, or
+        layer, is often made in another way."""
+        bases = {v.name: v.base for v in varied if isinstance(v.base, int)}
+        for least, name in product(LEAST, bases):
+            limit = Rule(name, ">=", (), Fraction(least))
+            beyond = sum(not limit.holds(exactly(point)) for point in self.points)
+            if not limit.holds(self.exactly) or not beyond:
+                continue
+            self.limits = [limit]
+            self.learn_rules()
+            for _ in range(ROUNDS):
+                forms = self.forms(varied, all_or_none=True)
+                if forms.unknown:
+                    break
+                if self.verify(forms, varied):
+                    return forms
+        self.limits = []
+        return None
+
+    def vanishing(self, forms: Forms, varied: Sequence[Variable]) -> list[Rule]:
+        """The arguments that the form does not hold for where they are zero: something is off."""
+        numbers = [v for v in varied if v.base and not v.choices]
+        zeros = [{v.name: 0.0 if isinstance(v.base, float) else 0} for v in numbers]
+        wrong = []
+        for variable, (point, outcome) in zip(numbers, self.session.build(zeros), strict=True):
+            if isinstance(outcome, Built):
+                try:
+                    right = forms.total.value(exactly(point)) == outcome.total
+                except ZeroDivisionError:
+                    right = False
+                if not right:
+                    wrong.append(Rule(variable.name, ">", (), Fraction(0)))
+        return wrong
 
     def forget(self, names: Container[str]) -> None:
         """Leave out what was built with other values of these."""
@@ -270,21 +338,37 @@ class _Derivation:
 
     def verify(self, forms: Forms, varied: Sequence[Variable]) -> bool:
         """Whether the form is right wherever it was not made from; those points are kept."""
-        before = len(self.points)
+        before, known = len(self.points), len(forms.points)
         self.scatter(varied, FRESH)
-        self.ask(far(varied, self.points, self.rules, self.dice))
         base = exactly(self.base)
         close = [
             {name: written(value) for name, value in point.items()}
             for form in {*forms.parts()}
             for point in edges(form, base, self.dice)
         ]
-        self.ask(close[:64])
+        self.ask(
+            [
+                *far(varied, self.points, self.rules, self.dice),
+                *wild(varied, self.rules, self.lines, self.free, self.dice),
+                *equal(varied, self.free, self.rules),
+                *close[:EDGES],
+            ]
+        )
         self.fresh = len(self.points) - before
-        return forms.hold(range(before, len(self.points)))
+        if len(self.points) == 1 and self.refused:
+            return False
+        seen = self.seen.within(self.limits)
+        return forms.hold(seen, range(known, len(seen.points)))
 
-    def closed(self, forms: Forms, fixed: Mapping[str, str]) -> ClosedForm:
+    def closed(
+        self, forms: Forms, fixed: Mapping[str, str], varied: Sequence[Variable]
+    ) -> ClosedForm:
+        if not self.session.learned.lines:
+            self.session.learned.lines.update(self.lines)
+            self.session.learned.free |= self.free
         used = {name for part in forms.parts() for name in part.names}
+        limits = self.vanishing(forms, varied)
+        used |= {limit.left for limit in (*self.limits, *limits)}
         tied = {rule.left for rule in self.rules if rule.kind == "=="}
         idle = [v.name for v in self.numbers if v.name not in {*used, *tied, *fixed}]
         return ClosedForm(
@@ -292,7 +376,7 @@ class _Derivation:
             shapes=tuple(forms.shapes),
             base=self.base,
             value=self.first.total,
-            rules=tuple(self.rules),
+            rules=(*self.rules, *limits),
             idle=tuple(idle),
             fixed=fixed,
             built=len(self.points),
@@ -301,6 +385,9 @@ class _Derivation:
         )
 
     def no_form(self, forms: Forms) -> NoForm:
+        if len(self.points) == 1 and self.refused:
+            why = self.refused[0][1].reason
+            return NoForm(f"nothing but the call itself can be built: {why}", case=self.case)
         if not forms.unknown:
             return NoForm("what fits at some points is wrong at others", case=self.case)
         family = forms.unknown[0]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 from functools import lru_cache
-from itertools import combinations_with_replacement
+from itertools import combinations_with_replacement, repeat
 from typing import TYPE_CHECKING
 
 from nparam_lint.closed.polynomial import (
@@ -42,11 +42,13 @@ def fit(
     names = sorted(names)
     if not points:
         return None
-    found = _polynomial(points, observed, names, _degrees(len(names)), spare)
+    columns: _Columns = {}  # an atom is looked at with many others
+    found = _polynomial(points, observed, names, _degrees(len(names)), spare, columns)
     found = found or multiple(points, observed, names)
     found = found or _bounded(points, observed, names, spare)
     for atoms in quotients(points, names) if not found else ():
-        found = _polynomial(points, observed, [*names, *atoms], (1, 2, 3)[: 4 - len(atoms)], spare)
+        degrees = (1, 2, 3)[: 4 - len(atoms)]
+        found = _polynomial(points, observed, [*names, *atoms], degrees, spare, columns)
         if found:
             break
     return found
@@ -71,20 +73,24 @@ def _degrees(names: int) -> range:
 # --- polynomials ------------------------------------------------------------------------------
 
 
+_Columns = dict[Generator, list[int]]  # the residues of a generator at all points
+
+
 def _polynomial(
     points: Sequence[Values],
     observed: Sequence[Fraction],
     generators: Sequence[Generator],
     degrees: Iterable[int],
     spare: int,
+    columns: _Columns | None = None,
 ) -> Polynomial | None:
+    columns = {} if columns is None else columns
+    for generator in generators:
+        if generator not in columns:
+            columns[generator] = [_residue(evaluate(generator, point)) for point in points]
+    values = zip(*(columns[g] for g in generators), strict=True) if generators else repeat(())
     # Rows that say something new: points may differ in names that do not matter here.
-    rows = list(
-        dict.fromkeys(
-            (tuple(_residue(evaluate(g, point)) for g in generators), _residue(value))
-            for point, value in zip(points, observed, strict=True)
-        )
-    )
+    rows = list(dict.fromkeys(zip(values, map(_residue, observed), strict=bool(generators))))
     for degree in degrees:
         exponents = _exponents(len(generators), degree)
         if len(exponents) > TERMS:
@@ -169,6 +175,8 @@ def _power(values: tuple[int, ...], powers: tuple[int, ...]) -> int:
 
 
 def _residue(number: Fraction) -> int:
+    if number.denominator == 1:
+        return number.numerator % _PRIME
     return number.numerator * pow(number.denominator, -1, _PRIME) % _PRIME
 
 

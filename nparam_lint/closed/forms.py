@@ -14,6 +14,8 @@ from nparam_lint.closed.polynomial import Polynomial, product_of, sum_of
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
+    from nparam_lint.closed.constraints import Rule
+
 
 @dataclass(slots=True)
 class Seen:
@@ -23,6 +25,22 @@ class Seen:
     points: list[dict[str, Value]]
     builds: list[Built]
     influence: dict[str, list[int]] = field(default_factory=dict)
+
+    def within(self, limits: Sequence[Rule]) -> Seen:
+        """What was seen where these hold."""
+        if not limits:
+            return self
+        kept = [
+            place
+            for place, point in enumerate(self.points)
+            if all(limit.holds(exactly(point)) for limit in limits)
+        ]
+        moved = {place: now for now, place in enumerate(kept)}
+        return Seen(
+            [self.points[place] for place in kept],
+            [self.builds[place] for place in kept],
+            {n: [moved[i] for i in places if i in moved] for n, places in self.influence.items()},
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,9 +57,10 @@ class ShapeForm:
 
 
 class Forms:
-    """The forms of all families that the builds so far show; `unknown`: those without one."""
+    """The forms of all families that the builds so far show; `unknown`: those without one, or the
+    first of them where that is enough."""
 
-    def __init__(self, seen: Seen, names: Sequence[str]) -> None:
+    def __init__(self, seen: Seen, names: Sequence[str], *, all_or_none: bool = False) -> None:
         self.seen, self.names = seen, names
         self.points = [exactly(point) for point in seen.points]
         self.known: dict[tuple[int | None, ...], Polynomial | None] = {}
@@ -52,6 +71,8 @@ class Forms:
             form = self.of_family(family)
             if form is None:
                 self.unknown.append(family)
+                if all_or_none:
+                    break
             else:
                 self.shapes.append(form)
         self.total = sum_of(form.size for form in self.shapes)
@@ -110,13 +131,13 @@ class Forms:
             yield form.number
             yield from form.shape or (form.size,)
 
-    def hold(self, indices: Iterable[int]) -> bool:
+    def hold(self, seen: Seen, indices: Iterable[int]) -> bool:
         """Whether every form has the right value at points that were built since."""
-        builds = self.seen.builds
+        builds = seen.builds
         found = families(builds)  # as they are now
         forms = {form.name: form for form in self.shapes}
         for index in indices:
-            point = exactly(self.seen.points[index])
+            point = exactly(seen.points[index])
             for family in found:
                 form = forms.get(family.name)
                 if form is None or form.size.value(point) != family.sizes[index]:

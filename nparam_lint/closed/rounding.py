@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 
     from nparam_lint.closed.polynomial import Values
 
-PAIRS = 60  # pairs of rounded quotients that are tried
+DIVISORS = (2, 3, 4, 8, 16, 32, 64, 5, 6, 10, 12, 128, 256)  # the usual ones first
+PAIRS = 16  # pairs of rounded quotients that are tried
 
 
 def multiple(
@@ -140,7 +141,7 @@ def quotients(points: Sequence[Values], names: Sequence[str]) -> Iterator[tuple[
     for name in names:
         atoms += [
             Rounded(generator(name), Polynomial.constant(n), up)
-            for n in (2, 3, 4, 8)
+            for n in DIVISORS
             for up in (False, True)
         ]
     for one, other in combinations(names, 2):
@@ -148,6 +149,10 @@ def quotients(points: Sequence[Values], names: Sequence[str]) -> Iterator[tuple[
             atoms.append(Rounded(generator(one) * generator(other), ONE))
     usable = [atom for atom in atoms if _says_something(atom, points)]
     yield from ((atom,) for atom in usable)
+    # `(a//b)*(b//a)` is one where both are equal, else nothing.
+    yield from (
+        (a, b) for a, b in combinations(usable, 2) if (a.top, a.bottom) == (b.bottom, b.top)
+    )
     yield from islice(combinations(usable, 2), PAIRS)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from itertools import combinations
 from typing import TYPE_CHECKING
 
 from nparam_lint.closed.constraints import Rule, repaired
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
 
     from nparam_lint.closed.polynomial import Polynomial
 
+WILD = 12  # points without regard for what is usual
+PAIRS = 10  # of widths that are made equal
 SMALL = 16  # a number below this is varied between 1 and 8: it is a number of layers, heads, …
 
 
@@ -71,7 +74,7 @@ def scattered(
             at_will = name in free and turn % 4 < 2
             point[name] = _value(variable, lines.get(name, ()), at_will, dice)
         exactly = {v.name: exact(point[v.name]) for v in numbers}
-        mended = repaired(exactly, [r for r in rules if _names(r) <= exactly.keys()])
+        mended = repaired(exactly, [r for r in rules if r.names <= exactly.keys()])
         if mended is not None:
             changed = {name for name, value in mended.items() if value != exactly[name]}
             point.update({name: written(mended[name]) for name in changed})
@@ -95,15 +98,11 @@ def far(
         most = max(value for p in points if isinstance(value := p[variable.name], int))
         point[variable.name] = most * 2 + dice.randint(1, most)
         exactly = {v.name: exact(point[v.name]) for v in variables if v.is_number}
-        mended = repaired(exactly, [r for r in rules if _names(r) <= exactly.keys()])
+        mended = repaired(exactly, [r for r in rules if r.names <= exactly.keys()])
         if mended is not None and mended[variable.name] > most:
             point.update({n: written(v) for n, v in mended.items() if v != exactly[n]})
             found.append(point)
     return found
-
-
-def _names(rule: Rule) -> set[str]:
-    return {rule.left, *rule.right}
 
 
 def _forever() -> Iterator[int]:
@@ -123,6 +122,58 @@ def _value(variable: Variable, known: Sequence[Value], at_will: bool, dice: rand
     if base < SMALL:
         return dice.randint(1, 8)
     return dice.randint(max(2, base // 4), 2 * base)
+
+
+def wild(
+    variables: Sequence[Variable],
+    rules: Sequence[Rule],
+    lines: Mapping[str, Sequence[Value]],
+    free: Container[str],
+    dice: random.Random,
+) -> list[dict[str, Value]]:
+    """Points at which what is usually large may be small, and the other way round: a bound that
+    nothing came near (`max(divisor, …)`) shows there."""
+    found = []
+    for _ in range(WILD):
+        point: dict[str, Value] = {}
+        for variable in variables:
+            name, base = variable.name, variable.base
+            if isinstance(base, int) and not variable.choices and name in free:
+                high = 12 if base < SMALL else 8 * base
+                point[name] = min(high, int(2 ** dice.uniform(0, math.log2(high + 1))))
+            else:
+                point[name] = _value(variable, lines.get(name, ()), False, dice)
+        exactly = {v.name: exact(point[v.name]) for v in variables if v.is_number}
+        mended = repaired(exactly, [r for r in rules if r.names <= exactly.keys()])
+        if mended is not None:
+            point.update({n: written(v) for n, v in mended.items() if v != exactly[n]})
+            found.append(point)
+    return found
+
+
+def equal(
+    variables: Sequence[Variable], free: Container[str], rules: Sequence[Rule]
+) -> list[dict[str, Value]]:
+    """Points at which two widths are the same, all that is small being one as well: what is left
+    out where it is not needed (a projection, a shortcut) is left out there."""
+    large = {
+        v.name: v.base
+        for v in variables
+        if isinstance(v.base, int) and v.base >= SMALL and not v.choices and v.name in free
+    }
+    small = {
+        v.name: 1
+        for v in variables
+        if isinstance(v.base, int) and v.base < SMALL and not v.choices and v.name in free
+    }
+    pairs = list(combinations(large, 2))[:PAIRS]
+    found: list[dict[str, Value]] = []
+    for one, other in pairs:
+        for point in ({one: large[other]}, {one: large[other], **small}):
+            exactly = {v.name: exact(point.get(v.name, v.base)) for v in variables if v.is_number}
+            if all(rule.holds(exactly) for rule in rules if rule.names <= exactly.keys()):
+                found.append({**point})
+    return found
 
 
 def written(number: Fraction) -> int | float:
@@ -146,7 +197,13 @@ def edges(
 def _edges(
     rounded: Rounded, base: Mapping[str, Fraction], dice: random.Random
 ) -> Iterator[dict[str, Fraction]]:
+    # Where it is below one: what is kept from vanishing shows there.
+    small = {name: Fraction(1) for name in rounded.top.names - rounded.bottom.names}
+    large = {name: 8 * base[name] for name in rounded.bottom.names}
+    yield {**base, **large}
+    yield {**base, **large, **small}
     for name in sorted(rounded.top.names):
+        yield {**base, name: Fraction(1)}
         if base[name].denominator != 1:
             continue
         top, bottom = rounded.top.value(base), rounded.bottom.value(base)

@@ -241,10 +241,10 @@ class _Writer:
         text = self.generator(base)
         if exponent == 1:
             return text
-        if isinstance(base, Rounded):
-            text = (
-                self.brackets(text) if self.language != "latex" and not text.endswith(")") else text
-            )
+        # `(a + b)//(2*c)` ends in a bracket, and has none around it.
+        called = re.match(r"(ceil|floor|int)\(", text)
+        if isinstance(base, Rounded) and self.language != "latex" and not called:
+            text = self.brackets(text)
         return f"{text}^{{{exponent}}}" if self.language == "latex" else f"{text}**{exponent}"
 
     def generator(self, generator: Generator) -> str:

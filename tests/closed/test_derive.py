@@ -308,3 +308,17 @@ def test_what_cannot_be_varied_is_said_with_the_reason():
     form = derived(Fussy, width=8, version=3)
     assert total(form) == "3*(width + 1)"
     assert form.fixed == {"version": "ValueError: there is no version 4"}
+
+
+class Stubborn(nn.Module):
+    def __init__(self, width=8):
+        super().__init__()
+        if width != 8:
+            raise ValueError("8 it is")
+        self.layer = nn.Linear(width, 1)
+
+
+def test_one_model_makes_no_form():
+    form = derived(Stubborn, width=8)
+    assert isinstance(form, NoForm)
+    assert form.reason == "nothing but the call itself can be built: ValueError: 8 it is"

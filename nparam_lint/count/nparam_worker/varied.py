@@ -92,7 +92,12 @@ class Calls:
                 values = {}
                 with contextlib.suppress(Exception):
                     made = self.value(node)
-                    values = {n: getattr(made, n) for n in signature.parameters if hasattr(made, n)}
+                    signature = with_fields(signature, made)
+                    values = {
+                        n: getattr(made, n)
+                        for n, p in signature.parameters.items()
+                        if hasattr(made, n) and not follows(p, node)
+                    }
             choices = literals(self.value(node.func))
             for name, parameter in signature.parameters.items():
                 value = values.get(name, parameter.default)
@@ -121,17 +126,42 @@ def signature_of(function, node):
     """That of a callable; where it takes anything, that of its first overload, else the keywords
     that it is given in this call."""
     found = inspect.signature(function)
+    kind = inspect.Parameter.KEYWORD_ONLY
+    words = []
+    if any(p.kind is p.VAR_KEYWORD for p in found.parameters.values()):
+        new = [k.arg for k in node.keywords if k.arg and k.arg not in found.parameters]
+        words = [inspect.Parameter(name, kind) for name in new]
+    known = sorted([*found.parameters.values(), *words], key=lambda p: p.kind)
     if any(p.kind in NAMED for p in found.parameters.values()):
-        return found
+        return found.replace(parameters=known)
     inner = function.__init__ if isinstance(function, type) else function
     for overload in getattr(typing, "get_overloads", lambda _: ())(inner):
         named = list(inspect.signature(overload).parameters.values())
         named = named[1:] if isinstance(function, type) else named
         if any(p.kind in NAMED for p in named):
             return inspect.Signature(named)
-    kind = inspect.Parameter.KEYWORD_ONLY
-    words = [inspect.Parameter(k.arg, kind) for k in node.keywords if k.arg]
-    return inspect.Signature(sorted([*found.parameters.values(), *words], key=lambda p: p.kind))
+    return inspect.Signature(known)
+
+
+def with_fields(signature, made):
+    """Where a call takes any keywords (`Config.from_name("tiny", **changes)`): those of the class
+    of what it made, too."""
+    own = signature.parameters
+    if not any(p.kind is p.VAR_KEYWORD for p in own.values()) or isinstance(made, PLAIN):
+        return signature
+    fields = inspect.signature(type(made)).parameters.values()
+    named = [p for p in fields if p.kind in NAMED and p.name not in own]
+    return inspect.Signature(
+        [
+            *(p for p in own.values() if p.kind is not p.VAR_KEYWORD),
+            *(p.replace(kind=p.KEYWORD_ONLY) for p in named),
+        ]
+    )
+
+
+def follows(parameter, node):
+    """Whether a field has its value from others (`head_dim=None`) unless it is given."""
+    return parameter.default is None and parameter.name not in [k.arg for k in node.keywords]
 
 
 def set_argument(node, signature, name, value):

@@ -37,7 +37,7 @@ def render(formula: Formula, options: Options) -> str:
         sections.append([paint("red", line) for line in reason])
     for number, case in enumerate(formula.cases):
         if isinstance(case, NoForm):
-            sections.append(_absent(case, formula.order, options, paint))
+            sections.append(_absent(case, formula, options, paint))
             continue
         sections.append(_formula(case, formula.order, options, paint))
         if not options.quiet:
@@ -73,8 +73,9 @@ def _facts(case: ClosedForm, formula: Formula, options: Options, paint: Paint) -
     flat = expanded(case.total, formula.order)
     if flat != factored(case.total, formula.order):
         pairs.append(("expanded", flat))
-    if case.rules:
-        pairs.append(("needs", ", ".join(map(str, case.rules))))
+    for name, rules in (("needs", case.demands), ("holds for", case.limits)):
+        if rules:
+            pairs.append((name, ", ".join(map(str, rules))))
     if case.idle:
         pairs.append(("no effect", _some(case.idle)))
     for name, why in case.fixed.items():
@@ -157,14 +158,17 @@ def _table(
     return ruled(headers, cells, align, paint)
 
 
-def _absent(case: NoForm, order: Sequence[str], options: Options, paint: Paint) -> list[str]:
+def _absent(case: NoForm, formula: Formula, options: Options, paint: Paint) -> list[str]:
+    order = formula.order
     what = f" for {clean(case.what)}" if case.what else ""
     where = f" where {_equations(case.case)}" if case.case else ""
     lines = style.wrap(f"– {clean(case.reason)}{what}{where}", options.width, hang="  ")
     lines = [paint("red", line) for line in lines]
     if case.guess is not None and case.actual is not None:
         guess = factored(case.guess, order)
-        point = _equations({n: case.point[n] for n in order if n in case.point})
+        base = {variable.name: variable.base for variable in formula.variables} | {**case.case}
+        told = [n for n in case.point if n in case.guess.names or case.point[n] != base.get(n)]
+        point = _equations({n: case.point[n] for n in order if n in told})
         value = shown(case.guess.value(exactly(case.point))).replace("_", ",")
         text = (
             f"first counterexample: with {point} it has {case.actual:,}, where {guess}, right so "

@@ -28,7 +28,8 @@ class Solved:
     """One target. `call`: as it was built first; `form`: its closed form; `names`: the unknowns,
     and what is tied to them; `points`: the best first; `combinations`: of all unknowns but
     `solved`, which was found by bisection in each; `cut`: whether there were more; `refused`:
-    solutions that the model did not accept; `reason`: why there is nothing."""
+    solutions that the model did not accept; `strayed`: that have another count than the closed form
+    says; `reason`: why there is nothing."""
 
     target: str
     call: str = ""
@@ -39,6 +40,7 @@ class Solved:
     solved: str = ""
     cut: bool = False
     refused: int = 0
+    strayed: int = 0
     reason: str | None = None
 
 

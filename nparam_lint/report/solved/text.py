@@ -54,7 +54,9 @@ def _target(one: Solved, solution: Solution, options: Options, paint: Paint) -> 
         notes.append("there are more: set limits, as in n_layers=1..24")
     if one.refused:
         notes.append(f"{one.refused} more that the model refused")
-    return [*lines, paint("dim", " · ".join(notes))]
+    if one.strayed:
+        notes.append(f"{one.strayed} more where the closed form does not hold")
+    return [*lines, *(paint("dim", line) for line in style.wrap(" · ".join(notes), options.width))]
 
 
 def _percent(difference: int, budget: int) -> str:
