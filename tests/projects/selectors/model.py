@@ -8,7 +8,7 @@ class Net(nn.Module):
     nparam[encoder]: 20
     nparam[decoder*]: 20
     nparam: hidden_sise * 10 + 4
-    nparam: (hidden_size + 1) * hidden_size * 2
+    nparam: (hidden_size + 1) * 8
     nparam: hidden_size / 3
     nparam: depth
     """
