@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -48,6 +48,7 @@ from nparam_lint.settings import Recipe, Settings
 from nparam_lint.suppress import apply
 
 Progress = Callable[[int, int, str], None]
+_Elsewhere = tuple[Set[str], Measured]  # the arguments that were varied, and what came of it
 
 
 @dataclass(slots=True)
@@ -176,10 +177,10 @@ def measure(
         interpreter=interpreter,
         meanwhile=lambda: findings.extend(meanwhile()),
     )
-    others: dict[int, list[Measured]] = {}
-    for number, (i, _) in enumerate(further, len(asked)):
+    others: dict[int, list[_Elsewhere]] = {}
+    for number, (i, other) in enumerate(further, len(asked)):
         if isinstance(there := answers.measurements[number], Measured):
-            others.setdefault(i, []).append(there)
+            others.setdefault(i, []).append((other.scale.keys(), there))
     models = judge_all(asked, answers, settings, others)
     kept, more = _undeclared_failures(models)
     # What is declared with arguments needs no word about failing without.
@@ -533,7 +534,7 @@ def judge_all(
     asked: Sequence[Asked],
     answers: Answers,
     settings: Settings,
-    others: Mapping[int, Sequence[Measured]] = MappingProxyType({}),
+    others: Mapping[int, Sequence[_Elsewhere]] = MappingProxyType({}),
 ) -> list[ModelReport]:
     """`others`: by the place of a model, the same with other arguments, for its formulas."""
     measured = [m for m in answers.measurements.values() if isinstance(m, Measured)]
@@ -550,7 +551,7 @@ def _judge_one(
     measurement: Measurement,
     settings: Settings,
     inner: set[str],
-    others: Sequence[Measured],
+    others: Sequence[_Elsewhere],
 ) -> ModelReport:
     target, position = str(model.target), model.position
     settings = settings.for_file(model.target.location)
@@ -567,8 +568,10 @@ def _judge_one(
         for budget in model.budgets:
             judged, broken = judge(budget, measurement, settings.tolerance)
             results += judged or [_unjudged(budget)] * (budget.origin != "prose")
-            if others and budget.value.names:
-                broken = judge_elsewhere(budget, measurement, others, settings.tolerance, broken)
+            # Where an argument was varied that a formula does not speak of, it says nothing.
+            there = [found for names, found in others if names <= budget.value.names]
+            if there:
+                broken = judge_elsewhere(budget, measurement, there, settings.tolerance, broken)
             findings += broken
         device = model.device or settings.device
         findings += judge_devices(measurement, position, target, device == "cuda")

@@ -195,7 +195,7 @@ def test_selectors_and_formulas_that_name_nothing(report_on):
     assert [(b.declared, b.module, b.ok) for b in results if b.actual is not None] == [
         ("20", "encoders.0", True),
         ("20", "encoders.1", True),
-        ("(hidden_size + 1) * hidden_size * 2", None, True),
+        ("(hidden_size + 1) * 8", None, True),
         ("depth", None, True),
     ]
     assert [(b.declared, b.selector, b.ok) for b in results if b.actual is None] == [

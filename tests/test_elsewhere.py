@@ -95,6 +95,13 @@ def test_what_a_formula_does_not_speak_of_stays_as_it_is(check):
     assert check(GPT.format(selector="", formula="100*d + 2*(3*d**2 + 3*d)")) == []
 
 
+def test_each_formula_is_held_against_its_own_arguments(check):
+    two = GPT.format(selector="", formula="vocab*d + n_layer*(3*d**2 + 3*d)").replace(
+        '3*d)"""', '3*d)\n    nparam[wte]: 3200 + 0*n_layer\n    """'
+    )
+    assert check(two) == []
+
+
 def test_a_formula_that_is_wrong_from_the_start_shows_the_missing_term(check):
     ((code, _, detail),) = check(GPT.format(selector="", formula="vocab*d + n_layer*3*d**2"))
     assert code == "NPL001"
