@@ -166,8 +166,8 @@ def measure(
     start = time.monotonic()
     settings, found = source.settings, source.found
     findings = [*source.findings]
-    further = [(i, other) for i, model in enumerate(asked) for other in _elsewhere(model)]
-    further = further if everywhere else []
+    varied = enumerate(asked) if everywhere else ()
+    further = [(i, other) for i, model in varied for other in _elsewhere(model)]
     answers, interpreter = count(
         [*asked, *(other for _, other in further)],
         settings,

@@ -6,8 +6,9 @@ import difflib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from nparam_lint.closed.constraints import Rule
 from nparam_lint.closed.derive import ClosedForm, Session, derive
-from nparam_lint.closed.observe import Built, Variable
+from nparam_lint.closed.observe import Built, Variable, exactly
 from nparam_lint.closed.solve import search, search_built
 from nparam_lint.closed.write import factored
 from nparam_lint.count.process import staying
@@ -19,7 +20,6 @@ from nparam_lint.varied import Model, NothingBuilt
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from nparam_lint.closed.constraints import Rule
     from nparam_lint.closed.solve import Goal, Search, Unknown, Whole
     from nparam_lint.core import Progress
     from nparam_lint.formula import Formula
@@ -202,7 +202,7 @@ class _Found:
 
     def allowed(self, rules: Sequence[Rule]) -> Callable[[Whole], bool]:
         """What the model asks of its arguments, and what was asked for besides."""
-        tests = [_test(str(rule)) for rule in rules]
+        tests = [_test(str(rule), rule) for rule in rules]
         tests += [_test(condition.text, condition) for condition in self.conditions]
 
         def holds(point: Whole) -> bool:
@@ -217,12 +217,14 @@ class _Found:
         return holds
 
 
-def _test(text: str, formula: Formula | None = None) -> Callable[[Mapping[str, NameValue]], bool]:
+def _test(text: str, exact: Formula | Rule) -> Callable[[Mapping[str, NameValue]], bool]:
     """A condition in whole numbers. It is compiled, since it is asked a hundred thousand times: a
     formula was read before, and holds nothing but names, numbers and operators. What divides, or
     has decimals, is worked out exactly."""
-    if formula is not None and ("/" in text or "." in text):
-        return lambda point: bool(formula.evaluate(point))
+    if "/" in text or "." in text:
+        if isinstance(exact, Rule):
+            return lambda point: exact.holds(exactly(point))
+        return lambda point: bool(exact.evaluate(point))
     code = compile(text, "<condition>", "eval")
     scope = {"__builtins__": {}, "min": min, "max": max, "abs": abs, "ceil": int, "floor": int}
 

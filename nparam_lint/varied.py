@@ -76,7 +76,7 @@ class Model:
             for row in found.parameters
             if self._is_selected(row.name) and (row.trainable or self.selector.metric == "total")
         )
-        return Built(tuple(tensors), {row.path: row.type for row in found.modules}, found.call)
+        return Built(tuple(tensors), found.call)
 
     def _is_selected(self, name: str) -> bool:
         """Whether a parameter lies in a module that the selector names."""

@@ -6,7 +6,7 @@ A *point* gives every variable a value; a build at a point is `Built`, or refuse
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 
 Value = int | float | str | bool | None
@@ -40,10 +40,9 @@ class Tensor:
 
 @dataclass(frozen=True, slots=True)
 class Built:
-    """A model: its parameters, and the type of each of its modules by path. `call`: as written."""
+    """A model: its parameters. `call`: as written."""
 
     tensors: tuple[Tensor, ...]
-    types: Mapping[str, str] = field(default_factory=dict)
     call: str = ""
 
     @property

@@ -73,13 +73,9 @@ def scattered(
             name = variable.name
             at_will = name in free and turn % 4 < 2
             point[name] = _value(variable, lines.get(name, ()), at_will, dice)
-        exactly = {v.name: exact(point[v.name]) for v in numbers}
-        mended = repaired(exactly, [r for r in rules if r.names <= exactly.keys()])
-        if mended is not None:
-            changed = {name for name, value in mended.items() if value != exactly[name]}
-            point.update({name: written(mended[name]) for name in changed})
-            if point != base:
-                yield point
+        mended = _mended(point, numbers, rules)
+        if mended is not None and mended != base:
+            yield mended
 
 
 def far(
@@ -91,18 +87,28 @@ def far(
     """For each variable a point far beyond all values that it had: what only fits between them
     fails there."""
     found = []
+    numbers = [v for v in variables if v.is_number]
     for variable in variables:
         if variable.choices or not isinstance(variable.base, int):
             continue
         point = dict(dice.choice(points))
         most = max(value for p in points if isinstance(value := p[variable.name], int))
         point[variable.name] = most * 2 + dice.randint(1, most)
-        exactly = {v.name: exact(point[v.name]) for v in variables if v.is_number}
-        mended = repaired(exactly, [r for r in rules if r.names <= exactly.keys()])
-        if mended is not None and mended[variable.name] > most:
-            point.update({n: written(v) for n, v in mended.items() if v != exactly[n]})
-            found.append(point)
+        mended = _mended(point, numbers, rules)
+        if mended is not None and exact(mended[variable.name]) > most:
+            found.append(mended)
     return found
+
+
+def _mended(
+    point: Mapping[str, Value], numbers: Sequence[Variable], rules: Sequence[Rule]
+) -> dict[str, Value] | None:
+    """The point, with as few other numbers as are easy to find so that the rules hold."""
+    exactly = {v.name: exact(point[v.name]) for v in numbers}
+    mended = repaired(exactly, [r for r in rules if r.names <= exactly.keys()])
+    if mended is None:
+        return None
+    return {**point, **{n: written(v) for n, v in mended.items() if v != exactly[n]}}
 
 
 def _forever() -> Iterator[int]:
@@ -134,6 +140,7 @@ def wild(
     """Points at which what is usually large may be small, and the other way round: a bound that
     nothing came near (`max(divisor, …)`) shows there."""
     found = []
+    numbers = [v for v in variables if v.is_number]
     for _ in range(WILD):
         point: dict[str, Value] = {}
         for variable in variables:
@@ -143,11 +150,9 @@ def wild(
                 point[name] = min(high, int(2 ** dice.uniform(0, math.log2(high + 1))))
             else:
                 point[name] = _value(variable, lines.get(name, ()), False, dice)
-        exactly = {v.name: exact(point[v.name]) for v in variables if v.is_number}
-        mended = repaired(exactly, [r for r in rules if r.names <= exactly.keys()])
+        mended = _mended(point, numbers, rules)
         if mended is not None:
-            point.update({n: written(v) for n, v in mended.items() if v != exactly[n]})
-            found.append(point)
+            found.append(mended)
     return found
 
 

@@ -134,7 +134,6 @@ def formula(
         variables=tuple(variables),
         cases=tuple(cases),
         environment=model.environment,
-        types={row.path: row.type for row in first.modules},
         seconds=time.monotonic() - start,
     )
     if options.write and told.has_form:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from importlib import import_module
 
 from nparam_lint.records import ModelReport, Report
+from nparam_lint.report.lazy import lazy
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,24 +38,16 @@ class Options:
 Formatter = Callable[[Report, Options], str]
 
 
-def _lazy(module: str) -> Formatter:
-    def render(report: Report, options: Options) -> str:
-        text: str = import_module(f"{__name__}.{module}").render(report, options)
-        return text
-
-    return render
-
-
 FORMATS: dict[str, Formatter] = {
-    "text": _lazy("text"),
-    "concise": _lazy("concise"),
-    "json": _lazy("json_"),
-    "github": _lazy("github"),
-    "gitlab": _lazy("gitlab"),
-    "sarif": _lazy("sarif"),
-    "junit": _lazy("junit"),
-    "markdown": _lazy("markdown"),
-    "html": _lazy("html"),
+    "text": lazy(__name__, "text"),
+    "concise": lazy(__name__, "concise"),
+    "json": lazy(__name__, "json_"),
+    "github": lazy(__name__, "github"),
+    "gitlab": lazy(__name__, "gitlab"),
+    "sarif": lazy(__name__, "sarif"),
+    "junit": lazy(__name__, "junit"),
+    "markdown": lazy(__name__, "markdown"),
+    "html": lazy(__name__, "html"),
 }
 
 

@@ -83,11 +83,12 @@ class Call:
             names.setdefault(first, getattr(self.module, first))
             self.text = "{}({})".format(self.job["callable"], arguments)
         tree = ast.parse(self.text.strip(), "<nparam call>", "eval")
-        self.calls = Calls(tree, names)
-        if self.job.get("vary") or self.job.get("scale"):
+        if any(self.job.get(name) for name in ("vary", "scale", "variables")):
+            self.calls = Calls(tree, names)
             self.calls.change(dict(self.job.get("vary", ())))
             self.calls.scale(dict(self.job.get("scale", ())))
-            self.text = ast.unparse(tree)
+            if self.job.get("vary") or self.job.get("scale"):
+                self.text = ast.unparse(tree)
         return self.evaluate(tree, names)
 
     def evaluate(self, tree, names):

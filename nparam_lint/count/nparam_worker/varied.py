@@ -63,9 +63,7 @@ class Calls:
 
     def now(self, node, signature, name):
         """The value that an argument has in a call."""
-        positional = [n for n, p in signature.parameters.items() if p.kind in POSITIONAL]
-        given = dict(zip(positional, node.args))
-        given.update((keyword.arg, keyword.value) for keyword in node.keywords)
+        given = written_in(node, signature)
         if name in given:
             return self.value(given[name])
         parameter = signature.parameters.get(name)
@@ -111,12 +109,19 @@ class Calls:
         return list(rows.values())
 
 
+def written_in(node, signature):
+    """Name of an argument -> the expression that a call has for it."""
+    names = [name for name, p in signature.parameters.items() if p.kind in POSITIONAL]
+    found = dict(zip(names, node.args))
+    found.update((keyword.arg, keyword.value) for keyword in node.keywords)
+    return found
+
+
 def given(node, signature, arguments):
     """The values of the arguments of the outermost call; of constants as they stand in it, where
     the callable does not name them."""
     found = {}
-    names = [name for name, p in signature.parameters.items() if p.kind in POSITIONAL]
-    for name, value in [*zip(names, node.args), *((k.arg, k.value) for k in node.keywords)]:
+    for name, value in written_in(node, signature).items():
         with contextlib.suppress(ValueError):
             found[name] = ast.literal_eval(value)
     return dict(found, **arguments)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from importlib import import_module
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from nparam_lint.closed.derive import ClosedForm, Derived
+from nparam_lint.report.lazy import lazy
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
 
     from nparam_lint.closed.observe import Variable
     from nparam_lint.records import Environment
@@ -21,15 +21,14 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, slots=True)
 class Formula:
     """What was found out about `target`. `call`: as it was built first; `cases`: the form there,
-    then with other choices; `types`: module path → class; `reason`: why the model could not be
-    built, and what it `missing`ly needs; `error`: why nothing could be asked at all."""
+    then with other choices; `reason`: why the model could not be built, and what it `missing`ly
+    needs; `error`: why nothing could be asked at all."""
 
     version: str
     target: str
     call: str = ""
     variables: tuple[Variable, ...] = ()
     cases: tuple[Derived, ...] = ()
-    types: Mapping[str, str] = field(default_factory=dict)
     environment: Environment | None = None
     reason: str | None = None
     missing: tuple[str, ...] = ()
@@ -46,17 +45,9 @@ class Formula:
         return [variable.name for variable in self.variables]
 
 
-def _lazy(module: str) -> Formatter:
-    def render(formula: Formula, options: Options) -> str:
-        text: str = import_module(f"{__name__}.{module}").render(formula, options)
-        return text
-
-    return render
-
-
 CLOSED_FORMATS: dict[str, Formatter] = {
-    "text": _lazy("text"),
-    "python": _lazy("python"),
-    "latex": _lazy("latex"),
-    "json": _lazy("json_"),
+    "text": lazy(__name__, "text"),
+    "python": lazy(__name__, "python"),
+    "latex": lazy(__name__, "latex"),
+    "json": lazy(__name__, "json_"),
 }

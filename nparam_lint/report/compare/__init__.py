@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from importlib import import_module
 from typing import TYPE_CHECKING
+
+from nparam_lint.report.lazy import lazy
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -38,16 +39,8 @@ class Comparison:
     error: str | None = None
 
 
-def _lazy(module: str) -> Formatter:
-    def render(comparison: Comparison, options: Options) -> str:
-        text: str = import_module(f"{__name__}.{module}").render(comparison, options)
-        return text
-
-    return render
-
-
 COMPARE_FORMATS: dict[str, Formatter] = {
-    "text": _lazy("text"),
-    "json": _lazy("json_"),
-    "markdown": _lazy("markdown"),
+    "text": lazy(__name__, "text"),
+    "json": lazy(__name__, "json_"),
+    "markdown": lazy(__name__, "markdown"),
 }

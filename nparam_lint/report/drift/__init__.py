@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING
+
+from nparam_lint.report.lazy import lazy
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -14,20 +15,12 @@ if TYPE_CHECKING:
     Formatter = Callable[[DiffReport, Options], str]
 
 
-def _lazy(module: str) -> Formatter:
-    def render(report: DiffReport, options: Options) -> str:
-        text: str = import_module(f"{__name__}.{module}").render(report, options)
-        return text
-
-    return render
-
-
 DRIFT_FORMATS: dict[str, Formatter] = {
-    "text": _lazy("text"),
-    "concise": _lazy("concise"),
-    "json": _lazy("json_"),
-    "markdown": _lazy("markdown"),
-    "github": _lazy("github"),
+    "text": lazy(__name__, "text"),
+    "concise": lazy(__name__, "concise"),
+    "json": lazy(__name__, "json_"),
+    "markdown": lazy(__name__, "markdown"),
+    "github": lazy(__name__, "github"),
 }
 # What others read: there is one also where nothing could be compared.
 DOCUMENTS = ("json", "markdown", "github")

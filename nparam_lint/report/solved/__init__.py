@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from importlib import import_module
 from typing import TYPE_CHECKING
+
+from nparam_lint.report.lazy import lazy
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -56,12 +57,7 @@ class Solution:
     error: str | None = None
 
 
-def _lazy(module: str) -> Formatter:
-    def render(solution: Solution, options: Options) -> str:
-        text: str = import_module(f"{__name__}.{module}").render(solution, options)
-        return text
-
-    return render
-
-
-SOLVED_FORMATS: dict[str, Formatter] = {"text": _lazy("text"), "json": _lazy("json_")}
+SOLVED_FORMATS: dict[str, Formatter] = {
+    "text": lazy(__name__, "text"),
+    "json": lazy(__name__, "json_"),
+}
