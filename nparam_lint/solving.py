@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from nparam_lint.closed.constraints import Rule
-from nparam_lint.closed.derive import ClosedForm, Session, derive
+from nparam_lint.closed.derive import ClosedForm, derive
 from nparam_lint.closed.observe import Built, Variable, exactly
+from nparam_lint.closed.session import Session
 from nparam_lint.closed.solve import search, search_built
 from nparam_lint.closed.write import factored
 from nparam_lint.count.process import staying

@@ -5,8 +5,9 @@ from __future__ import annotations
 from itertools import product
 from typing import TYPE_CHECKING
 
-from nparam_lint.closed.derive import ClosedForm, Derived, Session, derive, differs
+from nparam_lint.closed.derive import ClosedForm, Derived, derive
 from nparam_lint.closed.observe import Built, Value, Variable
+from nparam_lint.closed.session import Session, differs
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -98,7 +98,7 @@ def formula(
 ) -> Formula:
     """Derive the form, in as many runs of one worker as it takes."""
     from nparam_lint.closed.cases import derive_all
-    from nparam_lint.closed.derive import Session
+    from nparam_lint.closed.session import Session
     from nparam_lint.count.process import staying
     from nparam_lint.records import Measured
     from nparam_lint.report.closed import Formula

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import torch
 
-from nparam_lint.closed.derive import ClosedForm, NoForm, Session, derive
+from nparam_lint.closed.derive import ClosedForm, NoForm, derive
 from nparam_lint.closed.observe import Built, Refused, Tensor, Variable
+from nparam_lint.closed.session import Session
 
 
 def asking(make, **base):
