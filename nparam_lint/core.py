@@ -299,7 +299,7 @@ def ask_for(target: Target, position: Position, settings: Settings, found: Disco
     """A model to build; where nothing says how, the config's arguments for it do."""
     recipe = settings.arguments.get(target.bare, Recipe())
     if target.arguments is not None:
-        recipe = Recipe(target.arguments, input=recipe.input)
+        recipe = replace(recipe, arguments=target.arguments, setup=None, call=None)
     at = found.positions.get((target.location, target.callable), position)
     return Asked(target, at, recipe)
 
@@ -308,8 +308,11 @@ def _completed(own: Recipe | None, base: Recipe) -> Recipe:
     """A budget's own recipe; what it leaves open, its target and the arguments table say."""
     if own is None:
         return base
-    builds = own if own.arguments is not None or own.call is not None else base
-    return replace(builds, input=own.input or base.input)
+    return replace(
+        own if own.says_how_to_call else base,
+        input=own.input or base.input,
+        experts_per_token=own.experts_per_token or base.experts_per_token,
+    )
 
 
 _Way = tuple[Target, Recipe | None, str | None]
@@ -405,7 +408,7 @@ def select_models(
 
 def _needs(model: Asked) -> list[str]:
     """The arguments that nobody provides. One alone may be a config object: that is tried."""
-    if model.recipe != Recipe() or model.definition is None:
+    if model.recipe.says_how_to_call or model.definition is None:
         return []
     required = [p for p in model.definition.parameters or () if p.required]
     names = [p.name for p in required]
@@ -518,6 +521,7 @@ def _job(
         setup=model.recipe.setup,
         call=model.recipe.call,
         input=model.recipe.input,
+        experts_per_token=model.recipe.experts_per_token,
         device=model.device or settings.for_file(target.location).device,
         names=tuple(sorted(names)),
         parameters=parameters,
@@ -576,6 +580,7 @@ def _judge_one(
         device = model.device or settings.device
         findings += judge_devices(measurement, position, target, device == "cuda")
         findings += judge_hidden(measurement, position, target)
+        findings += _misdeclared(model, measurement, settings)
         if not model.budgets:
             message = f"{model.target.callable} has no budget; it has {measurement.counts.total:,}"
             findings.append(finding("NPL012", position, message, target))
@@ -583,6 +588,24 @@ def _judge_one(
     return ModelReport(
         target, position, measurement, tuple(results), tuple(findings), model.declared, top
     )
+
+
+def _misdeclared(model: Asked, measured: Measured, settings: Settings) -> list[Finding]:
+    """NPL002 where the declared number of experts that a token uses does not fit the model, unless
+    a budget that rests on it has said so."""
+    wrong, target = measured.misdeclared, model.target
+    rests = any(budget.selector.metric == "active" for budget in model.budgets)
+    if wrong is None or (rests and wrong == measured.no_routing):
+        return []
+    number = model.recipe.experts_per_token
+    places = (
+        entry.position
+        for entry in settings.budgets
+        if entry.target == target and entry.recipe and entry.recipe.experts_per_token == number
+    )
+    at = next(places, settings.recipe_positions.get(target.bare, model.position))
+    usual = "experts are modules of one size in a list called so, or parameters stacked there"
+    return [finding("NPL002", at, f"{measured.call}: {wrong}", str(target), [usual])]
 
 
 def _unjudged(budget: Budget) -> BudgetResult:

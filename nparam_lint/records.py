@@ -180,8 +180,8 @@ class Measured:
     (`meta`, `meta with values`, `cpu without initialisation`, `cpu`). `names`: the values of the
     names that formulas asked for; `known_names`: every name a formula could have asked for. `type`:
     the full name of the model's class; `types`: those of all modules inside it; `no_routing`: why
-    its active parameters cannot be told; `variables`: the arguments that can be varied, where they
-    were asked for."""
+    its active parameters cannot be told; `misdeclared`: what is wrong with what was declared about
+    its experts; `variables`: the arguments that can be varied, where they were asked for."""
 
     call: str
     counts: Counts
@@ -197,6 +197,7 @@ class Measured:
     type: str = ""
     types: tuple[str, ...] = ()
     no_routing: str | None = None
+    misdeclared: str | None = None
     cached: bool = False
 
 

@@ -65,12 +65,18 @@ def describe(problem: Problem) -> str:
 @dataclass(frozen=True, slots=True)
 class Recipe:
     """How to build a target: `arguments` of its call; or `setup` lines and a whole `call`. `input`
-    is run through the model to give lazy parameters their shapes."""
+    is run through the model to give lazy parameters their shapes. `experts_per_token`: how many
+    experts of a mixture a token uses."""
 
     arguments: str | None = None
     setup: str | None = None
     call: str | None = None
     input: str | None = None
+    experts_per_token: int | None = None
+
+    @property
+    def says_how_to_call(self) -> bool:
+        return self.arguments is not None or self.call is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -326,7 +332,7 @@ _SCALARS: dict[str, Callable[[Any], Any]] = {
 }
 _TABLES = ("budgets", "arguments", "severity", "overrides", "extend")
 _OVERRIDE_KEYS = ("files", "ignore", "severity", "tolerance", "device")
-_RECIPE_KEYS = ("arguments", "setup", "call", "input")
+_RECIPE_KEYS = ("arguments", "setup", "call", "input", "experts_per_token")
 _BUDGET_KEYS = ("budget", "tolerance", "reason", "device", *_RECIPE_KEYS)
 
 
@@ -543,20 +549,24 @@ class _Reader:
         return recipes, positions
 
     def recipe(self, key: str, entry: dict[str, Any], at: Position) -> Recipe | None:
-        """How to build, from the keys that say so; each must be Python."""
-        texts: dict[str, str] = {}
-        for name, text in entry.items():
-            if name not in _RECIPE_KEYS:
-                continue
-            try:
-                texts[name] = _text(text).strip()
-                _check_python(name, texts[name])
-            except ValueError as error:
-                texts.pop(name, None)
-                self.fault(at, f"{name} of {key!r} is no Python: {text!r} ({error})")
-        if "setup" in texts and "call" not in texts:
+        """How to build, from the keys that say so; each must be Python, but for a number."""
+        fields: dict[str, Any] = {}
+        for name, value in entry.items():
+            if name == "experts_per_token":
+                try:
+                    fields[name] = _whole(1)(value)
+                except ValueError as error:
+                    self.fault(at, f"{name} of {key!r} is {value!r}, expected {error}")
+            elif name in _RECIPE_KEYS:
+                try:
+                    text = _text(value).strip()
+                    _check_python(name, text)
+                    fields[name] = text
+                except ValueError as error:
+                    self.fault(at, f"{name} of {key!r} is no Python: {value!r} ({error})")
+        if "setup" in fields and "call" not in fields:
             self.fault(at, f'setup of {key!r} needs a call that uses it, such as call = "GPT(c)"')
-        return Recipe(**texts) if texts else None
+        return Recipe(**fields) if fields else None
 
     def find_keys(self) -> dict[tuple[str, ...], Position]:
         """Where each key stands, by its path through the tables; the parser does not say."""

@@ -541,6 +541,7 @@ def test_budgets_of_every_form(load):
         ("{ budget = 3, device = 'gpu' }", 1, "device is 'gpu', expected one of auto, meta, cpu"),
         ("{ budget = 3, call = 'A(' }", 1, "call of 'a.py::A' is no Python: 'A('"),
         ("{ budget = 3, setup = 'c = = 3', call = 'A' }", 1, "setup of 'a.py::A' is no Python"),
+        ("{ budget = 3, experts_per_token = '2 of 8' }", 1, "is '2 of 8', expected a whole number"),
         ("{ budget = 3, input = 3 }", 1, "input of 'a.py::A' is no Python: 3"),
         ("{ budget = 3, setup = 'c = 3' }", 1, 'needs a call that uses it, such as call = "GPT(c)'),
     ],
@@ -580,14 +581,16 @@ def test_arguments_say_how_to_build(load):
         "vit/vit.py::ViT" = "image_size=256, patch_size=32"
         "gpt.py::GPT" = { setup = "c = GPT.config()", call = "GPT(c)" }
         "lazy.py::Net" = { input = "torch.zeros(1, 3)" }
+        "moe.py::MoE" = { arguments = "8", experts_per_token = 2 }
         """
     )
     assert settings.arguments == {
         Target("vit/vit.py", "ViT"): Recipe("image_size=256, patch_size=32"),
         Target("gpt.py", "GPT"): Recipe(setup="c = GPT.config()", call="GPT(c)"),
         Target("lazy.py", "Net"): Recipe(input="torch.zeros(1, 3)"),
+        Target("moe.py", "MoE"): Recipe("8", experts_per_token=2),
     }
-    assert [p.line for p in settings.recipe_positions.values()] == [2, 3, 4]
+    assert [p.line for p in settings.recipe_positions.values()] == [2, 3, 4, 5]
 
 
 @pytest.mark.parametrize(
@@ -598,6 +601,14 @@ def test_arguments_say_how_to_build(load):
         ("3", "arguments of 'a.py::A' is no Python: 3"),
         ("'1) + f(2'", "arguments of 'a.py::A' is no Python"),
         ("{ setup = 'c = 3' }", "setup of 'a.py::A' needs a call that uses it"),
+        *(
+            (
+                f"{{ experts_per_token = {number} }}",
+                f"experts_per_token of 'a.py::A' is {shown}, expected a whole number from 1 up",
+            )
+            for number, shown in (("0", "0"), ("-2", "-2"), ("2.0", "2.0"), ("true", "True"))
+        ),
+        ("{ expert_per_token = 2 }", "did you mean 'experts_per_token'?"),
     ],
 )
 def test_malformed_arguments_are_an_error(faults, entry, fault):

@@ -12,7 +12,7 @@ from dataclasses import asdict, astuple, dataclass, field, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from nparam_lint.count.process import SILENCE, TAB, Worker, running, worker_environment
+from nparam_lint.count.process import SILENCE, TAB, Worker, is_staying, running, worker_environment
 from nparam_lint.records import ImportAttempt, Measured, Measurement, NameValue, NotMeasured
 
 if TYPE_CHECKING:
@@ -31,8 +31,10 @@ PROTOCOL = 2
 class Job:
     """One call to build. `file`: the defining file below the root, or None for an installed
     module; `attempts`: ways to import it. `callable` and `arguments`, or `setup` and `call`, say
-    what to build; `names`: what its formulas ask for; `input`: shapes lazy parameters; `vary`:
-    other values for arguments of the call, or for fields of the config object that is made in it;
+    what to build; `names`: what its formulas ask for; `input`: shapes lazy parameters;
+    `experts_per_token`: how many experts of a mixture a token uses, where declared; `device`:
+    meta, or another as well, or "meta only" where none is to be tried after it; `vary`: other
+    values for arguments of the call, or for fields of the config object that is made in it;
     `scale`: the same, times what they are; `parameters`, `variables`: whether these are to be told
     too."""
 
@@ -45,6 +47,7 @@ class Job:
     setup: str | None = None
     call: str | None = None
     input: str | None = None
+    experts_per_token: int | None = None
     device: str = "meta"
     names: tuple[str, ...] = ()
     parameters: bool = False
@@ -147,6 +150,8 @@ def _ask(
     """What the worker has to say of all jobs; `memory` is told on what that rests."""
     answers = Answers()
     with running(python, environ) as worker:
+        if memory:  # what it imported for an earlier run is not imported again
+            memory.start = min(memory.start, worker.start)
         settings = {
             "root": str(root),
             "temporary": worker.temporary,
@@ -156,6 +161,7 @@ def _ask(
             "jobs": limits.jobs,
             "names": names,
             "snapshot": None if snapshot is None else _copy(snapshot),
+            "staying": is_staying(),
         }
         request = {"settings": settings, "jobs": [asdict(job) for job in jobs], "probe": not jobs}
         worker.send(request)

@@ -4,33 +4,22 @@ from __future__ import annotations
 
 import collections
 import contextlib
-import fractions
+import re
 import types
 
+from .experts import Routing
 from .failures import Failure
 from .modules import upwards
 
-ROUTED_FIELDS = (
-    "num_experts_per_tok",
-    "num_experts_per_token",
-    "experts_per_token",
-    "n_expert_per_token",
-    "n_activated_experts",
-    "num_activated_experts",
-    "num_selected_experts",
-    "moe_top_k",
-    "moe_topk",
-    "moe_k",
-    "router_top_k",
-    "top_k",
-    "topk",
-)
+# The names of embeddings whose entries are no tokens.
+OF_PLACES = re.compile("pos|type|segment|wpe", re.IGNORECASE)
 
 
 class Count:
-    """Everything about one model. Identity is `id(parameter)`: on meta every data_ptr is 0."""
+    """Everything about one model. Identity is `id(parameter)`: on meta every data_ptr is 0.
+    `experts`: how many of a mixture a token uses, where that was declared."""
 
-    def __init__(self, torch, model, sources):
+    def __init__(self, torch, model, sources, experts=None):
         self.torch, self.model, self.sources = torch, model, sources
         self.parameters = {}  # id -> [tensor, first name, other names]
         self.buffers = {}  # id -> tensor
@@ -45,8 +34,9 @@ class Count:
         self.embedding = set()
         self.walk()
         self.embedding |= self.output_heads()
-        self.no_routing = None  # why the active parameters cannot be told
-        self.idle = self.find_idle()
+        modules = {path: self.by_id[key] for key, path in self.first_path.items()}
+        # What is lazy has no shape yet, and no count.
+        self.routing = Routing(torch, {} if self.lazy else modules, self.owners, experts)
 
     def walk(self):
         """Every module once, by its first path; a second path of the same module becomes a row that
@@ -115,7 +105,7 @@ class Count:
             sums[1] += size if parameter.requires_grad else 0
             sums[3] += size * parameter.element_size()
             sums[4] += size if key in self.embedding else 0
-            sums[5] += size * self.idle.get(key, 0)
+            sums[5] += size * self.routing.idle.get(key, 0)
         for key, buffer in self.buffers.items():
             size = buffer.numel()
             sums = held.setdefault(tuple(self.buffer_owners[key]), [0] * len(kinds))
@@ -141,78 +131,35 @@ class Count:
             sums = [0] * len(kinds) if inside else below[row["path"] if first is None else first]
             row.update(zip(kinds, sums))
             idle = row.pop("idle")
-            row["active"] = None if self.no_routing else row["total"] - int(idle)
+            row["active"] = None if self.routing.unknown else row["total"] - int(idle)
         return self.rows
 
     def output_heads(self):
         """The ids of the weights that turn states back into tokens: published counts without
         embeddings leave them out, tied or not. The model says which (`get_output_embeddings`), or
-        it is a module directly below the root whose weight has the shape of a token embedding."""
-        children = list(self.model._modules.values())
-        with contextlib.suppress(Exception):
-            children.append(self.model.get_output_embeddings())
+        they are those of modules directly below the root that have the shape of an embedding, other
+        than one of positions or types; a square one must be the last, since a projection of states
+        has that shape, too."""
         shapes = {self.parameters[key][0].shape for key in self.embedding}
-        weights = [m._parameters.get("weight") for m in children if m is not None]
-        return {
-            id(w) for w in weights if w is not None and not self.is_lazy(w) and w.shape in shapes
+        with contextlib.suppress(Exception):
+            said = self.model.get_output_embeddings()._parameters["weight"]
+            if said.shape in shapes:
+                return {id(said)}
+        shapes = {
+            self.parameters[key][0].shape
+            for key in self.embedding
+            if not OF_PLACES.search(self.parameters[key][1])
         }
-
-    def find_idle(self):
-        """id(parameter) -> the share of it that a token does not use, for the routed experts of a
-        mixture: modules called `…experts` (not the shared ones) that hold like children, or
-        parameters stacked along a first dimension. How many are used, the router's or the config's
-        usual fields say."""
-        idle = {}
-        modules = {path: self.by_id[key] for key, path in self.first_path.items()}
-        for path, module in modules.items():
-            name = path.rpartition(".")[2]
-            if not name.endswith("experts") or "shared" in name:
-                continue
-            children = [c for c in module._modules.values() if c is not None]
-            sizes = {sum(p.numel() for p in self.torch.nn.Module.parameters(c)) for c in children}
-            stacked = [p for p in module._parameters.values() if p is not None and p.dim() > 1]
-            if len(children) > 1 and len(sizes) == 1 and 0 not in sizes:
-                number = len(children)
-                parameters = [p for c in children for p in self.torch.nn.Module.parameters(c)]
-            elif any(p.dim() > 2 for p in stacked):
-                number = next(p.shape[0] for p in stacked if p.dim() > 2)
-                parameters = [p for p in stacked if p.shape[0] == number]
-            else:
-                if sizes - {0} and not (len(children) == 1 and self.is_list(module)):
-                    self.no_routing = (
-                        "the experts in {} are neither modules of one size nor stacked along a "
-                        "first dimension".format(path)
-                    )
-                continue
-            used = self.routed(modules, path, module)
-            if used is None or not 0 < used <= number:
-                self.no_routing = (
-                    "nothing says how many of the {} experts in {} a token uses".format(
-                        number, path
-                    )
-                )
-                continue
-            for parameter in parameters:
-                idle[id(parameter)] = 1 - fractions.Fraction(used, number)
-        return idle
-
-    def is_list(self, module):
-        nn = self.torch.nn
-        return isinstance(module, (nn.ModuleList, nn.Sequential, nn.ModuleDict))
-
-    def routed(self, modules, path, module):
-        """How many experts a token uses: from the block around them and its router, then from the
-        config object of the model."""
-        block = modules[path.rpartition(".")[0]]
-        routers = [m for m in block._modules.values() if m is not None and m is not module]
-        config = getattr(self.model, "config", None)
-        holders = [block, *routers, module, config, getattr(config, "text_config", None)]
-        for holder in [*holders, getattr(block, "config", None)]:
-            for name in ROUTED_FIELDS:
-                value = getattr(holder, name, None)
-                if isinstance(value, int) and not isinstance(value, bool):
-                    return value
-        return 1 if any("Top1" in type(r).__name__ for r in routers) else None
+        children = [m for m in self.model._modules.values() if m is not None and m._parameters]
+        weights = [m._parameters.get("weight") for m in children]
+        return {
+            id(w)
+            for w in weights
+            if w is not None
+            and not self.is_lazy(w)
+            and w.shape in shapes
+            and (w.shape[0] != w.shape[1] or w is weights[-1])
+        }
 
     def all_paths(self, paths):
         """The owners' paths, and the paths at which a shared module above them stands again."""
@@ -346,6 +293,7 @@ class Count:
         rows = self.totals()
         root = rows[0]
         self.remarks = self.remark()
+        notes = ["{}: {}".format(name, text) for name, text in self.remarks.items()]
         return {
             "ok": True,
             "type": full_name(self.model),
@@ -359,10 +307,11 @@ class Count:
                 "non_embedding": root["total"] - root["embedding"],
                 "active": root["active"],
             },
-            "no_routing": self.no_routing,
+            "no_routing": self.routing.unknown,
+            "misdeclared": self.routing.misdeclared,
             "modules": rows,
             "hidden": self.hidden(),
-            "notes": ["{}: {}".format(name, text) for name, text in self.remarks.items()],
+            "notes": notes + self.routing.notes,
             "parameters": self.parameter_rows() if with_parameters else [],
         }
 

@@ -17,6 +17,7 @@ from .places import line_of, line_of_error, relative
 from .slices import explain_name_error, slice_of
 
 NEVER_THE_DEVICE = (NameError, ImportError, SystemExit, KeyboardInterrupt, MemoryError, Refused)
+TOO_LARGE = re.compile("overflow(ed)? (with sizes|when unpacking)|multiplication overflow", re.I)
 
 
 class Job:
@@ -52,7 +53,8 @@ class Job:
             # Failed alike without initialisation: initialising it all would only take long.
             again = device == "cpu" and record["reason"] == self.failures[-1]["reason"]
             last = again or isinstance(error, NEVER_THE_DEVICE) or name == RUNGS[-1]
-            if not last:
+            only = self.job.get("device") == "meta only" or TOO_LARGE.search(str(error))
+            if not last and not only:
                 raise NextRung([*self.failures, record]) from None
             raise self.failed(error, self.devices([*self.failures, record])) from None
         result["rung"] = name
@@ -137,7 +139,7 @@ class Job:
         READ["values"] = False
         before = random_state(torch)
         model, call = self.build(rung(self.mode, name))
-        count = Count(torch, model, self.sources)
+        count = Count(torch, model, self.sources, self.job.get("experts_per_token"))
         if count.lazy:
             raise Failure(
                 "NPL009",
