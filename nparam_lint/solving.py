@@ -3,17 +3,27 @@
 from __future__ import annotations
 
 import difflib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from nparam_lint.closed.constraints import Rule
+from nparam_lint.closed.compiled import (
+    NOWHERE,
+    NoPolynomial,
+    compiled,
+    growing,
+    polynomial_of,
+    substituted,
+)
+from nparam_lint.closed.demands import Demands, tie_of
 from nparam_lint.closed.derive import ClosedForm, derive
-from nparam_lint.closed.observe import Built, Variable, exactly
+from nparam_lint.closed.observe import Built, Variable
+from nparam_lint.closed.polynomial import Polynomial
 from nparam_lint.closed.session import Session
-from nparam_lint.closed.solve import search, search_built
+from nparam_lint.closed.solve import search
+from nparam_lint.closed.solve_built import search_built
 from nparam_lint.closed.write import factored
 from nparam_lint.count.process import staying
-from nparam_lint.formula import FormulaError
+from nparam_lint.formula import parse_formula
 from nparam_lint.records import Measured
 from nparam_lint.report.solved import Met, Solved
 from nparam_lint.varied import Model, NothingBuilt
@@ -21,15 +31,18 @@ from nparam_lint.varied import Model, NothingBuilt
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from nparam_lint.closed.constraints import Rule
+    from nparam_lint.closed.derive import Derived
     from nparam_lint.closed.solve import Goal, Search, Unknown, Whole
     from nparam_lint.core import Progress
     from nparam_lint.formula import Formula
     from nparam_lint.notation import Selector, Target
-    from nparam_lint.records import NameValue
+    from nparam_lint.records import NotMeasured, VariableRow
     from nparam_lint.settings import Settings
 
 
-SPARE = 5  # solutions beyond those asked for: the model may refuse some
+SPARE = 3  # solutions beyond those asked for: the model may refuse some
+ROUNDS = 4  # of solutions, where it refuses more than that
 
 
 class NoAnswer(Exception):
@@ -39,9 +52,9 @@ class NoAnswer(Exception):
 @dataclass(frozen=True, slots=True)
 class Question:
     """`ties`: what follows the unknowns; `conditions`: what has to hold besides what the models ask
-    themselves; `number`: of solutions."""
+    themselves; `number`: of solutions for each budget."""
 
-    budget: int
+    budgets: Sequence[int]
     unknowns: Mapping[str, Unknown]
     ties: Mapping[str, Formula]
     conditions: Sequence[Formula]
@@ -57,56 +70,107 @@ def solve(
     selector: Selector,
     environ: Mapping[str, str],
     progress: Progress | None = None,
-) -> Solved:
-    """The answer for one target; `given`: as it was written. Raises NoAnswer and NoInterpreter."""
+) -> list[Solved]:
+    """The answers for one target, one for each budget; `given`: as it was written. Raises NoAnswer
+    and NoInterpreter."""
+    if selector.metric not in ("total", "trainable"):
+        raise NoAnswer(
+            f"{given}: a budget is of total or trainable parameters, not {selector.metric}"
+        )
     with staying():
         try:
             model = Model(settings, target, selector, environ, progress)
             first = model.first()
             if not isinstance(first, Measured):
-                return Solved(given, reason=first.reason)
-            variables = _variables(question, first, given)
+                why = _why_not(first, given)
+                return [Solved(given, budget, reason=why) for budget in question.budgets]
+            variables = [
+                Variable(r.name, r.value, r.holder) for r in first.variables if type(r.value) is int
+            ]
+            unknowns = _unknowns(question, first, given)
             session = Session(model.build, variables)
+            ((_, as_asked),) = session.build([{}])
+            if isinstance(as_asked, Built) and not as_asked.tensors:
+                raise NoAnswer(f"{given} has no parameters: {selector.module!r} matches no module")
             form = derive(session, variables)
-            found = _Found(question, given, first, session)
-            return found.by_form(form) if isinstance(form, ClosedForm) else found.by_building()
+            solver = _Solver(question, unknowns, given, first, session, form)
+            return [solver.solved(budget) for budget in question.budgets]
         except NothingBuilt as error:
             raise NoAnswer(str(error)) from None
 
 
-def _variables(question: Question, first: Measured, given: str) -> list[Variable]:
-    """Of the unknowns and what is tied to them, those that this model has; and whatever else may
-    limit them."""
+def _why_not(first: NotMeasured, given: str) -> str:
+    if not first.missing:
+        return first.reason
+    arguments = ", ".join(f"{name}=…" for name in first.missing)
+    return f"{first.reason}; next: give them values: {given.partition('(')[0]}({arguments})"
+
+
+def _unknowns(question: Question, first: Measured, given: str) -> dict[str, Unknown]:
+    """Those that this model has; of a list, its elements."""
     rows = {row.name: row for row in first.variables}
-    here = [name for name in question.unknowns if name in rows]
-    if not here:
+    found: dict[str, Unknown] = {}
+    for name, unknown in question.unknowns.items():
+        for row in rows.values():
+            if row.name == name or row.name.startswith(f"{name}["):
+                found[row.name] = replace(unknown, name=row.name, base=_whole(row, first, given))
+    if not found:
         there = ", ".join(n for n, row in rows.items() if type(row.value) is int) or "none"
         asked = ", ".join(question.unknowns)
         raise NoAnswer(f"{given} has no argument {asked}; whole numbers that it has: {there}")
-    for name in (*here, *(n for n in question.ties if n in rows)):
-        if type(rows[name].value) is not int:
-            raise NoAnswer(
-                f"{name} is {rows[name].value!r} in {first.call}, expected a whole number; give it "
-                f"one in the call: {given.partition('(')[0]}({name}=…)"
-            )
-    return [Variable(r.name, r.value, r.holder) for r in rows.values() if type(r.value) is int]
+    for name in question.ties:
+        if name in rows:
+            _whole(rows[name], first, given)
+    return found
 
 
-class _Found:
-    """The answer for one target."""
+def _whole(row: VariableRow, first: Measured, given: str) -> int:
+    if type(row.value) is int:
+        return row.value
+    raise NoAnswer(
+        f"{row.name} is {row.value!r} in {first.call}, expected a whole number; give it one in the "
+        f"call: {given.partition('(')[0]}({row.name}=…)"
+    )
 
-    def __init__(self, question: Question, given: str, first: Measured, session: Session) -> None:
+
+class _Solver:
+    """The answers for one target. `names`: the unknowns, and what is tied to them; `idle`: unknowns
+    that make no difference, and stay as they are."""
+
+    def __init__(
+        self,
+        question: Question,
+        unknowns: dict[str, Unknown],
+        given: str,
+        first: Measured,
+        session: Session,
+        derived: Derived,
+    ) -> None:
         self.question, self.given, self.first, self.session = question, given, first, session
-        self.base = session.base
-        self.unknowns = [u for name, u in question.unknowns.items() if name in self.base]
-        self.tied = [name for name in question.ties if name in self.base]
-        for name in self.tied:
-            self.check("--tie", question.ties[name])
+        self.base = {name: v for name, v in session.base.items() if type(v) is int}
+        self.form = derived if isinstance(derived, ClosedForm) else None
+        self.unknowns = unknowns
+        self.ties = {name: f for name, f in question.ties.items() if name in self.base}
+        for formula in self.ties.values():
+            self.check("--tie", formula)
         # What speaks of another target's arguments alone is not about this one.
         self.conditions = [c for c in question.conditions if c.names & self.base.keys()]
         for condition in self.conditions:
             self.check("--where", condition)
-        self.names = [*(u.name for u in self.unknowns), *self.tied]
+        self.rules = self.form.rules if self.form else ()
+        self.idle: dict[str, int] = {}
+        self.text = ""
+        if self.form:
+            self.check_fixed(self.form)
+            for rule in self.rules:
+                self.follow(rule)
+            self.text = factored(self.form.total, list(self.form.base))
+            self.prepare(self.form)
+        self.names = [*self.unknowns, *self.ties]
+        tests: list[Rule | Formula] = [*self.rules, *self.conditions]
+        self.demands = Demands(self.base, self.unknowns, self.ties, tests)
+
+    # --- the question, for this target ---
 
     def check(self, option: str, formula: Formula) -> None:
         """Raises NoAnswer for a name that the model has no number for."""
@@ -115,124 +179,139 @@ class _Found:
             there = f"did you mean {near[0]!r}?" if near else f"it has {', '.join(self.base)}"
             raise NoAnswer(f"option {option}: {self.given} has no whole number {name!r}; {there}")
 
-    def by_form(self, form: ClosedForm) -> Solved:
-        """Solve the closed form, then build what it gives."""
-        question, text = self.question, factored(form.total, list(form.base))
+    def check_fixed(self, form: ClosedForm) -> None:
+        for name in (*self.unknowns, *self.ties):
+            if name in form.fixed:
+                raise NoAnswer(f"{name} cannot be varied in {self.first.call}: {form.fixed[name]}")
+
+    def follow(self, rule: Rule) -> None:
+        """What the model itself ties to the unknowns (`d_ff == 4*d_model`) follows them."""
+        if rule.kind != "==" or rule.left in self.ties:
+            return
+        if {*rule.right} & {*self.unknowns, *self.ties}:
+            self.unknowns.pop(rule.left, None)
+            self.ties[rule.left] = parse_formula(tie_of(rule))
+        elif rule.left in self.unknowns and len(rule.right) == 1:
+            self.ties[rule.right[0]] = parse_formula(f"{rule.left}/({rule.number})")
+
+    def prepare(self, form: ClosedForm) -> None:
+        """The count as a function of the unknowns, and which of them are known to add to it."""
+        fixed = {
+            name: Polynomial.constant(value)
+            for name, value in self.base.items()
+            if name not in self.unknowns and name not in self.ties
+        }
+        total = substituted(form.total, fixed)
         try:
-            found = search(
-                self.counter(form),
-                self.allowed(form.rules),
-                self.unknowns,
-                question.budget,
-                question.goal,
-                question.number + SPARE,
+            for name, formula in reversed(self.ties.items()):
+                tie = substituted(polynomial_of(formula), fixed)
+                total = substituted(total, {name: tie})
+        except NoPolynomial:
+            self.opaque(total)
+            return
+        asked = {name for condition in self.conditions for name in condition.names}
+        self.idle = {n: self.base[n] for n in self.unknowns if n not in {*total.names, *asked}}
+        if len(self.idle) == len(self.unknowns):
+            verb = "makes" if len(self.idle) == 1 else "make"
+            raise NoAnswer(
+                f"{', '.join(self.idle)} {verb} no difference to the count of {self.first.call}"
             )
-        except ValueError as error:
-            return Solved(self.given, self.first.call, text, reason=str(error))
-        return self.answer(found, text)
+        self.unknowns = {n: u for n, u in self.unknowns.items() if n not in self.idle}
+        self.count: Callable[..., int] = compiled(total, list(self.unknowns))
+        self.growing = growing(total, {name: u.low for name, u in self.unknowns.items()})
 
-    def by_building(self) -> Solved:
+    def opaque(self, total: Polynomial) -> None:
+        """Where a tie is a conditional, say: nothing is known but the values."""
+        count = compiled(total, [*self.unknowns, *self.ties])
+
+        def at(*values: int) -> int:
+            full = self.demands.completed(dict(zip(self.unknowns, values, strict=True)))
+            tied = [full[name] for name in self.ties]
+            return NOWHERE if None in tied else count(*values, *tied)
+
+        self.count, self.growing = at, frozenset()
+
+    # --- the answer ---
+
+    def find(self, budget: int, goal: Goal, number: int) -> Search:
+        unknowns = list(self.unknowns.values())
+        if self.form is None:
+            return search_built(self.count_all, self.demands, unknowns, budget, goal, number)
+        return search(self.count, self.demands, unknowns, self.growing, budget, goal, number)
+
+    def count_all(self, points: Sequence[Whole]) -> list[int | None]:
         """Without a closed form every count takes a build."""
+        done = self.session.build([self.values(point) for point in points])
+        return [built.total if isinstance(built, Built) else None for _, built in done]
 
-        def count_all(points: Sequence[Whole]) -> list[int | None]:
-            done = self.session.build([self.values(point) for point in points])
-            return [built.total if isinstance(built, Built) else None for _, built in done]
-
+    def solved(self, budget: int) -> Solved:
         question = self.question
-        found = search_built(
-            count_all,
-            self.allowed(()),
-            self.unknowns,
-            question.budget,
-            question.goal,
-            question.number,
+        answer = self.built(budget, question.goal, question.number)
+        if answer.points or answer.refused:
+            return answer
+        if question.goal == "closest":
+            return replace(answer, reason=self.why_nothing(answer))
+        wanted = f"{budget:,}" if question.goal == "exact" else f"{budget:,} or less"
+        nearest = self.built(budget, "closest", 1)
+        if not nearest.points:
+            return replace(answer, reason=self.why_nothing(nearest))
+        best = nearest.points[0]
+        return replace(
+            answer,
+            reason=f"no arguments give {wanted}; the nearest give {best.count:,} "
+            f"({best.count - budget:+,}): {best.call}",
         )
-        return self.answer(found, "")
 
-    def answer(self, found: Search, form: str) -> Solved:
-        """What was built, and has the count that it should."""
+    def why_nothing(self, answer: Solved) -> str:
+        asked = [str(rule) for rule in self.rules if rule.names & {*self.names}]
+        asked += [condition.text for condition in self.conditions]
+        within = [f"{name} {low}..{high}" for name, (low, high) in answer.limits.items()]
+        within += [
+            f"{u.name} {u.low}..{u.high}" for u in self.unknowns.values() if u.high is not None
+        ]
+        where = f" with {', '.join(within)}" if within else ""
+        what = f"nothing meets {' and '.join(asked)}" if asked else "nothing can be built"
+        return f"{what}{where}; next: other limits, as in --vary {self.names[0]}=1..4096"
+
+    def built(self, budget: int, goal: Goal, number: int) -> Solved:
+        """What was built, and has the count that it should; more of it where the model refuses what
+        comes first."""
         met: list[Met] = []
         refused = strayed = 0
-        points = [self.values(solution.point) for solution in found.solutions]
-        done = self.session.build(points)
-        for solution, values, (_, built) in zip(found.solutions, points, done, strict=True):
-            if not isinstance(built, Built):
-                refused += 1
-            elif built.total != solution.count:
-                strayed += 1
-            else:
-                met.append(Met(values, built.total, built.call))
+        why = None
+        for _ in range(ROUNDS):
+            found = self.find(budget, goal, number + SPARE)
+            met = []
+            points = [self.values(solution.point) for solution in found.solutions]
+            done = self.session.build(points)
+            for solution, values, (_, built) in zip(found.solutions, points, done, strict=True):
+                if isinstance(built, Built) and built.total == solution.count:
+                    met.append(Met(values, built.total, built.call))
+                    continue
+                self.demands.exclude(solution.point)
+                strayed += isinstance(built, Built)
+                refused += not isinstance(built, Built)
+                why = why or getattr(built, "reason", None)
+            if len(met) >= number or len(met) == len(points):
+                break
         return Solved(
             self.given,
+            budget,
             self.first.call,
-            form,
+            self.text,
             tuple(self.names),
-            tuple(met[: self.question.number]),
+            tuple(met[:number]),
             found.combinations,
             found.solved,
             found.cut,
+            found.limits,
+            self.idle,
             refused,
             strayed,
-            None if met else "no arguments meet the budget",
+            None if met else f"the model refuses what its form gives: {why}",
         )
 
     def values(self, point: Whole) -> dict[str, int]:
         """The unknowns, and what is tied to them."""
-        full = self.completed(point)
+        full = self.demands.completed(point)
         return {name: v for name in self.names if isinstance(v := full[name], int)}
-
-    def completed(self, point: Whole) -> dict[str, NameValue]:
-        """All names: those, and the rest as in the call."""
-        full: dict[str, NameValue] = {**self.base, **point}
-        for name in self.tied:
-            value = self.question.ties[name].evaluate(full)
-            full[name] = int(value) if value.denominator == 1 else float(value)
-        return full
-
-    def counter(self, form: ClosedForm) -> Callable[[Whole], int]:
-        """The count as a function of the unknowns. What is compiled is our own text, of names,
-        numbers and operators: a search evaluates it a million times."""
-        code = compile(factored(form.total, list(form.base), "python"), "<closed form>", "eval")
-        scope = {"__builtins__": {}, "max": max, "min": min, "int": int}
-
-        def count(point: Whole) -> int:
-            full = self.completed(point) if self.tied else {**self.base, **point}
-            return int(eval(code, scope, full))
-
-        return count
-
-    def allowed(self, rules: Sequence[Rule]) -> Callable[[Whole], bool]:
-        """What the model asks of its arguments, and what was asked for besides."""
-        tests = [_test(str(rule), rule) for rule in rules]
-        tests += [_test(condition.text, condition) for condition in self.conditions]
-
-        def holds(point: Whole) -> bool:
-            full = self.completed(point) if self.tied else {**self.base, **point}
-            if any(type(full[name]) is not int for name in self.tied):
-                return False
-            try:
-                return all(test(full) for test in tests)
-            except FormulaError as error:
-                raise NoAnswer(f"option --where: {error}") from None
-
-        return holds
-
-
-def _test(text: str, exact: Formula | Rule) -> Callable[[Mapping[str, NameValue]], bool]:
-    """A condition in whole numbers. It is compiled, since it is asked a hundred thousand times: a
-    formula was read before, and holds nothing but names, numbers and operators. What divides, or
-    has decimals, is worked out exactly."""
-    if "/" in text or "." in text:
-        if isinstance(exact, Rule):
-            return lambda point: exact.holds(exactly(point))
-        return lambda point: bool(exact.evaluate(point))
-    code = compile(text, "<condition>", "eval")
-    scope = {"__builtins__": {}, "min": min, "max": max, "abs": abs, "ceil": int, "floor": int}
-
-    def holds(point: Mapping[str, NameValue]) -> bool:
-        try:
-            return bool(eval(code, scope, point))
-        except ZeroDivisionError:
-            return False
-
-    return holds

@@ -3,10 +3,17 @@
 from __future__ import annotations
 
 import json
+import re
+from dataclasses import replace
 
 import pytest
 
+from nparam_lint.report import Options
+from nparam_lint.report.solved import Met, Solution, Solved, json_, text
+
 MODELS = """\
+import math
+
 import torch.nn as nn
 
 
@@ -32,10 +39,26 @@ class Wide(nn.Module):
         self.down = nn.Linear(d_ff, d_model, bias=bias)
 
 
-class Power(nn.Module):
-    def __init__(self, n=4):
+class Root(nn.Module):
+    def __init__(self, n=16):
         super().__init__()
-        self.layer = nn.Linear(2**n, 3)
+        self.layer = nn.Linear(math.isqrt(n**3), 3)
+
+
+class Strict(nn.Module):
+    def __init__(self, d_model=16, d_ff=64, n_layer=2, mode=2):
+        super().__init__()
+        if d_ff != 4 * d_model:
+            raise ValueError("d_ff must be 4*d_model")
+        if mode != 2:
+            raise ValueError("mode must be 2")
+        self.h = nn.ModuleList(nn.Linear(d_model, d_ff) for _ in range(n_layer))
+
+
+class Widths(nn.Module):
+    def __init__(self, first, widths=(16, 32)):
+        super().__init__()
+        self.h = nn.ModuleList(nn.Linear(a, b) for a, b in zip([first, *widths], widths))
 """
 
 
@@ -103,36 +126,100 @@ def test_what_is_tied_follows_the_unknown(solve):
     ]
 
 
-def test_models_are_solved_for_one_budget(solve):
-    text = solve("nets.py::GPT", "nets.py::LSTM", "--budget", "100k", "--vary", "hidden,n_embd")
-    lines = text.stdout.splitlines()
-    assert lines[0] == "closest to 100,000 parameters"
-    assert "nets.py::GPT" in lines
-    assert "nets.py::LSTM" in lines
-    assert sum(line.startswith("best: ") for line in lines) == 2
+TABLE = """\
+closest to 100,000 and 1,000,000 parameters
+
+model      arguments               parameters    off
+─────────  ────────────────────  ────────────  ─────  ───────
+100,000
+  GPT      n_embd=120 n_layer=2        99,120   -880  -0.88 %
+  LSTM     hidden=105                  99,540   -460  -0.46 %
+1,000,000
+  GPT      n_embd=284 n_layer=4       999,680   -320  -0.03 %
+  LSTM     hidden=347               1,000,748   +748  +0.07 %
+
+each was built; no others are nearer
+"""
 
 
-def test_exactly_the_budget_or_nothing(solve):
+def test_several_targets_and_budgets_give_one_table(solve):
+    question = ["--budget", "100k,1M", "--vary", "hidden,n_embd,n_layer=1..12"]
+    assert solve("nets.py::GPT", "nets.py::LSTM", *question).stdout == TABLE
+
+
+def test_several_without_limits_keep_to_the_proportions(solve):
+    done = solve("nets.py::GPT", "--budget", "10M", "--vary", "n_embd,n_layer")
+    found = re.search(r"limits: n_embd=(\d+)\.\.(\d+), n_layer=(\d+)\.\.(\d+) \(", done.stdout)
+    assert "(half to twice the call's proportions; --vary sets others)" in done.stdout
+    rows = re.findall(r"^ +(\d+) +(\d+)  ", done.stdout, re.MULTILINE)
+    assert len(rows) == 5
+    for width, layers in rows:
+        assert int(found[1]) <= int(width) <= int(found[2])
+        assert int(found[3]) <= int(layers) <= int(found[4])
+
+
+def test_what_the_model_ties_follows(solve):
+    question = ["nets.py::Strict", "--budget", "100k", "--vary", "d_model,n_layer=1..4"]
+    (found,) = answers(solve(*question, "--format", "json"))
+    assert found["names"] == ["d_model", "n_layer", "d_ff"]
+    assert all(p["values"]["d_ff"] == 4 * p["values"]["d_model"] for p in found["points"])
+
+
+def test_elements_of_lists(solve):
+    question = ["nets.py::Widths(8)", "--budget", "10k", "--vary", "widths[1]"]
+    (found,) = answers(solve(*question, "--number", "2", "--format", "json"))
+    assert [p["values"]["widths[1]"] for p in found["points"]] == [580, 579]
+    assert found["points"][0]["call"] == "Widths(8, widths=(16, 580))"
+
+
+def test_what_makes_no_difference_is_left_alone(solve):
+    done = solve("nets.py::GPT", "--budget", "50k", "--vary", "n_embd,n_head", "--number", "1")
+    assert "left as in the call, since the count is the same: n_head=4" in done.stdout
+    assert "best: GPT(n_embd=84)" in done.stdout
+
+
+def test_exactly_the_budget_or_the_nearest(solve):
     question = ["nets.py::GPT", "--vary", "n_embd,n_layer=1..12", "--exact", "--format", "json"]
     (found,) = answers(solve(*question, "--budget", str(gpt(5, 64))))
     assert {"n_embd": 64, "n_layer": 5} in [point["values"] for point in found["points"]]
     (found,) = answers(solve(*question, "--budget", str(gpt(5, 64) + 1), code=1))
     assert found["points"] == []
-    assert found["reason"] == "no arguments meet the budget"
+    assert found["reason"] == (
+        "no arguments give 68,801; the nearest give 68,800 (-1): GPT(n_layer=5, n_embd=64)"
+    )
 
 
 def test_a_budget_that_is_too_small(solve):
     done = solve("nets.py::GPT", "--budget", "50", "--vary", "n_embd", "--under", code=1)
-    assert "– even the smallest has 1" in done.stdout
+    told = "– no arguments give 50 or less; the nearest give 520 (+470): GPT(n_embd=4)"
+    assert told in done.stdout
+
+
+def test_what_nothing_meets_names_the_conditions(solve):
+    question = ["nets.py::GPT", "--budget", "1M", "--vary", "n_embd=5..7,n_layer=1..3"]
+    done = solve(*question, code=1)
+    told = "– nothing meets n_embd % n_head == 0 with n_embd 5..7, n_layer 1..3; next: other limits"
+    assert told in " ".join(done.stdout.split())
 
 
 def test_without_a_closed_form_it_is_searched_by_building(solve):
-    question = ["nets.py::Power", "--budget", "1k", "--vary", "n=1..16"]
-    (found,) = answers(solve(*question, "--format", "json"))
-    assert [(p["values"]["n"], p["count"]) for p in found["points"][:2]] == [(8, 771), (9, 1539)]
-    assert found["form"] == ""
-    text = " ".join(solve(*question).stdout.split())
-    assert "no closed form: others that were not built may be nearer" in text
+    done = solve("nets.py::Root", "--budget", "10k", "--vary", "n=1..1000", "--number", "2")
+    rows = re.findall(r"^ *(\d+) +([\d,]+) ", done.stdout, re.MULTILINE)
+    assert rows == [("223", "9,993"), ("224", "10,059")]
+    assert "each was built; no closed form: others that were not built may be near" in done.stdout
+
+
+def test_a_model_that_needs_arguments(solve):
+    done = solve("nets.py::Widths", "--budget", "1M", "--vary", "first", code=1)
+    told = "– Widths needs first; next: give them values: nets.py::Widths(first=…)"
+    assert told in done.stdout
+
+
+def test_a_document_says_why_there_is_no_answer(solve):
+    done = solve("nets.py::GPT", "--budget", "1M", "--vary", "depth", "--format", "json", code=2)
+    document = json.loads(done.stdout)
+    assert document["error"] in done.stderr
+    assert (document["budget"], document["targets"]) == (None, [])
 
 
 @pytest.mark.parametrize(
@@ -142,6 +229,30 @@ def test_without_a_closed_form_it_is_searched_by_building(solve):
         (["nets.py::GPT", "--budget", "10M"], "which arguments are unknown?"),
         (["--budget", "10M", "--vary", "a"], "which model?"),
         (["nets.py::GPT", "--budget", "lots", "--vary", "a"], "option --budget is 'lots'"),
+        (["nets.py::GPT", "--budget=-5", "--vary", "n_embd"], "`-5` gives -5, below zero"),
+        (["nets.py::GPT", "--budget", "0", "--vary", "n_embd"], "expected a number such as 10M"),
+        (["nets.py::GPT", "--budget", "1,000,000,0", "--vary", "n_embd"], "option --budget is '0'"),
+        (["nets.py::GPT", "--budget", "1M,", "--vary", "a"], "expected 10M, or several: 100k,1M"),
+        (
+            ["nets.py::GPT", "--budget", "1M", "--vary", "n_embd", "--number", "0"],
+            "option --number is 0, expected at least 1",
+        ),
+        (
+            ["nets.py::GPT", "--budget", "1M", "--vary", "n_head"],
+            "n_head makes no difference to the count of GPT()",
+        ),
+        (
+            ["nets.py::Strict", "--budget", "1M", "--vary", "mode"],
+            "mode cannot be varied in Strict(): Strict(mode=3) raised ValueError: mode must be 2",
+        ),
+        (
+            ["nets.py::GPT[bytes]", "--budget", "1M", "--vary", "n_embd"],
+            "a budget is of total or trainable parameters, not bytes",
+        ),
+        (
+            ["nets.py::GPT[body]", "--budget", "1M", "--vary", "n_embd"],
+            "nets.py::GPT[body] has no parameters: 'body' matches no module",
+        ),
         (["nets.py::GPT", "--budget", "10M", "--vary", "a-b"], "expected a name or name=1..24"),
         (["nets.py::GPT", "--budget", "10M", "--vary", "n_embd=8..4"], "has no values"),
         (
@@ -166,3 +277,97 @@ def test_without_a_closed_form_it_is_searched_by_building(solve):
 )
 def test_usage(solve, arguments, message):
     assert message in solve(*arguments, code=2).stderr
+
+
+# --- the page ---------------------------------------------------------------------------------
+
+
+def answer(target, budget, form, *rows, **more):
+    points = [Met(values, count, f"{target}(…)") for values, count in rows]
+    return Solved(f"nets.py::{target}", budget, "", form, tuple(rows[0][0]), tuple(points), **more)
+
+
+DEEP = answer(
+    "Deep", 100_000, "3*d*n", ({"d": 64, "n": 520}, 99_840), ({"d": 63, "n": 530}, 100_170)
+)
+WIDE = answer(
+    "Wide", 100_000, "", ({"d": 100, "n": 330}, 99_000), cut=True, limits={"d": (50, 200)}
+)
+NONE = Solved("nets.py::None_", 100_000, reason="the model cannot be built")
+LONG = answer(
+    "Long", 100_000, "a*b", ({"a_long_name": 12, "another": 3, "a_third_name": 40}, 100_000)
+)
+
+SHARED = """\
+closest to 100,000 parameters
+
+model      d    n    parameters     off
+───────  ───  ───  ────────────  ──────  ───────
+Deep      64  520        99,840    -160  -0.16 %
+          63  530       100,170    +170  +0.17 %
+Wide     100  330        99,000  -1,000  -1.00 %
+None_                         –
+
+– None_: the model cannot be built
+
+nets.py::Deep
+  3*d*n
+  best: Deep(…)
+        Deep(…)
+
+nets.py::Wide
+  best: Wide(…)
+
+nets.py::None_
+
+"""
+
+
+@pytest.mark.parametrize("width", [80, 120])
+def test_shared_arguments_are_columns(width):
+    page = Solution("1", "closest", (100_000,), (DEEP, WIDE, NONE))
+    assert text.render(page, Options(width=width, verbose=1)).startswith(SHARED)
+
+
+NARROW = """\
+no more than 100,000 and 200,000 parameters
+
+model    arguments                   parameters    off
+───────  ────────────────────────  ────────────  ─────  ───────
+100,000
+  Deep   d=64 n=520                      99,840   -160  -0.16 %
+         d=63 n=530                     100,170   +170  +0.17 %
+  Long   a_long_name=12 another=3       100,000  exact
+         a_third_name=40
+200,000
+  Deep                                        –
+  Long   a_long_name=12 another=3       200,020    +20  +0.01 %
+         a_third_name=40
+
+– Deep at 200,000: why
+
+each was built; no others are nearer
+"""
+
+
+def test_other_arguments_are_named_in_each_row():
+    more = replace(DEEP, budget=200_000, points=(), reason="why")
+    long = replace(LONG, budget=200_000, points=(Met(LONG.points[0].values, 200_020, ""),))
+    page = Solution("1", "under", (100_000, 200_000), (DEEP, LONG, more, long))
+    shown = text.render(page, Options(width=72))
+    assert shown == NARROW
+    assert max(map(len, shown.splitlines())) <= 72
+
+
+def test_a_document_has_every_target_for_every_budget():
+    page = Solution("1", "closest", (100_000, 200_000), (DEEP, replace(DEEP, budget=200_000)))
+    document = json.loads(json_.render(page, Options()))
+    assert (document["budget"], document["budgets"]) == (None, [100_000, 200_000])
+    assert [one["budget"] for one in document["targets"]] == [100_000, 200_000]
+    assert document["targets"][0]["points"][0] == {
+        "values": {"d": 64, "n": 520},
+        "count": 99_840,
+        "call": "Deep(…)",
+    }
+    one = Solution("1", "closest", (100_000,), (WIDE,))
+    assert json.loads(json_.render(one, Options()))["budget"] == 100_000

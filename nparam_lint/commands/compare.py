@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from typing import TYPE_CHECKING
 
@@ -47,10 +46,8 @@ def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
         format = options.format or environ.get("NPARAM_LINT_FORMAT")
         if format == "text" or format not in COMPARE_FORMATS:
             raise
-        print(f"nparam-lint: {error}", file=sys.stderr)
         failed = Comparison(__version__, error=str(error))
-        shared.write(COMPARE_FORMATS[format](failed, Options()), options.output_file)
-        return 2
+        return shared.failed(error, COMPARE_FORMATS[format](failed, Options()), options)
 
 
 def _run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:

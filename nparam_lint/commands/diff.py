@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
@@ -74,10 +73,8 @@ def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
         format = options.format or environ.get("NPARAM_LINT_FORMAT")
         if format not in DOCUMENTS:
             raise
-        print(f"nparam-lint: {error}", file=sys.stderr)
         failed = _failed(options.revision, str(error))
-        shared.write(DRIFT_FORMATS[format](failed, Options()), options.output_file)
-        return 2
+        return shared.failed(error, DRIFT_FORMATS[format](failed, Options()), options)
 
 
 def _failed(revision: str, error: str) -> DiffReport:

@@ -184,6 +184,14 @@ def exit_code(error: str | None, findings: Iterable[Finding], failed: bool = Fal
     return int(failed or any(finding.severity == "error" for finding in findings))
 
 
+def failed(error: Exception, document: str, options: argparse.Namespace) -> int:
+    """The way out where the question could not be answered and a machine is listening: the error
+    for people, and a document that says the same. Gives the exit code."""
+    print(f"nparam-lint: {error}", file=sys.stderr)
+    write(document, options.output_file)
+    return 2
+
+
 def write(text: str, file: str | None) -> None:
     """To `file`, else to standard output."""
     if text and not text.endswith("\n"):

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Mapping
 
-    from nparam_lint.notation import Target
+    from nparam_lint.notation import Selector, Target
     from nparam_lint.settings import Settings
 
 USAGE = "nparam-lint show TARGET [options]"
@@ -61,6 +61,19 @@ def settings_and_target(
     except TextError as error:
         raise UsageError(f"{text!r} is no target: {error}") from None
     return settings_for_target(options, environ, target)
+
+
+def settings_and_selected(
+    options: argparse.Namespace, environ: Mapping[str, str], text: str
+) -> tuple[Settings, Target, Selector]:
+    """The same for a text that may end in a selector."""
+    from nparam_lint.notation import TextError, parse_selected
+
+    try:
+        target, selector = parse_selected(text)
+    except TextError as error:
+        raise UsageError(f"{text!r} is no target: {error}") from None
+    return *settings_for_target(options, environ, target), selector
 
 
 def settings_for_target(

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-import sys
 import time
 from typing import TYPE_CHECKING
 
 from nparam_lint import __version__
 from nparam_lint.commands import shared
 from nparam_lint.commands.shared import UsageError
-from nparam_lint.commands.show import settings_for_target
+from nparam_lint.commands.show import settings_and_selected
 
 if TYPE_CHECKING:
     import argparse
@@ -18,16 +17,15 @@ if TYPE_CHECKING:
 
     from nparam_lint.closed.solve import Unknown
     from nparam_lint.formula import Formula
-    from nparam_lint.notation import Selector, Target
-    from nparam_lint.settings import Settings
     from nparam_lint.solving import Question
 
 USAGE = "nparam-lint solve TARGET… --budget 10M --vary a,b [options]"
 DESCRIPTION = (
     "Whole-number arguments with which a model has a given number of parameters, the best first; "
-    "each is verified by building the model. Several targets are solved for the same budget."
+    "each is verified by building the model. Several targets, and several budgets, give one table."
 )
-_RANGE = re.compile(r"(\w+)(?:=(\d+)\.\.(\d+))?")
+_RANGE = re.compile(r"([^\W\d]\w*(?:\[\d+\])*)(?:=(\d+)\.\.(\d+))?")
+_COMMA = re.compile(r"(?<!\d),|,(?!\d{3}(?:,|$))")  # not that in 124,475,904
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -35,12 +33,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "targets", nargs="*", metavar="TARGET", help="LOCATION::CALLABLE(ARGUMENTS)[SELECTOR]"
     )
     ask = parser.add_argument_group("the question")
-    ask.add_argument("--budget", metavar="COUNT", help="parameters: 10M, 124_475_904, 1.5e9")
+    ask.add_argument(
+        "--budget", metavar="COUNTS", help="parameters: 10M, 124_475_904, 1.5e9; several: 100k,1M"
+    )
     ask.add_argument(
         "--vary",
         metavar="NAMES",
-        help="the unknowns, with limits where wanted: d_model,n_layers=1..24; a target that lacks "
-        "some of them is solved for the others",
+        help="the unknowns, with limits where wanted: d_model,n_layers=1..24; several without "
+        "limits keep to half to twice the call's proportions; a target that lacks some of them is "
+        "solved for the others",
     )
     ask.add_argument(
         "--tie", action="append", default=[], metavar="'b=4*a'", help="what follows the unknowns"
@@ -49,7 +50,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--where",
         action="append",
         default=[],
-        metavar="'a %% 64 == 0'",
+        metavar="'a % 64 == 0'",
         help="what has to hold, besides what the model itself asks",
     )
     goal = ask.add_mutually_exclusive_group()
@@ -61,13 +62,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         goal.add_argument(
             f"--{name}", dest="goal", action="store_const", const=name, default="closest", help=text
         )
-    ask.add_argument("--number", type=int, default=5, metavar="N", help="solutions (default: 5)")
+    ask.add_argument(
+        "--number",
+        type=int,
+        metavar="N",
+        help="solutions (default: 5; of several targets or budgets, one for each)",
+    )
     out = parser.add_argument_group("output")
     out.add_argument("--format", help="text (default), json")
     out.add_argument("--output-file", metavar="FILE", help="write it there")
     out.add_argument("--color", choices=("auto", "always", "never"), default="auto")
+    out.add_argument(
+        "-v", "--verbose", action="count", default=0, help="the closed forms, and every call"
+    )
     shared.add_building(parser)
-    parser.set_defaults(depth=None, verbose=0, quiet=False)
+    parser.set_defaults(depth=None, quiet=False)
 
 
 def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
@@ -83,23 +92,25 @@ def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
     try:
         question = _question(options)
         start = time.monotonic()
-        asked = [_placed(options, environ, text) for text in options.targets]
+        asked = [settings_and_selected(options, environ, text) for text in options.targets]
         found = shared.guarded(
-            lambda: [solve(question, *one, environ, shared.progress()) for one in asked]
+            lambda: [
+                solve(question, text, *one, environ, shared.progress())
+                for text, one in zip(options.targets, asked, strict=True)
+            ]
         )
-        answer = Solution(
-            __version__, question.budget, question.goal, tuple(found), time.monotonic() - start
-        )
-        shown = shared.layout(options, asked[0][1])
+        shown = shared.layout(options, asked[0][0])
     except (UsageError, NoAnswer) as error:
         if format != "json":
             raise UsageError(str(error)) from None
-        print(f"nparam-lint: {error}", file=sys.stderr)
-        failed = Solution(__version__, 0, options.goal, error=str(error))
-        shared.write(SOLVED_FORMATS[format](failed, Options()), options.output_file)
-        return 2
+        failed = Solution(__version__, options.goal, error=str(error))
+        return shared.failed(error, SOLVED_FORMATS[format](failed, Options()), options)
+    answers = tuple(one for row in zip(*found, strict=True) for one in row)  # by budget
+    answer = Solution(
+        __version__, question.goal, tuple(question.budgets), answers, time.monotonic() - start
+    )
     shared.write(SOLVED_FORMATS[format](answer, shown), options.output_file)
-    return int(not all(one.points for one in found))
+    return int(not all(one.points for one in answers))
 
 
 # --- the question -----------------------------------------------------------------------------
@@ -120,14 +131,27 @@ def _question(options: argparse.Namespace) -> Question:
     unknowns = _unknowns(options.vary)
     for name in ties.keys() & unknowns.keys():
         raise UsageError(f"{name} is an unknown in --vary and tied in --tie: which is it?")
+    budgets = _budgets(options.budget)
+    number = options.number
+    if number is None:
+        number = 5 if len(budgets) == len(options.targets) == 1 else 1
+    if number < 1:
+        raise UsageError(f"option --number is {number}, expected at least 1")
     return Question(
-        _budget(options.budget),
+        budgets,
         unknowns,
         ties,
         [_condition(text) for text in options.where],
         options.goal,
-        options.number,
+        number,
     )
+
+
+def _budgets(text: str) -> list[int]:
+    pieces = [piece.strip() for piece in _COMMA.split(text)]
+    if not all(pieces):
+        raise UsageError(f"option --budget is {text!r}, expected 10M, or several: 100k,1M")
+    return list(dict.fromkeys(map(_budget, pieces)))
 
 
 def _budget(text: str) -> int:
@@ -139,7 +163,7 @@ def _budget(text: str) -> int:
     except TextError as error:
         raise UsageError(f"option --budget is {text!r}: {error}") from None
     if declared is None or declared <= 0:
-        raise UsageError(f"option --budget is {text!r}, expected one number such as 10M")
+        raise UsageError(f"option --budget is {text!r}, expected a number such as 10M")
     return declared
 
 
@@ -149,7 +173,7 @@ def _unknowns(text: str) -> dict[str, Unknown]:
     found: dict[str, Unknown] = {}
     for piece in text.split(","):
         match = _RANGE.fullmatch(piece.strip())
-        if match is None or not match[1].isidentifier():
+        if match is None:
             raise UsageError(
                 f"option --vary is {text!r}: found {piece.strip()!r}, expected a name or name=1..24"
             )
@@ -183,16 +207,3 @@ def _formula(text: str, option: str) -> Formula:
         return parse_formula(text)
     except FormulaError as error:
         raise UsageError(f"option {option} is {text!r}: {error}") from None
-
-
-def _placed(
-    options: argparse.Namespace, environ: Mapping[str, str], text: str
-) -> tuple[str, Settings, Target, Selector]:
-    from nparam_lint.notation import TextError, parse_selected
-
-    try:
-        target, selector = parse_selected(text)
-    except TextError as error:
-        raise UsageError(f"{text!r} is no target: {error}") from None
-    settings, target = settings_for_target(options, environ, target)
-    return text, settings, target, selector

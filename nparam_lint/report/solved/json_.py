@@ -1,5 +1,6 @@
 """The arguments for programs: one JSON document, schema version 1. Keys may be added, none
-changed."""
+changed. `targets` has one entry for each target and budget; `budget` is null where there are
+several."""
 
 from __future__ import annotations
 
@@ -15,6 +16,11 @@ if TYPE_CHECKING:
 
 def render(solution: Solution, options: Options) -> str:  # noqa: ARG001
     fields = asdict(solution)
-    version = fields.pop("version")
-    document = {"version": 1, "tool": {"name": "nparam-lint", "version": version}, **fields}
+    version, budgets = fields.pop("version"), fields["budgets"]
+    document = {
+        "version": 1,
+        "tool": {"name": "nparam-lint", "version": version},
+        "budget": budgets[0] if len(budgets) == 1 else None,
+        **fields,
+    }
     return json_.text_of(document)
