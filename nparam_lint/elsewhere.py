@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from nparam_lint.closed.families import families
 from nparam_lint.closed.fit import fit
 from nparam_lint.closed.observe import Built, Tensor
+from nparam_lint.closed.places import Places
 from nparam_lint.closed.write import factored
 from nparam_lint.formula import Formula, FormulaError
 from nparam_lint.judge import Budget, amount, finding, judge, selected
@@ -99,7 +100,7 @@ def missing_term(budget: Budget, measured: Sequence[Measured]) -> list[str]:
         points.append(point)
         missing.append(amount(rows[0], budget.selector.metric) - value)
         kept.append(one)
-    term = fit(points, missing, formula.names, spare=1) if points else None
+    term = fit(Places(points), missing, formula.names, spare=1) if points else None
     if term is None or term.is_zero:
         return []
     text = factored(term, sorted(formula.names))

@@ -143,6 +143,8 @@ class _Check(_Reader):
         match node:
             case ast.Name(id=name):
                 self.names.add(name)
+            case ast.Subscript():
+                self.names.add(self.element(node))
             case ast.Constant(value=float()):
                 self.decimal(node)
             case ast.Constant(value=int() as value) if not isinstance(value, bool):
@@ -167,6 +169,19 @@ class _Check(_Reader):
                 self.call(node, depth + 1)
             case _:
                 raise self.refuse(node)
+
+    def element(self, node: ast.Subscript) -> str:
+        """An element of a list, as one name: `widths[0]`, `dims[1][-1]`."""
+        index = node.slice.operand if isinstance(node.slice, ast.UnaryOp) else node.slice
+        if isinstance(index, ast.Constant) and type(index.value) is int:
+            if isinstance(node.value, ast.Subscript):
+                self.element(node.value)
+                return ast.unparse(node)
+            if isinstance(node.value, ast.Name):
+                return ast.unparse(node)
+        raise self.fault(
+            node, f"found `{self.source(node)}`, expected an element of a list such as `widths[0]`"
+        )
 
     def comparison(self, node: ast.Compare, depth: int) -> None:
         self.operand(node.left, depth)
@@ -234,8 +249,10 @@ class _Evaluation(_Reader):
                 return Fraction(whole)
             case ast.Constant(value=str() | None as word):
                 return word
-            case ast.Name():
-                return self.name(node)
+            case ast.Name(id=name):
+                return self.name(node, name)
+            case ast.Subscript():
+                return self.name(node, ast.unparse(node))
             case ast.BinOp():
                 return self.arithmetic(node)
             case ast.UnaryOp(op=ast.Not(), operand=operand):
@@ -257,13 +274,13 @@ class _Evaluation(_Reader):
                 return _call(name, [self.number(argument) for argument in arguments])
         raise self.fault(node, f"cannot evaluate `{self.source(node)}`")
 
-    def name(self, node: ast.Name) -> _Value:
-        if node.id not in self.names:
-            raise UnknownName(node.id, self.offset(node))
-        value = self.names[node.id]
+    def name(self, node: ast.expr, name: str) -> _Value:
+        if name not in self.names:
+            raise UnknownName(name, self.offset(node))
+        value = self.names[name]
         if isinstance(value, float):
             if not math.isfinite(value):
-                raise self.fault(node, f"`{node.id}` is {value}, not a finite number")
+                raise self.fault(node, f"`{name}` is {value}, not a finite number")
             return Fraction(repr(value))  # the decimal that was written, not its binary neighbour
         return Fraction(value) if isinstance(value, int) else value
 

@@ -64,7 +64,7 @@ class Widths(nn.Module):
 class Power(nn.Module):
     def __init__(self, n=4):
         super().__init__()
-        self.layer = nn.Linear(2**n, 3)
+        self.layer = nn.Linear(3**n, 3)
 
 
 class Broken(nn.Module):
@@ -193,10 +193,11 @@ def test_the_text_says_what_was_found(formula):
 def test_no_closed_form_is_an_answer_of_its_own(formula):
     done = formula("nets.py::Power", code=1)
     assert done.stdout.splitlines()[3] == "– no closed form found for layer.weight"
-    assert "first counterexample: with n=" in done.stdout
+    assert "  first counterexample, dimension 1: with n=4 it is 81, where " in done.stdout
     (case,) = document(formula("nets.py::Power", "--format", "json", code=1))["cases"]
     assert case["formula"] is None
-    assert case["actual"] == 3 * 2 ** case["counterexample"]["n"]
+    assert (case["parameters"], case["quantity"]) == ("layer.weight", "dimension 1")
+    assert (case["counterexample"], case["actual"]) == ({"n": 4}, 81)
 
 
 def test_a_model_that_cannot_be_built_says_why(formula):

@@ -13,7 +13,7 @@ from itertools import combinations, product
 from typing import TYPE_CHECKING
 
 from nparam_lint.closed.constraints import Rule, explain
-from nparam_lint.closed.forms import Forms, Seen, ShapeForm
+from nparam_lint.closed.forms import Forms, Seen, ShapeForm, Wrong
 from nparam_lint.closed.observe import (
     Built,
     Point,
@@ -69,14 +69,10 @@ class ClosedForm:
 
 @dataclass(frozen=True, slots=True)
 class NoForm:
-    """Why there is none. `what`: the parameters at fault; `guess`, `point`, `actual`: the simplest
-    form of their number of elements as far as it goes, and the first point at which it is wrong."""
+    """Why there is none; `wrong`: the quantity that has none, and where its simplest form fails."""
 
     reason: str
-    what: str = ""
-    guess: Polynomial | None = None
-    point: Mapping[str, Value] = field(default_factory=dict)
-    actual: int | None = None
+    wrong: Wrong | None = None
     case: Mapping[str, Value] = field(default_factory=dict)
 
 
@@ -118,6 +114,7 @@ class _Derivation:
         self.limits: list[Rule] = []  # beyond which the form is not looked for
         self.free: set[str] = set()  # what takes values that it was not yet built with
         self.fresh = 0  # points at which the form was verified
+        self.missed: tuple[Point, int] | None = None  # where it was found to be wrong
 
     # --- asking ---
 
@@ -202,8 +199,9 @@ class _Derivation:
                 self.free |= {v.name for v in varied}
             elif self.verify(forms, varied):
                 return self.closed(forms, fixed, varied)
+        absent = self.no_form(forms)
         limited = self.limited(varied)
-        return self.no_form(forms) if limited is None else self.closed(limited, fixed, varied)
+        return absent if limited is None else self.closed(limited, fixed, varied)
 
     def forms(self, varied: Sequence[Variable], *, all_or_none: bool = False) -> Forms:
         tied = {rule.left for rule in self.rules if rule.kind == "=="}
@@ -310,7 +308,9 @@ class _Derivation:
         if len(self.points) == 1 and self.refused:
             return False
         seen = self.seen.within(self.limits)
-        return forms.hold(seen, range(known, len(seen.points)))
+        index = forms.miss(seen, range(known, len(seen.points)))
+        self.missed = None if index is None else (seen.points[index], seen.builds[index].total)
+        return index is None
 
     def closed(
         self, forms: Forms, fixed: Mapping[str, str], varied: Sequence[Variable]
@@ -340,15 +340,9 @@ class _Derivation:
         if len(self.points) == 1 and self.refused:
             why = self.refused[0][1].reason
             return NoForm(f"nothing but the call itself can be built: {why}", case=self.case)
-        if not forms.unknown:
-            return NoForm("what fits at some points is wrong at others", case=self.case)
-        family = forms.unknown[0]
-        guess, index = forms.guess(family)
-        return NoForm(
-            "no closed form found",
-            family.name,
-            guess,
-            {} if index is None else self.points[index],
-            None if index is None else family.sizes[index],
-            self.case,
-        )
+        if forms.unknown:
+            return NoForm("no closed form found", forms.wrong(forms.unknown[0]), self.case)
+        wrong = None
+        if self.missed is not None:
+            wrong = Wrong("", "parameters", forms.total, *self.missed)
+        return NoForm("what fits at some points is wrong at others", wrong, self.case)

@@ -11,12 +11,13 @@ from functools import lru_cache
 from itertools import combinations_with_replacement, repeat
 from typing import TYPE_CHECKING
 
+from nparam_lint.closed.places import PRIME, residue
 from nparam_lint.closed.polynomial import (
+    Exponential,
     Extreme,
     Generator,
     Monomial,
     Polynomial,
-    evaluate,
     product,
 )
 from nparam_lint.closed.rounding import multiple, quotients
@@ -24,31 +25,32 @@ from nparam_lint.closed.rounding import multiple, quotients
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from nparam_lint.closed.places import Places
     from nparam_lint.closed.polynomial import Values
 
 SPARE = 3  # points beyond the number of unknowns that a solution has to hold at
 DEGREE = 4  # the highest total degree that is looked for
+LEVELS = 64  # the most that anything doubles by
 TERMS = 130  # unknowns of one system
-_PRIME = (1 << 61) - 1  # systems are solved modulo this; solutions are checked exactly
 _SMALL = 1 << 20  # numerators and denominators of coefficients
 
 
 def fit(
-    points: Sequence[Values], observed: Sequence[Fraction], names: Iterable[str], spare: int = SPARE
+    places: Places, observed: Sequence[Fraction], names: Iterable[str], spare: int = SPARE
 ) -> Polynomial | None:
     """The simplest form in these names that gives what was observed at every point: a polynomial,
-    then one in rounded quotients; None where there is none, or where the points are too few: there
-    must be `spare` more than unknowns."""
+    then one in powers of two, or in rounded quotients; None where there is none, or where the
+    points are too few: there must be `spare` more than unknowns."""
     names = sorted(names)
-    if not points:
+    if not places.points:
         return None
-    columns: _Columns = {}  # an atom is looked at with many others
-    found = _polynomial(points, observed, names, _degrees(len(names)), spare, columns)
-    found = found or multiple(points, observed, names)
-    found = found or _bounded(points, observed, names, spare)
-    for atoms in quotients(points, names) if not found else ():
+    found = polynomial(places, observed, names, _degrees(len(names)), spare)
+    found = found or multiple(places.points, observed, names)
+    found = found or _bounded(places, observed, names, spare)
+    found = found or _doubling(places, observed, names, spare)
+    for atoms in quotients(places, names) if not found else ():
         degrees = (1, 2, 3)[: 4 - len(atoms)]
-        found = _polynomial(points, observed, [*names, *atoms], degrees, spare, columns)
+        found = polynomial(places, observed, [*names, *atoms], degrees, spare)
         if found:
             break
     return found
@@ -73,24 +75,20 @@ def _degrees(names: int) -> range:
 # --- polynomials ------------------------------------------------------------------------------
 
 
-_Columns = dict[Generator, list[int]]  # the residues of a generator at all points
-
-
-def _polynomial(
-    points: Sequence[Values],
+def polynomial(
+    places: Places,
     observed: Sequence[Fraction],
     generators: Sequence[Generator],
     degrees: Iterable[int],
     spare: int,
-    columns: _Columns | None = None,
 ) -> Polynomial | None:
-    columns = {} if columns is None else columns
-    for generator in generators:
-        if generator not in columns:
-            columns[generator] = [_residue(evaluate(generator, point)) for point in points]
-    values = zip(*(columns[g] for g in generators), strict=True) if generators else repeat(())
+    """The polynomial of the lowest of these degrees that gives what was observed."""
+    columns = [column for g in generators if (column := places.column(g)) is not None]
+    if len(columns) < len(generators):
+        return None
+    values = zip(*columns, strict=True) if generators else repeat(())
     # Rows that say something new: points may differ in names that do not matter here.
-    rows = list(dict.fromkeys(zip(values, map(_residue, observed), strict=bool(generators))))
+    rows = list(dict.fromkeys(zip(values, map(residue, observed), strict=bool(generators))))
     for degree in degrees:
         exponents = _exponents(len(generators), degree)
         if len(exponents) > TERMS:
@@ -102,7 +100,7 @@ def _polynomial(
         for powers, coefficient in zip(exponents, solution, strict=True):
             terms[_monomial(generators, powers)] = coefficient
         found = Polynomial.of(terms)
-        if all(found.value(p) == o for p, o in zip(points, observed, strict=True)):
+        if all(found.value(p) == o for p, o in zip(places.points, observed, strict=True)):
             return found
     return None
 
@@ -148,10 +146,10 @@ def _solve(
                 return None  # no polynomial of this degree has these values
             if column in pivots:
                 factor, other = line[column], pivots[column]
-                line = [(a - factor * b) % _PRIME for a, b in zip(line, other, strict=True)]
+                line = [(a - factor * b) % PRIME for a, b in zip(line, other, strict=True)]
             else:
-                inverse = pow(line[column], -1, _PRIME)
-                pivots[column] = [a * inverse % _PRIME for a in line]
+                inverse = pow(line[column], -1, PRIME)
+                pivots[column] = [a * inverse % PRIME for a in line]
                 break
         else:
             proofs += 1
@@ -161,7 +159,7 @@ def _solve(
     for column in sorted(pivots, reverse=True):
         line = pivots[column]
         known = sum(line[i] * solution[i] for i in range(column + 1, width))
-        solution[column] = (line[width] - known) % _PRIME
+        solution[column] = (line[width] - known) % PRIME
     fractions = [_rational(residue) for residue in solution]
     return None if None in fractions else [f for f in fractions if f is not None]
 
@@ -170,19 +168,13 @@ def _power(values: tuple[int, ...], powers: tuple[int, ...]) -> int:
     result = 1
     for value, power in zip(values, powers, strict=True):
         for _ in range(power):
-            result = result * value % _PRIME
+            result = result * value % PRIME
     return result
-
-
-def _residue(number: Fraction) -> int:
-    if number.denominator == 1:
-        return number.numerator % _PRIME
-    return number.numerator * pow(number.denominator, -1, _PRIME) % _PRIME
 
 
 def _rational(residue: int) -> Fraction | None:
     """The fraction of small numbers that has this residue (half of Euclid's algorithm)."""
-    high, low = _PRIME, residue
+    high, low = PRIME, residue
     before, now = 0, 1
     while low > _SMALL:
         quotient = high // low
@@ -192,9 +184,10 @@ def _rational(residue: int) -> Fraction | None:
 
 
 def _bounded(
-    points: Sequence[Values], observed: Sequence[Fraction], names: Sequence[str], spare: int
+    places: Places, observed: Sequence[Fraction], names: Sequence[str], spare: int
 ) -> Polynomial | None:
     """What is never below, or never above, a name or a number: `max(8, d // 16)`."""
+    points = places.points
     for larger in (True, False):
         end = min(observed) if larger else max(observed)
         bounds = [Polynomial.constant(end), *map(Polynomial.generator, names)]
@@ -202,13 +195,53 @@ def _bounded(
             limits = [bound.value(point) for point in points]
             free = [i for i, o in enumerate(observed) if o != limits[i]]
             beyond = any((observed[i] < limits[i]) is larger for i in free)
-            if beyond or len(observed) - len(free) < max(spare, 1):
+            if beyond or not free or len(observed) - len(free) < max(spare, 1):
                 continue
-            there, seen = [points[i] for i in free], [observed[i] for i in free]
-            form = _polynomial(there, seen, names, (1, 2), spare) or multiple(there, seen, names)
+            there, seen = places.some(free), [observed[i] for i in free]
+            form = polynomial(there, seen, names, (1, 2), spare)
+            form = form or multiple(there.points, seen, names)
             if form is None:
                 continue
             whole = Polynomial.generator(Extreme(bound, form, larger))
             if all(whole.value(p) == o for p, o in zip(points, observed, strict=True)):
                 return whole
     return None
+
+
+def _doubling(
+    places: Places, observed: Sequence[Fraction], names: Sequence[str], spare: int
+) -> Polynomial | None:
+    """What doubles with every level, summed over the levels: `base**2*(4**depth - 1)`; with the
+    number of levels in no other place, then with it."""
+    for name in names:
+        others = [other for other in names if other != name]
+        power = Exponential(name)
+        if not _doubles(places, observed, power, others, spare):
+            continue
+        tried: list[list[Generator]] = [[*others, power], [*names, power]]
+        for generators in tried:
+            found = polynomial(places, observed, generators, range(1, DEGREE + 3), spare)
+            if found:
+                return found
+    return None
+
+
+def _doubles(
+    places: Places,
+    observed: Sequence[Fraction],
+    power: Exponential,
+    others: Sequence[str],
+    spare: int,
+) -> bool:
+    """Whether there is such a form along the line on which the exponent alone differs from the
+    first point, and no polynomial in the exponent."""
+    points, name = places.points, power.exponent
+    line = [i for i, p in enumerate(points) if all(p[o] == points[0][o] for o in others)]
+    numbers = {points[i][name] for i in line}
+    if min(numbers) < 0 or max(numbers) > LEVELS or any(n.denominator > 1 for n in numbers):
+        return False
+    there, seen = places.some(line), [observed[i] for i in line]
+    if polynomial(there, seen, [name], range(DEGREE + 1), spare=1) is not None:
+        return False
+    ways: list[list[Generator]] = [[power], [name, power]]
+    return any(polynomial(there, seen, way, range(1, DEGREE), spare) for way in ways)

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from fractions import Fraction
+from itertools import product
 from typing import TYPE_CHECKING
 
 from nparam_lint.closed.families import Family, families
-from nparam_lint.closed.fit import depends_only_on, fit
+from nparam_lint.closed.fit import depends_only_on, fit, polynomial
 from nparam_lint.closed.observe import Built, Value, exactly
+from nparam_lint.closed.places import Places
 from nparam_lint.closed.polynomial import Polynomial, product_of, sum_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from nparam_lint.closed.constraints import Rule
+    from nparam_lint.closed.polynomial import Values
 
 
 @dataclass(slots=True)
@@ -56,6 +59,18 @@ class ShapeForm:
     source: str | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Wrong:
+    """A quantity without a form: `what` of which family (or total), the simplest form that goes as
+    far as it does, and the first point at which it is wrong, with the `actual` value there."""
+
+    name: str = ""
+    what: str = ""
+    guess: Polynomial | None = None
+    point: Mapping[str, Value] = field(default_factory=dict)
+    actual: int | None = None
+
+
 class Forms:
     """The forms of all families that the builds so far show; `unknown`: those without one, or the
     first of them where that is enough."""
@@ -63,6 +78,7 @@ class Forms:
     def __init__(self, seen: Seen, names: Sequence[str], *, all_or_none: bool = False) -> None:
         self.seen, self.names = seen, names
         self.points = [exactly(point) for point in seen.points]
+        self.places: dict[tuple[int, ...], Places] = {}  # where quantities were seen
         self.known: dict[tuple[int | None, ...], Polynomial | None] = {}
         self.families = families(seen.builds)
         self.shapes: list[ShapeForm] = []
@@ -81,11 +97,7 @@ class Forms:
         at_base = family.sizes[0]
         number = self.form(family.numbers)
         if family.is_uniform and number is not None:
-            rank = len(next(shape for shape in family.shapes if shape is not None))
-            dims = [
-                self.form([None if shape is None else shape[axis] for shape in family.shapes])
-                for axis in range(rank)
-            ]
+            dims = [self.form(lengths) for lengths in self.lengths(family)]
             if all(dim is not None for dim in dims):
                 shape = tuple(dim for dim in dims if dim is not None)
                 size = number * product_of(shape)
@@ -104,13 +116,15 @@ class Forms:
         return self.known[key]
 
     def found(self, observed: Sequence[int | None]) -> Polynomial | None:
-        there = [i for i, o in enumerate(observed) if o is not None]
-        points = [self.points[i] for i in there]
+        there = tuple(i for i, o in enumerate(observed) if o is not None)
         values = [Fraction(o) for o in observed if o is not None]
         if len(set(values)) == 1:
             return Polynomial.constant(values[0])
         names = next(self.candidates(observed), None)
-        return None if names is None else fit(points, values, names)
+        if names is None:
+            return None
+        places = self.places.setdefault(there, Places([self.points[i] for i in there]))
+        return fit(places, values, names)
 
     def candidates(self, observed: Sequence[int | None]) -> Iterator[list[str]]:
         """Names that a quantity may depend on: those that change it alone; one more; all."""
@@ -131,35 +145,70 @@ class Forms:
             yield form.number
             yield from form.shape or (form.size,)
 
-    def hold(self, seen: Seen, indices: Iterable[int]) -> bool:
-        """Whether every form has the right value at points that were built since."""
-        builds = seen.builds
-        found = families(builds)  # as they are now
+    def miss(self, seen: Seen, indices: Iterable[int]) -> int | None:
+        """The first of these points, built since, at which a form is wrong; None where all hold."""
+        found = families(seen.builds)  # as they are now
         forms = {form.name: form for form in self.shapes}
         for index in indices:
             point = exactly(seen.points[index])
-            for family in found:
-                form = forms.get(family.name)
-                if form is None or form.size.value(point) != family.sizes[index]:
-                    return False
-                shape = family.shapes[index]
-                if shape is not None and form.shape is not None:
-                    pairs = zip(form.shape, shape, strict=True)
-                    if any(dim.value(point) != length for dim, length in pairs):
-                        return False
-            if self.total.value(point) != builds[index].total:
-                return False
-        return True
+            right = all(_holds(forms.get(family.name), family, index, point) for family in found)
+            if not right or self.total.value(point) != seen.builds[index].total:
+                return index
+        return None
 
-    def guess(self, family: Family) -> tuple[Polynomial | None, int | None]:
-        """The simplest form that goes as far as it does, and the first point where it is wrong."""
-        best: Polynomial | None = None
-        for end in range(2, len(self.points)):
-            names = next(self.candidates(family.sizes), list(self.names))
-            values = [Fraction(n) for n in family.sizes[:end]]
-            form = fit(self.points[:end], values, names, spare=1)
-            if form is None and best is not None:
-                wrong = (i for i, n in enumerate(family.sizes) if best.value(self.points[i]) != n)
-                return best, next(wrong, None)
-            best = form or best
-        return best, None
+    def wrong(self, family: Family) -> Wrong:
+        """Where what seems to be the form of a family goes wrong: the first of its quantities that
+        has none, along the argument that is at fault, if one alone is."""
+        lengths = enumerate(self.lengths(family))
+        own = [("how many there are", family.numbers), *((f"dimension {n}", d) for n, d in lengths)]
+        for what, observed in [*(own if family.is_uniform else ()), ("elements", family.sizes)]:
+            if self.form(observed) is not None:
+                continue
+            lines = [sorted([0, *self.seen.influence[n]], key=self.place(n)) for n in self.names]
+            ways: list[tuple[Sequence[int], Sequence[str]]] = [
+                (line, [name]) for line, name in zip(lines, self.names, strict=True)
+            ]
+            ways.append((range(len(observed)), next(self.candidates(observed), self.names)))
+            for indices, names in ways:
+                there = [i for i in indices if observed[i] is not None]
+                found = self.first_wrong(there, observed, names)
+                if found is not None:
+                    return Wrong(family.name, what, *found)
+        return Wrong(family.name)
+
+    @staticmethod
+    def lengths(family: Family) -> list[list[int | None]]:
+        """Of each axis, at each point; nothing where the members have several shapes."""
+        shapes = [shape for shape in family.shapes if shape is not None]
+        axes = range(len(shapes[0])) if family.is_uniform else ()
+        return [[None if s is None else s[axis] for s in family.shapes] for axis in axes]
+
+    def place(self, name: str) -> Callable[[int], Fraction]:
+        return lambda index: self.points[index][name]
+
+    def first_wrong(
+        self, indices: Sequence[int], observed: Sequence[int | None], names: Sequence[str]
+    ) -> tuple[Polynomial, dict[str, Value], int] | None:
+        """The polynomial that goes furthest, with the first of these points where it is wrong."""
+        points = [self.points[i] for i in indices]
+        values = [Fraction(n) for i in indices if (n := observed[i]) is not None]
+        if fit(Places(points), values, names) is not None:
+            return None
+        for spare, end in product((1, 0), range(len(points) - 1, 1, -1)):
+            guess = polynomial(Places(points[:end]), values[:end], names, range(3), spare)
+            if guess is None:
+                continue
+            for index, point, value in zip(indices, points, values, strict=True):
+                if guess.value(point) != value:
+                    return guess, self.seen.points[index], int(value)
+        return None
+
+
+def _holds(form: ShapeForm | None, family: Family, index: int, point: Values) -> bool:
+    """Whether a form has the right value for what was built at a point."""
+    if form is None or form.size.value(point) != family.sizes[index]:
+        return False
+    shape = family.shapes[index]
+    if shape is None or form.shape is None:
+        return True
+    return [dim.value(point) for dim in form.shape] == list(shape)

@@ -1,13 +1,12 @@
 """Polynomials with rational coefficients, in names and in what is no polynomial itself: exact, and
 small.
 
-A generator is a name (`n_embd`), a rounded quotient (`n_embd // n_head`), or the larger or smaller
-of two values (`max(8, d // 16)`).
+A generator is a name (`n_embd`), a rounded quotient (`n_embd // n_head`), the larger or smaller of
+two values (`max(8, d // 16)`), or a power of two (`2**depth`).
 """
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, reduce
@@ -30,8 +29,8 @@ class Rounded:
 
     def value(self, values: Values) -> Fraction:
         """Raises ZeroDivisionError where the bottom is zero."""
-        quotient = self.top.value(values) / self.bottom.value(values)
-        return Fraction(math.ceil(quotient) if self.up else math.floor(quotient))
+        top, bottom = self.top.value(values), self.bottom.value(values)
+        return Fraction(-(-top // bottom) if self.up else top // bottom)
 
     @property
     def names(self) -> frozenset[str]:
@@ -55,7 +54,21 @@ class Extreme:
         return self.left.names | self.right.names
 
 
-Generator = str | Rounded | Extreme
+@dataclass(frozen=True)
+class Exponential:
+    """2 to the power of a name: what doubles with every level."""
+
+    exponent: str
+
+    def value(self, values: Values) -> Fraction:
+        return Fraction(2) ** values[self.exponent].numerator
+
+    @property
+    def names(self) -> frozenset[str]:
+        return frozenset((self.exponent,))
+
+
+Generator = str | Rounded | Extreme | Exponential
 Monomial = tuple[tuple[Generator, int], ...]  # (generator, exponent), sorted; () is the constant
 
 

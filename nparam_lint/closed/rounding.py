@@ -13,6 +13,7 @@ from nparam_lint.closed.polynomial import ONE, Polynomial, Rounded, rounded
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from nparam_lint.closed.places import Places
     from nparam_lint.closed.polynomial import Values
 
 DIVISORS = (2, 3, 4, 8, 16, 32, 64, 5, 6, 10, 12, 128, 256)  # the usual ones first
@@ -132,7 +133,7 @@ def _rounded(what: _Quotient, share: Fraction, unit: Polynomial, rounding: str) 
     return rounded(top, bottom_of_all, up) * unit
 
 
-def quotients(points: Sequence[Values], names: Sequence[str]) -> Iterator[tuple[Rounded, ...]]:
+def quotients(places: Places, names: Sequence[str]) -> Iterator[tuple[Rounded, ...]]:
     """Rounded quotients that a formula might be a polynomial in, one or two at a time."""
     atoms = []
     generator = Polynomial.generator
@@ -145,19 +146,12 @@ def quotients(points: Sequence[Values], names: Sequence[str]) -> Iterator[tuple[
             for up in (False, True)
         ]
     for one, other in combinations(names, 2):
-        if any(p[one].denominator > 1 or p[other].denominator > 1 for p in points):
+        if any(p[one].denominator > 1 or p[other].denominator > 1 for p in places.points):
             atoms.append(Rounded(generator(one) * generator(other), ONE))
-    usable = [atom for atom in atoms if _says_something(atom, points)]
+    usable = [atom for atom in atoms if len(set(places.column(atom) or ())) > 1]
     yield from ((atom,) for atom in usable)
     # `(a//b)*(b//a)` is one where both are equal, else nothing.
     yield from (
         (a, b) for a, b in combinations(usable, 2) if (a.top, a.bottom) == (b.bottom, b.top)
     )
     yield from islice(combinations(usable, 2), PAIRS)
-
-
-def _says_something(atom: Rounded, points: Sequence[Values]) -> bool:
-    try:
-        return len({atom.value(point) for point in points}) > 1
-    except ZeroDivisionError:
-        return False

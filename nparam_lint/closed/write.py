@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Literal
 
 from nparam_lint.closed.polynomial import (
     ONE,
+    Exponential,
     Extreme,
     Generator,
     Monomial,
@@ -195,8 +196,10 @@ class _Writer:
 
     def sum(self, parts: Sequence[_Node]) -> str:
         pieces: list[str] = []
-        for part in parts:
-            text = self.text(part)
+        texts = [self.text(part) for part in parts]
+        if texts and texts[0].startswith("-"):  # `13 - 3*d`, not `-3*d + 13`
+            texts.sort(key=lambda text: text.startswith("-"))
+        for text in texts:
             if not pieces:
                 pieces.append(text)
             elif text.startswith("-"):
@@ -238,6 +241,10 @@ class _Writer:
         return f"{number:_}" if number >= 10_000 else str(number)
 
     def power(self, base: Generator, exponent: int) -> str:
+        if isinstance(base, Exponential):
+            levels = self.name(base.exponent)
+            power = f"^{{{levels}}}" if self.language == "latex" else f"**{levels}"
+            return f"{2**exponent}{power}"
         text = self.generator(base)
         if exponent == 1:
             return text
@@ -250,8 +257,10 @@ class _Writer:
     def generator(self, generator: Generator) -> str:
         if isinstance(generator, str):
             return self.name(generator)
+        if isinstance(generator, Extreme):
+            return self.extreme(generator)
         return (
-            self.extreme(generator) if isinstance(generator, Extreme) else self.rounded(generator)
+            self.rounded(generator) if isinstance(generator, Rounded) else self.power(generator, 1)
         )
 
     def extreme(self, extreme: Extreme) -> str:
@@ -265,11 +274,10 @@ class _Writer:
     def name(self, name: str) -> str:
         if self.language != "latex":
             return name
-        return (
-            name
-            if re.fullmatch(r"[A-Za-z]", name)
-            else f"\\mathit{{{name.replace('_', chr(92) + '_')}}}"
-        )
+        name, *indices = re.findall(r"\w+", name)  # of `dims[1][0]`
+        if len(name) > 1:
+            name = f"\\mathit{{{name.replace('_', chr(92) + '_')}}}"
+        return name + (f"_{{{','.join(indices)}}}" if indices else "")
 
     def rounded(self, rounded: Rounded) -> str:
         top = self.text(_flat(rounded.top, self.order))
@@ -282,7 +290,7 @@ class _Writer:
             isinstance(g, str) for g in rounded.top.generators
         ):
             top = f"({top})"
-        if not re.fullmatch(r"\w+", bottom):
+        if not re.fullmatch(r"[\w\[\]]+", bottom):
             bottom = f"({bottom})"
         if rounded.bottom == ONE:
             if self.language == "python":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import difflib
+import re
 import sys
 import time
 from typing import TYPE_CHECKING
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING
 from nparam_lint import __version__
 from nparam_lint.commands import shared
 from nparam_lint.commands.shared import UsageError
-from nparam_lint.commands.show import settings_for_target
+from nparam_lint.commands.show import settings_and_selected
 
 if TYPE_CHECKING:
     import argparse
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from nparam_lint.settings import Settings
     from nparam_lint.varied import Model
 
+_NAME = re.compile(r"[^\W\d]\w*(\[\d+\])*")
 USAGE = "nparam-lint formula TARGET [--vary a,b,…] [options]"
 DESCRIPTION = (
     "The closed form of a model's count in the arguments of its constructor and the fields of its "
@@ -58,7 +60,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
-    from nparam_lint.notation import TextError, parse_selected
     from nparam_lint.report import Options
     from nparam_lint.report.closed import CLOSED_FORMATS, Formula
 
@@ -69,18 +70,13 @@ def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
         raise UsageError(f"formula has no format {format!r}; it has {there}")
     options.format = None  # the settings know those of a report
     try:
-        target, selector = parse_selected(options.target)
-        settings, target = settings_for_target(options, environ, target)
+        settings, target, selector = settings_and_selected(options, environ, options.target)
         found = shared.guarded(lambda: formula(options, settings, target, selector, environ))
-    except (UsageError, TextError) as error:
-        if isinstance(error, TextError):
-            error = UsageError(f"{options.target!r} is no target: {error}")
+    except UsageError as error:
         if format != "json":
-            raise error from None
-        print(f"nparam-lint: {error}", file=sys.stderr)
+            raise
         failed = Formula(__version__, options.target, error=str(error))
-        shared.write(CLOSED_FORMATS[format](failed, Options()), options.output_file)
-        return 2
+        return shared.failed(error, CLOSED_FORMATS[format](failed, Options()), options)
     shown = shared.layout(options, settings)
     shared.write(CLOSED_FORMATS[format](found, shown), options.output_file)
     if found.error:
@@ -170,6 +166,10 @@ def _variables(first: Measured, asked: str | None) -> list[Variable]:
         return [_variable(row) for row in rows.values() if row.value is not None or row.choices]
     found: list[Variable] = []
     for name, values in _asked(asked).items():
+        elements = [row for row in rows.values() if row.name.startswith(f"{name}[")]
+        if elements and not values:
+            found += map(_variable, elements)
+            continue
         row = rows.get(name)
         if row is None:
             near = difflib.get_close_matches(name, rows, 1)
@@ -201,7 +201,7 @@ def _asked(text: str) -> dict[str, tuple[Value, ...]]:
     for piece in text.split(","):
         name, sign, values = piece.partition("=")
         name = name.strip()
-        if not name.isidentifier() or (sign and not values.strip()):
+        if not _NAME.fullmatch(name) or (sign and not values.strip()):
             raise UsageError(
                 f"option --vary is {text!r}: found {piece.strip()!r}, expected a name, or "
                 "name=value|value"

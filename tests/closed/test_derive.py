@@ -267,10 +267,28 @@ def test_a_form_says_how_often_it_was_tried(forms):
     assert all(form.verified >= 8 and form.built > form.verified for form in forms.values())
 
 
-class Doubling(nn.Module):
+class Tripling(nn.Module):
     def __init__(self, n=4):
         super().__init__()
-        self.layer = nn.Linear(2**n, 3)
+        self.layer = nn.Linear(3**n, 3)
+
+
+class Levels(nn.Module):
+    """Twice the channels on every level."""
+
+    def __init__(self, base=16, levels=4, kernel=3, classes=10):
+        super().__init__()
+        widths = [base * 2**level for level in range(levels + 1)]
+        self.levels = nn.ModuleList(nn.Conv2d(a, b, kernel) for a, b in itertools.pairwise(widths))
+        self.out = nn.Linear(base * 2**levels, classes)
+
+
+def test_what_doubles_with_every_level_is_a_power_of_two():
+    form = derived(Levels, base=16, levels=4, kernel=3, classes=10)
+    assert total(form) == (
+        "(base*(2**levels*(2*base*kernel**2*2**levels + 3*classes + 6) - 2*(base*kernel**2 + 3))"
+        " + 3*classes)/3"
+    )
 
 
 class Odd(nn.Module):
@@ -281,13 +299,12 @@ class Odd(nn.Module):
         self.layer = nn.Linear(width + (width % 7 == 3), 1)
 
 
-@pytest.mark.parametrize(("make", "base"), [(Doubling, {"n": 4}), (Odd, {"width": 100})])
+@pytest.mark.parametrize(("make", "base"), [(Tripling, {"n": 4}), (Odd, {"width": 100})])
 def test_what_has_no_closed_form_gets_a_counterexample(make, base):
     form = derived(make, **base)
     assert isinstance(form, NoForm)
-    assert form.what == "layer.weight"
-    assert form.point
-    assert form.guess.value(exactly(form.point)) != form.actual
+    assert (form.wrong.name, form.wrong.what) == ("layer.weight", "dimension 1")
+    assert form.wrong.guess.value(exactly(form.wrong.point)) != form.wrong.actual
 
 
 def test_a_model_that_cannot_be_built_has_none():

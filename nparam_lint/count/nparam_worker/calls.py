@@ -13,7 +13,7 @@ import re
 
 from .failures import Failure, install
 from .slices import slice_of, why_missing
-from .varied import Calls
+from .varied import Calls, element, parted, parts
 
 CONFIG_PARAMETER = re.compile("conf|cfg|args|hparam|params|settings|opt", re.IGNORECASE)
 CONFIG_CLASS = re.compile("(Config|Cfg|Args|Arguments|Settings|HParams|Hparams|Options)$")
@@ -183,6 +183,13 @@ class Call:
         return annotation
 
 
+def found_in(holder, name):
+    """What a name in a formula means in a config object: a field, or an element of one."""
+    field, path = parted(name)
+    is_key = path and isinstance(holder, collections.abc.Mapping)
+    return element(holder[field] if is_key else getattr(holder, field), path)
+
+
 def resolve_names(wanted, arguments, model):
     """Values for the names that formulas use: constructor arguments, then fields of arguments that
     are config objects, then integer attributes of the model. Returns (values, every known name)."""
@@ -192,7 +199,9 @@ def resolve_names(wanted, arguments, model):
     for name, value in arguments.items():
         if isinstance(value, plain):
             known[name] = value
-        elif not isinstance(value, (list, tuple, set)):
+        elif isinstance(value, (list, tuple)):
+            known.update(parts(name, value))
+        elif not isinstance(value, set):
             holders.append(value)
     fields = {}
     for holder in holders:
@@ -202,9 +211,9 @@ def resolve_names(wanted, arguments, model):
             for name, value in items.items():
                 if isinstance(name, str) and isinstance(value, plain):
                     fields.setdefault(name, value)
-        for name in wanted:  # properties, aliases and class attributes
+        for name in wanted:  # properties, aliases and class attributes; elements of lists
             with contextlib.suppress(Exception):
-                value = getattr(holder, name)
+                value = found_in(holder, name)
                 if isinstance(value, plain):
                     fields.setdefault(name, value)
     for name, value in fields.items():
@@ -212,7 +221,8 @@ def resolve_names(wanted, arguments, model):
     for name in wanted:
         if name not in known:
             with contextlib.suppress(Exception):
-                value = getattr(model, name)
+                argument, path = parted(name)
+                value = element(arguments[argument], path) if path else getattr(model, name)
                 if isinstance(value, (bool, int)):
                     known[name] = value
                 elif hasattr(value, "__index__") and not hasattr(value, "shape"):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import contextlib
 import inspect
+import re
 import typing
 
 from .failures import Failure
@@ -12,6 +13,8 @@ from .failures import Failure
 PLAIN = (bool, int, float, str, type(None))
 POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 NAMED = (*POSITIONAL[1:], inspect.Parameter.KEYWORD_ONLY)
+ELEMENTS = 32  # numbers in one list that are varied one by one; more are data
+_PART = re.compile(r"(\w+)((?:\[-?\d+\])*)")
 
 
 class Calls:
@@ -38,7 +41,9 @@ class Calls:
 
     def change(self, changes):
         """Give arguments other values, in the call or in the one that makes its config."""
-        for name, value in changes.items():
+        lists = {}
+        for part, value in changes.items():
+            name, path = parted(part)
             found = self.taking(name)
             if found is None:
                 raise Failure(
@@ -48,14 +53,20 @@ class Calls:
                         name, ast.unparse(self.calls[0][0]) if self.calls else "the call"
                     ),
                 )
-            set_argument(*found, name, ast.Constant(value))
+            if path:
+                whole = lists[name] if name in lists else self.now(*found, name)
+                value = lists[name] = with_element(whole, path, value)
+            set_argument(*found, name, literal(value))
 
     def scale(self, factors):
         """Multiply whole numbers among the arguments."""
         changes = {}
         for name, factor in factors.items():
-            call = self.taking(name)
-            value = None if call is None else self.now(*call, name)
+            argument, path = parted(name)
+            call = self.taking(argument)
+            value = None if call is None else self.now(*call, argument)
+            with contextlib.suppress(Exception):
+                value = element(value, path)
             if type(value) is not int:
                 raise Failure("NPL004", "{!r} is {!r}, not a whole number".format(name, value))
             changes[name] = value * factor
@@ -67,7 +78,10 @@ class Calls:
         if name in given:
             return self.value(given[name])
         parameter = signature.parameters.get(name)
-        return None if parameter is None else parameter.default
+        if parameter is not None and isinstance(parameter.default, (*PLAIN, list, tuple)):
+            return parameter.default
+        inner = any(node is call for call, _ in self.calls[1:])
+        return getattr(self.value(node), name, None) if inner else None  # made by a factory
 
     def taking(self, name):
         """The call that has an argument of this name; else one that takes any, a config first."""
@@ -99,14 +113,64 @@ class Calls:
             choices = literals(self.value(node.func))
             for name, parameter in signature.parameters.items():
                 value = values.get(name, parameter.default)
-                if parameter.kind in NAMED and isinstance(value, PLAIN) and name not in rows:
-                    rows[name] = {
-                        "name": name,
-                        "value": value,
-                        "holder": holder,
-                        "choices": choices.get(name, []),
-                    }
+                for part, number in parts(name, value) if parameter.kind in NAMED else ():
+                    row = {"name": part, "value": number, "holder": holder}
+                    rows.setdefault(part, dict(row, choices=choices.get(name, [])))
         return list(rows.values())
+
+
+def parts(name, value):
+    """(name, value) of what can be varied in an argument: itself, or the numbers in a list."""
+    if isinstance(value, PLAIN):
+        return [(name, value)]
+    found = [
+        (name + "".join("[{}]".format(i) for i in path), leaf)
+        for path, leaf in leaves(value)
+        if type(leaf) in (int, float)
+    ]
+    return found if len(found) <= ELEMENTS else []
+
+
+def leaves(value, path=()):
+    """(indices, value) of all that is in nested lists; nothing of a list of other things."""
+    if not isinstance(value, (list, tuple)):
+        return [(path, value)] if path else []
+    found = [leaf for i, part in enumerate(value) for leaf in leaves(part, (*path, i))]
+    return found if all(isinstance(leaf, PLAIN) for _, leaf in found) else []
+
+
+def parted(name):
+    """`dims[1][0]` as a name and indices."""
+    found = _PART.fullmatch(name)
+    if found is None:
+        return name, []
+    return found.group(1), [int(index) for index in re.findall(r"-?\d+", found.group(2))]
+
+
+def element(value, path):
+    for index in path:
+        value = value[index]
+    return value
+
+
+def with_element(value, path, new):
+    """A list, or a tuple, as it is but for one element."""
+    if not path:
+        return new
+    try:
+        changed = list(value)
+        changed[path[0]] = with_element(changed[path[0]], path[1:], new)
+    except (TypeError, IndexError):
+        raise Failure("NPL004", "{!r} has no element {}".format(value, path[0])) from None
+    return tuple(changed) if isinstance(value, tuple) else changed
+
+
+def literal(value):
+    """The expression for a value."""
+    if isinstance(value, (list, tuple)):
+        kind = ast.Tuple if isinstance(value, tuple) else ast.List
+        return kind([literal(part) for part in value], ast.Load())
+    return ast.Constant(value)
 
 
 def written_in(node, signature):

@@ -7,6 +7,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from nparam_lint.closed.derive import NoForm
+from nparam_lint.closed.forms import Wrong
 from nparam_lint.closed.write import expanded, factored
 from nparam_lint.report import json_
 
@@ -43,14 +44,16 @@ def document(formula: Formula) -> Json:
 
 def _case(case: Derived, order: Sequence[str]) -> Json:
     if isinstance(case, NoForm):
+        wrong = case.wrong or Wrong()
         return {
             "case": dict(case.case),
             "formula": None,
             "reason": case.reason,
-            "parameters": case.what or None,
-            "guess": None if case.guess is None else factored(case.guess, order),
-            "counterexample": dict(case.point) or None,
-            "actual": case.actual,
+            "parameters": wrong.name or None,
+            "quantity": wrong.what or None,
+            "guess": None if wrong.guess is None else factored(wrong.guess, order),
+            "counterexample": dict(wrong.point) or None,
+            "actual": wrong.actual,
         }
     return {
         "case": dict(case.case),

@@ -8,6 +8,9 @@ from nparam_lint.closed.derive import ClosedForm
 from nparam_lint.closed.write import factored
 
 if TYPE_CHECKING:
+    from collections.abc import Container, Mapping, Sequence
+
+    from nparam_lint.closed.observe import Value
     from nparam_lint.report import Options
     from nparam_lint.report.closed import Formula
 
@@ -19,9 +22,8 @@ def render(formula: Formula, options: Options) -> str:  # noqa: ARG001
         return ""
     first = cases[0]
     used = {name for case in cases for name in (*case.total.names, *case.case)}
-    parameters = ", ".join(f"{name}={first.base[name]!r}" for name in formula.order if name in used)
     lines = [
-        f"def parameter_count({parameters}):",
+        f"def parameter_count({_parameters(first.base, formula.order, used)}):",
         f'    """Parameters of {formula.call}: {first.value:,}.',
         "",
         f"    Verified by building the model with {sum(case.verified for case in cases)} other "
@@ -39,3 +41,17 @@ def render(formula: Formula, options: Options) -> str:  # noqa: ARG001
         ]
     lines.append(f"    return {factored(first.total, formula.order, 'python')}")
     return "\n".join(lines) + "\n"
+
+
+def _parameters(base: Mapping[str, Value], order: Sequence[str], used: Container[str]) -> str:
+    """The names with their defaults; a list of which one element is used, as a whole."""
+    elements: dict[str, dict[str, Value]] = {}
+    for name in order:
+        elements.setdefault(name.partition("[")[0], {})[name] = base[name]
+    plain, lists = [], []
+    for name, parts in elements.items():
+        if name in parts and name in used:
+            plain.append(f"{name}={base[name]!r}")
+        elif name not in parts and any(part in used for part in parts):
+            lists.append(name)
+    return ", ".join(lists + plain)

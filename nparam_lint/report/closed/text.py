@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from nparam_lint.closed.derive import ClosedForm, NoForm
+from nparam_lint.closed.forms import Wrong
 from nparam_lint.closed.observe import exactly
 from nparam_lint.closed.write import expanded, factored
 from nparam_lint.formula import shown
@@ -159,20 +160,20 @@ def _table(
 
 
 def _absent(case: NoForm, formula: Formula, options: Options, paint: Paint) -> list[str]:
-    order = formula.order
-    what = f" for {clean(case.what)}" if case.what else ""
+    wrong = case.wrong or Wrong()
+    what = f" for {clean(wrong.name)}" if wrong.name else ""
     where = f" where {_equations(case.case)}" if case.case else ""
     lines = style.wrap(f"– {clean(case.reason)}{what}{where}", options.width, hang="  ")
     lines = [paint("red", line) for line in lines]
-    if case.guess is not None and case.actual is not None:
-        guess = factored(case.guess, order)
+    if wrong.guess is not None and wrong.actual is not None:
+        guess = factored(wrong.guess, formula.order)
         base = {variable.name: variable.base for variable in formula.variables} | {**case.case}
-        told = [n for n in case.point if n in case.guess.names or case.point[n] != base.get(n)]
-        point = _equations({n: case.point[n] for n in order if n in told})
-        value = shown(case.guess.value(exactly(case.point))).replace("_", ",")
+        told = [n for n in wrong.point if n in wrong.guess.names or wrong.point[n] != base.get(n)]
+        point = _equations({n: wrong.point[n] for n in formula.order if n in told})
+        value = shown(wrong.guess.value(exactly(wrong.point))).replace("_", ",")
         text = (
-            f"first counterexample: with {point} it has {case.actual:,}, where {guess}, right so "
-            f"far, gives {value}"
+            f"first counterexample, {wrong.what}: with {point} it is {wrong.actual:,}, where "
+            f"{guess}, right so far, gives {value}"
         )
         lines += style.wrap(text, options.width, "  ", "  ")
     return lines
