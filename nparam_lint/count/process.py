@@ -95,7 +95,8 @@ def end_waiting() -> None:
     while _waiting:
         worker, _ = _waiting.pop()
         with worker:
-            worker.end()
+            if not worker.takes_more:  # else it ends by itself what it has kept
+                worker.end()
         temporary.remove(worker.temporary)
 
 
@@ -108,6 +109,10 @@ def staying() -> Iterator[None]:
     finally:
         _staying.pop()
         end_waiting()
+
+
+def is_staying() -> bool:
+    return bool(_staying)
 
 
 def _start(python: str, environ: Mapping[str, str]) -> Worker:
@@ -139,6 +144,7 @@ class Worker:
         # the import path by the worker itself.
         command = [python, "-X", "faulthandler", WORKER]
         self.python, self.temporary = python, place
+        self.start = time.time_ns()
         self.nonce = secrets.token_hex(16)
         self.marker = self.nonce.encode() + b" "
         self.problem = ""

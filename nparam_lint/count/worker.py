@@ -23,6 +23,9 @@ Three kinds of process, all supervised by the same loop (`supervise`):
     builder  forked from a group, one for each core; builds and counts models one after the other,
              until one of them changes anything that the next would start from.
 Where forking is impossible, a group is spawned afresh and builds its models itself.
+Where the settings say that other runs will follow (`staying`), a group that does all jobs of a run
+waits for those of the next. If these import the same in the same way, it builds them without
+importing anything again, and tells once more what it had read; otherwise it is ended.
 A process that dies, hangs or grows too large costs the job at hand; the others are still counted.
 
 The project's code is executed. What keeps accidents away from the user (a guard, not a sandbox): no

@@ -18,6 +18,7 @@ imports      imports the module of a job
 devices      the ladder of devices on which models are built
 varied       arguments that a call could have had instead
 calls        calls what is to be counted
+experts      what a token uses of a mixture of experts
 counting     counts a model that was built
 jobs         builds the model of one job, and has it counted
 channel      what a process tells the one above it

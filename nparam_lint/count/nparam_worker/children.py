@@ -6,6 +6,7 @@ import contextlib
 import io
 import json
 import os
+import select
 import signal
 import sys
 import time
@@ -17,6 +18,7 @@ _FORKS = "1" if sys.platform.startswith("linux") else "0"
 CAN_FORK = hasattr(os, "fork") and os.environ.get("NPARAM_LINT_FORK", _FORKS) != "0"
 TAIL = 4096  # bytes of a child's output that are kept for the message about its death
 DIE_WITH_PARENT, ADOPT_ORPHANS = 1, 36  # PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER
+UNREAD = 10.0  # seconds after which what a process was told is left unread
 
 
 def resident(pid="self"):
@@ -38,19 +40,34 @@ def prctl(option, value):
 
 
 class Child:
-    """A process that does one task, its frames, and the end of what it printed."""
+    """A process that does one task, or one after the other, its frames, and the end of what it
+    printed. `orders`: what it is told by, if it can be told anything."""
 
-    def __init__(self, task, pid, channel, output, process=None):
-        self.task, self.pid, self.process = task, pid, process
-        self.channel, self.output = channel, output
-        self.buffer, self.tail = b"", b""
+    def __init__(self, task, pid, channel, output, process=None, orders=None):
+        self.pid, self.process = pid, process
+        self.channel, self.output, self.orders = channel, output, orders
+        self.buffer = b""
         self.open = {channel, output}
         self.finished = False
         self.killed = None
         self.status = None
+        self.begin(task)
+
+    def begin(self, task):
+        self.task, self.tail = task, b""
+        self.idle = False  # whether it has done its task, and waits for another
         self.gone = False
         self.closed_at = None
         self.deadline = time.monotonic() + task.limit
+
+    def tell(self, order):
+        """Write it a line, as long as it reads. One that does not, or has died, is found out by
+        those that wait for what it says."""
+        data = memoryview(json.dumps(order).encode() + b"\n")
+        with contextlib.suppress(OSError):
+            os.set_blocking(self.orders, False)
+            while data and select.select([], [self.orders], [], UNREAD)[1]:
+                data = data[os.write(self.orders, data) :]
 
     def frames(self, data, nonce):
         self.buffer += data
@@ -72,6 +89,20 @@ class Child:
         if self.status is None:  # it may not have made its own process group yet
             with contextlib.suppress(OSError):
                 os.kill(self.pid, signal.SIGKILL)
+
+    def end(self):
+        """Kill it, and let go of all that is kept of it."""
+        self.kill("stopped")
+        self.wait()
+        for descriptor in self.open:
+            os.close(descriptor)
+        self.close()
+
+    def close(self):
+        """Tell it nothing any more."""
+        if self.orders is not None:
+            os.close(self.orders)
+            self.orders = None
 
     def exited(self):
         """Whether the process is gone (something that it forked may still hold its pipes)."""
@@ -102,26 +133,29 @@ class Child:
 
 
 def fork_child(task, body, nonce):
-    """Fork; in the child, `body(channel)` runs with its output caught, then the process ends
-    without any clean-up that user code could have registered."""
+    """Fork; in the child, `body(channel, orders)` runs with its output caught, then the process
+    ends without any clean-up that user code could have registered. `orders`: an iterator over what
+    it is told."""
     channel_read, channel_write = os.pipe()
     output_read, output_write = os.pipe()
+    orders_read, orders_write = os.pipe()
     pid = os.fork()
     if pid:
-        os.close(channel_write)
-        os.close(output_write)
-        return Child(task, pid, channel_read, output_read)
+        for descriptor in (channel_write, output_write, orders_read):
+            os.close(descriptor)
+        return Child(task, pid, channel_read, output_read, orders=orders_write)
     status = 1
     try:
         os.setsid()
         prctl(DIE_WITH_PARENT, 9)
-        os.close(channel_read)
-        os.close(output_read)
+        for descriptor in (channel_read, output_read, orders_write):
+            os.close(descriptor)
         os.dup2(output_write, 1)
         os.dup2(output_write, 2)
         os.close(output_write)
         channel = Channel(channel_write, nonce)
-        body(channel)
+        with io.open(orders_read, "rb") as lines:
+            body(channel, map(json.loads, lines))
         channel.send(event="done")
         status = 0
     except BaseException:

@@ -6,7 +6,6 @@ import collections
 import contextlib
 import faulthandler
 import gc
-import io
 import json
 import os
 import subprocess
@@ -46,34 +45,21 @@ class BuilderTask:
 
     def start(self):
         self.group.warm_up()
-        orders, self.orders = os.pipe()
-        nonce = self.group.settings["nonce"]
-        child = fork_child(self, lambda channel: self.run(channel, orders), nonce)
-        os.close(orders)
+        self.child = fork_child(self, self.group.build, self.group.settings["nonce"])
         self.feed()
-        return child
-
-    def run(self, channel, orders):
-        os.close(self.orders)
-        with io.open(orders, "rb") as lines:
-            self.group.build(channel, map(json.loads, lines))
+        return self.child
 
     def feed(self):
         """Tell it what to build next, ahead of time as long as others have enough to do."""
         waiting = self.group.waiting
         while waiting and len(self.given) < (2 if len(waiting) > PLENTY * self.group.width else 1):
             self.given.append(waiting.popleft())
-            self.tell(self.given[-1])
+            self.child.tell(self.given[-1])
         if not self.given:
-            self.tell(None)
-
-    def tell(self, order):
-        with contextlib.suppress(OSError):  # it has died: its death is told elsewhere
-            os.write(self.orders, json.dumps(order).encode() + b"\n")
+            self.child.tell(None)
 
     def ended(self):
         """Give back what it was told and did not do; a task to do it, where there is any."""
-        os.close(self.orders)
         self.group.waiting.extendleft(reversed(self.given))
         self.given.clear()
         return [BuilderTask(self.group)] if self.group.waiting else []
@@ -81,13 +67,14 @@ class BuilderTask:
 
 class GroupTask:
     """The jobs that share an import path, in one process that imports their modules. `files`: how
-    to treat those that have killed a process; `splits`: how often it was split already."""
+    to treat those that have killed a process; `splits`: how often it was split already; `stays`:
+    whether the process waits for the jobs of the next run, `child` being the one that does."""
 
-    def __init__(self, jobs, settings, torch, files, splits=0, width=1):
+    def __init__(self, jobs, settings, torch, files, splits=0, width=1, stays=False):
         self.jobs, self.settings, self.torch = jobs, settings, torch
         self.files, self.splits = files, splits
         self.width = width  # models that it builds at a time
-        self.jobs_by_id = {job["id"]: job for job in jobs}
+        self.stays, self.child = stays, None
         self.waiting = collections.deque()  # [job's id, failures], not yet given to a builder
         self.cold = False  # whether a build had to import what the next will need too
         self.limit = settings["timeout"] if CAN_FORK else START_LIMIT
@@ -98,7 +85,16 @@ class GroupTask:
         self.spoiled = False
         self.answered = set()
 
+    def imports(self):
+        """What its process imports, and how: one that has done so can do whatever shares it."""
+        modules = dict.fromkeys((job["module"], job["file"]) for job in self.jobs)
+        return self.jobs[0]["tolerant"], self.jobs[0]["roots"], list(modules), self.settings
+
     def start(self):
+        if self.child:
+            self.child.begin(self)
+            self.child.tell(self.jobs)
+            return self.child
         if CAN_FORK:
             return fork_child(self, self.run, self.settings["nonce"])
         process = subprocess.Popen(
@@ -118,7 +114,7 @@ class GroupTask:
         process.stdin.close()
         return Child(self, process.pid, process.stdout.fileno(), process.stderr.fileno(), process)
 
-    def run(self, channel):
+    def run(self, channel, orders):
         slices.TOLERANT = self.jobs[0]["tolerant"]
         self.up = channel
         SUSPECTS.update(self.files["suspects"])
@@ -141,18 +137,39 @@ class GroupTask:
         self.around = Surroundings(self.torch, self.own)  # once, for all that are forked from here
         gc.disable()
         gc.freeze()
-        orders = [[job["id"], job.get("failures", ())] for job in ready]
         if not CAN_FORK:
-            if self.build(channel, orders):
+            if self.build(channel, self.take(ready)):
                 os._exit(0)
             return
-        self.waiting = collections.deque(orders)
+        self.build_all(ready)
+        if self.stays and len(ready) == len(self.jobs):
+            for jobs in self.more(orders):
+                self.build_all(jobs)
+
+    def take(self, jobs):
+        """What builders are told."""
+        self.jobs_by_id = {job["id"]: job for job in jobs}
+        return [[job["id"], job.get("failures", ())] for job in jobs]
+
+    def build_all(self, jobs):
+        self.waiting.extend(self.take(jobs))
         supervise(
-            [BuilderTask(self) for _ in range(min(self.width, len(ready)))],
+            [BuilderTask(self) for _ in range(min(self.width, len(jobs)))],
             dict(self.settings, jobs=self.width),
             self.on_frame,
             self.on_death,
         )
+
+    def more(self, orders):
+        """The jobs of one run after the other. What they rest on was read before the first."""
+        while True:
+            self.up.send(event="idle")
+            jobs = next(orders, None)
+            if jobs is None:
+                return
+            RECORD.begin_again()
+            self.up.send_record(limit=self.settings["timeout"] + GRACE)
+            yield jobs
 
     def import_all(self):
         """The jobs whose modules could be imported. A file that changes torch itself would change

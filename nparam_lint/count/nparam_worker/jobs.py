@@ -53,7 +53,7 @@ class Job:
             # Failed alike without initialisation: initialising it all would only take long.
             again = device == "cpu" and record["reason"] == self.failures[-1]["reason"]
             last = again or isinstance(error, NEVER_THE_DEVICE) or name == RUNGS[-1]
-            only = self.job.get("device") == "meta only" or TOO_LARGE.search(str(error))
+            only = self.job.get("device") == "meta only" or TOO_LARGE.search(record["reason"])
             if not last and not only:
                 raise NextRung([*self.failures, record]) from None
             raise self.failed(error, self.devices([*self.failures, record])) from None

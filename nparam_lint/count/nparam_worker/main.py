@@ -85,9 +85,10 @@ def main():
         os._exit(0)
     if "--group" in sys.argv:
         task = GroupTask(request["jobs"], settings, torch, request["files"], request["splits"])
-        task.run(channel)
+        task.run(channel, None)
         channel.send(event="done")
         os._exit(0)
+    kept = None
     while request is not None:
         set_places(request["settings"])
         channel.send(
@@ -100,6 +101,8 @@ def main():
             sites={path: state for path, state in sites.items() if not is_within(path)},
         )
         gc.freeze()
-        Server(request, channel, torch).run(orders)
+        kept = Server(request, channel, torch, kept).run(orders)
         request = read_request(orders) if CAN_FORK else None
+    if kept:
+        kept.end()
     os._exit(0)  # nothing is left to clean up; to take torch down takes longer than many a build

@@ -74,12 +74,16 @@ class Record:
         self.lookups = collections.defaultdict(set)  # directory -> names that were looked for
         self.missing = {}  # name that could not be imported -> whether the project has it
         self.outside = {}  # path of a file outside of the project -> its state
-        self.fresh = {}  # those that were not told yet
         self.known_modules = set()
-        self.told = {"files": {}, "lookups": {}, "missing": set(), "shared": None}
+        self.begin_again()
         self.held = None  # Held of all files that were run
         self.process = None
         self.patience = 2.0  # seconds for finding out which file changes what
+
+    def begin_again(self):
+        """Nothing was told yet to those that are told from now on."""
+        self.told = {"files": {}, "lookups": {}, "missing": set(), "shared": None}
+        self.fresh = dict(self.outside)
 
     def reads(self):
         return self.shared if self.job is None else self.job
@@ -88,7 +92,7 @@ class Record:
         return self.files[RUNNING[-1]].edges if RUNNING else self.reads().edges
 
     def news(self):
-        """What was noted since the last time, as JSON; None: something of it was changed while it
+        """What was noted and not told yet, as JSON; None: something of it was changed while it
         was read."""
         self.note_modules()
         told = self.told

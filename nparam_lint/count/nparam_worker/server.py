@@ -18,12 +18,13 @@ MODULES = 500  # that one group imports at most
 class Server:
     """Hands the jobs to groups, follows up on what becomes of them, and passes the results on."""
 
-    def __init__(self, request, channel, torch):
+    def __init__(self, request, channel, torch, kept=None):
+        """`kept`: a process that has done the jobs of the run before, and waits for others."""
         self.settings = request["settings"]
         self.jobs = {job["id"]: job for job in request["jobs"]}
         for job in request["jobs"]:
             job.update(attempt=0, tolerant=False)
-        self.channel, self.torch = channel, torch
+        self.channel, self.torch, self.kept = channel, torch, kept
         self.files = {"suspects": [], "barred": {}}
         self.first_failure = {}
         self.answered = set()
@@ -40,16 +41,32 @@ class Server:
             part = modules[key].setdefault(job["module"], len(modules[key])) // MODULES
             groups.setdefault((part, *key), []).append(job)
         width = max(1, self.settings["jobs"] // len(groups))
-        return [self.group(g, width=width) for g in groups.values()]
+        tasks = [self.group(g, width=width) for g in groups.values()]
+        self.hand_over(tasks)
+        return tasks
 
     def group(self, jobs, splits=0, width=1):
-        return GroupTask(jobs, self.settings, self.torch, self.files, splits, width)
+        stays = self.settings["staying"] and len(jobs) == len(self.jobs)
+        return GroupTask(jobs, self.settings, self.torch, self.files, splits, width, stays)
+
+    def hand_over(self, tasks):
+        """Have the process that was kept do all that there is, if it imported just that."""
+        if self.kept is None:
+            return
+        before = self.kept.task
+        if len(tasks) == 1 and tasks[0].imports() == before.imports():
+            tasks[0].child = self.kept
+            self.files = tasks[0].files = before.files
+        else:
+            self.kept.end()
+        self.kept = None
 
     def run(self, alive):
+        """Returns a process that waits for the jobs of the next run, if there is one."""
         todo = list(self.jobs.values())
         while todo:
             self.retry = []
-            supervise(
+            idle = supervise(
                 self.tasks(todo),
                 self.settings,
                 self.on_frame,
@@ -57,9 +74,11 @@ class Server:
                 alive,
                 lambda: self.channel.send(event="alive"),
             )
+            self.kept = idle[0] if idle else None
             todo = self.retry
         # Without fork a thread reads the orders, in order to see their end: it would take more.
         self.channel.send(event="end", jobs=len(self.answered), more=CAN_FORK)
+        return self.kept
 
     def on_frame(self, task, frame, body):
         job = self.jobs.get(frame.get("id"))
@@ -152,6 +171,8 @@ class Server:
                 self.at_fault(job, why, tail, "imported {}".format(job["file"] or job["module"]))
         elif len(task.building) > 1:  # one of them killed it: the next group builds one at a time
             return [self.group(left, task.splits)]
+        elif task.child and not task.building:  # while it waited: nothing of this run
+            return [self.group(left, task.splits, task.width)]
         else:
             guilty = list(task.building.values()) or left
             for job in guilty:

@@ -28,8 +28,11 @@ class SelectPoller:
     def add(self, descriptor, key):
         self.selector.register(descriptor, self.read_event, key)
 
-    def remove(self, descriptor):
+    def release(self, descriptor):
         self.selector.unregister(descriptor)
+
+    def remove(self, descriptor):
+        self.release(descriptor)
         os.close(descriptor)
 
     def poll(self, timeout):
@@ -88,12 +91,13 @@ def supervise(tasks, settings, on_frame, on_death, alive=None, heartbeat=None):
     body)` gets what it sends, and may return tasks to follow. `on_death(task, why, tail)` is told
     of one that ended otherwise than by its "done" frame, and returns tasks to run in its place.
     `alive`: a descriptor whose end means that nobody waits for the answers any more.
-    `heartbeat()` is called every few seconds.
+    `heartbeat()` is called every few seconds. Returns the processes that have done their task and
+    wait for another one (their last frame was "idle").
     """
     waiting = collections.deque(tasks)
     poller = SelectPoller() if CAN_FORK else ThreadPoller()
     nonce = settings["nonce"].encode()
-    running = {}
+    running, idle = {}, []
     beat = time.monotonic()
     if alive is not None:
         poller.add(alive, None)
@@ -102,8 +106,8 @@ def supervise(tasks, settings, on_frame, on_death, alive=None, heartbeat=None):
             while waiting and len(running) < settings["jobs"]:
                 child = waiting.popleft().start()
                 running[id(child)] = child
-                poller.add(child.channel, (child, child.channel, True))
-                poller.add(child.output, (child, child.output, False))
+                for descriptor in child.open:
+                    poller.add(descriptor, (child, descriptor, descriptor == child.channel))
             heard = set()
             if heartbeat and time.monotonic() > beat:
                 beat = time.monotonic() + HEARTBEAT
@@ -114,7 +118,7 @@ def supervise(tasks, settings, on_frame, on_death, alive=None, heartbeat=None):
                     if not data:  # the front end is gone
                         for child in running.values():
                             child.kill("stopped")
-                        reap_strays({})
+                        reap_strays([])
                         os._exit(3)
                     continue
                 child, descriptor, _ = key
@@ -129,9 +133,17 @@ def supervise(tasks, settings, on_frame, on_death, alive=None, heartbeat=None):
                         if frame["event"] == "done":
                             child.finished = True
                             continue
+                        if frame["event"] == "idle":
+                            child.idle = True
+                            continue
                         if frame["event"] == "building":
                             child.tail = b""  # what was printed before is not about this job
                         waiting.extendleft(on_frame(child.task, frame, body) or [])
+            for child in [child for child in running.values() if child.idle]:
+                idle.append(running.pop(id(child)))
+                for descriptor in child.open:
+                    poller.release(descriptor)
+                reap_strays([*running.values(), *idle])
             for child in list(running.values()):
                 if time.monotonic() > child.deadline and not child.finished:
                     child.kill("did not finish within {:g} s".format(settings["timeout"]))
@@ -150,10 +162,11 @@ def supervise(tasks, settings, on_frame, on_death, alive=None, heartbeat=None):
                     del running[id(child)]
                     for descriptor in child.open:
                         poller.remove(descriptor)
+                    child.close()
                     child.kill("closed the channel that it answers on" if closed else None)
                     why = child.wait()
                     tail = child.tail.decode("utf-8", "replace")
-                    reap_strays(running)
+                    reap_strays([*running.values(), *idle])
                     if why is not None and not child.finished:
                         waiting.extendleft(reversed(on_death(child.task, why, tail) or []))
                 else:
@@ -162,13 +175,14 @@ def supervise(tasks, settings, on_frame, on_death, alive=None, heartbeat=None):
         for child in running.values():
             child.kill("stopped")
         poller.close()
+    return idle
 
 
 def reap_strays(running):
     """Kill what user code left behind: orphans come to us, because we asked to be their reaper."""
     if not sys.platform.startswith("linux"):
         return
-    known = {child.pid for child in running.values()}
+    known = {child.pid for child in running}
     for _ in range(100):
         try:
             with io.open("/proc/self/task/{}/children".format(os.getpid())) as file:

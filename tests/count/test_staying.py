@@ -1,0 +1,250 @@
+"""Where a model is built in several runs its modules are imported once, as long as nothing else is
+asked for; the answers, and what they rest on, are those of a process of its own."""
+
+import os
+import signal
+import subprocess
+import sys
+import uuid
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from test_run import front_environment, marked, wait_until
+from worker_runs import LINUX, PYTHON, Run, make_jobs, run
+
+from nparam_lint.cache.store import Store
+from nparam_lint.count.process import staying
+from nparam_lint.count.run import Limits, run_jobs
+from nparam_lint.records import Measured
+
+pytestmark = pytest.mark.skipif(not LINUX, reason="elsewhere processes are spawned, not forked")
+
+NETS = """\
+import ctypes
+import os
+from torch import nn
+
+
+class Net(nn.Module):
+    '''As wide as the number of the process that imported its module.'''
+
+    def __init__(self, extra=0):
+        super().__init__()
+        self.a = nn.Linear(os.getppid(), 1, bias=False)
+
+
+class Fails(Net):
+    def __init__(self):
+        super().__init__()
+        raise ValueError("no")
+
+
+class Kills(Net):
+    def __init__(self):
+        ctypes.CDLL(None).kill(os.getppid(), 9)
+"""
+NET, OTHER = "nets.py::Net", "other.py::Net"
+FORK = {"NPARAM_LINT_FORK": "1"}
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    (tmp_path / "nets.py").write_text(NETS)
+    (tmp_path / "other.py").write_text(NETS)
+    return tmp_path
+
+
+@pytest.fixture
+def stay() -> Iterator[None]:
+    with staying():
+        yield
+
+
+def build(root: Path, targets: Sequence[str], timeout: float = 60.0) -> Run:
+    return run(root, targets, timeout=timeout, environ=FORK)
+
+
+def importer(root: Path, *targets: str, timeout: float = 60.0) -> int:
+    """The process that imported the module of the first target, as it builds all of them."""
+    targets = targets or (NET,)
+    return build(root, targets, timeout).measured(targets[0]).counts.total
+
+
+def is_there(process: int) -> bool:
+    return Path(f"/proc/{process}").exists()
+
+
+@pytest.mark.usefixtures("stay")
+def test_two_runs_share_one_import(root: Path) -> None:
+    first = importer(root)
+    assert is_there(first)
+    assert importer(root, f"{NET}(extra=1)", NET, "nets.py::Fails") == first
+    assert importer(root, f"{NET}(extra=2)") == first
+
+
+def test_nothing_is_kept_unless_more_is_to_come(root: Path) -> None:
+    first = importer(root)
+    assert not is_there(first)
+    with staying():
+        second = importer(root)
+        assert is_there(second)
+    assert not is_there(second)
+    assert first != second
+
+
+@pytest.mark.usefixtures("stay")
+def test_other_modules_are_imported_by_another_process(root: Path) -> None:
+    """Also more, or less, than before: what one module does another could see."""
+    asked = [(NET,), (OTHER,), (NET, OTHER), (NET,)]
+    processes = []
+    for targets in asked:
+        assert not any(map(is_there, processes[:-1]))
+        processes.append(importer(root, *targets))
+    assert len(set(processes)) == len(asked)
+
+
+@pytest.mark.usefixtures("stay")
+def test_several_modules_stay_together(root: Path) -> None:
+    first = importer(root, NET, OTHER)
+    again = build(root, [NET, OTHER])
+    assert [again.measured(target).counts.total for target in (NET, OTHER)] == [first, first]
+
+
+@pytest.mark.usefixtures("stay")
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSTOP])
+def test_one_that_dies_or_hangs_while_it_waits_is_replaced(root: Path, number: int) -> None:
+    first = importer(root, timeout=3)
+    os.kill(first, number)
+    second = importer(root, timeout=3)
+    assert second != first
+    assert not is_there(first)
+    assert importer(root, timeout=3) == second
+
+
+@pytest.mark.usefixtures("stay")
+def test_orders_may_be_larger_than_a_pipe(root: Path) -> None:
+    first = importer(root)
+    (job,) = make_jobs(root, [NET])
+    many = [replace(job, id=i, label="x" * 400_000 + str(i)) for i in range(3)]
+    done = run(root, many, environ=FORK)
+    assert {done.measured(job.label).counts.total for job in many} == {first}
+
+
+@pytest.mark.usefixtures("stay")
+def test_one_that_a_model_kills_costs_that_model(root: Path) -> None:
+    first = importer(root)
+    done = build(root, ["nets.py::Kills"])
+    assert done.failed("nets.py::Kills").code == "NPL005"
+    assert importer(root) != first
+
+
+@pytest.mark.usefixtures("stay")
+def test_what_could_not_be_imported_is_imported_again(root: Path) -> None:
+    (root / "other.py").write_text("import nets\nraise ValueError('not yet')\n")
+    assert "not yet" in build(root, [OTHER]).failed(OTHER).reason
+    (root / "other.py").write_text(NETS)
+    assert importer(root, OTHER) > 0
+
+
+FRONT = """\
+import sys
+from nparam_lint.count.process import staying
+from test_staying import Path, importer
+with staying():
+    print(importer(Path(sys.argv[1])), flush=True)
+    sys.stdin.read()
+"""
+
+
+@pytest.mark.parametrize("number", [None, signal.SIGKILL])
+def test_no_process_is_left(root: Path, number: int | None) -> None:
+    """When the front end ends, or is killed, while one waits."""
+    marker = uuid.uuid4().hex
+    more = {"PYTHONPATH": os.pathsep.join(sys.path), "SURVIVAL_MARKER": marker}
+    with subprocess.Popen(
+        [PYTHON, "-c", FRONT, str(root)],
+        env=front_environment(**FORK) | more,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    ) as front:
+        assert front.stdout
+        process = int(front.stdout.readline())
+        assert process in marked(marker)
+        if number is not None:
+            front.send_signal(number)
+        front.communicate(timeout=20)
+        assert wait_until(lambda: not marked(marker), 5), marked(marker)
+
+
+# --- what is remembered -----------------------------------------------------------------------
+
+CAREFUL = """\
+import importlib.util
+from torch import nn
+from width import WIDTH
+
+
+class Net(nn.Module):
+    def __init__(self, extra=0):
+        super().__init__()
+        self.a = nn.Linear(WIDTH, 1 + WIDER, bias=False)
+
+
+WIDER = importlib.util.find_spec("wider") is not None
+"""
+
+
+class Project:
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        (root / "nets.py").write_text(CAREFUL)
+        (root / "width.py").write_text("WIDTH = 8\n")
+        self.names = ["nets", "width"]
+
+    def build(self, arguments: str) -> Measured:
+        """With a cache, which lies outside."""
+        jobs = make_jobs(self.root, [f"nets.py::Net({arguments})"])
+        store = Store(str(self.root.parent / f"{self.root.name}-cache"), str(self.root))
+        environ = os.environ | FORK
+        answers = run_jobs(
+            PYTHON, self.root, jobs, Limits(), environ, names=self.names, store=store
+        )
+        found = answers.measurements[0]
+        assert isinstance(found, Measured), found
+        return found
+
+    def build_twice(self, *, between: str | None = None) -> None:
+        """In two runs of one process, a file being made between them."""
+        with staying():
+            for arguments in ("extra=1", "extra=2"):
+                found = self.build(arguments)
+                assert (found.counts.total, found.cached) == (8, False)
+                if between:
+                    (self.root / between).touch()
+
+
+@pytest.fixture
+def careful(tmp_path: Path) -> Project:
+    (tmp_path / "project").mkdir()
+    return Project(tmp_path / "project")
+
+
+def test_what_a_second_run_measured_is_remembered(careful: Project) -> None:
+    careful.build_twice()
+    assert careful.build("extra=1").cached
+    assert careful.build("extra=2").cached
+
+
+def test_it_rests_on_what_was_imported_for_the_first(careful: Project) -> None:
+    careful.build_twice()
+    (careful.root / "width.py").write_text("WIDTH = 9\n")
+    found = careful.build("extra=2")
+    assert (found.counts.total, found.cached) == (9, False)
+
+
+def test_a_file_that_came_after_the_import_was_not_seen(careful: Project) -> None:
+    careful.build_twice(between="wider.py")
+    found = careful.build("extra=2")
+    assert (found.counts.total, found.cached) == (16, False)
