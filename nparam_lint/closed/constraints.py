@@ -13,23 +13,31 @@ from itertools import combinations, permutations
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Container, Iterable, Iterator, Sequence
 
 Numbers = dict[str, Fraction]
 
-_COMPARED = {"==": operator.eq, "<=": operator.le, ">=": operator.ge, ">": operator.gt}
+_COMPARED = {
+    "==": operator.eq,
+    "!=": operator.ne,
+    "<=": operator.le,
+    "<": operator.lt,
+    ">=": operator.ge,
+    ">": operator.gt,
+}
+_ORDERED = ("<=", "<")
+_BESIDE = {"<": -1, ">": 1, "!=": 1}  # how far from the bound a value that is allowed lies
 _BUILT = 4  # points that say something about `a <= b`, which nearly half of all pairs keep anyway
 _BROKEN = 2  # refusals that it has to explain
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """`left % right == 0`, `left == right`, `left <= right`, `left >= right` or `left > right`;
-    `right` is a product of names and a number. The last two limit a form, not a model: they are not
-    found from refusals."""
+    """`left % right == 0`, or a comparison; `right` is a product of names and a number. `>=`, `>`
+    and `!=` limit a form, not a model: they are not found from refusals."""
 
     left: str
-    kind: Literal["%", "==", "<=", ">=", ">"]
+    kind: Literal["%", "==", "<=", "<", ">=", ">", "!="]
     right: tuple[str, ...]
     number: Fraction = Fraction(1)
 
@@ -56,7 +64,7 @@ class Rule:
 
     @property
     def is_limit(self) -> bool:
-        return self.kind in (">=", ">")
+        return self.kind in (">=", ">", "!=")
 
     @property
     def names(self) -> frozenset[str]:
@@ -64,22 +72,25 @@ class Rule:
 
 
 def explain(
-    built: Sequence[Numbers], refused: Sequence[Numbers], base: Numbers
+    built: Sequence[Numbers],
+    refused: Sequence[Numbers],
+    base: Numbers,
+    integers: Container[str],
 ) -> tuple[list[Rule], list[Numbers]]:
     """(the rules, the refused points that no rule explains). `base`: a point that was built, which
-    says what numbers may be in a rule."""
+    says what numbers may be in a rule; `integers`: names that only whole numbers are given."""
     left = list(refused)
     rules: list[Rule] = []
     if not left:
         return rules, left
     candidates = [
         rule
-        for rule in _candidates(base)
+        for rule in _candidates(base, integers)
         if all(rule.holds(p) for p in built) and _is_tried(rule, built, base)
     ]
     while left:
         gains = [(sum(not rule.holds(p) for p in left), rule) for rule in candidates]
-        gains = [(gain, rule) for gain, rule in gains if rule.kind != "<=" or gain >= _BROKEN]
+        gains = [(g, rule) for g, rule in gains if rule.kind not in _ORDERED or g >= _BROKEN]
         most = max((gain for gain, _ in gains), default=0)
         if not most:
             break
@@ -94,7 +105,7 @@ def _is_tried(rule: Rule, built: Sequence[Numbers], base: Numbers) -> bool:
     """Whether models were built with other values of what it is about: a rule that nothing could
     have broken only happens to hold."""
     telling = sum(any(p[name] != base[name] for name in rule.names) for p in built)
-    return telling >= (_BUILT if rule.kind == "<=" else 1)
+    return telling >= (_BUILT if rule.kind in _ORDERED else 1)
 
 
 def _is_needed(rule: Rule, rules: Sequence[Rule], refused: Sequence[Numbers]) -> bool:
@@ -102,19 +113,23 @@ def _is_needed(rule: Rule, rules: Sequence[Rule], refused: Sequence[Numbers]) ->
     return any(not rule.holds(p) and all(o.holds(p) for o in others) for p in refused)
 
 
-def _candidates(base: Numbers) -> Iterator[Rule]:
-    whole = [name for name, value in base.items() if value.denominator == 1 and value > 0]
+def _candidates(base: Numbers, integers: Container[str]) -> Iterator[Rule]:
+    """The simplest first."""
+    whole = [name for name, value in base.items() if name in integers and value > 0]
     for one, other in permutations(whole, 2):
         if base[one] % base[other] == 0:
             yield Rule(one, "%", (other,))
     for number in map(Fraction, (2, 4, 8, 16, 32, 64)):
-        for one, other in permutations(whole, 2):
-            if number == 2 and base[one] % (2 * base[other]) == 0:
-                yield Rule(one, "%", (other,), Fraction(2))
         yield from (Rule(one, "%", (), number) for one in whole if base[one] % number == 0)
+        for one, other in permutations(whole, 2):
+            # Twice a one is a two by chance.
+            if number == 2 and base[other] > 1 and base[one] % (2 * base[other]) == 0:
+                yield Rule(one, "%", (other,), Fraction(2))
     for one, other in permutations(base, 2):
         if base[one] <= base[other]:
             yield Rule(one, "<=", (other,))
+        if base[one] < base[other]:
+            yield Rule(one, "<", (other,))
     for place, one in enumerate(whole):
         for other in whole:
             # The later depends on the earlier, or the larger on the smaller.
@@ -141,5 +156,5 @@ def repaired(point: Numbers, rules: Iterable[Rule]) -> Numbers | None:
             if rule.kind == "%" and bound:
                 point[rule.left] = bound * max(1, round(point[rule.left] / bound))
             else:
-                point[rule.left] = bound
+                point[rule.left] = bound + _BESIDE.get(rule.kind, 0)
     return None

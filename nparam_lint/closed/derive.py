@@ -165,10 +165,11 @@ class _Derivation:
         # A process that died or took too long says nothing about arguments.
         refused = [point for point, why in self.refused if why.code != "NPL005"]
         built, no = (
-            [{name: exactly(point)[name] for name in self.exactly} for point in points]
+            [{name: known[name] for name in self.exactly} for known in map(exactly, points)]
             for points in (self.points, refused)
         )
-        self.rules = [*explain(built, no, self.exactly)[0], *self.limits]
+        whole = {v.name for v in self.numbers if isinstance(v.base, int)}
+        self.rules = [*explain(built, no, self.exactly, whole)[0], *self.limits]
 
     # --- the course of it ---
 

@@ -6,9 +6,12 @@ there were more points than unknowns; whoever prints it verifies it at others fi
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from itertools import combinations_with_replacement, repeat
+from itertools import product as product_range
+from itertools import repeat
+from math import comb
 from typing import TYPE_CHECKING
 
 from nparam_lint.closed.places import PRIME, residue
@@ -18,6 +21,7 @@ from nparam_lint.closed.polynomial import (
     Generator,
     Monomial,
     Polynomial,
+    Rounded,
     product,
 )
 from nparam_lint.closed.rounding import multiple, quotients
@@ -48,12 +52,54 @@ def fit(
     found = found or multiple(places.points, observed, names)
     found = found or _bounded(places, observed, names, spare)
     found = found or _doubling(places, observed, names, spare)
-    for atoms in quotients(places, names) if not found else ():
-        degrees = (1, 2, 3)[: 4 - len(atoms)]
-        found = polynomial(places, observed, [*names, *atoms], degrees, spare)
-        if found:
-            break
+    if found:
+        return found
+    bent = _bent(places, observed, names)
+    for atoms in quotients(places, names):
+        if _explains(atoms, bent):
+            degrees = (1, 2, 3)[: 4 - len(atoms)]
+            found = polynomial(places, observed, [*atoms, *names], degrees, spare)
+            if found:
+                return found
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """What was seen where one name alone was varied."""
+
+    name: str
+    places: Places
+    observed: Sequence[Fraction]
+
+
+def _bent(places: Places, observed: Sequence[Fraction], names: Sequence[str]) -> list[_Line]:
+    """The lines from the first point along which there is no polynomial."""
+    found = []
+    for name in names:
+        there = places.line(name, names)
+        line = _Line(name, places.some(there), [observed[i] for i in there])
+        straight = polynomial(line.places, line.observed, [name], range(DEGREE), spare=1)
+        if straight is None and len(there) > DEGREE + 1:
+            found.append(line)
     return found
+
+
+def _explains(atoms: Sequence[Rounded], bent: Sequence[_Line]) -> bool:
+    """Whether something like them could be what bends these lines: to try it on few points costs
+    little. Where those are too few to tell, it could."""
+    for line in bent:
+        own: list[Generator] = [atom for atom in atoms if line.name in atom.names]
+        generators = [*own, line.name]
+        unknowns = [comb(len(generators) + degree, degree) for degree in (1, 2, 3)]
+        degrees = [d for d, n in enumerate(unknowns, 1) if n < len(line.observed)]
+        if not own:
+            return False
+        if len(degrees) == len(unknowns) and (
+            polynomial(line.places, line.observed, generators, degrees, spare=1) is None
+        ):
+            return False
+    return True
 
 
 def depends_only_on(
@@ -90,14 +136,14 @@ def polynomial(
     # Rows that say something new: points may differ in names that do not matter here.
     rows = list(dict.fromkeys(zip(values, map(residue, observed), strict=bool(generators))))
     for degree in degrees:
-        exponents = _exponents(len(generators), degree)
-        if len(exponents) > TERMS:
+        if comb(len(generators) + degree, degree) > TERMS:
             return None
-        solution = _solve(rows, exponents, spare)
+        monomials = _monomials(len(generators), degree)
+        solution = _solve(rows, monomials, spare)
         if solution is None:
             continue
         terms: dict[Monomial, Fraction] = {}
-        for powers, coefficient in zip(exponents, solution, strict=True):
+        for powers, coefficient in zip(monomials.exponents, solution, strict=True):
             terms[_monomial(generators, powers)] = coefficient
         found = Polynomial.of(terms)
         if all(found.value(p) == o for p, o in zip(places.points, observed, strict=True)):
@@ -113,32 +159,48 @@ def _monomial(generators: Sequence[Generator], powers: tuple[int, ...]) -> Monom
     return monomial
 
 
+@dataclass(frozen=True, slots=True)
+class _Monomials:
+    """All of some generators up to a total degree, those of low degree first. `steps`: each after
+    the first as an earlier one times a generator."""
+
+    exponents: tuple[tuple[int, ...], ...]
+    steps: tuple[tuple[int, int], ...]
+
+    def values(self, row: Sequence[int]) -> list[int]:
+        """Modulo a prime, where the generators have these values."""
+        found = [1]
+        for before, generator in self.steps:
+            found.append(found[before] * row[generator] % PRIME)
+        return found
+
+
 @lru_cache(maxsize=256)
-def _exponents(number: int, degree: int) -> tuple[tuple[int, ...], ...]:
-    """The exponents of all monomials in `number` generators of at most this total degree, those of
-    low degree first."""
-    found = []
-    for chosen in combinations_with_replacement(range(number + 1), degree):
-        powers = [0] * (number + 1)
-        for index in chosen:
-            powers[index] += 1
-        found.append(tuple(powers[:number]))
-    return tuple(sorted(found, key=sum))
+def _monomials(number: int, degree: int) -> _Monomials:
+    exponents = sorted(
+        (p for p in product_range(range(degree + 1), repeat=number) if sum(p) <= degree),
+        key=lambda powers: (sum(powers), [-power for power in powers]),
+    )
+    places = {powers: place for place, powers in enumerate(exponents)}
+    steps = []
+    for powers in exponents[1:]:
+        generator = next(g for g, power in enumerate(powers) if power)
+        less = tuple(p - (g == generator) for g, p in enumerate(powers))
+        steps.append((places[less], generator))
+    return _Monomials(tuple(exponents), tuple(steps))
 
 
 def _solve(
-    rows: Sequence[tuple[tuple[int, ...], int]],
-    exponents: Sequence[tuple[int, ...]],
-    spare: int,
+    rows: Sequence[tuple[tuple[int, ...], int]], monomials: _Monomials, spare: int
 ) -> list[Fraction] | None:
     """The coefficients of a solution that has to hold at more points than it has unknowns; None
     where there is none. Where the points cannot tell monomials apart (`d` is always `h * (d//h)`),
-    those of low degree are taken."""
-    width = len(exponents)
+    those of low degree are taken, then those in the first generators."""
+    width = len(monomials.exponents)
     pivots: dict[int, list[int]] = {}
     proofs = 0
     for values, goal in rows:
-        line = [_power(values, powers) for powers in exponents] + [goal]
+        line = [*monomials.values(values), goal]
         for column in range(width + 1):
             if not line[column]:
                 continue
@@ -162,14 +224,6 @@ def _solve(
         solution[column] = (line[width] - known) % PRIME
     fractions = [_rational(residue) for residue in solution]
     return None if None in fractions else [f for f in fractions if f is not None]
-
-
-def _power(values: tuple[int, ...], powers: tuple[int, ...]) -> int:
-    result = 1
-    for value, power in zip(values, powers, strict=True):
-        for _ in range(power):
-            result = result * value % PRIME
-    return result
 
 
 def _rational(residue: int) -> Fraction | None:
@@ -236,7 +290,7 @@ def _doubles(
     """Whether there is such a form along the line on which the exponent alone differs from the
     first point, and no polynomial in the exponent."""
     points, name = places.points, power.exponent
-    line = [i for i, p in enumerate(points) if all(p[o] == points[0][o] for o in others)]
+    line = places.line(name, [name, *others])
     numbers = {points[i][name] for i in line}
     if min(numbers) < 0 or max(numbers) > LEVELS or any(n.denominator > 1 for n in numbers):
         return False

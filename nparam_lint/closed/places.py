@@ -32,6 +32,13 @@ class Places:
             self._columns[generator] = column
         return self._columns[generator]
 
+    def line(self, name: str, names: Sequence[str]) -> list[int]:
+        """The indices of points that differ from the first in one of the names alone, the first
+        among them; one for each value."""
+        start, others = self.points[0], [other for other in names if other != name]
+        there = [i for i, p in enumerate(self.points) if all(p[o] == start[o] for o in others)]
+        return list({self.points[i][name]: i for i in reversed(there)}.values())[::-1]
+
     def some(self, indices: Sequence[int]) -> Places:
         return Places([self.points[index] for index in indices])
 
