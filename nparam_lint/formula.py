@@ -171,9 +171,10 @@ class _Check(_Reader):
                 raise self.refuse(node)
 
     def element(self, node: ast.Subscript) -> str:
-        """An element of a list, as one name: `widths[0]`, `dims[1][-1]`."""
+        """An element of a list or a dictionary, as one name: `widths[0]`, `cfg['width']`."""
         index = node.slice.operand if isinstance(node.slice, ast.UnaryOp) else node.slice
-        if isinstance(index, ast.Constant) and type(index.value) is int:
+        kind = type(index.value) if isinstance(index, ast.Constant) else None
+        if kind is int or (kind is str and index is node.slice):
             if isinstance(node.value, ast.Subscript):
                 self.element(node.value)
                 return ast.unparse(node)

@@ -18,40 +18,42 @@ ALONE = 4  # choices that are changed one at a time, where nobody asked for more
 
 def derive_all(
     session: Session, variables: Sequence[Variable], *, chosen: bool = False
-) -> list[Derived]:
-    """The form in the base's case first. `chosen`: all combinations of the choices are asked for;
-    otherwise each of those that matter is changed alone."""
+) -> tuple[list[Derived], list[str]]:
+    """(the forms, the base's case first; the names of choices that matter too, and were left out).
+    `chosen`: all combinations of the choices are asked for; otherwise each of those that matter is
+    changed alone, to the values that give other parameters."""
     base = derive(session, variables)
     found = [base]
     if not isinstance(base, ClosedForm):
-        return found
+        return found, []
     switches = [v for v in variables if not v.is_number and v.choices]
-    # All at once: each time that models are built, what they are made of is imported anew.
+    # All at once: each time that models are built costs something.
     session.build([{v.name: value} for v in switches for value in _values(v)])
-    switches = [v for v in switches if chosen or _matters(session, v)]
-    every = list(product(*(_values(v) for v in switches)))
+    others = {v.name: _others(session, v) for v in switches}
+    telling = [v for v in switches if chosen or others[v.name]]
+    every = list(product(*(_values(v) for v in telling)))
+    left: list[str] = []
     if chosen and len(every) <= CASES:
-        cases = [dict(zip([v.name for v in switches], values, strict=True)) for values in every]
+        cases = [dict(zip([v.name for v in telling], values, strict=True)) for values in every]
     else:
-        cases = [{v.name: value} for v in switches[:ALONE] for value in _values(v)]
+        cases = [{v.name: value} for v in telling[:ALONE] for value in others[v.name]]
+        left = [v.name for v in telling[ALONE:]]
     for case in cases:
         if any(differs(value, session.base[name]) for name, value in case.items()):
             found.append(derive(session, variables, case))
-    return found
+    return found, left
 
 
 def _values(variable: Variable) -> list[Value]:
     return list(dict.fromkeys([variable.base, *variable.choices]))
 
 
-def _matters(session: Session, switch: Variable) -> bool:
-    """Whether another choice, alone, gives other parameters, whatever they are called."""
-    ((_, first), *others) = session.build([{switch.name: v} for v in _values(switch)])
-    return any(
-        isinstance(other, Built) and isinstance(first, Built) and _sizes(other) != _sizes(first)
-        for _, other in others
-    )
-
-
-def _sizes(built: Built) -> list[tuple[int, ...]]:
-    return sorted(tensor.shape for tensor in built.tensors)
+def _others(session: Session, switch: Variable) -> list[Value]:
+    """The choices that, alone, give other parameters, whatever those are called."""
+    values = _values(switch)
+    ((_, first), *built) = session.build([{switch.name: value} for value in values])
+    return [
+        value
+        for value, (_, other) in zip(values[1:], built, strict=True)
+        if isinstance(other, Built) and isinstance(first, Built) and other.sizes != first.sizes
+    ]

@@ -102,10 +102,11 @@ def explain(
 
 
 def _is_tried(rule: Rule, built: Sequence[Numbers], base: Numbers) -> bool:
-    """Whether models were built with other values of what it is about: a rule that nothing could
-    have broken only happens to hold."""
-    telling = sum(any(p[name] != base[name] for name in rule.names) for p in built)
-    return telling >= (_BUILT if rule.kind in _ORDERED else 1)
+    """Whether models were built with other values of all that it is about: a rule that nothing
+    could have broken only happens to hold."""
+    telling = [{name for name in rule.names if p[name] != base[name]} for p in built]
+    enough = _BUILT if rule.kind in _ORDERED else 1
+    return set().union(*telling) == rule.names and sum(map(bool, telling)) >= enough
 
 
 def _is_needed(rule: Rule, rules: Sequence[Rule], refused: Sequence[Numbers]) -> bool:

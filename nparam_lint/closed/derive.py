@@ -9,7 +9,7 @@ from __future__ import annotations
 import random
 from dataclasses import dataclass, field
 from fractions import Fraction
-from itertools import combinations, product
+from itertools import combinations, islice, product
 from typing import TYPE_CHECKING
 
 from nparam_lint.closed.constraints import Rule, explain
@@ -26,14 +26,16 @@ from nparam_lint.closed.sample import edges, equal, far, line, probes, scattered
 from nparam_lint.closed.session import Session, differs
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 
     from nparam_lint.closed.polynomial import Polynomial
 
+DRAWN = 8  # points that are drawn for one that was not yet built
 SCATTERED = 40  # points in a round, beyond those along lines
 TIED = 8  # arguments that cannot be varied alone, of which all threes are tried together
 EDGES = 32  # points at which something that is rounded is about to change
 FRESH = 16  # points at which a form is verified
+VERIFIED = 4  # the least of those that could be built
 OFF = "0 turns something off; to have it in the formula, give it a value in the call"
 LEAST = (2, 3)  # of an argument, where the form does not hold for what is smaller
 ROUNDS = 4  # of more points, where those so far do not suffice
@@ -89,6 +91,10 @@ def derive(session: Session, variables: Sequence[Variable], case: Point | None =
     return _Derivation(session, variables, base, first, case or {}).run()
 
 
+def _shapes(built: Built) -> list[tuple[str, tuple[int, ...]]]:
+    return [(tensor.name, tensor.shape) for tensor in built.tensors]
+
+
 class _Derivation:
     def __init__(
         self,
@@ -113,6 +119,7 @@ class _Derivation:
         self.rules: list[Rule] = []
         self.limits: list[Rule] = []  # beyond which the form is not looked for
         self.free: set[str] = set()  # what takes values that it was not yet built with
+        self.renaming: list[str] = []  # what only moves parameters: a dropout that is a module
         self.fresh = 0  # points at which the form was verified
         self.missed: tuple[Point, int] | None = None  # where it was found to be wrong
 
@@ -179,6 +186,7 @@ class _Derivation:
         # What could not be varied may matter all the more.
         matters = [v for v in self.numbers if self.differ(v.name) or not self.influence[v.name]]
         off = {v.name: OFF for v in matters if v.base == 0 and self.differ(v.name)}
+        self.renaming = [name for name in off if not self.differ(name, lambda built: built.sizes)]
         self.forget(off)
         matters = [v for v in matters if v.name not in off]
         new = [v for v in matters if not known.lines.get(v.name)]
@@ -193,41 +201,49 @@ class _Derivation:
             self.lines[name] += [value for value in values if value not in self.lines[name]]
         self.free |= {v.name for v in matters} | known.free
         self.free |= {name for rule in self.rules for name in rule.names}
+        suspect = ""
         for _ in range(ROUNDS):
             self.scatter(varied, SCATTERED)
-            forms = self.forms(varied)
+            forms = self.forms(varied, suspect)
             if forms.unknown:
                 self.free |= {v.name for v in varied}
+                suspect = forms.unknown.name
             elif self.verify(forms, varied):
                 return self.closed(forms, fixed, varied)
         absent = self.no_form(forms)
-        limited = self.limited(varied)
+        limited = self.limited(varied, suspect)
         return absent if limited is None else self.closed(limited, fixed, varied)
 
-    def forms(self, varied: Sequence[Variable], *, all_or_none: bool = False) -> Forms:
+    def forms(self, varied: Sequence[Variable], suspect: str) -> Forms:
         tied = {rule.left for rule in self.rules if rule.kind == "=="}
         names = [v.name for v in varied if v.name not in tied]
-        return Forms(self.seen.within(self.limits), names, all_or_none=all_or_none)
+        return Forms(self.seen.within(self.limits), names, suspect)
 
-    def limited(self, varied: Sequence[Variable]) -> Forms | None:
-        """The forms where one of the arguments is not among its smallest values: a single head, or
-        layer, is often made in another way."""
-        bases = {v.name: v.base for v in varied if isinstance(v.base, int)}
-        for least, name in product(LEAST, bases):
-            limit = Rule(name, ">=", (), Fraction(least))
-            beyond = sum(not limit.holds(exactly(point)) for point in self.points)
-            if not limit.holds(self.exactly) or not beyond:
-                continue
+    def limited(self, varied: Sequence[Variable], suspect: str) -> Forms | None:
+        """The forms where one of the arguments is not among its smallest values (a single head, or
+        layer, is often made in another way), or where two of them are not the same (a shortcut
+        between equal widths has no parameters)."""
+        for limit in self.limits_to_try(varied):
             self.limits = [limit]
             self.learn_rules()
             for _ in range(ROUNDS):
-                forms = self.forms(varied, all_or_none=True)
+                forms = self.forms(varied, suspect)
                 if forms.unknown:
                     break
                 if self.verify(forms, varied):
                     return forms
         self.limits = []
         return None
+
+    def limits_to_try(self, varied: Sequence[Variable]) -> Iterator[Rule]:
+        """Those that the call keeps, and that something that was built does not."""
+        whole = [v.name for v in varied if isinstance(v.base, int)]
+        least = (Rule(name, ">=", (), Fraction(n)) for n, name in product(LEAST, whole))
+        apart = (Rule(one, "!=", (other,)) for one, other in combinations(whole, 2))
+        for limit in (*least, *apart):
+            there = map(limit.holds, map(exactly, self.points))
+            if limit.holds(self.exactly) and not all(there):
+                yield limit
 
     def vanishing(self, forms: Forms, varied: Sequence[Variable]) -> list[Rule]:
         """The arguments that the form does not hold for where they are zero: something is off."""
@@ -258,13 +274,9 @@ class _Derivation:
             places[:] = [moved[place] for place in places if place in moved]
             self.lines[name] = [self.points[place][name] for place in places]
 
-    def differ(self, name: str) -> bool:
+    def differ(self, name: str, of: Callable[[Built], object] = _shapes) -> bool:
         """Whether varying this one alone ever made a difference."""
-        return any(
-            [(t.name, t.shape) for t in self.builds[i].tensors]
-            != [(t.name, t.shape) for t in self.first.tensors]
-            for i in self.influence[name]
-        )
+        return any(of(self.builds[i]) != of(self.first) for i in self.influence[name])
 
     def why_fixed(self, name: str) -> str:
         reasons = [
@@ -279,8 +291,12 @@ class _Derivation:
             return done
         for _ in range(4):
             points = scattered(varied, self.rules, self.lines, self.free, self.dice)
-            wanted = [next(points) for _ in range(number - len(done))]
-            new = [p for p in wanted if {**self.base, **p} not in self.points]
+            new: list[dict[str, Value]] = []
+            for point in islice(points, DRAWN * number):
+                if point not in new and {**self.base, **point} not in self.points:
+                    new.append(point)
+                if len(new) == number - len(done):
+                    break
             done += self.ask(new)
             self.learn_rules()
             if len(done) >= number * 3 // 4:
@@ -290,6 +306,7 @@ class _Derivation:
     def verify(self, forms: Forms, varied: Sequence[Variable]) -> bool:
         """Whether the form is right wherever it was not made from; those points are kept."""
         before, known = len(self.points), len(forms.points)
+        self.missed = None
         self.scatter(varied, FRESH)
         base = exactly(self.base)
         close = [
@@ -306,7 +323,7 @@ class _Derivation:
             ]
         )
         self.fresh = len(self.points) - before
-        if len(self.points) == 1 and self.refused:
+        if self.fresh < VERIFIED and (varied or self.refused):
             return False
         seen = self.seen.within(self.limits)
         index = forms.miss(seen, range(known, len(seen.points)))
@@ -323,6 +340,7 @@ class _Derivation:
         limits = self.vanishing(forms, varied)
         used |= {limit.left for limit in (*self.limits, *limits)}
         tied = {rule.left for rule in self.rules if rule.kind == "=="}
+        fixed = {name: why for name, why in fixed.items() if name not in self.renaming}
         idle = [v.name for v in self.numbers if v.name not in {*used, *tied, *fixed}]
         return ClosedForm(
             total=forms.total,
@@ -342,7 +360,11 @@ class _Derivation:
             why = self.refused[0][1].reason
             return NoForm(f"nothing but the call itself can be built: {why}", case=self.case)
         if forms.unknown:
-            return NoForm("no closed form found", forms.wrong(forms.unknown[0]), self.case)
+            return NoForm("no closed form found", forms.wrong(forms.unknown), self.case)
+        if self.missed is None:
+            built = f"only {self.fresh} other" if self.fresh else "no other"
+            reason = f"{built} arguments could be built, too few to verify a form"
+            return NoForm(reason, case=self.case)
         wrong = None
         if self.missed is not None:
             wrong = Wrong("", "parameters", forms.total, *self.missed)

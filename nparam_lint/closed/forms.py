@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from nparam_lint.closed.constraints import Rule
     from nparam_lint.closed.polynomial import Values
 
+PRESENT = 4  # builds that have to have a parameter that is not always there
+
 
 @dataclass(slots=True)
 class Seen:
@@ -72,29 +74,31 @@ class Wrong:
 
 
 class Forms:
-    """The forms of all families that the builds so far show; `unknown`: those without one, or the
-    first of them where that is enough."""
+    """The forms of all families that the builds so far show, up to the first that has none, which
+    is `unknown`. `suspect`: one that had none before; it is looked at first."""
 
-    def __init__(self, seen: Seen, names: Sequence[str], *, all_or_none: bool = False) -> None:
+    def __init__(self, seen: Seen, names: Sequence[str], suspect: str = "") -> None:
         self.seen, self.names = seen, names
         self.points = [exactly(point) for point in seen.points]
         self.places: dict[tuple[int, ...], Places] = {}  # where quantities were seen
         self.known: dict[tuple[int | None, ...], Polynomial | None] = {}
         self.families = families(seen.builds)
-        self.shapes: list[ShapeForm] = []
-        self.unknown: list[Family] = []
-        for family in self.families:
+        self.unknown: Family | None = None
+        forms: dict[str, ShapeForm] = {}
+        for family in sorted(self.families, key=lambda family: family.name != suspect):
             form = self.of_family(family)
             if form is None:
-                self.unknown.append(family)
-                if all_or_none:
-                    break
-            else:
-                self.shapes.append(form)
+                self.unknown = family
+                break
+            forms[family.name] = form
+        self.shapes = [forms[f.name] for f in self.families if f.name in forms]
         self.total = sum_of(form.size for form in self.shapes)
 
     def of_family(self, family: Family) -> ShapeForm | None:
         at_base = family.sizes[0]
+        present = sum(number > 0 for number in family.numbers)
+        if present < PRESENT and present < len(self.points):
+            return None  # seen too seldom to say what it depends on
         number = self.form(family.numbers)
         if family.is_uniform and number is not None:
             dims = [self.form(lengths) for lengths in self.lengths(family)]

@@ -46,6 +46,11 @@ class Built:
     call: str = ""
 
     @property
+    def sizes(self) -> list[tuple[int, ...]]:
+        """The shapes, whatever they are called."""
+        return sorted(tensor.shape for tensor in self.tensors)
+
+    @property
     def total(self) -> int:
         return sum(size(tensor.shape) for tensor in self.tensors)
 

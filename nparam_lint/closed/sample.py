@@ -17,8 +17,9 @@ if TYPE_CHECKING:
 
     from nparam_lint.closed.polynomial import Polynomial
 
+FAR = 6  # points beyond all others, at least
 WILD = 12  # points without regard for what is usual
-PAIRS = 10  # of widths that are made equal
+PAIRS = 36  # of widths that are made equal
 SMALL = 16  # a number below this is varied between 1 and 8: it is a number of layers, heads, …
 
 
@@ -84,18 +85,17 @@ def far(
     rules: Sequence[Rule],
     dice: random.Random,
 ) -> list[dict[str, Value]]:
-    """For each variable a point far beyond all values that it had: what only fits between them
-    fails there."""
-    found = []
+    """For each variable a point far beyond all values that it had (some, where there are few of
+    them): what only fits between them fails there."""
+    found: list[dict[str, Value]] = []
     numbers = [v for v in variables if v.is_number]
-    for variable in variables:
-        if variable.choices or not isinstance(variable.base, int):
-            continue
+    whole = [v for v in numbers if not v.choices and isinstance(v.base, int)]
+    for variable in whole * -(-FAR // max(len(whole), 1)):
         point = dict(dice.choice(points))
         most = max(value for p in points if isinstance(value := p[variable.name], int))
         point[variable.name] = most * 2 + dice.randint(1, most)
         mended = _mended(point, numbers, rules)
-        if mended is not None and exact(mended[variable.name]) > most:
+        if mended is not None and exact(mended[variable.name]) > most and mended not in found:
             found.append(mended)
     return found
 

@@ -24,7 +24,7 @@ from nparam_lint.closed.polynomial import (
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-_PLAIN = 16  # a larger number alone before a bracket makes nothing clearer
+_PLAIN = 16  # larger numbers before or inside of a bracket are no clearer than those without it
 
 Language = Literal["budget", "python", "latex"]
 
@@ -119,7 +119,8 @@ def _taken_out(form: Polynomial) -> tuple[Fraction, Monomial, Polynomial]:
     for monomial, _ in form.terms:
         powers = dict(monomial)
         common = {g: min(e, powers[g]) for g, e in common.items() if g in powers}
-    if not common and number.denominator == 1 and abs(number) > _PLAIN:
+    largest = max(abs(number), *(abs(c / number) for _, c in form.terms))
+    if not common and number.denominator == 1 and largest > _PLAIN:
         number = Fraction(-1 if number < 0 else 1)
     rest = {_without(m, common): c / number for m, c in form.terms}
     return number, product((), tuple(common.items())), Polynomial.of(rest)
@@ -290,7 +291,7 @@ class _Writer:
             isinstance(g, str) for g in rounded.top.generators
         ):
             top = f"({top})"
-        if not re.fullmatch(r"[\w\[\]]+", bottom):
+        if not re.fullmatch(r"[\w\[\]']+", bottom):
             bottom = f"({bottom})"
         if rounded.bottom == ONE:
             if self.language == "python":

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from nparam_lint.settings import Settings
     from nparam_lint.varied import Model
 
-_NAME = re.compile(r"[^\W\d]\w*(\[\d+\])*")
+_NAME = re.compile(r"[^\W\d]\w*(\[(\d+|'\w+')\])*")
 USAGE = "nparam-lint formula TARGET [--vary a,b,…] [options]"
 DESCRIPTION = (
     "The closed form of a model's count in the arguments of its constructor and the fields of its "
@@ -120,7 +120,7 @@ def formula(
                 )
             variables = _variables(first, options.vary)
             session = Session(model.build, variables)
-            cases = derive_all(session, variables, chosen=bool(options.vary))
+            cases, untold = derive_all(session, variables, chosen=bool(options.vary))
         except NothingBuilt as error:
             return Formula(__version__, given, error=str(error))
     told = Formula(
@@ -129,6 +129,7 @@ def formula(
         call=first.call,
         variables=tuple(variables),
         cases=tuple(cases),
+        untold=tuple(untold),
         environment=model.environment,
         seconds=time.monotonic() - start,
     )

@@ -199,8 +199,9 @@ def resolve_names(wanted, arguments, model):
     for name, value in arguments.items():
         if isinstance(value, plain):
             known[name] = value
-        elif isinstance(value, (list, tuple)):
+        elif isinstance(value, (list, tuple, dict)):
             known.update(parts(name, value))
+            holders += [value] if isinstance(value, dict) else []
         elif not isinstance(value, set):
             holders.append(value)
     fields = {}

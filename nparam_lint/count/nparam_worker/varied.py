@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import copy
 import inspect
 import re
 import typing
@@ -13,8 +14,9 @@ from .failures import Failure
 PLAIN = (bool, int, float, str, type(None))
 POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 NAMED = (*POSITIONAL[1:], inspect.Parameter.KEYWORD_ONLY)
-ELEMENTS = 32  # numbers in one list that are varied one by one; more are data
-_PART = re.compile(r"(\w+)((?:\[-?\d+\])*)")
+ELEMENTS = 32  # numbers in one list or dictionary that are varied one by one; more are data
+_KEY = re.compile(r"\[(?:(-?\d+)|'(\w+)')\]")
+_PART = re.compile(r"(\w+)((?:{})*)".format(_KEY.pattern))
 
 
 class Calls:
@@ -78,7 +80,7 @@ class Calls:
         if name in given:
             return self.value(given[name])
         parameter = signature.parameters.get(name)
-        if parameter is not None and isinstance(parameter.default, (*PLAIN, list, tuple)):
+        if parameter is not None and isinstance(parameter.default, (*PLAIN, list, tuple, dict)):
             return parameter.default
         inner = any(node is call for call, _ in self.calls[1:])
         return getattr(self.value(node), name, None) if inner else None  # made by a factory
@@ -94,6 +96,23 @@ class Calls:
                 return call
         return None
 
+    def following(self, node, signature, values):
+        """The fields of a config object that have their values from others, unless they are given:
+        those that change when another alone does."""
+        found = set()
+        numbers = {n: v for n, v in values.items() if type(v) is int and v}
+        given = written_in(node, signature)
+        for name, value in numbers.items():
+            for new in (2 * value, value + 1):
+                other = copy.deepcopy(node)
+                with contextlib.suppress(Exception):
+                    set_argument(other, signature, name, literal(new))
+                    made = self.value(other)
+                    changed = {n for n, v in values.items() if differ(getattr(made, n, v), v)}
+                    found |= changed - {name, *given}
+                    break
+        return found
+
     def variables(self, arguments):
         """What could be varied. `arguments`: those that the outermost call was made with."""
         rows = {}
@@ -105,11 +124,10 @@ class Calls:
                 with contextlib.suppress(Exception):
                     made = self.value(node)
                     signature = with_fields(signature, made)
-                    values = {
-                        n: getattr(made, n)
-                        for n, p in signature.parameters.items()
-                        if hasattr(made, n) and not follows(p, node)
-                    }
+                    values = {n: getattr(made, n) for n in signature.parameters if hasattr(made, n)}
+                    open_ = self.following(node, signature, values)
+                    open_ |= {n for n, v in values.items() if isinstance(v, dict)}  # label names
+                    values.update(dict.fromkeys(open_ - set(written_in(node, signature))))
             choices = literals(self.value(node.func))
             for name, parameter in signature.parameters.items():
                 value = values.get(name, parameter.default)
@@ -119,12 +137,21 @@ class Calls:
         return list(rows.values())
 
 
+def differ(one, other):
+    """Whether two values that could be varied are not the same."""
+    try:
+        return isinstance(other, (*PLAIN, list, tuple)) and bool(one != other)
+    except Exception:
+        return False
+
+
 def parts(name, value):
-    """(name, value) of what can be varied in an argument: itself, or the numbers in a list."""
+    """(name, value) of what can be varied in an argument: itself, or the numbers in a list or a
+    dictionary."""
     if isinstance(value, PLAIN):
         return [(name, value)]
     found = [
-        (name + "".join("[{}]".format(i) for i in path), leaf)
+        (name + "".join("[{!r}]".format(i) for i in path), leaf)
         for path, leaf in leaves(value)
         if type(leaf) in (int, float)
     ]
@@ -132,7 +159,11 @@ def parts(name, value):
 
 
 def leaves(value, path=()):
-    """(indices, value) of all that is in nested lists; nothing of a list of other things."""
+    """(keys, value) of all that is in nested lists and dictionaries; nothing of a list of other
+    things."""
+    if isinstance(value, dict):
+        items = [(k, v) for k, v in value.items() if isinstance(k, str) and k.isidentifier()]
+        return [leaf for key, part in items for leaf in leaves(part, (*path, key))]
     if not isinstance(value, (list, tuple)):
         return [(path, value)] if path else []
     found = [leaf for i, part in enumerate(value) for leaf in leaves(part, (*path, i))]
@@ -140,11 +171,12 @@ def leaves(value, path=()):
 
 
 def parted(name):
-    """`dims[1][0]` as a name and indices."""
+    """`dims[1][0]` as a name and keys."""
     found = _PART.fullmatch(name)
     if found is None:
         return name, []
-    return found.group(1), [int(index) for index in re.findall(r"-?\d+", found.group(2))]
+    keys = _KEY.findall(found.group(2))
+    return found.group(1), [int(index) if index else key for index, key in keys]
 
 
 def element(value, path):
@@ -154,19 +186,22 @@ def element(value, path):
 
 
 def with_element(value, path, new):
-    """A list, or a tuple, as it is but for one element."""
+    """A list, a tuple, or a dictionary, as it is but for one element."""
     if not path:
         return new
     try:
-        changed = list(value)
+        changed = dict(value) if isinstance(value, dict) else list(value)
         changed[path[0]] = with_element(changed[path[0]], path[1:], new)
-    except (TypeError, IndexError):
-        raise Failure("NPL004", "{!r} has no element {}".format(value, path[0])) from None
+    except (TypeError, LookupError):
+        raise Failure("NPL004", "{!r} has no element {!r}".format(value, path[0])) from None
     return tuple(changed) if isinstance(value, tuple) else changed
 
 
 def literal(value):
     """The expression for a value."""
+    if isinstance(value, dict):
+        keys = [ast.Constant(key) for key in value]
+        return ast.Dict(keys, [literal(part) for part in value.values()])
     if isinstance(value, (list, tuple)):
         kind = ast.Tuple if isinstance(value, tuple) else ast.List
         return kind([literal(part) for part in value], ast.Load())
@@ -226,11 +261,6 @@ def with_fields(signature, made):
             *(p.replace(kind=p.KEYWORD_ONLY) for p in named),
         ]
     )
-
-
-def follows(parameter, node):
-    """Whether a field has its value from others (`head_dim=None`) unless it is given."""
-    return parameter.default is None and parameter.name not in [k.arg for k in node.keywords]
 
 
 def set_argument(node, signature, name, value):

@@ -21,14 +21,15 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, slots=True)
 class Formula:
     """What was found out about `target`. `call`: as it was built first; `cases`: the form there,
-    then with other choices; `reason`: why the model could not be built, and what it `missing`ly
-    needs; `error`: why nothing could be asked at all."""
+    then with other choices; `untold`: choices that matter too; `reason`: why the model could not be
+    built, and what it `missing`ly needs; `error`: why nothing could be asked at all."""
 
     version: str
     target: str
     call: str = ""
     variables: tuple[Variable, ...] = ()
     cases: tuple[Derived, ...] = ()
+    untold: tuple[str, ...] = ()
     environment: Environment | None = None
     reason: str | None = None
     missing: tuple[str, ...] = ()
