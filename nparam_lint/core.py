@@ -249,7 +249,7 @@ def declare(
         if key not in asked:
             asked[key] = ask_for(entry.target, entry.position, settings, found)
         model = asked[key]
-        model.recipe = _completed(entry.recipe, model.recipe)
+        model.recipe = _completed(entry.target, entry.recipe, model.recipe)
         model.device = entry.device or model.device
         model.budgets.append(
             Budget(
@@ -299,17 +299,29 @@ def ask_for(target: Target, position: Position, settings: Settings, found: Disco
     """A model to build; where nothing says how, the config's arguments for it do."""
     recipe = settings.arguments.get(target.bare, Recipe())
     if target.arguments is not None:
-        recipe = replace(recipe, arguments=target.arguments, setup=None, call=None)
+        recipe = _calling(target.callable, target.arguments, recipe)
     at = found.positions.get((target.location, target.callable), position)
     return Asked(target, at, recipe)
 
 
-def _completed(own: Recipe | None, base: Recipe) -> Recipe:
+def _calling(callable: str, arguments: str, recipe: Recipe) -> Recipe:
+    """A recipe with other arguments, in which the names that its setup makes can stand."""
+    if recipe.setup is None:
+        return replace(recipe, arguments=arguments, call=None)
+    return replace(recipe, arguments=None, call=f"{callable}({arguments})")
+
+
+def _completed(target: Target, own: Recipe | None, base: Recipe) -> Recipe:
     """A budget's own recipe; what it leaves open, its target and the arguments table say."""
     if own is None:
         return base
+    called = base
+    if own.call is not None:
+        called = replace(own, setup=own.setup or base.setup)
+    elif own.arguments is not None:
+        called = _calling(target.callable, own.arguments, base)
     return replace(
-        own if own.says_how_to_call else base,
+        called,
         input=own.input or base.input,
         experts_per_token=own.experts_per_token or base.experts_per_token,
     )
@@ -339,7 +351,7 @@ def further(source: Source, other: Source, moved: Mapping[str, str]) -> list[Ask
             there, source.settings.root, source.found
         ):
             model = ask_for(there, Position(there.location), source.settings, source.found)
-            model.recipe, model.device = _completed(recipe, model.recipe), device
+            model.recipe, model.device = _completed(there, recipe, model.recipe), device
             added[there, recipe, device] = model
     return list(added.values())
 
@@ -569,8 +581,9 @@ def _judge_one(
             more = (*_not_added(measurement, settings), *lines)
             findings.append(judge_not_measured(measurement, at, target, more))
     else:
+        undeclared = _paste_experts(model, measurement, settings)
         for budget in model.budgets:
-            judged, broken = judge(budget, measurement, settings.tolerance)
+            judged, broken = judge(budget, measurement, settings.tolerance, undeclared)
             results += judged or [_unjudged(budget)] * (budget.origin != "prose")
             # Where an argument was varied that a formula does not speak of, it says nothing.
             there = [found for names, found in others if names <= budget.value.names]
@@ -636,12 +649,27 @@ def paste(target: Target, missing: Sequence[str], settings: Settings) -> tuple[s
     """The lines of config that provide missing arguments."""
     if not missing:
         return ()
-    own = settings.config is not None and settings.config.name != "pyproject.toml"
     values = ", ".join(f"{name}=…" for name in missing)
+    return _pasted("say how to build it", target, f'"{values}"', settings)
+
+
+def _paste_experts(model: Asked, measured: Measured, settings: Settings) -> tuple[str, ...]:
+    """The lines of config that say how many experts a token uses, where nothing else does."""
+    if "experts_per_token" not in (measured.no_routing or "") or measured.misdeclared:
+        return ()  # known, or unknown for another reason
+    at = settings.recipe_positions.get(model.target.bare)
+    if at is not None:
+        return (f"add experts_per_token = … to what {at.path}:{at.line} says of it",)
+    value = "{ experts_per_token = … }"
+    return _pasted("say how many a token uses", model.target, value, settings)
+
+
+def _pasted(what: str, target: Target, value: str, settings: Settings) -> tuple[str, ...]:
+    name = settings.config.name if settings.config else "pyproject.toml"
     return (
-        f"say how to build it, in {settings.config.name if settings.config else 'pyproject.toml'}:",
-        "[arguments]" if own else "[tool.nparam-lint.arguments]",
-        f'"{target.bare}" = "{values}"',
+        f"{what}, in {name}:",
+        "[tool.nparam-lint.arguments]" if name == "pyproject.toml" else "[arguments]",
+        f'"{target.bare}" = {value}',
     )
 
 

@@ -50,15 +50,19 @@ def finding(
 
 
 def judge(
-    budget: Budget, measured: Measured, tolerance: Tolerance | None
+    budget: Budget,
+    measured: Measured,
+    tolerance: Tolerance | None,
+    undeclared: Sequence[str] = (),
 ) -> tuple[list[BudgetResult], list[Finding]]:
-    """Every count that the budget selects, against its bounds. `tolerance`: the configured one."""
+    """Every count that the budget selects, against its bounds. `tolerance`: the configured one.
+    `undeclared`: lines that say where to declare what nothing in a model says."""
     target = str(budget.target)
     where, selector = budget.position, budget.selector
     if selector.metric == "active" and measured.no_routing:
         message = f"the active parameters of {measured.call} are unknown: {measured.no_routing}"
         usual = "usual fields of the router or the config: num_experts_per_tok, top_k, moe_top_k"
-        return [], [finding("NPL002", where, message, target, [usual])]
+        return [], [finding("NPL002", where, message, target, [usual, *undeclared])]
     try:
         bounds = budget.value.bounds(
             measured.names, budget.tolerance or tolerance, forced=budget.tolerance is not None

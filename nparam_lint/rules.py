@@ -71,7 +71,8 @@ class Net(nn.Module):
 A line that starts with `nparam` is always taken for a budget: one that cannot
 be read is reported at its line and column and is never skipped. A formula may
 use constructor arguments, fields of a config argument, integer attributes of
-the built module, and `min max abs ceil floor`.""",
+the built module, and `min max abs ceil floor`. A declared `experts_per_token`
+that does not fit the model is reported in the same way.""",
         """\
 nparam: about a million
 nparam: hidden_sise * 10""",

@@ -7,6 +7,8 @@ from fractions import Fraction
 
 import pytest
 
+from nparam_lint.closed.polynomial import Polynomial
+from nparam_lint.closed.write import factored
 from nparam_lint.formula import parse_formula
 
 MODELS = '''\
@@ -59,6 +61,48 @@ class Widths(nn.Module):
         super().__init__()
         self.a = nn.Linear(inputs, hidden)
         self.b = nn.Linear(hidden, outputs)
+
+
+@dataclass
+class TowerConfig:
+    dims: tuple[int, ...] = (8, 16)
+    depth: int = 2
+    inner: int | None = None
+    fixed: int | None = None
+
+    def __post_init__(self):
+        if self.inner is None:
+            self.inner = 4 * self.depth
+        if self.fixed is None:
+            self.fixed = 3
+
+
+class Tower(nn.Module):
+    """Widths in a list.
+
+    nparam: dims[0]*(dims[1] + 1) + 8*depth
+    """
+
+    def __init__(self, config: TowerConfig):
+        super().__init__()
+        self.a = nn.Linear(config.dims[0], config.dims[-1])
+        self.b = nn.Linear(config.inner, config.fixed)
+
+
+class TwoTowers(nn.Module):
+    def __init__(self, image, text):
+        super().__init__()
+        self.image = nn.Linear(image["width"], image["width"])
+        self.text = nn.Linear(text["width"], 4)
+
+
+class Many(nn.Module):
+    def __init__(self, d=8, a=False, b=False, c=False, e=False, f=False):
+        super().__init__()
+        for name in "abcef":
+            if locals()[name]:
+                self.add_module(name, nn.Linear(d, 1))
+        self.layer = nn.Linear(d, d)
 
 
 class Power(nn.Module):
@@ -278,3 +322,138 @@ def test_where_it_cannot_be_written(written, arguments, message):
     done, text = written("formula", *arguments, "--write", code=2)
     assert message in done.stderr
     assert text == WRITTEN
+
+
+def test_elements_of_lists_are_arguments(formula):
+    (case,) = document(formula("nets.py::Tower", "--format", "json"))["cases"]
+    assert case["formula"] == "dims[1]*(dims[0] + 1) + fixed*(4*depth + 1)"
+    assert case["base"]["dims[0]"] == 8
+    names: dict[str, object] = {}
+    exec(formula("nets.py::Tower", "--format", "python").stdout, names)
+    assert names["parameter_count"](dims=(8, 16), depth=2, fixed=3) == 144 + 27
+
+
+def test_numbers_in_dictionaries_are_arguments(formula):
+    target = "nets.py::TwoTowers(dict(width=8, name='x'), {'width': 16})"
+    done = formula(target, "-q")
+    assert done.stdout == "  image['width']*(image['width'] + 1) + 4*(text['width'] + 1)\n"
+    done = formula(target, "-q", "--vary", "text['width']")
+    assert done.stdout == "  4*text['width'] + 76\n"
+
+
+def test_choices_that_are_left_out_are_named(formula):
+    done = formula("nets.py::Many")
+    assert "\n  matter too  f: --vary f shows how\n" in done.stdout
+    assert done.stdout.count("\nwhere ") == 4
+
+
+LONG = """\
+import torch.nn as nn
+
+
+class Layer(nn.Module):
+    def __init__(self, hidden_size, intermediate_size):
+        super().__init__()
+        self.gate_projection = nn.Linear(hidden_size, intermediate_size)
+        self.post_attention_layernorm = nn.Linear(intermediate_size, hidden_size)
+
+
+class Decoder(nn.Module):
+    def __init__(self, hidden_size=6, intermediate_size=10, num_hidden_layers=3):
+        super().__init__()
+        sizes = hidden_size, intermediate_size
+        self.layers = nn.ModuleList(Layer(*sizes) for _ in range(num_hidden_layers))
+        self.head = nn.Linear(hidden_size, 20)
+
+
+def decoder(**sizes):
+    return Decoder(**sizes)
+
+
+def of(config):
+    return Decoder(config.size)
+"""
+
+
+NARROW = """\
+module                       parameters                   value    share
+───────────────────────────  ─────────────────────────  ───────  ───────
+layers.*                     num_hidden_layers*             408   74.5 %
+                               (hidden_size*
+                               (2*intermediate_size +
+                               1) + intermediate_size)
+  layers.*.gate_projection   intermediate_size*             210   38.3 %
+                               num_hidden_layers*
+                               (hidden_size + 1)
+  layers.*.                  hidden_size*                   198   36.1 %
+    post_att…tion_layernorm    num_hidden_layers*
+                               (intermediate_size + 1)
+head                         20*hidden_size + 20            140   25.5 %
+
+parameter                           times  shape                   value
+──────────────────────  ─────────────────  ────────────────────  ───────
+layers.*.               num_hidden_layers  (intermediate_size,       180
+  gate_projection.                          hidden_size)
+  weight
+layers.*.               num_hidden_layers  (intermediate_size,)       30
+  gate_projection.bias
+layers.*.               num_hidden_layers  (hidden_size,             180
+  post_at…n_layernorm.                      intermediate_size)
+  weight
+layers.*.               num_hidden_layers  (hidden_size,)             18
+  post_at…n_layernorm.
+  bias
+head.weight                                (20, hidden_size)         120
+head.bias                                  (20,)                      20
+"""
+
+
+def test_a_narrow_table_goes_on_in_further_rows(place, nparam_lint):
+    (place / "long.py").write_text(LONG)
+    done = nparam_lint("formula", "long.py::Decoder", "-v", cwd=place, COLUMNS="72")
+    assert done.stdout.partition("built\n\n")[2] == NARROW
+    assert max(map(len, done.stdout.splitlines())) <= 72
+
+
+def test_what_has_no_number_to_vary_says_what_to_do(place, nparam_lint):
+    setup = "from types import SimpleNamespace as S; c = S(size=6)"
+    config = f'[arguments]\n"long.py::of" = {{ setup = "{setup}", call = "of(c)" }}\n'
+    (place / "long.py").write_text(LONG)
+    (place / "made.toml").write_text(config)
+    done = nparam_lint("formula", "long.py::decoder", "--depth", "1", cwd=place, COLUMNS="80")
+    shown = """\
+long.py::decoder
+  decoder()
+
+  548
+
+  value  548
+  fixed  there is no number to vary in decoder(); name an argument of it:
+         decoder(NAME=NUMBER)
+
+module      value    share
+────────  ───────  ───────
+layers        408   74.5 %
+head          140   25.5 %
+"""
+    assert (done.returncode, done.stdout) == (0, shown)
+    python = nparam_lint("formula", "long.py::decoder", "--format", "python", cwd=place)
+    assert "    No argument was varied.\n" in python.stdout
+    made = nparam_lint("formula", "long.py::of", "--config", "made.toml", cwd=place, COLUMNS="80")
+    lines = """\
+  fixed  there is no number to vary in of(c): only what stands in the call is
+         varied, not what was made before it; make it there:
+         of(Config(NAME=NUMBER))
+"""
+    assert lines in made.stdout
+
+
+def test_a_number_is_taken_out_where_that_makes_it_plainer():
+    def form(number, other):
+        n = Polynomial.generator("n")
+        return n * Polynomial.constant(number) + Polynomial.constant(other)
+
+    assert factored(form(513, 11_176_512), ["n"]) == "513*n + 11_176_512"
+    assert factored(form(6, 45), ["n"]) == "3*(2*n + 15)"
+    assert factored(form(6, 51), ["n"]) == "6*n + 51"
+    assert factored(form(-20, -20), ["n"]) == "-(20*n + 20)"

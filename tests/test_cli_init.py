@@ -188,6 +188,13 @@ def test_twice_is_once_and_v_says_why_others_got_none(initialised, init):
     assert contents(root) == before
 
 
+def test_what_a_token_uses_does_not_say_how_to_build(tmp_path, init):
+    root = make(tmp_path / "project")
+    entry = '[tool.nparam-lint.arguments]\n"nets/net.py::Needy" = { experts_per_token = 2 }\n'
+    (root / "pyproject.toml").write_text(PYPROJECT + entry, encoding="utf-8")
+    assert init(root).stdout.endswith(HINTS)
+
+
 def test_a_diff_writes_nothing_and_is_what_would_be_written(project, init, tmp_path, environ):
     before = contents(project)
     done = init(project, "--diff", "-q")

@@ -293,6 +293,81 @@ def test_recipes_say_how_to_build_what_one_call_cannot(report_on):
     assert "input" in "\n".join(lazy.detail)
 
 
+def test_what_the_setup_of_a_recipe_makes_can_stand_in_other_arguments(environ, tmp_path):
+    net = """\
+        from torch import nn
+
+        class Net(nn.Module):
+            '''nparam(config(n=2)): 6'''
+
+            def __init__(self, config):
+                super().__init__()
+                self.layer = nn.Linear(config["n"], config["n"])
+        """
+    config = """\
+        [arguments]
+        "net.py::Net" = { setup = "def config(n): return {'n': n}", call = "Net(config(3))" }
+
+        [budgets]
+        "net.py::Net" = 12
+        "net.py::Net(config(4))" = 20
+        "net.py::Net[layer]" = { budget = 30, arguments = "config(5)" }
+        "net.py::Net[layer.*]" = { budget = 42, call = "nn.Sequential(Net(config(6)))" }
+        "net.py::Net[total]" = { budget = 6, setup = "config = dict", call = "Net(config(n=2))" }
+        """
+    write(tmp_path, {"net.py": net, "nparam-lint.toml": config.replace("[layer.*]", "[0.layer]")})
+    settings = load_settings(tmp_path, None, {}, {"device": "meta", "python": sys.executable})
+    report = check(settings, [], environ)
+    assert report.findings == ()
+    assert sorted(m.measurement.call for m in report.models) == [
+        "Net(config(3))",
+        "Net(config(4))",
+        "Net(config(5))",
+        "Net(config(n=2))",
+        "Net(config(n=2))",
+        "nn.Sequential(Net(config(6)))",
+    ]
+    shown = show(settings, [parse_target("net.py::Net(config(n=7))")], environ)
+    assert totals(shown) == {"net.py::Net(config(n=7))": 56}
+
+
+MOE = """\
+    from torch import nn
+
+    class MoE(nn.Module):
+        '''nparam(width=3)[active]: 24'''
+
+        def __init__(self, width=2):
+            super().__init__()
+            self.experts = nn.ModuleList(nn.Linear(width, width) for _ in range(8))
+
+    class Odd(nn.Module):
+        '''nparam[active]: 24'''
+
+        def __init__(self):
+            super().__init__()
+            self.experts = nn.ModuleList(nn.Linear(n, n) for n in range(1, 3))
+    """
+
+
+def test_the_config_to_paste_says_how_many_experts_a_token_uses(checked, tmp_path):
+    write(tmp_path, {"moe.py": MOE})
+    unknown = finding(checked(tmp_path), "NPL002", "moe.py::MoE(width=3)")
+    assert unknown.detail[1:] == (
+        "say how many a token uses, in pyproject.toml:",
+        "[tool.nparam-lint.arguments]",
+        '"moe.py::MoE" = { experts_per_token = … }',
+    )
+    odd = finding(checked(tmp_path), "NPL002", "moe.py::Odd")
+    assert len(odd.detail) == 1  # which declares nothing that is not known
+    arguments = "\n".join(unknown.detail[2:]).replace("tool.nparam-lint.", "")
+    write(tmp_path, {"nparam-lint.toml": '[arguments]\n"moe.py::MoE" = "2"\n'})
+    known = finding(checked(tmp_path), "NPL002", "moe.py::MoE(width=3)")
+    assert known.detail[1:] == ("add experts_per_token = … to what nparam-lint.toml:2 says of it",)
+    write(tmp_path, {"nparam-lint.toml": arguments.replace("…", "2")})
+    assert found(checked(tmp_path)) == ["moe.py:11 NPL002"]
+
+
 def test_what_a_budget_builds_in_its_own_way_is_not_listed_as_failed_without(report_on):
     assert report_on("recipes").skipped == ()
     assert report_on("right").skipped == ()  # Block(64) is counted, Block cannot be

@@ -301,6 +301,9 @@ def test_active_parameters_are_counted_where_the_routing_is_known_and_never_gues
     results, (finding,) = verdict("<= 1k", unknown, "active")
     assert (results, finding.code, finding.severity) == ([], "NPL002", "error")
     assert finding.message.endswith("nothing says how many experts a token uses")
+    lines = ("[arguments]", '"net.py::Net" = { experts_per_token = … }')
+    _, (told,) = judge(budget("1k", "active"), unknown, None, lines)
+    assert told.detail == (*finding.detail, *lines)
 
 
 # --- formulas -------------------------------------------------------------------------------

@@ -40,8 +40,14 @@ def derive_all(
         left = [v.name for v in telling[ALONE:]]
     for case in cases:
         if any(differs(value, session.base[name]) for name, value in case.items()):
-            found.append(derive(session, variables, case))
+            form = derive(session, variables, case)
+            if not isinstance(form, ClosedForm) or _differs(form, base):
+                found.append(form)
     return found, left
+
+
+def _differs(form: ClosedForm, base: ClosedForm) -> bool:
+    return (form.total, {*form.rules}) != (base.total, {*base.rules})
 
 
 def _values(variable: Variable) -> list[Value]:

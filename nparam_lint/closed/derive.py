@@ -22,7 +22,17 @@ from nparam_lint.closed.observe import (
     Variable,
     exactly,
 )
-from nparam_lint.closed.sample import edges, equal, far, line, probes, scattered, wild, written
+from nparam_lint.closed.sample import (
+    edges,
+    equal,
+    far,
+    line,
+    low,
+    probes,
+    scattered,
+    wild,
+    written,
+)
 from nparam_lint.closed.session import Session, differs
 
 if TYPE_CHECKING:
@@ -217,7 +227,9 @@ class _Derivation:
     def forms(self, varied: Sequence[Variable], suspect: str) -> Forms:
         tied = {rule.left for rule in self.rules if rule.kind == "=="}
         names = [v.name for v in varied if v.name not in tied]
-        return Forms(self.seen.within(self.limits), names, suspect)
+        # There are many limits to try.
+        seen, simple = self.seen.within(self.limits), bool(self.limits)
+        return Forms(seen, names, suspect, simple=simple)
 
     def limited(self, varied: Sequence[Variable], suspect: str) -> Forms | None:
         """The forms where one of the arguments is not among its smallest values (a single head, or
@@ -305,7 +317,7 @@ class _Derivation:
 
     def verify(self, forms: Forms, varied: Sequence[Variable]) -> bool:
         """Whether the form is right wherever it was not made from; those points are kept."""
-        before, known = len(self.points), len(forms.points)
+        known = len(forms.points)
         self.missed = None
         self.scatter(varied, FRESH)
         base = exactly(self.base)
@@ -319,13 +331,15 @@ class _Derivation:
                 *far(varied, self.points, self.rules, self.dice),
                 *wild(varied, self.rules, self.lines, self.free, self.dice),
                 *equal(varied, self.free, self.rules),
+                *low(varied, self.rules),
                 *close[:EDGES],
             ]
         )
-        self.fresh = len(self.points) - before
+        self.learn_rules()
+        seen = self.seen.within(self.limits)
+        self.fresh = len(seen.points) - known
         if self.fresh < VERIFIED and (varied or self.refused):
             return False
-        seen = self.seen.within(self.limits)
         index = forms.miss(seen, range(known, len(seen.points)))
         self.missed = None if index is None else (seen.points[index], seen.builds[index].total)
         return index is None

@@ -27,7 +27,7 @@ from nparam_lint.closed.polynomial import (
 from nparam_lint.closed.rounding import multiple, quotients
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from nparam_lint.closed.places import Places
     from nparam_lint.closed.polynomial import Values
@@ -36,15 +36,21 @@ SPARE = 3  # points beyond the number of unknowns that a solution has to hold at
 DEGREE = 4  # the highest total degree that is looked for
 LEVELS = 64  # the most that anything doubles by
 TERMS = 130  # unknowns of one system
-_SMALL = 1 << 20  # numerators and denominators of coefficients
+_NUMERATOR, _DENOMINATOR = 1 << 46, 1 << 10  # of coefficients; others are a sign of chance
 
 
 def fit(
-    places: Places, observed: Sequence[Fraction], names: Iterable[str], spare: int = SPARE
+    places: Places,
+    observed: Sequence[Fraction],
+    names: Iterable[str],
+    spare: int = SPARE,
+    *,
+    rounded: bool = True,
 ) -> Polynomial | None:
     """The simplest form in these names that gives what was observed at every point: a polynomial,
     then one in powers of two, or in rounded quotients; None where there is none, or where the
-    points are too few: there must be `spare` more than unknowns."""
+    points are too few: there must be `spare` more than unknowns. Without `rounded` quotients, of
+    which there are many, it takes no time."""
     names = sorted(names)
     if not places.points:
         return None
@@ -52,11 +58,11 @@ def fit(
     found = found or multiple(places.points, observed, names)
     found = found or _bounded(places, observed, names, spare)
     found = found or _doubling(places, observed, names, spare)
-    if found:
+    if found or not rounded:
         return found
-    bent = _bent(places, observed, names)
+    lines = _lines(places, observed, names)
     for atoms in quotients(places, names):
-        if _explains(atoms, bent):
+        if _explains(atoms, lines):
             degrees = (1, 2, 3)[: 4 - len(atoms)]
             found = polynomial(places, observed, [*atoms, *names], degrees, spare)
             if found:
@@ -66,35 +72,41 @@ def fit(
 
 @dataclass(frozen=True, slots=True)
 class _Line:
-    """What was seen where one name alone was varied."""
+    """What was seen where one name alone was varied; `straight`: there is a polynomial in it."""
 
-    name: str
     places: Places
     observed: Sequence[Fraction]
+    straight: bool
 
 
-def _bent(places: Places, observed: Sequence[Fraction], names: Sequence[str]) -> list[_Line]:
-    """The lines from the first point along which there is no polynomial."""
-    found = []
+def _lines(places: Places, observed: Sequence[Fraction], names: Sequence[str]) -> dict[str, _Line]:
+    """From the first point, where they are long enough to tell."""
+    found = {}
     for name in names:
         there = places.line(name, names)
-        line = _Line(name, places.some(there), [observed[i] for i in there])
-        straight = polynomial(line.places, line.observed, [name], range(DEGREE), spare=1)
-        if straight is None and len(there) > DEGREE + 1:
-            found.append(line)
+        if len(there) > DEGREE + 1:
+            line, seen = places.some(there), [observed[i] for i in there]
+            straight = polynomial(line, seen, [name], range(DEGREE), spare=1) is not None
+            found[name] = _Line(line, seen, straight)
     return found
 
 
-def _explains(atoms: Sequence[Rounded], bent: Sequence[_Line]) -> bool:
-    """Whether something like them could be what bends these lines: to try it on few points costs
-    little. Where those are too few to tell, it could."""
-    for line in bent:
-        own: list[Generator] = [atom for atom in atoms if line.name in atom.names]
-        generators = [*own, line.name]
-        if not own:
+def _explains(atoms: Sequence[Rounded], lines: Mapping[str, _Line]) -> bool:
+    """Whether something like them could be at work: they bend the lines that are bent, which costs
+    little to try, and none that is straight. Where lines are too few to tell, it could."""
+    equal = len(atoms) == 2 and atoms[0].top == atoms[1].bottom  # one where both are, else nothing
+    for atom in atoms:
+        if not equal and all(name in lines and lines[name].straight for name in atom.names):
             return False
+    for name, line in lines.items():
+        if line.straight:
+            continue
+        own: list[Generator] = [atom for atom in atoms if name in atom.names]
+        generators = [*own, name]
         enough = len(line.observed) > comb(len(generators) + 3, 3)
-        if enough and not polynomial(line.places, line.observed, generators, (1, 2, 3), spare=1):
+        if not own or (
+            enough and not polynomial(line.places, line.observed, generators, (1, 2, 3), spare=1)
+        ):
             return False
     return True
 
@@ -227,11 +239,11 @@ def _rational(residue: int) -> Fraction | None:
     """The fraction of small numbers that has this residue (half of Euclid's algorithm)."""
     high, low = PRIME, residue
     before, now = 0, 1
-    while low > _SMALL:
+    while low > _NUMERATOR:
         quotient = high // low
         high, low = low, high - quotient * low
         before, now = now, before - quotient * now
-    return Fraction(low, now) if 0 < abs(now) <= _SMALL else None
+    return Fraction(low, now) if 0 < abs(now) <= _DENOMINATOR else None
 
 
 def _bounded(

@@ -75,9 +75,12 @@ class Wrong:
 
 class Forms:
     """The forms of all families that the builds so far show, up to the first that has none, which
-    is `unknown`. `suspect`: one that had none before; it is looked at first."""
+    is `unknown`. `suspect`: one that had none before; it is looked at first, and for no more than a
+    `simple` form where that is enough."""
 
-    def __init__(self, seen: Seen, names: Sequence[str], suspect: str = "") -> None:
+    def __init__(
+        self, seen: Seen, names: Sequence[str], suspect: str = "", *, simple: bool = False
+    ) -> None:
         self.seen, self.names = seen, names
         self.points = [exactly(point) for point in seen.points]
         self.places: dict[tuple[int, ...], Places] = {}  # where quantities were seen
@@ -86,6 +89,7 @@ class Forms:
         self.unknown: Family | None = None
         forms: dict[str, ShapeForm] = {}
         for family in sorted(self.families, key=lambda family: family.name != suspect):
+            self.rounded = not (simple and family.name == suspect)
             form = self.of_family(family)
             if form is None:
                 self.unknown = family
@@ -128,7 +132,7 @@ class Forms:
         if names is None:
             return None
         places = self.places.setdefault(there, Places([self.points[i] for i in there]))
-        return fit(places, values, names)
+        return fit(places, values, names, rounded=self.rounded)
 
     def candidates(self, observed: Sequence[int | None]) -> Iterator[list[str]]:
         """Names that a quantity may depend on: those that change it alone; one more; all."""
@@ -141,8 +145,17 @@ class Forms:
         points = [p for p, o in zip(self.points, observed, strict=True) if o is not None]
         seen = [Fraction(o) for o in observed if o is not None]
         more = [name for name in self.names if name not in needed]
-        sets = [needed, *([*needed, name] for name in more), list(self.names)]
-        yield from (names for names in sets if depends_only_on(names, points, seen))
+        for names in (needed, *([*needed, name] for name in more)):
+            if depends_only_on(names, points, seen):
+                yield names
+        # What matters only together with others: all but those that can be done without.
+        enough = list(self.names)
+        for name in more:
+            fewer = [other for other in enough if other != name]
+            if depends_only_on(fewer, points, seen):
+                enough = fewer
+        if depends_only_on(enough, points, seen):
+            yield enough
 
     def parts(self) -> Iterator[Polynomial]:
         for form in self.shapes:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from itertools import combinations
+from itertools import combinations, islice
 from typing import TYPE_CHECKING
 
 from nparam_lint.closed.constraints import Rule, repaired
@@ -100,6 +100,15 @@ def far(
     return found
 
 
+def low(variables: Sequence[Variable], rules: Sequence[Rule]) -> list[dict[str, Value]]:
+    """Each whole number alone at its least values: a single one is often made in another way."""
+    base = {v.name: v.base for v in variables}
+    numbers = [v for v in variables if v.is_number]
+    whole = [v.name for v in numbers if not v.choices and isinstance(v.base, int) and v.base > 2]
+    points = (_mended({**base, name: value}, numbers, rules) for name in whole for value in (1, 2))
+    return [point for point in points if point is not None]
+
+
 def _mended(
     point: Mapping[str, Value], numbers: Sequence[Variable], rules: Sequence[Rule]
 ) -> dict[str, Value] | None:
@@ -171,13 +180,15 @@ def equal(
         for v in variables
         if isinstance(v.base, int) and v.base < SMALL and not v.choices and v.name in free
     }
-    pairs = list(combinations(large, 2))[:PAIRS]
+    numbers = [v for v in variables if v.is_number]
+    base = {v.name: v.base for v in variables}
     found: list[dict[str, Value]] = []
-    for one, other in pairs:
+    for one, other in islice(combinations(large, 2), PAIRS):
         for point in ({one: large[other]}, {one: large[other], **small}):
-            exactly = {v.name: exact(point.get(v.name, v.base)) for v in variables if v.is_number}
-            if all(rule.holds(exactly) for rule in rules if rule.names <= exactly.keys()):
-                found.append({**point})
+            # What a form is limited to has been found with these points: it is kept, not they.
+            mended = _mended({**base, **point}, numbers, rules)
+            if mended is not None and mended[one] == mended[other]:
+                found.append(mended)
     return found
 
 

@@ -100,6 +100,7 @@ def _measurement(measured: Measurement) -> Json:
             "status": "measured",
             "reason": None,
             "counts": asdict(measured.counts),
+            "no_routing": measured.no_routing,
             "modules": [_module(row) for row in measured.modules],
             "rung": measured.rung,
             "type": measured.type,

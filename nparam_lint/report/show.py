@@ -15,7 +15,7 @@ from nparam_lint.report.verdicts import verdict_lines_of
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from nparam_lint.records import Counts, DeviceResult, ModelReport, NotMeasured
+    from nparam_lint.records import DeviceResult, ModelReport, NotMeasured
     from nparam_lint.report import Options
 
 _TABLE_ROWS = 60
@@ -36,7 +36,7 @@ def render_show(model: ModelReport, options: Options) -> str:
         pairs = [("call", clean(measured.call)), ("defined", defined), ("counted on", how)]
         sections = [
             [title, *_facts(pairs, options, paint)],
-            _totals(measured.counts, paint),
+            _totals(measured, options, paint),
             _devices(devices, options, paint),
             [*module_table(measured.modules, options.width, options.depth, _TABLE_ROWS, paint)],
             _parameters(measured, options, paint) if options.verbose else [],
@@ -70,22 +70,29 @@ def _absent(measured: NotMeasured, options: Options, paint: Paint) -> list[str]:
     return lines
 
 
-def _totals(counts: Counts, paint: Paint) -> list[str]:
+def _totals(measured: Measured, options: Options, paint: Paint) -> list[str]:
+    counts = measured.counts
     sparse = counts.active is not None and counts.active != counts.total
-    rows = [
+    rows: list[tuple[str, int | None, str]] = [
         ("parameters", counts.total, ""),
         ("trainable", counts.trainable, ""),
         ("frozen", counts.frozen, ""),
         ("non-embedding", counts.non_embedding, "without nn.Embedding modules"),
         *([("active", counts.active, "used for one token")] if sparse else []),
+        *([("active", None, f"unknown: {clean(why)}")] if (why := measured.no_routing) else []),
         ("buffers", counts.buffers, ""),
         ("bytes", counts.bytes, f"{style.human_bytes(counts.bytes)}, parameters and buffers"),
     ]
-    wide = max(len(f"{count:,}") for _, count, _ in rows)
+    wide = max(len(f"{count:,}") for _, count, _ in rows if count is not None)
     lines = []
     for name, count, note in rows:
+        head = f"  {paint('dim', name.ljust(13))}  "
+        if count is None:
+            first, *more = style.wrap(note, options.width - 17)
+            lines += [head + first, *(" " * 17 + line for line in more)]
+            continue
         number = paint("bold" if name == "parameters" else "", f"{count:>{wide},}")
-        lines.append(f"  {paint('dim', name.ljust(13))}  {number}  {paint('dim', note)}".rstrip())
+        lines.append(f"{head}{number}  {paint('dim', note)}".rstrip())
     return lines
 
 

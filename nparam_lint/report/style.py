@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections import Counter
 from dataclasses import dataclass
@@ -128,6 +129,47 @@ def wrap(text: str, width: int, indent: str = "", hang: str = "") -> list[str]:
             line = hang + line[end:]
         lines.append(line)
     return lines or [""]
+
+
+def wrap_formula(text: str, width: int, indent: str = "", hang: str = "") -> list[str]:
+    """Lines of at most `width` where a formula can be broken: after a comma, a plus or a minus
+    rather than between factors, and outside rather than inside of brackets."""
+    lines: list[str] = []
+    start = indent
+    while len(start) + len(text) > width and (cut := _cut(text, width - len(start))):
+        lines.append(start + text[:cut].rstrip())
+        text, start = text[cut:], hang
+    return [*lines, start + text]
+
+
+_BREAKS = re.compile(r"[()]|, | [+-] |(?<![\w*])\d+\*(?!\*)|(?<!\*)\*(?!\*)")
+
+
+def _cut(text: str, room: int) -> int:
+    """Where a line of a formula ends; 0 where it cannot be broken."""
+    depth, cuts = 0, []  # (worth, end)
+    for found in _BREAKS.finditer(text):
+        depth += {"(": 1, ")": -1}.get(found[0], 0)
+        if found[0][0] not in "()0123456789":  # a number stays at what it multiplies
+            # A bracket less is worth a quarter of a line, and a sum or a list a whole one.
+            worth = found.end() - depth * (room // 4) - room * (found[0] == "*")
+            cuts.append((worth, found.end()))
+    fitting = [cut for cut in cuts if len(text[: cut[1]].rstrip()) <= room]
+    if fitting:
+        return max(fitting)[1]
+    return cuts[0][1] if cuts else 0
+
+
+def wrap_path(path: str, width: int, hang: str = "  ") -> list[str]:
+    """Lines of at most `width`, broken after dots; behind the path's own indent. What is longer
+    between two dots is cut in its middle."""
+    indent = path[: len(path) - len(path.lstrip())]
+    lines, room = [""], width - len(indent)
+    for part in re.findall(r"[^.]*\.|[^.]+$", path.lstrip()):
+        if lines[-1].strip() and len(lines[-1]) + len(part) > room:
+            lines.append(hang)
+        lines[-1] += elide_middle(part, room - len(lines[-1]))
+    return [indent + line for line in lines]
 
 
 def human_bytes(count: int) -> str:

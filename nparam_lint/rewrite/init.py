@@ -15,7 +15,6 @@ from nparam_lint.records import Measured, Position
 from nparam_lint.rewrite import docstrings, numbers, toml
 from nparam_lint.rewrite.docstrings import parsed
 from nparam_lint.rewrite.edits import Edit, FileEdit, Left, Plan, Unsafe, is_outside
-from nparam_lint.settings import Recipe
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -195,7 +194,7 @@ def _hints(
         definition = definitions.get(str(model.target))
         if definition is not None and str(model.target) not in measured:
             required = [p.name for p in definition.parameters or () if p.required]
-            if required and model.recipe == Recipe():
+            if required and not model.recipe.says_how_to_call:
                 needy[model.target] = required
     if not needy:
         return

@@ -243,10 +243,10 @@ def test_roundings_are_recognised(forms):
 
 
 def test_what_limits_the_arguments_is_found(forms):
-    assert [str(rule) for rule in forms["llama"].rules] == [
+    assert {str(rule) for rule in forms["llama"].rules} == {
         "n_heads % n_kv_heads == 0",
         "dim % n_heads == 0",
-    ]
+    }
     assert {str(rule) for rule in forms["conv"].rules} == {
         "in_channels % groups == 0",
         "out_channels % groups == 0",
@@ -305,6 +305,69 @@ def test_what_has_no_closed_form_gets_a_counterexample(make, base):
     assert isinstance(form, NoForm)
     assert (form.wrong.name, form.wrong.what) == ("layer.weight", "dimension 1")
     assert form.wrong.guess.value(exactly(form.wrong.point)) != form.wrong.actual
+
+
+class Attention(nn.Module):
+    """Of a ViT: a single head of the full width needs no projection."""
+
+    def __init__(
+        self, size=256, patch=32, classes=1000, dim=128, depth=3, heads=8, mlp=256, head=64
+    ):
+        super().__init__()
+        self.patches = nn.Linear(patch**2, dim)
+        self.places = nn.Embedding((size // patch) ** 2, dim)
+        self.qkv = nn.Linear(dim, 3 * heads * head, bias=False)
+        self.out = nn.Identity() if heads == 1 and head == dim else nn.Linear(heads * head, dim)
+        self.mlp = nn.ModuleList(nn.Linear(dim, mlp) for _ in range(depth))
+        self.classes = nn.Linear(dim, classes)
+
+
+def test_widths_that_are_equal_by_chance_are_tried():
+    base = {"size": 256, "patch": 32, "classes": 1000, "dim": 128, "depth": 3, "heads": 8}
+    form = derived(Attention, **base, mlp=256, head=64)
+    assert [str(rule) for rule in form.limits] == ["heads >= 2"]
+
+
+class Shortcut(nn.Module):
+    def __init__(self, inside=64, outside=128):
+        super().__init__()
+        self.conv = nn.Conv2d(inside, outside, 3)
+        self.down = nn.Conv2d(inside, outside, 1) if inside != outside else nn.Identity()
+
+
+def test_a_shortcut_between_equal_widths_has_no_parameters():
+    form = derived(Shortcut, inside=64, outside=128)
+    equal = "(inside//outside)*(outside//inside)"  # one where they are, else nothing
+    assert total(form) == f"outside*(inside*(10 - {equal}) - {equal} + 2)"
+
+
+class Nested(nn.Module):
+    """Each level inside of the one before, and twice as wide."""
+
+    def __init__(self, levels=3, dim=8):
+        super().__init__()
+        inner = [Nested(levels - 1, 2 * dim)] if levels > 1 else []
+        self.parts = nn.ModuleList([nn.Linear(dim, dim), *inner])
+
+
+def test_what_was_seen_too_seldom_is_no_evidence():
+    assert isinstance(derived(Nested, levels=3, dim=8), NoForm)
+
+
+class Projected(nn.Module):
+    def __init__(self, inputs=64, hidden=128, proj=32, token=1):
+        super().__init__()
+        self.token = token
+        if proj >= hidden:
+            raise ValueError("proj has to be smaller than hidden")
+        if inputs % 2:
+            raise ValueError("inputs must be even")
+        self.layer = nn.LSTM(inputs, hidden, proj_size=proj)
+
+
+def test_rules_say_no_more_than_was_seen():
+    form = derived(Projected, inputs=64, hidden=128, proj=32, token=1)
+    assert {str(rule) for rule in form.demands} == {"inputs % 2 == 0", "proj < hidden"}
 
 
 def test_a_model_that_cannot_be_built_has_none():

@@ -164,6 +164,12 @@ def test_a_measured_model():
     assert budget["ok"] is False
 
 
+def test_why_active_is_unknown():
+    moe = model("moe.py::MoE", measured(net(), no_routing="nothing says it"))
+    [found] = load(report(moe))["models"]
+    assert (found["counts"]["active"], found["no_routing"]) == (None, "nothing says it")
+
+
 def test_what_was_not_measured_has_a_reason_and_no_counts():
     [found] = load(report(unmeasured()))["models"]
     assert found["status"] == "not_measured"

@@ -25,7 +25,16 @@ from report_samples import (
 
 from nparam_lint.records import DeviceResult, Finding, NotMeasured, ParameterRow, Position
 from nparam_lint.report import FORMATS, Options, render_show
-from nparam_lint.report.style import bar, clean, drift, elide_target, human_bytes, share
+from nparam_lint.report.style import (
+    bar,
+    clean,
+    drift,
+    elide_target,
+    human_bytes,
+    share,
+    wrap_formula,
+    wrap_path,
+)
 from nparam_lint.report.tree import make_tree
 
 
@@ -259,6 +268,23 @@ größe.weight  10 × 100  float32  also β.weight
   plain list (µ.py:7)
 note: λ is kept on CPU
 """
+    )
+
+
+def test_show_says_why_active_is_unknown():
+    why = "nothing says how many of the 8 experts in experts a token uses; experts_per_token says"
+    page = render_show(model("moe.py::MoE", measured(net(), no_routing=why)), Options(width=80))
+    assert (
+        page.split("\n\n")[1]
+        == """\
+  parameters     101,786
+  trainable        1,306
+  frozen         100,480
+  non-embedding  101,786  without nn.Embedding modules
+  active         unknown: nothing says how many of the 8 experts in experts a
+                 token uses; experts_per_token says
+  buffers              0
+  bytes          407,144  407.1 kB, parameters and buffers"""
     )
 
 
@@ -546,6 +572,39 @@ def test_a_hostile_message_cannot_touch_the_terminal():
     page = text(value)
     assert all(c.isprintable() for c in page.replace("\n", ""))
     assert clean(reason) == "\\x1b[2J\\x07 two lines \\u202e"
+
+
+def test_a_formula_is_broken_where_it_is_read_best():
+    text = "width*(layers*(4*width + 3*inner + 2) + words + 1) + 2*words"
+    assert wrap_formula(text, 60) == [text]
+    assert wrap_formula(text, 56, "  ", "    ") == [
+        "  width*(layers*(4*width + 3*inner + 2) + words + 1) +",
+        "    2*words",
+    ]
+    assert wrap_formula(text, 24, "", "  ") == [
+        "width*(layers*(4*width +",
+        "  3*inner + 2) + words +",
+        "  1) + 2*words",
+    ]
+    # Between factors only where nothing else is left; a number stays with what it multiplies.
+    assert wrap_formula("depth*(width*(2*floor(width*ratio)**2 + 1) + 3)", 16) == [
+        "depth*(width*",
+        "(2*floor(width*",
+        "ratio)**2 + 1) +",
+        "3)",
+    ]
+    assert wrap_formula("(inputs, outputs, 3)", 10, "", " ") == ["(inputs,", " outputs,", " 3)"]
+    assert wrap_formula("a_long_name", 4) == ["a_long_name"]
+
+
+def test_a_path_is_broken_after_dots():
+    assert wrap_path("  h.*.attention.weight", 16) == ["  h.*.attention.", "    weight"]
+    assert wrap_path("layers.post_attention_norm.weight", 12) == [
+        "layers.",
+        "  pos…_norm.",
+        "  weight",
+    ]
+    assert wrap_path("weight", 12) == ["weight"]
 
 
 def test_small_helpers():

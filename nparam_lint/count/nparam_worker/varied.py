@@ -103,14 +103,13 @@ class Calls:
         numbers = {n: v for n, v in values.items() if type(v) is int and v}
         given = written_in(node, signature)
         for name, value in numbers.items():
-            for new in (2 * value, value + 1):
+            for new in (2 * value, value + 1, value // 2):
                 other = copy.deepcopy(node)
                 with contextlib.suppress(Exception):
                     set_argument(other, signature, name, literal(new))
                     made = self.value(other)
                     changed = {n for n, v in values.items() if differ(getattr(made, n, v), v)}
                     found |= changed - {name, *given}
-                    break
         return found
 
     def variables(self, arguments):
@@ -124,7 +123,8 @@ class Calls:
                 with contextlib.suppress(Exception):
                     made = self.value(node)
                     signature = with_fields(signature, made)
-                    values = {n: getattr(made, n) for n in signature.parameters if hasattr(made, n)}
+                    found = {n: getattr(made, n) for n in signature.parameters if hasattr(made, n)}
+                    values = {**given(node, signature, {}), **found}
                     open_ = self.following(node, signature, values)
                     open_ |= {n for n, v in values.items() if isinstance(v, dict)}  # label names
                     values.update(dict.fromkeys(open_ - set(written_in(node, signature))))

@@ -41,6 +41,11 @@ class Formula:
         return bool(self.cases) and all(isinstance(case, ClosedForm) for case in self.cases)
 
     @property
+    def is_given(self) -> bool:
+        """Whether no number could be varied, so that the count is no formula of anything."""
+        return not any(variable.is_number for variable in self.variables)
+
+    @property
     def order(self) -> list[str]:
         """The names in the order of the signature."""
         return [variable.name for variable in self.variables]

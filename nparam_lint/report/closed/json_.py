@@ -38,6 +38,7 @@ def document(formula: Formula) -> Json:
         "missing": list(formula.missing),
         "variables": [asdict(variable) for variable in formula.variables],
         "cases": [_case(case, formula.order) for case in formula.cases],
+        "also_matter": list(formula.untold),
         "seconds": formula.seconds,
     }
 

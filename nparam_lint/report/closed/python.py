@@ -26,8 +26,7 @@ def render(formula: Formula, options: Options) -> str:  # noqa: ARG001
         f"def parameter_count({_parameters(first.base, formula.order, used)}):",
         f'    """Parameters of {formula.call}: {first.value:,}.',
         "",
-        f"    Verified by building the model with {sum(case.verified for case in cases)} other "
-        "arguments.",
+        f"    {_evidence(formula, cases)}",
     ]
     rules = dict.fromkeys(str(rule) for case in cases for rule in case.rules)
     if rules:
@@ -41,6 +40,13 @@ def render(formula: Formula, options: Options) -> str:  # noqa: ARG001
         ]
     lines.append(f"    return {factored(first.total, formula.order, 'python')}")
     return "\n".join(lines) + "\n"
+
+
+def _evidence(formula: Formula, cases: Sequence[ClosedForm]) -> str:
+    if formula.is_given:
+        return "No argument was varied."
+    places = sum(case.verified for case in cases)
+    return f"Verified by building the model with {places} other arguments."
 
 
 def _parameters(base: Mapping[str, Value], order: Sequence[str], used: Container[str]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import zip_longest
 from typing import TYPE_CHECKING
 
 from nparam_lint.closed.derive import ClosedForm, NoForm
@@ -57,7 +58,7 @@ def _title(formula: Formula, options: Options, paint: Paint) -> list[str]:
 
 def _formula(case: ClosedForm, order: Sequence[str], options: Options, paint: Paint) -> list[str]:
     head = [paint("dim", f"where {_equations(case.case)}:")] if case.case else []
-    lines = style.wrap(factored(case.total, order), options.width, "  ", "    ")
+    lines = style.wrap_formula(factored(case.total, order), options.width, "  ", "    ")
     return head + [paint("bold", line) for line in lines]
 
 
@@ -79,17 +80,36 @@ def _facts(case: ClosedForm, formula: Formula, options: Options, paint: Paint) -
             pairs.append((name, ", ".join(map(str, rules))))
     if case.idle:
         pairs.append(("no effect", _some(case.idle)))
+    if formula.untold and case is formula.cases[0]:
+        names = ", ".join(formula.untold)
+        pairs.append(("matter too", f"{names}: --vary {formula.untold[0]} shows how"))
     for name, why in case.fixed.items():
         pairs.append(("fixed", f"{name}={case.base[name]!r}: {clean(why)}"))
-    places = style.plural(case.verified, "other place")
-    pairs.append(("verified", f"at {places}, of {style.plural(case.built, 'model')} built"))
+    if formula.is_given:
+        pairs.append(("fixed", _why_given(formula.call)))
+    else:
+        places = style.plural(case.verified, "other place")
+        pairs.append(("verified", f"at {places}, of {style.plural(case.built, 'model')} built"))
     wide = max(len(name) for name, _ in pairs)
     lines = []
     for name, value in pairs:
-        first, *more = style.wrap(value, options.width - wide - 4)
+        wrap = style.wrap_formula if name == "expanded" else style.wrap
+        first, *more = wrap(value, options.width - wide - 4)
         lines.append(f"  {paint('dim', name.ljust(wide))}  {first}")
         lines += [" " * (wide + 4) + line for line in more]
     return lines
+
+
+def _why_given(call: str) -> str:
+    """Why the count is no formula, and how it would be one."""
+    name, _, given = clean(call).partition("(")
+    told = f"there is no number to vary in {clean(call)}"
+    if given == ")":
+        return f"{told}; name an argument of it: {name}(NAME=NUMBER)"
+    return (
+        f"{told}: only what stands in the call is varied, not what was made before it; make it "
+        f"there: {name}(Config(NAME=NUMBER))"
+    )
 
 
 def _some(names: Sequence[str]) -> str:
@@ -118,7 +138,10 @@ def _modules(case: ClosedForm, formula: Formula, options: Options, paint: Paint)
         ]
         for form in own
     ]
-    return _table(("module", "parameters", "value", "share"), cells, "llrr", options, paint)
+    headers = ("module", "parameters", "value", "share")
+    if not case.total.names:  # the values say it
+        return _table((headers[0], *headers[2:]), [[c[0], *c[2:]] for c in cells], options, paint)
+    return _table(headers, cells, options, paint)
 
 
 def _shapes(case: ClosedForm, order: Sequence[str], options: Options, paint: Paint) -> list[str]:
@@ -131,32 +154,45 @@ def _shapes(case: ClosedForm, order: Sequence[str], options: Options, paint: Pai
         number = factored(form.number, order)
         times = "" if number == "1" else number
         cells.append([clean(form.name), times, shape, f"{form.value:,}"])
-    return _table(("parameter", "times", "shape", "value"), cells, "lrlr", options, paint)
+    return _table(("parameter", "times", "shape", "value"), cells, options, paint)
+
+
+_ALIGN = {"times": "r", "value": "r", "share": "r"}
+_BROKEN = {"parameters": "  ", "shape": " "}  # columns of formulas, and what hangs how far
+_LEAST = 12  # of the column of names
 
 
 def _table(
-    headers: Sequence[str],
-    cells: list[list[str]],
-    align: str,
-    options: Options,
-    paint: Paint,
+    headers: Sequence[str], cells: list[list[str]], options: Options, paint: Paint
 ) -> list[str]:
-    """Where it is too wide its names are cut, then the formulas follow on lines of their own."""
     if not cells:
         return []
-    excess = sum(column_widths(headers, cells)) + 2 * (len(headers) - 1) - options.width
-    if excess > 0:
-        for column, least in ((0, 24), (1, 24), (2, 20)):
-            if align[column] == "r" or excess <= 0:
-                continue
-            widest = max(len(row[column]) for row in cells)
-            room = max(widest - excess, least)
-            for row in cells:
-                indent = len(row[column]) - len(row[column].lstrip())
-                text = style.elide_middle(row[column][indent:], max(room - indent, 8))
-                row[column] = row[column][:indent] + text
-            excess -= max(widest - room, 0)
-    return ruled(headers, cells, align, paint)
+    align = "".join(_ALIGN.get(header, "l") for header in headers)
+    return ruled(headers, _fitted(headers, cells, options.width), align, paint)
+
+
+def _fitted(headers: Sequence[str], cells: list[list[str]], width: int) -> list[list[str]]:
+    """Where a table is too wide, its names and its formulas go on in further rows."""
+    widths = column_widths(headers, cells)
+    excess = sum(widths) + 2 * (len(headers) - 1) - width
+    if excess <= 0:
+        return cells
+    forms = next((i for i, header in enumerate(headers) if header in _BROKEN), None)
+    broken = {}
+    room = widths[0] - excess
+    if forms is not None:
+        room += widths[forms]
+        share = min(widths[0], max(room // 2, room - widths[forms]))
+        hang = _BROKEN[headers[forms]]
+        broken = {forms: [style.wrap_formula(row[forms], room - share, "", hang) for row in cells]}
+        longest = max(len(line) for lines in broken[forms] for line in lines)
+        room -= max(longest, len(headers[forms]) + 2)
+    broken[0] = [style.wrap_path(row[0], max(room, _LEAST)) for row in cells]
+    rows = []
+    for number, row in enumerate(cells):
+        columns = [broken[i][number] if i in broken else [cell] for i, cell in enumerate(row)]
+        rows += [list(line) for line in zip_longest(*columns, fillvalue="")]
+    return rows
 
 
 def _absent(case: NoForm, formula: Formula, options: Options, paint: Paint) -> list[str]:
