@@ -7,7 +7,7 @@ was built, those included that were chosen afterwards to break it.
 from __future__ import annotations
 
 import random
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import combinations, islice, product
 from typing import TYPE_CHECKING
@@ -40,6 +40,8 @@ if TYPE_CHECKING:
 
     from nparam_lint.closed.polynomial import Polynomial
 
+MANY = 128  # parameters of a model of which less is built, as far as its arguments allow
+FEW = 4  # layers, experts, … that it has then
 DRAWN = 8  # points that are drawn for one that was not yet built
 SCATTERED = 40  # points in a round, beyond those along lines
 TIED = 8  # arguments that cannot be varied alone, of which all threes are tried together
@@ -98,7 +100,29 @@ def derive(session: Session, variables: Sequence[Variable], case: Point | None =
     ((base, first),) = session.build([{}])
     if isinstance(first, Refused):
         return NoForm(f"the model cannot be built: {first.reason}", case=case or {})
-    return _Derivation(session, variables, base, first, case or {}).run()
+    shallow = _shallow(session, variables, first)
+    variables = [replace(v, base=shallow.get(v.name, v.base)) for v in variables]
+    return _Derivation(session.case(shallow), variables, (base, first), case or {}).run()
+
+
+def _shallow(session: Session, variables: Sequence[Variable], first: Built) -> dict[str, Value]:
+    """Less of what makes many parameters (layers, experts), where there are many: forms are derived
+    from models that are built in no time, and hold for the one that was asked about."""
+    if len(first.tensors) < MANY:
+        return {}
+    numbers = [v for v in variables if isinstance(v.base, int) and not v.choices and v.base > FEW]
+    more = session.build([{v.name: int(v.base) * 2} for v in numbers if isinstance(v.base, int)])
+    deep = [
+        variable.name
+        for variable, (_, built) in zip(numbers, more, strict=True)
+        if isinstance(built, Built) and len(built.tensors) > len(first.tensors)
+    ]
+    ways = [dict.fromkeys(deep, FEW), *({name: FEW} for name in deep)]
+    built = session.build(ways) if deep else []
+    return next(
+        (dict(way) for way, (_, one) in zip(ways, built, strict=False) if isinstance(one, Built)),
+        {},
+    )
 
 
 def _shapes(built: Built) -> list[tuple[str, tuple[int, ...]]]:
@@ -110,11 +134,14 @@ class _Derivation:
         self,
         session: Session,
         variables: Sequence[Variable],
-        base: dict[str, Value],
-        first: Built,
+        asked: tuple[dict[str, Value], Built],
         case: Point,
     ) -> None:
-        self.session, self.base, self.first, self.case = session, base, first, case
+        """`asked`: the arguments of the call that was asked about, and what they give."""
+        self.session, self.asked, self.case = session, asked, case
+        ((base, first),) = session.build([{}])
+        assert isinstance(first, Built)
+        self.base, self.first = base, first
         self.numbers = [v for v in variables if v.is_number]
         self.exactly = {v.name: exactly(base)[v.name] for v in self.numbers}
         self.dice = random.Random(0)  # the same points every time
@@ -254,7 +281,8 @@ class _Derivation:
         apart = (Rule(one, "!=", (other,)) for one, other in combinations(whole, 2))
         for limit in (*least, *apart):
             there = map(limit.holds, map(exactly, self.points))
-            if limit.holds(self.exactly) and not all(there):
+            kept = limit.holds(self.exactly) and limit.holds(exactly(self.asked[0]))
+            if kept and not all(there):
                 yield limit
 
     def vanishing(self, forms: Forms, varied: Sequence[Variable]) -> list[Rule]:
@@ -332,6 +360,7 @@ class _Derivation:
                 *wild(varied, self.rules, self.lines, self.free, self.dice),
                 *equal(varied, self.free, self.rules),
                 *low(varied, self.rules),
+                self.asked[0],
                 *close[:EDGES],
             ]
         )
@@ -356,11 +385,12 @@ class _Derivation:
         tied = {rule.left for rule in self.rules if rule.kind == "=="}
         fixed = {name: why for name, why in fixed.items() if name not in self.renaming}
         idle = [v.name for v in self.numbers if v.name not in {*used, *tied, *fixed}]
+        at = exactly(self.asked[0])
         return ClosedForm(
             total=forms.total,
-            shapes=tuple(forms.shapes),
-            base=self.base,
-            value=self.first.total,
+            shapes=tuple(replace(f, value=int(f.size.value(at))) for f in forms.shapes),
+            base=self.asked[0],
+            value=self.asked[1].total,
             rules=(*self.rules, *limits),
             idle=tuple(idle),
             fixed=fixed,
