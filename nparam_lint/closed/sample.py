@@ -91,7 +91,9 @@ def far(
     numbers = [v for v in variables if v.is_number]
     whole = [v for v in numbers if not v.choices and isinstance(v.base, int)]
     for variable in whole * -(-FAR // max(len(whole), 1)):
-        point = dict(dice.choice(points))
+        # Many layers of many experts each would take long to build.
+        deep = isinstance(variable.base, int) and variable.base < SMALL
+        point = dict(points[0] if deep else dice.choice(points))
         most = max(value for p in points if isinstance(value := p[variable.name], int))
         point[variable.name] = most * 2 + dice.randint(1, most)
         mended = _mended(point, numbers, rules)
