@@ -124,7 +124,7 @@ class Calls:
                     made = self.value(node)
                     signature = with_fields(signature, made)
                     found = {n: getattr(made, n) for n in signature.parameters if hasattr(made, n)}
-                    values = {**given(node, signature, {}), **found}
+                    values = {**found, **given(node, signature, {})}
                     open_ = self.following(node, signature, values)
                     open_ |= {n for n, v in values.items() if isinstance(v, dict)}  # label names
                     values.update(dict.fromkeys(open_ - set(written_in(node, signature))))
