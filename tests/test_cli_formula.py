@@ -457,3 +457,13 @@ def test_a_number_is_taken_out_where_that_makes_it_plainer():
     assert factored(form(6, 45), ["n"]) == "3*(2*n + 15)"
     assert factored(form(6, 51), ["n"]) == "6*n + 51"
     assert factored(form(-20, -20), ["n"]) == "-(20*n + 20)"
+
+
+def test_what_is_written_in_an_inner_call_is_its_value(formula):
+    inner = "TransformerEncoderLayer(64, 4, dim_feedforward=128)"
+    target = f"torch.nn::TransformerEncoder({inner}, 3, LayerNorm(64))"
+    done = formula(target, "-q", "--vary", "d_model,dim_feedforward,num_layers,normalized_shape")
+    assert done.stdout == (
+        "  num_layers*(d_model*(4*d_model + 2*dim_feedforward + 9) + dim_feedforward) + "
+        "2*normalized_shape\n"
+    )

@@ -141,3 +141,26 @@ def test_the_rule_is_explained_by_an_example_that_shows_it(check):
 def test_the_second_run_says_the_same(check):
     source = NET.format(formula="784*width + width + 1290")
     assert check(source) == check(source)
+
+
+STACK = '''\
+class Stack(nn.Module):
+    """nparam: {formula}"""
+
+    def __init__(self, widths=(8, 16, 4)):
+        super().__init__()
+        self.layers = nn.ModuleList(nn.Linear(a, b) for a, b in zip(widths, widths[1:]))
+'''
+
+
+def test_elements_of_a_list_are_varied_like_other_arguments(check):
+    right = "widths[1]*(widths[0] + 1) + widths[-1]*(widths[1] + 1)"
+    assert check(STACK.format(formula=right)) == []
+    ((code, message, detail),) = check(STACK.format(formula="widths[1]*(widths[0] + 1) + 68"))
+    assert (code, "with widths[1]=32" in message) == ("NPL011", True)
+    assert "missing: 4*(widths[1] - 16)" in detail
+    ((code, message, _),) = check(STACK.format(formula="widths[3]"))
+    assert (code, "unknown name `widths[3]`; did you mean `widths[2]`?" in message) == (
+        "NPL002",
+        True,
+    )
