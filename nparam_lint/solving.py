@@ -6,6 +6,7 @@ import difflib
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from nparam_lint.closed.closed_form import ClosedForm
 from nparam_lint.closed.compiled import (
     NOWHERE,
     NoPolynomial,
@@ -15,7 +16,7 @@ from nparam_lint.closed.compiled import (
     substituted,
 )
 from nparam_lint.closed.demands import Demands, tie_of
-from nparam_lint.closed.derive import ClosedForm, derive
+from nparam_lint.closed.derive import derive
 from nparam_lint.closed.observe import Built, Variable
 from nparam_lint.closed.polynomial import Polynomial
 from nparam_lint.closed.session import Session
@@ -31,8 +32,8 @@ from nparam_lint.varied import Model, NothingBuilt
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from nparam_lint.closed.closed_form import Derived
     from nparam_lint.closed.constraints import Rule
-    from nparam_lint.closed.derive import Derived
     from nparam_lint.closed.solve import Goal, Search, Unknown, Whole
     from nparam_lint.core import Progress
     from nparam_lint.formula import Formula

@@ -5,7 +5,8 @@ from __future__ import annotations
 from itertools import product
 from typing import TYPE_CHECKING
 
-from nparam_lint.closed.derive import ClosedForm, Derived, derive
+from nparam_lint.closed.closed_form import ClosedForm, Derived
+from nparam_lint.closed.derive import derive
 from nparam_lint.closed.observe import Built, Value, Variable
 from nparam_lint.closed.session import Session, differs
 

@@ -7,13 +7,14 @@ was built, those included that were chosen afterwards to break it.
 from __future__ import annotations
 
 import random
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations, islice, product
 from typing import TYPE_CHECKING
 
+from nparam_lint.closed.closed_form import ClosedForm, Derived, NoForm
 from nparam_lint.closed.constraints import Rule, explain
-from nparam_lint.closed.forms import Forms, Seen, ShapeForm, Wrong
+from nparam_lint.closed.forms import Forms, Seen, Wrong
 from nparam_lint.closed.observe import (
     Built,
     Point,
@@ -38,7 +39,6 @@ from nparam_lint.closed.session import Session, differs
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 
-    from nparam_lint.closed.polynomial import Polynomial
 
 MANY = 128  # parameters of a model of which less is built, as far as its arguments allow
 FEW = 4  # layers, experts, … that it has then
@@ -51,46 +51,6 @@ VERIFIED = 4  # the least of those that could be built
 OFF = "0 turns something off; to have it in the formula, give it a value in the call"
 LEAST = (2, 3)  # of an argument, where the form does not hold for what is smaller
 ROUNDS = 4  # of more points, where those so far do not suffice
-
-
-@dataclass(frozen=True, slots=True)
-class ClosedForm:
-    """What was derived, and from what. `base`: the arguments' values in the call that was asked
-    about; `idle`: arguments that make no difference; `fixed`: those that cannot be varied, and why;
-    `rules`: what the model asks of its arguments, and the form beyond that; `case`: the choices
-    that it holds for."""
-
-    total: Polynomial
-    shapes: tuple[ShapeForm, ...]
-    base: Mapping[str, Value]
-    value: int
-    rules: tuple[Rule, ...]
-    idle: tuple[str, ...]
-    fixed: Mapping[str, str]
-    built: int
-    verified: int
-    case: Mapping[str, Value] = field(default_factory=dict)
-
-    @property
-    def limits(self) -> list[Rule]:
-        """Where the form holds; the model can be built elsewhere too."""
-        return [rule for rule in self.rules if rule.is_limit]
-
-    @property
-    def demands(self) -> list[Rule]:
-        return [rule for rule in self.rules if not rule.is_limit]
-
-
-@dataclass(frozen=True, slots=True)
-class NoForm:
-    """Why there is none; `wrong`: the quantity that has none, and where its simplest form fails."""
-
-    reason: str
-    wrong: Wrong | None = None
-    case: Mapping[str, Value] = field(default_factory=dict)
-
-
-Derived = ClosedForm | NoForm
 
 
 def derive(session: Session, variables: Sequence[Variable], case: Point | None = None) -> Derived:
@@ -110,19 +70,23 @@ def _shallow(session: Session, variables: Sequence[Variable], first: Built) -> d
     from models that are built in no time, and hold for the one that was asked about."""
     if len(first.tensors) < MANY:
         return {}
-    numbers = [v for v in variables if isinstance(v.base, int) and not v.choices and v.base > FEW]
-    more = session.build([{v.name: int(v.base) * 2} for v in numbers if isinstance(v.base, int)])
+    bases = {
+        v.name: v.base
+        for v in variables
+        if isinstance(v.base, int) and not v.choices and v.base > FEW
+    }
+    more = session.build([{name: 2 * base} for name, base in bases.items()])
     deep = [
-        variable.name
-        for variable, (_, built) in zip(numbers, more, strict=True)
+        name
+        for name, (_, built) in zip(bases, more, strict=True)
         if isinstance(built, Built) and len(built.tensors) > len(first.tensors)
     ]
-    ways = [dict.fromkeys(deep, FEW), *({name: FEW} for name in deep)]
-    built = session.build(ways) if deep else []
-    return next(
-        (dict(way) for way, (_, one) in zip(ways, built, strict=False) if isinstance(one, Built)),
-        {},
-    )
+    if not deep:
+        return {}
+    ways: list[dict[str, Value]] = [dict.fromkeys(deep, FEW)]
+    ways += [{name: FEW} for name in deep]
+    done = zip(ways, session.build(ways), strict=True)
+    return next((way for way, (_, built) in done if isinstance(built, Built)), {})
 
 
 def _shapes(built: Built) -> list[tuple[str, tuple[int, ...]]]:

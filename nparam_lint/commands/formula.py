@@ -140,7 +140,7 @@ def formula(
 
 def _write(told: Formula, model: Model, environ: Mapping[str, str]) -> None:
     """Into the docstring; what was done is said on standard error, beside the formula."""
-    from nparam_lint.closed.derive import ClosedForm
+    from nparam_lint.closed.closed_form import ClosedForm
     from nparam_lint.rewrite.closed import budget_of, write_budget
     from nparam_lint.rewrite.edits import CannotWrite, Unsafe
 

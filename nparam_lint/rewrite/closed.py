@@ -13,7 +13,7 @@ from nparam_lint.rewrite.edits import FileEdit, Unsafe, is_outside, write_all
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from nparam_lint.closed.derive import ClosedForm
+    from nparam_lint.closed.closed_form import ClosedForm
     from nparam_lint.closed.observe import Value
     from nparam_lint.discover import Discovery
     from nparam_lint.notation import Target

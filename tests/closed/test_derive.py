@@ -9,7 +9,7 @@ import pytest
 from closed.torch_models import count, derived
 from torch import nn
 
-from nparam_lint.closed.derive import ClosedForm, NoForm
+from nparam_lint.closed.closed_form import ClosedForm, NoForm
 from nparam_lint.closed.observe import exactly
 from nparam_lint.closed.write import expanded, factored
 from nparam_lint.formula import parse_formula

@@ -19,7 +19,7 @@ import pytest
 from closed.torch_models import derived
 from torch import nn
 
-from nparam_lint.closed.derive import ClosedForm
+from nparam_lint.closed.closed_form import ClosedForm
 from nparam_lint.closed.observe import exactly
 from nparam_lint.closed.polynomial import sum_of
 from nparam_lint.formula import parse_formula

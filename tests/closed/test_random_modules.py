@@ -13,8 +13,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from torch import nn
 
+from nparam_lint.closed.closed_form import ClosedForm, NoForm
 from nparam_lint.closed.constraints import repaired
-from nparam_lint.closed.derive import ClosedForm, NoForm
 from nparam_lint.closed.observe import exactly
 from nparam_lint.closed.write import expanded, factored
 from nparam_lint.formula import parse_formula

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import torch
 
-from nparam_lint.closed.derive import ClosedForm, NoForm, derive
+from nparam_lint.closed.derive import derive
 from nparam_lint.closed.observe import Built, Refused, Tensor, Variable
 from nparam_lint.closed.session import Session
+
+if TYPE_CHECKING:
+    from nparam_lint.closed.closed_form import ClosedForm, NoForm
 
 
 def asking(make, **base):

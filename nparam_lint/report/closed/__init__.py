@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from nparam_lint.closed.derive import ClosedForm, Derived
+from nparam_lint.closed.closed_form import ClosedForm, Derived
 from nparam_lint.report.lazy import lazy
 
 if TYPE_CHECKING:

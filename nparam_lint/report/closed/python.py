@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from nparam_lint.closed.derive import ClosedForm
+from nparam_lint.closed.closed_form import ClosedForm
 from nparam_lint.closed.write import factored
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from itertools import zip_longest
 from typing import TYPE_CHECKING
 
-from nparam_lint.closed.derive import ClosedForm, NoForm
+from nparam_lint.closed.closed_form import ClosedForm, NoForm
 from nparam_lint.closed.forms import Wrong
 from nparam_lint.closed.observe import exactly
 from nparam_lint.closed.write import expanded, factored
