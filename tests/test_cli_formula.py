@@ -69,10 +69,12 @@ class TowerConfig:
     depth: int = 2
     inner: int | None = None
     fixed: int | None = None
+    most: int = 64
 
     def __post_init__(self):
         if self.inner is None:
             self.inner = 4 * self.depth
+        self.depth = min(self.depth, self.most)
         if self.fixed is None:
             self.fixed = 3
 

@@ -98,8 +98,10 @@ class Calls:
 
     def following(self, node, signature, values):
         """The fields of a config object that have their values from others, unless they are given:
-        those that change when another alone does."""
+        those that change when another alone does. One whose default is a number is only kept
+        within limits by others."""
         found = set()
+        open_ = {n for n, p in signature.parameters.items() if type(p.default) not in (int, float)}
         numbers = {n: v for n, v in values.items() if type(v) is int and v}
         given = written_in(node, signature)
         for name, value in numbers.items():
@@ -109,7 +111,7 @@ class Calls:
                     set_argument(other, signature, name, literal(new))
                     made = self.value(other)
                     changed = {n for n, v in values.items() if differ(getattr(made, n, v), v)}
-                    found |= changed - {name, *given}
+                    found |= (changed & open_) - {name, *given}
         return found
 
     def variables(self, arguments):
