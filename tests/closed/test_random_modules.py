@@ -78,6 +78,10 @@ PARTS: dict[str, Callable[[dict[str, int], int, int], nn.Module]] = {
     "tied": lambda _v, x, y: tied(x, y),
     "stack": lambda v, x, y: stack(lambda: nn.Linear(x, y), v["n"]),
     "nested": lambda v, x, _y: stack(lambda: stack(lambda: nn.Linear(x, x), v["g"]), v["n"]),
+    "widths": lambda v, x, y: nn.ModuleList(
+        stack(lambda: nn.Linear(one, other), v["n"])  # noqa: B023 (made at once)
+        for one, other in pairwise([x, y, 2 * x, v["b"]])
+    ),
     "doubling": lambda _v, x, _y: doubling(x, 3),
     "levels": lambda v, x, _y: doubling(x, v["n"]),
     "half as deep": lambda v, x, y: stack(lambda: nn.Linear(x, y), v["n"] // 2),
