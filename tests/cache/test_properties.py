@@ -440,7 +440,7 @@ MANY = int(os.environ.get("NPARAM_LINT_HISTORIES", "0"))
 
 
 @settings(
-    max_examples=MANY or 3,
+    max_examples=MANY or 2,
     derandomize=not MANY,  # a check of a commit must not fail by chance
     database=None,
     deadline=None,  # each step imports torch

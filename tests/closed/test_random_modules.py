@@ -133,7 +133,7 @@ PART = st.tuples(st.sampled_from(sorted(PARTS)), *[st.sampled_from(sorted(WIDTHS
 
 
 @settings(
-    max_examples=6,
+    max_examples=4,
     derandomize=True,
     deadline=None,
     database=None,
