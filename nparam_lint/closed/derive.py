@@ -107,7 +107,8 @@ class _Derivation:
         assert isinstance(first, Built)
         self.base, self.first = base, first
         self.numbers = [v for v in variables if v.is_number]
-        self.exactly = {v.name: exactly(base)[v.name] for v in self.numbers}
+        at = exactly(base)
+        self.exactly = {v.name: at[v.name] for v in self.numbers}
         self.dice = random.Random(0)  # the same points every time
         self.seen = Seen([base], [first], {v.name: [] for v in self.numbers})
         self.points, self.builds, self.influence = (
@@ -179,6 +180,11 @@ class _Derivation:
         whole = {v.name for v in self.numbers if isinstance(v.base, int)}
         self.rules = [*explain(built, no, self.exactly, whole)[0], *self.limits]
 
+    @property
+    def tied(self) -> set[str]:
+        """What follows others in every model."""
+        return {rule.left for rule in self.rules if rule.kind == "=="}
+
     # --- the course of it ---
 
     def run(self) -> Derived:
@@ -216,8 +222,7 @@ class _Derivation:
         return absent if limited is None else self.closed(limited, fixed, varied)
 
     def forms(self, varied: Sequence[Variable], suspect: str) -> Forms:
-        tied = {rule.left for rule in self.rules if rule.kind == "=="}
-        names = [v.name for v in varied if v.name not in tied]
+        names = [v.name for v in varied if v.name not in self.tied]
         # There are many limits to try.
         seen, simple = self.seen.within(self.limits), bool(self.limits)
         return Forms(seen, names, suspect, simple=simple)
@@ -346,9 +351,8 @@ class _Derivation:
         used = {name for part in forms.parts() for name in part.names}
         limits = self.vanishing(forms, varied)
         used |= {limit.left for limit in (*self.limits, *limits)}
-        tied = {rule.left for rule in self.rules if rule.kind == "=="}
         fixed = {name: why for name, why in fixed.items() if name not in self.renaming}
-        idle = [v.name for v in self.numbers if v.name not in {*used, *tied, *fixed}]
+        idle = [v.name for v in self.numbers if v.name not in {*used, *self.tied, *fixed}]
         at = exactly(self.asked[0])
         return ClosedForm(
             total=forms.total,
@@ -373,7 +377,5 @@ class _Derivation:
             built = f"only {self.fresh} other" if self.fresh else "no other"
             reason = f"{built} arguments could be built, too few to verify a form"
             return NoForm(reason, case=self.case)
-        wrong = None
-        if self.missed is not None:
-            wrong = Wrong("", "parameters", forms.total, *self.missed)
+        wrong = Wrong("", "parameters", forms.total, *self.missed)
         return NoForm("what fits at some points is wrong at others", wrong, self.case)

@@ -277,10 +277,10 @@ def _doubling(
     """What doubles with every level, summed over the levels: `base**2*(4**depth - 1)`; with the
     number of levels in no other place, then with it."""
     for name in names:
-        others = [other for other in names if other != name]
         power = Exponential(name)
-        if not _doubles(places, observed, power, others, spare):
+        if not _doubles(places, observed, power, names, spare):
             continue
+        others = [other for other in names if other != name]
         tried: list[list[Generator]] = [[*others, power], [*names, power]]
         for generators in tried:
             found = polynomial(places, observed, generators, range(1, DEGREE + 3), spare)
@@ -293,13 +293,13 @@ def _doubles(
     places: Places,
     observed: Sequence[Fraction],
     power: Exponential,
-    others: Sequence[str],
+    names: Sequence[str],
     spare: int,
 ) -> bool:
     """Whether there is such a form along the line on which the exponent alone differs from the
     first point, and no polynomial in the exponent."""
     points, name = places.points, power.exponent
-    line = places.line(name, [name, *others])
+    line = places.line(name, names)
     numbers = {points[i][name] for i in line}
     if min(numbers) < 0 or max(numbers) > LEVELS or any(n.denominator > 1 for n in numbers):
         return False

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from itertools import combinations, islice
+from itertools import combinations, count, islice
 from typing import TYPE_CHECKING
 
 from nparam_lint.closed.constraints import Rule, repaired
@@ -64,8 +64,8 @@ def scattered(
     others in all of them. `lines`: values that each variable was built with, the others as they
     are; only those that are `free` are given others."""
     base = {v.name: v.base for v in variables}
-    numbers = [v for v in variables if v.is_number and not v.choices]
-    for turn in _forever():
+    open_ = [v for v in variables if not v.choices]
+    for turn in count():
         point = dict(base)
         chosen = list(variables)
         if turn % 2 and len(variables) > 3:
@@ -74,7 +74,7 @@ def scattered(
             name = variable.name
             at_will = name in free and turn % 4 < 2
             point[name] = _value(variable, lines.get(name, ()), at_will, dice)
-        mended = _mended(point, numbers, rules)
+        mended = _mended(point, open_, rules)
         if mended is not None and mended != base:
             yield mended
 
@@ -88,15 +88,14 @@ def far(
     """For each variable a point far beyond all values that it had (some, where there are few of
     them): what only fits between them fails there."""
     found: list[dict[str, Value]] = []
-    numbers = [v for v in variables if v.is_number]
-    whole = [v for v in numbers if not v.choices and isinstance(v.base, int)]
+    whole = [v for v in variables if not v.choices and isinstance(v.base, int)]
     for variable in whole * -(-FAR // max(len(whole), 1)):
         # Many layers of many experts each would take long to build.
         deep = isinstance(variable.base, int) and variable.base < SMALL
         point = dict(points[0] if deep else dice.choice(points))
         most = max(value for p in points if isinstance(value := p[variable.name], int))
         point[variable.name] = most * 2 + dice.randint(1, most)
-        mended = _mended(point, numbers, rules)
+        mended = _mended(point, variables, rules)
         if mended is not None and exact(mended[variable.name]) > most and mended not in found:
             found.append(mended)
     return found
@@ -105,28 +104,22 @@ def far(
 def low(variables: Sequence[Variable], rules: Sequence[Rule]) -> list[dict[str, Value]]:
     """Each whole number alone at its least values: a single one is often made in another way."""
     base = {v.name: v.base for v in variables}
-    numbers = [v for v in variables if v.is_number]
-    whole = [v.name for v in numbers if not v.choices and isinstance(v.base, int) and v.base > 2]
-    points = (_mended({**base, name: value}, numbers, rules) for name in whole for value in (1, 2))
+    whole = [v.name for v in variables if not v.choices and isinstance(v.base, int) and v.base > 2]
+    points = (
+        _mended({**base, name: value}, variables, rules) for name in whole for value in (1, 2)
+    )
     return [point for point in points if point is not None]
 
 
 def _mended(
-    point: Mapping[str, Value], numbers: Sequence[Variable], rules: Sequence[Rule]
+    point: Mapping[str, Value], variables: Sequence[Variable], rules: Sequence[Rule]
 ) -> dict[str, Value] | None:
     """The point, with as few other numbers as are easy to find so that the rules hold."""
-    exactly = {v.name: exact(point[v.name]) for v in numbers}
+    exactly = {v.name: exact(point[v.name]) for v in variables if v.is_number}
     mended = repaired(exactly, [r for r in rules if r.names <= exactly.keys()])
     if mended is None:
         return None
     return {**point, **{n: written(v) for n, v in mended.items() if v != exactly[n]}}
-
-
-def _forever() -> Iterator[int]:
-    turn = 0
-    while True:
-        yield turn
-        turn += 1
 
 
 def _value(variable: Variable, known: Sequence[Value], at_will: bool, dice: random.Random) -> Value:
@@ -151,7 +144,6 @@ def wild(
     """Points at which what is usually large may be small, and the other way round: a bound that
     nothing came near (`max(divisor, …)`) shows there."""
     found = []
-    numbers = [v for v in variables if v.is_number]
     for _ in range(WILD):
         point: dict[str, Value] = {}
         for variable in variables:
@@ -161,7 +153,7 @@ def wild(
                 point[name] = min(high, int(2 ** dice.uniform(0, math.log2(high + 1))))
             else:
                 point[name] = _value(variable, lines.get(name, ()), False, dice)
-        mended = _mended(point, numbers, rules)
+        mended = _mended(point, variables, rules)
         if mended is not None:
             found.append(mended)
     return found
@@ -182,13 +174,12 @@ def equal(
         for v in variables
         if isinstance(v.base, int) and v.base < SMALL and not v.choices and v.name in free
     }
-    numbers = [v for v in variables if v.is_number]
     base = {v.name: v.base for v in variables}
     found: list[dict[str, Value]] = []
     for one, other in islice(combinations(large, 2), PAIRS):
         for point in ({one: large[other]}, {one: large[other], **small}):
             # What a form is limited to has been found with these points: it is kept, not they.
-            mended = _mended({**base, **point}, numbers, rules)
+            mended = _mended({**base, **point}, variables, rules)
             if mended is not None and mended[one] == mended[other]:
                 found.append(mended)
     return found
