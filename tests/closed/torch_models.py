@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING
 import torch
 
 from nparam_lint.closed.derive import derive
-from nparam_lint.closed.observe import Built, Refused, Tensor, Variable
+from nparam_lint.closed.observe import Built, Refused, Tensor, Variable, exactly
 from nparam_lint.closed.session import Session
+from nparam_lint.closed.write import expanded, factored
+from nparam_lint.formula import parse_formula
 
 if TYPE_CHECKING:
     from nparam_lint.closed.closed_form import ClosedForm, NoForm
@@ -41,3 +43,14 @@ def derived(make, **base) -> ClosedForm | NoForm:
 def count(make, **arguments) -> int:
     with torch.device("meta"):
         return sum(p.numel() for p in make(**arguments).parameters())
+
+
+def told(form: ClosedForm, order, point):
+    """What a form says at a point: by itself, and in each way that it is written."""
+    texts = [write(form.total, order) for write in (expanded, factored)]
+    python = expanded(form.total, order, "python")
+    return [
+        form.total.value(exactly(point)),
+        *(parse_formula(text).evaluate(point) for text in texts),
+        eval(python, {}, dict(point)),
+    ]
