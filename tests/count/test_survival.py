@@ -102,6 +102,7 @@ def total(world: World, target: str) -> int:
 
 SURVIVE = (
     "Ok",
+    "Talks",
     "Heavy",
     "Floods",
     "Forges",
@@ -131,6 +132,7 @@ FAIL = {
     "Exits": ("NPL004", "Exits() called sys.exit(0)", "sys.exit(0)"),
     "ExitsHard": ("NPL005", "ended with exit status 0 before it was counted", None),
     "Segfaults": ("NPL005", "killed by SIGSEGV", "ctypes.string_at(0)"),
+    "SegfaultsDeep": ("NPL005", "killed by SIGSEGV", "ctypes.string_at(0) if further == 0"),
     "Loops": ("NPL005", "did not finish within 5 s", None),
     "IgnoresSignals": ("NPL005", "did not finish within 5 s", None),
     "Eats": ("NPL005", "used more than the 1,024 MB of memory that it may", None),
@@ -236,9 +238,15 @@ def test_a_constructor_without_super_gets_a_hint(building: World) -> None:
 
 
 @on_linux
-def test_a_crash_shows_where(building: World) -> None:
-    failure = building.run.failed("h.py::Segfaults")
-    assert "Segmentation fault" in failure.output or "h.py" in failure.output
+@pytest.mark.parametrize("name", ["Segfaults", "SegfaultsDeep"])
+def test_a_crash_shows_where(building: World, name: str) -> None:
+    output = building.run.failed(f"h.py::{name}").output
+    assert output.startswith("Fatal Python error: Segmentation fault")
+    assert "h.py" in output
+
+
+def test_only_what_the_model_printed_is_shown(building: World) -> None:
+    assert building.run.failed("h.py::ExitsHard").output == "said goodbye"
 
 
 WORLDS = ("building", "importing", "scripts", "layout")

@@ -16,7 +16,9 @@ from .channel import TAB, Channel
 # On macOS system libraries that torch loads do not survive a fork.
 _FORKS = "1" if sys.platform.startswith("linux") else "0"
 CAN_FORK = hasattr(os, "fork") and os.environ.get("NPARAM_LINT_FORK", _FORKS) != "0"
-TAIL = 4096  # bytes of a child's output that are kept for the message about its death
+# Bytes of a child's output that are kept for the message about its death. A crash prints its stack,
+# and after it the names of all extension modules, some hundreds of them.
+TAIL = 1 << 16
 DIE_WITH_PARENT, ADOPT_ORPHANS = 1, 36  # PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER
 UNREAD = 10.0  # seconds after which what a process was told is left unread
 
@@ -37,6 +39,18 @@ def prctl(option, value):
             import ctypes
 
             ctypes.CDLL(None, use_errno=True).prctl(option, value, 0, 0, 0)
+
+
+def mark(nonce):
+    """What stands in a child's output where a job begins. Its frames come by another pipe: they do
+    not tell what was printed before and after them."""
+    return b"\n" + nonce + b"\n"
+
+
+def mark_output(nonce):
+    """Say in what this process prints that a job begins."""
+    with contextlib.suppress(OSError):  # a model may have closed it
+        os.write(2, mark(nonce.encode()))
 
 
 class Child:
@@ -68,6 +82,10 @@ class Child:
             os.set_blocking(self.orders, False)
             while data and select.select([], [self.orders], [], UNREAD)[1]:
                 data = data[os.write(self.orders, data) :]
+
+    def hear(self, data, nonce):
+        """Keep the end of what it printed for the job at hand."""
+        self.tail = (self.tail + data).rpartition(mark(nonce))[2][-TAIL:]
 
     def frames(self, data, nonce):
         self.buffer += data

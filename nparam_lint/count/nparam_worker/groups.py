@@ -12,7 +12,15 @@ import subprocess
 import sys
 
 from . import places, slices
-from .children import ADOPT_ORPHANS, CAN_FORK, Child, fork_child, prctl, resident
+from .children import (
+    ADOPT_ORPHANS,
+    CAN_FORK,
+    Child,
+    fork_child,
+    mark_output,
+    prctl,
+    resident,
+)
 from .devices import make_mode
 from .failures import Failure, NextRung, died
 from .guard import GUARDED, REFUSALS, guard
@@ -152,6 +160,7 @@ class GroupTask:
         return [[job["id"], job.get("failures", ())] for job in jobs]
 
     def build_all(self, jobs):
+        mark_output(self.settings["nonce"])
         self.waiting.extend(self.take(jobs))
         supervise(
             [BuilderTask(self) for _ in range(min(self.width, len(jobs)))],
@@ -179,6 +188,7 @@ class GroupTask:
         several = len({job["module"] for job in self.jobs}) > 1
         ready = []
         for job in self.jobs:
+            mark_output(self.settings["nonce"])
             self.up.send(event="importing", id=job["id"], limit=timeout)
             set_arguments(job)
             try:
@@ -206,6 +216,7 @@ class GroupTask:
             if order is None:
                 break
             number, failures = order
+            mark_output(self.settings["nonce"])
             # While it builds by itself its limit is that of the model; else others watch over it.
             channel.send(event="building", id=number, limit=timeout)
             if CAN_FORK:  # so that the obituary of one that never returns names a line

@@ -11,7 +11,7 @@ import sys
 import threading
 import time
 
-from .children import CAN_FORK, TAIL, resident
+from .children import CAN_FORK, resident
 
 HEARTBEAT = 5.0  # seconds between two signs of life of the server
 
@@ -36,9 +36,7 @@ class SelectPoller:
         os.close(descriptor)
 
     def poll(self, timeout):
-        ready = [key for key, _ in self.selector.select(timeout)]
-        # A frame that says what begins is heard before what is printed from then on.
-        for key in sorted(ready, key=lambda key: key.data is not None and not key.data[2]):
+        for key, _ in self.selector.select(timeout):
             data = os.read(key.fd, 1 << 16)
             if not data and key.data is not None:
                 self.remove(key.fd)
@@ -107,7 +105,7 @@ def supervise(tasks, settings, on_frame, on_death, alive=None, heartbeat=None):
                 child = waiting.popleft().start()
                 running[id(child)] = child
                 for descriptor in child.open:
-                    poller.add(descriptor, (child, descriptor, descriptor == child.channel))
+                    poller.add(descriptor, (child, descriptor))
             heard = set()
             if heartbeat and time.monotonic() > beat:
                 beat = time.monotonic() + HEARTBEAT
@@ -121,12 +119,12 @@ def supervise(tasks, settings, on_frame, on_death, alive=None, heartbeat=None):
                         reap_strays([])
                         os._exit(3)
                     continue
-                child, descriptor, _ = key
+                child, descriptor = key
                 heard.add(child)
                 if not data:
                     child.open.discard(descriptor)
                 elif descriptor == child.output:
-                    child.tail = (child.tail + data)[-TAIL:]
+                    child.hear(data, nonce)
                 else:
                     for frame, body in child.frames(data, nonce):
                         child.deadline = time.monotonic() + frame.get("limit", child.task.limit)
@@ -136,8 +134,6 @@ def supervise(tasks, settings, on_frame, on_death, alive=None, heartbeat=None):
                         if frame["event"] == "idle":
                             child.idle = True
                             continue
-                        if frame["event"] == "building":
-                            child.tail = b""  # what was printed before is not about this job
                         waiting.extendleft(on_frame(child.task, frame, body) or [])
             for child in [child for child in running.values() if child.idle]:
                 idle.append(running.pop(id(child)))

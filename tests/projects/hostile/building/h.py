@@ -52,14 +52,31 @@ class Exits(Ok):
         sys.exit(0)
 
 
+class Talks(Ok):
+    def __init__(self):
+        super().__init__()
+        print("talked before", flush=True)
+
+
 class ExitsHard(Ok):
     def __init__(self):
+        print("said goodbye", flush=True)
         os._exit(0)
 
 
 class Segfaults(Ok):
     def __init__(self):
         ctypes.string_at(0)
+
+
+class SegfaultsDeep(Ok):
+    """Its stack is longer than what a terminal shows."""
+
+    def __init__(self):
+        self.go_down(90)
+
+    def go_down(self, further):
+        ctypes.string_at(0) if further == 0 else self.go_down(further - 1)
 
 
 class Loops(Ok):
