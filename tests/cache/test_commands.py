@@ -37,7 +37,7 @@ COMMANDS = {
 }
 FORKS = (
     pytest.param({}, id="fork"),
-    pytest.param({"NPARAM_LINT_FORK": "0"}, id="spawn"),
+    pytest.param({"NPARAM_LINT_FORK": "0"}, id="spawn", marks=pytest.mark.thorough),
 )
 
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 import pytest
-from worker_runs import PROJECTS, Run, make_jobs, run, snapshot
+from worker_runs import MODES, PROJECTS, Run, make_jobs, run, snapshot
 
 from nparam_lint.records import Measured, ModuleRow
 
@@ -133,7 +133,7 @@ def buffers(module: nn.Module) -> list[torch.Tensor]:
     return list({id(b): b for b in nn.Module.buffers(module)}.values())
 
 
-@pytest.fixture(scope="module", params=["1", "0"], ids=["fork", "spawn"])
+@pytest.fixture(scope="module", params=MODES)
 def mode(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from worker_runs import LINUX, PROJECTS, PYTHON, make_jobs
+from worker_runs import LINUX, MODES, PROJECTS, PYTHON, make_jobs
 
 import nparam_lint
 from nparam_lint.count import process
@@ -446,7 +446,7 @@ def wait_until(true: Callable[[], bool], seconds: float) -> bool:
 
 
 @on_linux
-@pytest.mark.parametrize("mode", ["1", "0"], ids=["fork", "spawn"])
+@pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize(
     ("number", "daemon"),
     [("SIGKILL", False), ("SIGKILL", True), ("SIGINT", False), ("SIGTERM", False)],

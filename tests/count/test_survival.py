@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from worker_runs import LINUX, PROJECTS, PYTHON, Run, make_jobs, run, snapshot
+from worker_runs import LINUX, MODES, PROJECTS, PYTHON, Run, make_jobs, run, snapshot
 
 from nparam_lint.count.run import Job
 from nparam_lint.records import Measured
@@ -83,7 +83,7 @@ def visit(
     return World(done, root, before, snapshot(root), snapshot(home), left, seconds)
 
 
-@pytest.fixture(scope="module", params=["1", "0"], ids=["fork", "spawn"])
+@pytest.fixture(scope="module", params=MODES)
 def mode(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
@@ -247,6 +247,20 @@ def test_a_crash_shows_where(building: World, name: str) -> None:
 
 def test_only_what_the_model_printed_is_shown(building: World) -> None:
     assert building.run.failed("h.py::ExitsHard").output == "said goodbye"
+
+
+@on_posix
+def test_spawned_processes_tell_the_same(tmp_path: Path) -> None:
+    """Of some; the tests above do it of all, where they are asked for."""
+    failing = ("RaisesMuch", "ExitsHard", "SegfaultsDeep", "WritesTree")
+    targets = [f"h.py::{name}" for name in (*failing, "Talks", "ChangesDtype", "Ok")]
+    world = visit(tmp_path, "building", "0", lambda root: make_jobs(root, targets))
+    for name in failing:
+        failure = world.run.failed(f"h.py::{name}")
+        assert (failure.code, FAIL[name][1] in failure.reason) == (FAIL[name][0], True)
+    assert world.run.failed("h.py::ExitsHard").output == "said goodbye"
+    assert [world.run.measured(t).counts.bytes for t in targets[-3:]] == [36, 72, 36]
+    assert (world.after, world.left) == (world.before, [])
 
 
 WORLDS = ("building", "importing", "scripts", "layout")

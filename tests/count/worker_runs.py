@@ -5,12 +5,19 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
+import pytest
+
 from nparam_lint.count.run import Answers, Job, Limits, run_jobs
 from nparam_lint.discover import discover, list_files
 from nparam_lint.records import Measured, NotMeasured
 
 PROJECTS = Path(__file__).resolve().parent.parent / "projects"
 PYTHON = sys.executable
+# How processes are made: NPARAM_LINT_FORK. Spawned ones import torch anew for each that dies.
+MODES = [
+    pytest.param("1", id="fork"),
+    pytest.param("0", id="spawn", marks=pytest.mark.thorough),
+]
 LINUX = sys.platform.startswith("linux")
 
 

@@ -58,7 +58,7 @@ class _Page:
     def title(self, one: Solved) -> list[str]:
         width = self.options.width
         lines = [self.paint("bold", style.elide_target(clean(one.target), width))]
-        return lines + (style.wrap(one.form, width, "  ", "    ") if one.form else [])
+        return lines + (style.wrap_formula(one.form, width, "  ", "    ") if one.form else [])
 
     def rows(self) -> list[Row]:
         """Those of one budget together; a label stands once for all rows that it is true of."""
