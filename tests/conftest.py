@@ -11,9 +11,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import settings
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+# A check of a commit must not fail by chance, or by how busy its machine is.
+settings.register_profile("commit", derandomize=True, deadline=None)
+settings.load_profile("commit")
 
 PROJECTS = Path(__file__).with_name("projects")
 # Whatever would choose another interpreter, another repository or another look.

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from nparam_lint.formula import FormulaError, UnknownName, parse_formula, shown
 
-PROPERTY = settings(derandomize=True, deadline=None, max_examples=200)
+PROPERTY = settings(max_examples=200)
 NAMES = {"n": 768, "rate": 0.1, "bias": True, "norm": "rms", "kv": None, "zero": 0}
 
 

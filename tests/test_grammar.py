@@ -12,7 +12,7 @@ from nparam_lint.formula import FormulaError, UnknownName
 from nparam_lint.grammar import GrammarError, parse_tolerance, parse_value, round_count
 from nparam_lint.notation import METRICS
 
-PROPERTY = settings(derandomize=True, deadline=None, max_examples=200)
+PROPERTY = settings(max_examples=200)
 SUFFIXES = {"k": 3, "K": 3, "M": 6, "B": 9, "G": 9, "T": 12}
 
 

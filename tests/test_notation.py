@@ -19,7 +19,7 @@ from nparam_lint.notation import (
     parse_target,
 )
 
-PROPERTY = settings(derandomize=True, deadline=None, max_examples=150)
+PROPERTY = settings(max_examples=150)
 
 words = st.from_regex(r"[a-z_][a-z0-9_]{0,5}", fullmatch=True).filter(str.isidentifier)
 dotted = st.lists(words, min_size=1, max_size=3).map(".".join)

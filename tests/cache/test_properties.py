@@ -441,13 +441,12 @@ MANY = int(os.environ.get("NPARAM_LINT_HISTORIES", "0"))
 
 @settings(
     max_examples=MANY or 2,
-    derandomize=not MANY,  # a check of a commit must not fail by chance
+    derandomize=not MANY,
     database=None,
-    deadline=None,  # each step imports torch
     phases=[Phase.explicit, Phase.generate, Phase.shrink],
     suppress_health_check=[
         HealthCheck.function_scoped_fixture,
-        HealthCheck.too_slow,  # as above
+        HealthCheck.too_slow,  # each step imports torch
     ],
     print_blob=False,
 )

@@ -129,8 +129,6 @@ PART = st.tuples(st.sampled_from(sorted(PARTS)), *[st.sampled_from(sorted(WIDTHS
 
 @settings(
     max_examples=4,
-    derandomize=True,
-    deadline=None,
     database=None,
     suppress_health_check=list(HealthCheck),
 )

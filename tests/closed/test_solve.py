@@ -34,7 +34,7 @@ def every(budget, holds, goal, high):
     return sorted(map(abs, off))
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(
     budget=st.integers(1, 200_000),
     goal=st.sampled_from(["closest", "under", "exact"]),

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from nparam_lint.declare.docstrings import Declared, Malformed, budget_lines, parse_docstring
 from nparam_lint.records import DocLine
 
-PROPERTY = settings(derandomize=True, deadline=None, max_examples=200)
+PROPERTY = settings(max_examples=200)
 
 
 def lines_of(text: str, column: int = 8) -> list[DocLine]:

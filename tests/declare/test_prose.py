@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from nparam_lint.declare.prose import Claim, find_claims
 from nparam_lint.records import DocLine
 
-PROPERTY = settings(derandomize=True, deadline=None, max_examples=200)
+PROPERTY = settings(max_examples=200)
 
 
 def claims_of(text: str) -> list[Claim]:

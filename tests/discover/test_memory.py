@@ -185,8 +185,6 @@ EDITS = st.lists(
 
 
 @settings(
-    derandomize=True,
-    deadline=None,
     max_examples=25,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )

@@ -96,7 +96,7 @@ def models(draw):
         st.lists(st.tuples(WORDS, WORDS), max_size=1),
     )
 )
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow])
 def test_one_valid_document_of_any_text(name, value):
     text = FORMATS[name](value, Options())
     text.encode("utf-8")

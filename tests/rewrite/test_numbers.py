@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from nparam_lint.grammar import GrammarError, parse_tolerance, parse_value
 from nparam_lint.rewrite.numbers import integer, is_movable, restate, rounded
 
-PROPERTY = settings(derandomize=True, deadline=None, max_examples=200)
+PROPERTY = settings(max_examples=200)
 SUFFIXES = ("k", "K", "M", "G", "B", "T", " M")
 BYTES = ("KB", "MB", "GB", "KiB", "MiB", " GiB")
 

@@ -153,7 +153,7 @@ def test_the_places_are_those_of_the_file():
 escapes = st.sampled_from(("\\x41", "\\\\", "\\N{DIGIT ONE}", "\\t", "\\'", "\\\n", "é", "5M", "{"))
 
 
-@settings(derandomize=True, deadline=None, max_examples=100)
+@settings(max_examples=100)
 @given(st.lists(escapes, max_size=4).map("".join), st.lists(escapes, max_size=4).map("".join))
 def test_whatever_stands_around_it(before, after):
     frame = f'class A:\n    """{before} A.\n    nparam: %s\n    {after}"""\n'

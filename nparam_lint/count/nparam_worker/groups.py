@@ -59,9 +59,11 @@ class BuilderTask:
 
     def feed(self):
         """Tell it what to build next, ahead of time as long as others have enough to do."""
-        waiting = self.group.waiting
-        while waiting and len(self.given) < (2 if len(waiting) > PLENTY * self.group.width else 1):
-            self.given.append(waiting.popleft())
+        group = self.group
+        while group.waiting and len(self.given) <= group.ahead():
+            self.given.append(group.waiting.popleft())
+            if group.careful:
+                group.say_building(self.given[-1][0])
             self.child.tell(self.given[-1])
         if not self.given:
             self.child.tell(None)
@@ -75,13 +77,14 @@ class BuilderTask:
 
 class GroupTask:
     """The jobs that share an import path, in one process that imports their modules. `files`: how
-    to treat those that have killed a process; `splits`: how often it was split already; `stays`:
-    whether the process waits for the jobs of the next run, `child` being the one that does."""
+    to treat those that have killed a process; `splits`: how often it was split already; `careful`:
+    whether it says what is built before it is, which takes one at a time; `stays`: whether the
+    process waits for the jobs of the next run, `child` being the one that does."""
 
-    def __init__(self, jobs, settings, torch, files, splits=0, width=1, stays=False):
+    def __init__(self, jobs, settings, torch, files, splits=0, width=1, careful=False, stays=False):
         self.jobs, self.settings, self.torch = jobs, settings, torch
         self.files, self.splits = files, splits
-        self.width = width  # models that it builds at a time
+        self.width, self.careful = width, careful  # models that it builds at a time
         self.stays, self.child = stays, None
         self.waiting = collections.deque()  # [job's id, failures], not yet given to a builder
         self.cold = False  # whether a build had to import what the next will need too
@@ -249,7 +252,8 @@ class GroupTask:
         event = frame["event"]
         if event == "building":
             task.building = frame["id"]
-            self.up.send(event="building", id=frame["id"], limit=limit)
+            if not self.careful:
+                self.say_building(frame["id"])
         elif event == "result":
             self.cold = self.cold or frame.pop("warm")
             self.up.send(body, **dict(frame, limit=limit))
@@ -264,6 +268,13 @@ class GroupTask:
         elif event == "spoiled":
             return task.ended()
         return []
+
+    def ahead(self):
+        """How many models a builder is told of besides the one at hand."""
+        return 0 if self.careful else int(len(self.waiting) > PLENTY * self.width)
+
+    def say_building(self, number):
+        self.up.send(event="building", id=number, limit=self.settings["timeout"] + GRACE)
 
     def on_death(self, task, why, tail):
         """The job at hand is at fault; one that had not begun gets another chance, once."""

@@ -45,9 +45,10 @@ class Server:
         self.hand_over(tasks)
         return tasks
 
-    def group(self, jobs, splits=0, width=1):
+    def group(self, jobs, splits=0, width=1, careful=False):
         stays = self.settings["staying"] and len(jobs) == len(self.jobs)
-        return GroupTask(jobs, self.settings, self.torch, self.files, splits, width, stays)
+        own = self.settings, self.torch, self.files
+        return GroupTask(jobs, *own, splits, width, careful, stays)
 
     def hand_over(self, tasks):
         """Have the process that was kept do all that there is, if it imported just that."""
@@ -169,13 +170,13 @@ class Server:
                 guilty = left
             for job in guilty:
                 self.at_fault(job, why, tail, "imported {}".format(job["file"] or job["module"]))
-        elif len(task.building) > 1:  # one of them killed it: the next group builds one at a time
-            return [self.group(left, task.splits)]
         elif task.child and not task.building:  # while it waited: nothing of this run
             return [self.group(left, task.splits, task.width)]
+        elif CAN_FORK and not task.careful:  # a model killed it, and it may not have said which
+            return [self.group(left, task.splits, careful=True)]
         else:
             guilty = list(task.building.values()) or left
             for job in guilty:
                 self.at_fault(job, why, tail)
         rest = [j for j in left if j not in guilty]
-        return [self.group(rest, task.splits, task.width)] if rest else []
+        return [self.group(rest, task.splits, task.width, task.careful)] if rest else []
