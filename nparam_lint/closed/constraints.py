@@ -10,6 +10,7 @@ import operator
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations, permutations
+from math import ceil, prod
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
@@ -34,12 +35,14 @@ _BROKEN = 2  # refusals that it has to explain
 @dataclass(frozen=True, slots=True)
 class Rule:
     """`left % right == 0`, or a comparison; `right` is a product of names and a number. `>=`, `>`
-    and `!=` limit a form, not a model: they are not found from refusals."""
+    and `!=` limit a form, not a model: they are not found from refusals. `times`: what `left` is
+    multiplied with in one of these."""
 
     left: str
     kind: Literal["%", "==", "<=", "<", ">=", ">", "!="]
     right: tuple[str, ...]
     number: Fraction = Fraction(1)
+    times: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         factors = [*self.right]
@@ -48,16 +51,16 @@ class Rule:
         right = "*".join(factors)
         if self.kind == "%":
             return f"{self.left} % {right if len(factors) == 1 else f'({right})'} == 0"
-        return f"{self.left} {self.kind} {right}"
+        return f"{'*'.join((self.left, *self.times))} {self.kind} {right}"
 
     def bound(self, point: Numbers) -> Fraction:
-        value = self.number
-        for name in self.right:
-            value *= point[name]
-        return value
+        return prod((point[name] for name in self.right), start=self.number)
+
+    def factor(self, point: Numbers) -> Fraction:
+        return prod((point[name] for name in self.times), start=Fraction(1))
 
     def holds(self, point: Numbers) -> bool:
-        left, right = point[self.left], self.bound(point)
+        left, right = point[self.left] * self.factor(point), self.bound(point)
         if self.kind == "%":
             return right != 0 and left % right == 0
         return bool(_COMPARED[self.kind](left, right))
@@ -68,7 +71,7 @@ class Rule:
 
     @property
     def names(self) -> frozenset[str]:
-        return frozenset((self.left, *self.right))
+        return frozenset((self.left, *self.times, *self.right))
 
 
 def explain(
@@ -127,6 +130,8 @@ def _candidates(base: Numbers, integers: Container[str]) -> Iterator[Rule]:
             if number == 2 and base[other] > 1 and base[one] % (2 * base[other]) == 0:
                 yield Rule(one, "%", (other,), Fraction(2))
     for one, other in permutations(base, 2):
+        if (one in integers) != (other in integers):
+            continue  # a rate and a width
         if base[one] <= base[other]:
             yield Rule(one, "<=", (other,))
         if base[one] < base[other]:
@@ -153,9 +158,11 @@ def repaired(point: Numbers, rules: Iterable[Rule]) -> Numbers | None:
         if not broken:
             return point
         for rule in broken:
-            bound = rule.bound(point)
+            bound, factor = rule.bound(point), rule.factor(point)
             if rule.kind == "%" and bound:
                 point[rule.left] = bound * max(1, round(point[rule.left] / bound))
+            elif rule.times and factor:
+                point[rule.left] = Fraction(ceil(bound / factor))
             else:
                 point[rule.left] = bound + _BESIDE.get(rule.kind, 0)
     return None

@@ -17,7 +17,6 @@ from nparam_lint.notation import read_expression
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from nparam_lint.closed.polynomial import Monomial
     from nparam_lint.formula import Formula
     from nparam_lint.records import NameValue
 
@@ -127,15 +126,12 @@ def _multiple(test: Rule | Formula, ties: Mapping[str, Formula]) -> _Multiple | 
 def _product(node: ast.expr) -> tuple[int, tuple[str, ...]] | None:
     """A whole number and the names that it is multiplied with."""
     try:
-        terms = read(node).terms
+        factors = read(node).factors
     except NoPolynomial:
         return None
-    if len(terms) != 1 or terms[0][1].denominator != 1:
+    if factors is None or factors[0].denominator != 1:
         return None
-    monomial: Monomial = terms[0][0]
-    names = [name for name, exponent in monomial for _ in range(exponent)]
-    plain = tuple(name for name in names if isinstance(name, str))
-    return (int(terms[0][1]), plain) if len(plain) == len(names) else None
+    return int(factors[0]), factors[1]
 
 
 def _test(exact: Formula | Rule) -> Test:

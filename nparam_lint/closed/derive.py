@@ -23,6 +23,7 @@ from nparam_lint.closed.observe import (
     Variable,
     exactly,
 )
+from nparam_lint.closed.polynomial import Rounded
 from nparam_lint.closed.sample import (
     edges,
     equal,
@@ -39,6 +40,7 @@ from nparam_lint.closed.session import Session, differs
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 
+    from nparam_lint.closed.polynomial import Generator
 
 MANY = 128  # parameters of a model of which less is built, as far as its arguments allow
 FEW = 4  # layers, experts, … that it has then
@@ -215,27 +217,57 @@ class _Derivation:
             if forms.unknown:
                 self.free |= {v.name for v in varied}
                 suspect = forms.unknown.name
-            elif self.verify(forms, varied):
+            elif self.verify(forms, varied) or self.holds_above_zero(forms):
                 return self.closed(forms, fixed, varied)
         absent = self.no_form(forms)
         limited = self.limited(varied, suspect)
         return absent if limited is None else self.closed(limited, fixed, varied)
 
-    def forms(self, varied: Sequence[Variable], suspect: str) -> Forms:
+    def forms(self, varied: Sequence[Variable], suspect: str, *, simple: bool = False) -> Forms:
         names = [v.name for v in varied if v.name not in self.tied]
-        # There are many limits to try.
-        seen, simple = self.seen.within(self.limits), bool(self.limits)
-        return Forms(seen, names, suspect, simple=simple)
+        return Forms(self.seen.within(self.limits), names, suspect, simple=simple)
+
+    def holds_above_zero(self, forms: Forms) -> bool:
+        """Whether a form is right wherever none of its rounded quotients is nothing, and is limited
+        to that: `int(ratio*width) or width`."""
+        quotients = {g for part in forms.parts() for g in part.generators}
+        limits = [rule for g in quotients if (rule := self.limit_of(g))]
+        seen, found = self.seen.within(self.limits), {}
+        for index in forms.misses(seen, range(len(forms.points), len(seen.points))):
+            point = exactly(seen.points[index])
+            broken = [limit for limit in limits if not limit.holds(point)]
+            if not broken:
+                return False
+            found.update(dict.fromkeys(broken))
+        self.limits += sorted(found, key=str)
+        self.learn_rules()
+        return self.stands(forms)
+
+    def limit_of(self, generator: Generator) -> Rule | None:
+        """What keeps it from being nothing, if it is a product over another, rounded down, and the
+        call keeps it."""
+        if not isinstance(generator, Rounded) or generator.up:
+            return None
+        top, bottom = generator.top.factors, generator.bottom.factors
+        if top is None or bottom is None or not top[1]:
+            return None
+        names = sorted(top[1], key=lambda name: not isinstance(self.base[name], int))
+        limit = Rule(names[0], ">=", bottom[1], bottom[0] / top[0], tuple(names[1:]))
+        points = self.exactly, exactly(self.asked[0])
+        return limit if all(map(limit.holds, points)) else None
 
     def limited(self, varied: Sequence[Variable], suspect: str) -> Forms | None:
         """The forms where one of the arguments is not among its smallest values (a single head, or
         layer, is often made in another way), or where two of them are not the same (a shortcut
         between equal widths has no parameters)."""
+        # What does not hold without these, whatever else is wrong.
+        known = list(self.limits)
         for limit in self.limits_to_try(varied):
-            self.limits = [limit]
+            self.limits = [*known, limit]
             self.learn_rules()
             for _ in range(ROUNDS):
-                forms = self.forms(varied, suspect)
+                # There are many limits to try.
+                forms = self.forms(varied, suspect, simple=True)
                 if forms.unknown:
                     break
                 if self.verify(forms, varied):
@@ -255,8 +287,15 @@ class _Derivation:
                 yield limit
 
     def vanishing(self, forms: Forms, varied: Sequence[Variable]) -> list[Rule]:
-        """The arguments that the form does not hold for where they are zero: something is off."""
-        numbers = [v for v in varied if v.base and not v.choices]
+        """The arguments that the form does not hold for where they are zero (something is off), as
+        far as its limits do not say so."""
+        numbers = [
+            v
+            for v in varied
+            if v.base
+            and not v.choices
+            and all(limit.holds({**self.exactly, v.name: Fraction(0)}) for limit in self.limits)
+        ]
         zeros = [{v.name: 0.0 if isinstance(v.base, float) else 0} for v in numbers]
         wrong = []
         for variable, (point, outcome) in zip(numbers, self.session.build(zeros), strict=True):
@@ -314,8 +353,6 @@ class _Derivation:
 
     def verify(self, forms: Forms, varied: Sequence[Variable]) -> bool:
         """Whether the form is right wherever it was not made from; those points are kept."""
-        known = len(forms.points)
-        self.missed = None
         self.scatter(varied, FRESH)
         base = exactly(self.base)
         close = [
@@ -334,11 +371,18 @@ class _Derivation:
             ]
         )
         self.learn_rules()
+        return self.stands(forms, bool(varied or self.refused))
+
+    def stands(self, forms: Forms, challenged: bool = True) -> bool:
+        """Whether a form is right at the points that were built since it was made; there must be
+        enough of them, unless nothing can be varied."""
+        self.missed = None
         seen = self.seen.within(self.limits)
+        known = sum(all(limit.holds(p) for limit in self.limits) for p in forms.points)
         self.fresh = len(seen.points) - known
-        if self.fresh < VERIFIED and (varied or self.refused):
+        if self.fresh < VERIFIED and challenged:
             return False
-        index = forms.miss(seen, range(known, len(seen.points)))
+        index = next(forms.misses(seen, range(known, len(seen.points))), None)
         self.missed = None if index is None else (seen.points[index], seen.builds[index].total)
         return index is None
 

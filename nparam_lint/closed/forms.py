@@ -162,16 +162,15 @@ class Forms:
             yield form.number
             yield from form.shape or (form.size,)
 
-    def miss(self, seen: Seen, indices: Iterable[int]) -> int | None:
-        """The first of these points, built since, at which a form is wrong; None where all hold."""
+    def misses(self, seen: Seen, indices: Iterable[int]) -> Iterator[int]:
+        """Those of these points, built since, at which a form is wrong."""
         found = families(seen.builds)  # as they are now
         forms = {form.name: form for form in self.shapes}
         for index in indices:
             point = exactly(seen.points[index])
             right = all(_holds(forms.get(family.name), family, index, point) for family in found)
             if not right or self.total.value(point) != seen.builds[index].total:
-                return index
-        return None
+                yield index
 
     def wrong(self, family: Family) -> Wrong:
         """Where what seems to be the form of a family goes wrong: the first of its quantities that

@@ -137,6 +137,16 @@ class Polynomial:
         return frozenset(found)
 
     @property
+    def factors(self) -> tuple[Fraction, tuple[str, ...]] | None:
+        """A number and the names that it is multiplied with, if it is nothing else."""
+        if len(self.terms) != 1:
+            return None
+        ((monomial, number),) = self.terms
+        names = [name for name, exponent in monomial for _ in range(exponent)]
+        plain = tuple(name for name in names if isinstance(name, str))
+        return (number, plain) if len(plain) == len(names) else None
+
+    @property
     def is_zero(self) -> bool:
         return not self.terms
 

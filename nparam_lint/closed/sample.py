@@ -213,9 +213,13 @@ def _edges(
     yield {**base, **large, **small}
     for name in sorted(rounded.top.names):
         yield {**base, name: Fraction(1)}
+        top, bottom = rounded.top.value(base), rounded.bottom.value(base)
+        if rounded.top.factors and top > 0 and bottom > 0:
+            # A power of two: a product with it is the same in floating point.
+            share = base[name] * bottom / top
+            yield {**base, name: Fraction(2) ** (math.ceil(math.log2(share)) - 1)}
         if base[name].denominator != 1:
             continue
-        top, bottom = rounded.top.value(base), rounded.bottom.value(base)
         slope = rounded.top.value({**base, name: base[name] + 1}) - top
         if slope <= 0 or bottom <= 0:
             continue

@@ -189,6 +189,31 @@ def test_where_only_the_smallest_value_differs_the_form_says_so():
     check(heads, base, form)
 
 
+def hidden(dim, ratio, other):
+    """What a feed-forward layer is often given: no width means the same width."""
+    return Holder(nn.Linear(dim, int(dim * r) or dim) for r in (ratio, other))
+
+
+def test_what_a_share_must_not_vanish_for_limits_the_form():
+    base = {"dim": 64, "ratio": 0.5, "other": 4.0}
+    form = derived(hidden, **base)
+    assert isinstance(form, ClosedForm)
+    assert [str(rule) for rule in form.limits] == ["dim*other >= 1", "dim*ratio >= 1"]
+    assert form.demands == []
+    check(hidden, base, form)
+
+
+def test_a_whole_share_must_not_vanish_either():
+    def halved(dim, layers):
+        return stack(lambda: nn.Linear(7, dim // 4 or 9), layers)
+
+    form = derived(halved, dim=64, layers=2)
+    assert isinstance(form, ClosedForm)
+    assert factored(form.total, ["dim", "layers"]) == "8*layers*(dim//4)"
+    assert [str(rule) for rule in form.limits] == ["dim >= 4"]
+    check(halved, {"dim": 64, "layers": 2}, form)
+
+
 def test_what_zero_turns_off_limits_the_form():
     form = derived(nn.LSTM, input_size=64, hidden_size=128, num_layers=2, proj_size=16)
     assert isinstance(form, ClosedForm)
