@@ -26,7 +26,7 @@ _COMPARED = {
     ">=": operator.ge,
     ">": operator.gt,
 }
-_ORDERED = ("<=", "<")
+ORDERED = ("<=", "<")
 _BESIDE = {"<": -1, ">": 1, "!=": 1}  # how far from the bound a value that is allowed lies
 _BUILT = 4  # points that say something about `a <= b`, which nearly half of all pairs keep anyway
 _BROKEN = 2  # refusals that it has to explain
@@ -93,7 +93,7 @@ def explain(
     ]
     while left:
         gains = [(sum(not rule.holds(p) for p in left), rule) for rule in candidates]
-        gains = [(g, rule) for g, rule in gains if rule.kind not in _ORDERED or g >= _BROKEN]
+        gains = [(g, rule) for g, rule in gains if rule.kind not in ORDERED or g >= _BROKEN]
         most = max((gain for gain, _ in gains), default=0)
         if not most:
             break
@@ -108,7 +108,7 @@ def _is_tried(rule: Rule, built: Sequence[Numbers], base: Numbers) -> bool:
     """Whether models were built with other values of all that it is about: a rule that nothing
     could have broken only happens to hold."""
     telling = [{name for name in rule.names if p[name] != base[name]} for p in built]
-    enough = _BUILT if rule.kind in _ORDERED else 1
+    enough = _BUILT if rule.kind in ORDERED else 1
     return set().union(*telling) == rule.names and sum(map(bool, telling)) >= enough
 
 

@@ -13,7 +13,7 @@ from itertools import combinations, islice, product
 from typing import TYPE_CHECKING
 
 from nparam_lint.closed.closed_form import ClosedForm, Derived, NoForm
-from nparam_lint.closed.constraints import Rule, explain
+from nparam_lint.closed.constraints import ORDERED, Rule, explain
 from nparam_lint.closed.forms import Forms, Seen, Wrong
 from nparam_lint.closed.observe import (
     Built,
@@ -371,7 +371,21 @@ class _Derivation:
             ]
         )
         self.learn_rules()
+        self.doubt_rules()
         return self.stands(forms, bool(varied or self.refused))
+
+    def doubt_rules(self) -> None:
+        """Build what comparisons forbid: of several that explain the same refusals, one alone is
+        what the model asks."""
+        for _ in range(ROUNDS):
+            forbidden = [
+                {rule.left: written(rule.bound(self.exactly) + 1)}
+                for rule in self.rules
+                if rule.kind in ORDERED
+            ]
+            if not self.ask(forbidden):
+                return
+            self.learn_rules()
 
     def stands(self, forms: Forms, challenged: bool = True) -> bool:
         """Whether a form is right at the points that were built since it was made; there must be
