@@ -439,6 +439,7 @@ def live(world: World, history: Sequence[Step]) -> None:
 MANY = int(os.environ.get("NPARAM_LINT_HISTORIES", "0"))
 
 
+@pytest.mark.thorough
 @settings(
     max_examples=MANY or 2,
     derandomize=not MANY,

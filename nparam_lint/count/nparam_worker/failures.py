@@ -9,6 +9,7 @@ import sys
 from .places import is_project, relative, without_copy
 
 MESSAGE = 500  # characters of an exception's text that are passed on
+LINES, OUTPUT = 6, 4000  # lines of an output that are passed on, and characters of them
 
 
 def describe(error):
@@ -81,4 +82,6 @@ def last_words(tail):
     """The last lines of an output; of a crash, the first ones that faulthandler printed."""
     crash = re.search(r"^(Fatal Python error|Windows fatal exception)", tail, re.MULTILINE)
     lines = without_copy(tail[crash.start() :] if crash else tail).strip().splitlines()
-    return "\n".join(lines[:6] if crash else lines[-6:])
+    if crash:
+        return "\n".join(lines[:LINES])[:OUTPUT]
+    return "\n".join(lines[-LINES:])[-OUTPUT:]

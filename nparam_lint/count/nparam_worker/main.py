@@ -51,8 +51,11 @@ def import_torch():
     warnings.simplefilter("ignore")
     # Each process builds on one core, several at a time. Threads would also make forking unsafe.
     os.environ.setdefault("OMP_NUM_THREADS", "1")
-    import torch
-
+    gc.disable()  # hardly anything of it is garbage: to look for that takes a tenth of the time
+    try:
+        import torch
+    finally:
+        gc.enable()
     patch_initialisers(torch)
     guard_writer(torch)
     return torch

@@ -60,7 +60,7 @@ class Talks(Ok):
 
 class ExitsHard(Ok):
     def __init__(self):
-        print("said goodbye", flush=True)
+        print("x" * 30_000 + "\nsaid goodbye", flush=True)
         os._exit(0)
 
 
