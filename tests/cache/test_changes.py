@@ -60,20 +60,20 @@ def test_packages_and_interpreters(made: Any, tmp_path: Path) -> None:
     new_environment(two, 8)
     checker = made(TWO, "--python", one)
     other = Checker(checker.run, checker.root, checker.cache, ("--python", two))
-    assert checker.check().totals == {"a.py::Net": 20, "b.py::Net": 68}
-    assert other.check().totals["a.py::Net"] == 36
+    assert checker.agree().totals == {"a.py::Net": 20, "b.py::Net": 68}
+    assert other.agree().totals["a.py::Net"] == 36
     assert len(checker.check().recalled) == len(other.check().recalled) == 2
     install(site, 12, "2.0")
-    assert checker.check().totals["a.py::Net"] == 52
+    assert checker.agree().totals["a.py::Net"] == 52
     edit(site / "extra/__init__.py", "12", "16")  # in place, as one does to try something
-    assert checker.check().totals["a.py::Net"] == 68
+    assert checker.agree().totals["a.py::Net"] == 68
 
 
 def test_environment_variables(made: Any) -> None:
     checker = made({"a.py": net("import os", "int(os.environ.get('WIDE', 4))")})
-    assert checker.check().totals == {"a.py::Net": 20}
+    assert checker.agree().totals == {"a.py::Net": 20}
     checker.environ["WIDE"] = "8"
-    assert checker.check().totals == {"a.py::Net": 36}
+    assert checker.agree().totals == {"a.py::Net": 36}
     del checker.environ["WIDE"]
     assert checker.check().recalled == {"a.py::Net"}
 
@@ -88,7 +88,7 @@ def test_branches(made: Any) -> None:
     git("add", ".")
     git("commit", "-m", "one")
     git("branch", "-M", "first")
-    assert checker.check().totals["a.py::Net"] == 20
+    assert checker.agree().totals["a.py::Net"] == 20
     git("checkout", "-b", "second")
     write(checker.root, {"w.py": "W = 8\n"})
     assert checker.agree().recalled == {"b.py::Net"}
@@ -106,7 +106,7 @@ def test_another_version_of_the_tool(made: Any, tmp_path: Path) -> None:
     shutil.copytree(Path(nparam_lint.__file__).parent, package)
     checker = made({"a.py": net("", 4)})
     checker.environ["PYTHONPATH"] = str(package.parent)
-    assert checker.check().totals == {"a.py::Net": 20}
+    assert checker.agree().totals == {"a.py::Net": 20}
     assert checker.check().recalled
     with (package / "judge.py").open("a") as file:
         file.write("# changed\n")
@@ -128,10 +128,10 @@ def test_what_cannot_be_built_is_remembered_until_it_can(made: Any) -> None:
     failing = net("from w import W", "W if W > 3 else 1 // 0")
     config = '[budgets]\n"a.py::Net" = 20\n'
     checker = made({"a.py": failing, "w.py": "W = 2\n", "nparam-lint.toml": config})
-    assert checker.check().code == 1
+    assert checker.agree().code == 1
     assert checker.check().recalled == {"a.py::Net"}
     edit(checker.root / "w.py", "2", "4")
-    assert checker.check().code == 0
+    assert checker.agree().code == 0
 
 
 # --- several at a time, killed, damaged ----------------------------------------------------------
@@ -168,7 +168,7 @@ def test_a_run_that_is_killed(made: Any, environ: dict[str, str]) -> None:
         time.sleep(moment)
         process.send_signal(signal.SIGKILL)
         process.wait()
-    assert checker.check().totals == TOTALS
+    assert checker.agree().totals == TOTALS
 
 
 DAMAGE: dict[str, Callable[[bytes], bytes]] = {

@@ -441,7 +441,7 @@ MANY = int(os.environ.get("NPARAM_LINT_HISTORIES", "0"))
 
 @pytest.mark.thorough
 @settings(
-    max_examples=MANY or 2,
+    max_examples=MANY or 3,
     derandomize=not MANY,
     database=None,
     phases=[Phase.explicit, Phase.generate, Phase.shrink],
