@@ -359,6 +359,9 @@ class _Derivation:
             {name: written(value) for name, value in point.items()}
             for form in {*forms.parts()}
             for point in edges(form, base, self.dice)
+            if not any(
+                v.denominator > 1 and isinstance(self.base[n], int) for n, v in point.items()
+            )
         ]
         self.ask(
             [
