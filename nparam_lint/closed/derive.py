@@ -232,8 +232,9 @@ class _Derivation:
         to that: `int(ratio*width) or width`."""
         quotients = {g for part in forms.parts() for g in part.generators}
         limits = [rule for g in quotients if (rule := self.limit_of(g))]
-        seen, found = self.seen.within(self.limits), {}
-        for index in forms.misses(seen, range(len(forms.points), len(seen.points))):
+        seen, fresh = self.built_since(forms)
+        found: dict[Rule, None] = {}
+        for index in forms.misses(seen, fresh):
             point = exactly(seen.points[index])
             broken = [limit for limit in limits if not limit.holds(point)]
             if not broken:
@@ -394,14 +395,19 @@ class _Derivation:
         """Whether a form is right at the points that were built since it was made; there must be
         enough of them, unless nothing can be varied."""
         self.missed = None
-        seen = self.seen.within(self.limits)
-        known = sum(all(limit.holds(p) for limit in self.limits) for p in forms.points)
-        self.fresh = len(seen.points) - known
+        seen, fresh = self.built_since(forms)
+        self.fresh = len(fresh)
         if self.fresh < VERIFIED and challenged:
             return False
-        index = next(forms.misses(seen, range(known, len(seen.points))), None)
+        index = next(forms.misses(seen, fresh), None)
         self.missed = None if index is None else (seen.points[index], seen.builds[index].total)
         return index is None
+
+    def built_since(self, forms: Forms) -> tuple[Seen, range]:
+        """What was seen within the limits, and which of it a form was not made from."""
+        seen = self.seen.within(self.limits)
+        known = sum(all(limit.holds(p) for limit in self.limits) for p in forms.points)
+        return seen, range(known, len(seen.points))
 
     def closed(
         self, forms: Forms, fixed: Mapping[str, str], varied: Sequence[Variable]
