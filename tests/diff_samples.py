@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from nparam_lint.diff import Base, DiffReport, Side, compare
-from nparam_lint.grammar import parse_tolerance
+from nparam_lint.analysis.diff import Base, DiffReport, Side, compare
+from nparam_lint.claims.grammar import parse_tolerance
 from nparam_lint.records import (
     BudgetResult,
     Counts,

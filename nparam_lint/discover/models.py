@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Literal
 
-from nparam_lint.discover import outside
-from nparam_lint.discover.names import Names, Symbol
+from nparam_lint.discover import installed_names
+from nparam_lint.discover.name_resolution import Names, Symbol
 from nparam_lint.records import Definition, Parameter
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ class Models:
         if symbol is None or symbol.kind not in ("class", "outside"):
             return False
         if symbol.kind == "outside":
-            return outside.is_module(symbol.name)
+            return installed_names.is_module(symbol.name)
         if symbol not in self._models:
             self._models[symbol] = False  # until the bases say otherwise: they may form a cycle
             self._models[symbol] = any(self.is_model(base) for base in self.names.bases(symbol))
@@ -43,7 +43,9 @@ class Models:
         if symbol is None:
             return False
         if symbol.kind == "outside":
-            return outside.is_whole_model(symbol.name) or outside.is_factory(symbol.name)
+            return installed_names.is_whole_model(symbol.name) or installed_names.is_factory(
+                symbol.name
+            )
         if symbol.kind == "method":
             owner, _, name = symbol.name.rpartition(".")
             return bool(_BUILDS.match(name)) and self.is_model(Symbol("class", symbol.where, owner))
@@ -74,7 +76,7 @@ class Models:
         for name in names:
             symbol = self.names.resolve(path, name)
             if symbol is not None and symbol.kind == "outside" and whole:
-                if outside.is_whole_model(symbol.name):
+                if installed_names.is_whole_model(symbol.name):
                     return True
             elif self.is_model(symbol):
                 return True
@@ -142,7 +144,7 @@ class Models:
         if symbol.kind == "outside":
             tail = symbol.name.rpartition(".")[2]
             plain = tail in ("object", "ABC", "Generic", "Protocol") or tail.endswith("Mixin")
-            return "nothing" if plain or outside.takes_nothing(symbol.name) else None
+            return "nothing" if plain or installed_names.takes_nothing(symbol.name) else None
         if symbol.kind != "class" or symbol in seen:
             return "nothing"
         seen.add(symbol)

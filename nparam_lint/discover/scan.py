@@ -11,7 +11,7 @@ import tokenize
 import warnings
 from typing import TYPE_CHECKING
 
-from nparam_lint.discover.docstrings import character, docstring_lines
+from nparam_lint.discover.docstring_lines import character, docstring_lines
 from nparam_lint.discover.facts import ClassFacts, FileFacts, FunctionFacts, Import
 from nparam_lint.discover.syntax import (
     FUNCTIONS,

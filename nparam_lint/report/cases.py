@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Literal
 from nparam_lint.records import Measured, NotMeasured
 from nparam_lint.report.claims import UNANSWERED, claims
 from nparam_lint.report.style import Paint, clean, elide_end
-from nparam_lint.rules import RULES
+from nparam_lint.rules.catalogue import RULES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

@@ -16,7 +16,7 @@ from nparam_lint.report.forge import ranked, repository_path
 from nparam_lint.report.style import Paint, clean
 from nparam_lint.report.summary import summary_lines
 from nparam_lint.report.uncounted import nothing_found
-from nparam_lint.rules import RULES
+from nparam_lint.rules.catalogue import RULES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -15,7 +15,7 @@ from nparam_lint.report.html_tree import escape, module_tree
 from nparam_lint.report.style import NO_CUDA, Paint, clean, plural
 from nparam_lint.report.summary import summary_lines
 from nparam_lint.report.uncounted import is_empty, nothing_found
-from nparam_lint.rules import RULES
+from nparam_lint.rules.catalogue import RULES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

@@ -12,13 +12,7 @@ from typing import TYPE_CHECKING, Any
 from nparam_lint.records import Measured, ModuleRow
 
 if TYPE_CHECKING:
-    from nparam_lint.records import (
-        BudgetResult,
-        Finding,
-        Measurement,
-        ModelReport,
-        Report,
-    )
+    from nparam_lint.records import BudgetResult, Finding, Measurement, ModelReport, Report
     from nparam_lint.report import Options
 
 Json = dict[str, Any]

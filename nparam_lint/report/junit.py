@@ -11,7 +11,7 @@ from xml.etree import ElementTree
 from nparam_lint.records import Measured
 from nparam_lint.report.claims import UNANSWERED, claims
 from nparam_lint.report.style import Paint, by_place, clean
-from nparam_lint.rules import RULES
+from nparam_lint.rules.catalogue import RULES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

@@ -11,14 +11,14 @@ from urllib.parse import quote
 
 from nparam_lint.report.forge import fingerprints, ranked, repository_path
 from nparam_lint.report.style import clean, plural
-from nparam_lint.rules import RULES, explain
+from nparam_lint.rules.catalogue import RULES, explain
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from nparam_lint.records import Finding, Report
     from nparam_lint.report import Options
-    from nparam_lint.rules import Rule
+    from nparam_lint.rules.catalogue import Rule
 
 Json = dict[str, Any]
 _SCHEMA = (

@@ -13,7 +13,7 @@ from nparam_lint.report.summary import summary_lines
 from nparam_lint.report.table import module_table
 from nparam_lint.report.uncounted import is_empty, next_step, nothing_found, uncounted_lines
 from nparam_lint.report.verdicts import verdict_lines
-from nparam_lint.rules import RULES
+from nparam_lint.rules.catalogue import RULES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from nparam_lint.git import GitError, open_repository
+from nparam_lint.repository.git import GitError, open_repository
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -18,7 +18,15 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
 # What any run imports that reads the project, checks a measurement or lints a file.
-HEAVY = {"argparse", "libcst", "msgspec", "subprocess", "dataclasses", "pathlib", "nparam_lint.cli"}
+HEAVY = {
+    "argparse",
+    "libcst",
+    "msgspec",
+    "subprocess",
+    "dataclasses",
+    "pathlib",
+    "nparam_lint.cli.main",
+}
 
 
 def imported(root: Path, environ: Mapping[str, str], *options: str) -> tuple[set[str], str]:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from worker_runs import PYTHON, run
 
-from nparam_lint.count.process import WORKER
+from nparam_lint.count.worker_process import WORKER
 
 PARTS = Path(WORKER).parent / "nparam_worker"
 NAMES = ["worker", "nparam_worker", *sorted({p.stem for p in PARTS.glob("*.py")} - {"__init__"})]

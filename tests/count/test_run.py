@@ -15,10 +15,10 @@ import pytest
 from worker_runs import LINUX, MODES, PROJECTS, PYTHON, make_jobs
 
 import nparam_lint
-from nparam_lint.count import process
-from nparam_lint.count import run as run_module
-from nparam_lint.count.process import worker_environment
-from nparam_lint.count.run import Answers, Job, Limits, run_jobs
+from nparam_lint.count import run_jobs as run_module
+from nparam_lint.count import worker_process
+from nparam_lint.count.run_jobs import Answers, Job, Limits, run_jobs
+from nparam_lint.count.worker_process import worker_environment
 from nparam_lint.records import Measured, NotMeasured
 
 on_posix = pytest.mark.skipif(os.name != "posix", reason="the fake interpreter is a script")
@@ -84,7 +84,7 @@ def ask(
     monkeypatch: pytest.MonkeyPatch,
 ) -> Ask:
     """Run the jobs with a fake interpreter that does `body`; fails when that takes too long."""
-    monkeypatch.setattr(process, "START_LIMIT", PATIENCE)
+    monkeypatch.setattr(worker_process, "START_LIMIT", PATIENCE)
 
     def run(body: str, given: list[Job] = jobs) -> Answers:
         script = tmp_path / "python"
@@ -370,7 +370,7 @@ def test_the_environment_is_offline_and_elsewhere() -> None:
 # --- the whole front end in a process of its own ------------------------------------------------
 
 PACKAGE = str(Path(nparam_lint.__file__).parent.parent)
-FRONT = "import sys; from nparam_lint.cli import main; code = main(sys.argv[1:])"
+FRONT = "import sys; from nparam_lint.cli.main import main; code = main(sys.argv[1:])"
 
 
 def front_environment(**more: str) -> dict[str, str]:

@@ -15,8 +15,8 @@ from test_run import front_environment, marked, wait_until
 from worker_runs import LINUX, PYTHON, Run, make_jobs, run
 
 from nparam_lint.cache.store import Store
-from nparam_lint.count.process import staying
-from nparam_lint.count.run import Limits, run_jobs
+from nparam_lint.count.run_jobs import Limits, run_jobs
+from nparam_lint.count.worker_process import staying
 from nparam_lint.records import Measured
 
 pytestmark = pytest.mark.skipif(not LINUX, reason="elsewhere processes are spawned, not forked")
@@ -150,7 +150,7 @@ def test_what_could_not_be_imported_is_imported_again(root: Path) -> None:
 
 FRONT = """\
 import sys
-from nparam_lint.count.process import staying
+from nparam_lint.count.worker_process import staying
 from test_staying import Path, importer
 with staying():
     print(importer(Path(sys.argv[1])), flush=True)

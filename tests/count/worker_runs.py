@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from nparam_lint.count.run import Answers, Job, Limits, run_jobs
+from nparam_lint.count.run_jobs import Answers, Job, Limits, run_jobs
 from nparam_lint.discover import discover, list_files
 from nparam_lint.records import Measured, NotMeasured
 

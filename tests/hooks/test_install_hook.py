@@ -18,7 +18,7 @@ from sample_repository import Sample
 from nparam_lint import __version__
 
 ROOT = Path(__file__).resolve().parents[2]
-SOURCE = ROOT / "nparam_lint/commands/hook.sh"
+SOURCE = ROOT / "nparam_lint/cli/hook.sh"
 HOOKS = ("pre-commit", "pre-merge-commit")
 
 
@@ -246,7 +246,7 @@ def test_an_interpreter_that_is_gone_is_passed_over(bare, tmp_path):
     environment = tmp_path / "installing"
     venv.create(environment)
     code = f"import sys; sys.path[:0] = {[str(ROOT), *sys.path]!r}; "
-    code += "from nparam_lint.cli import main; main(['install-hook'])"
+    code += "from nparam_lint.cli.main import main; main(['install-hook'])"
     subprocess.run(
         [environment / "bin/python", "-c", code],
         cwd=bare.path,

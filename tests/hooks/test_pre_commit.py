@@ -124,7 +124,7 @@ def test_the_environment_is_small_and_has_no_torch(framework, home):
     (made,) = home.glob("repo*/py_env-*")
     size = sum(path.lstat().st_size for path in made.rglob("*"))
     assert 5_000_000 < size < 100_000_000
-    assert list(made.glob("lib/python*/site-packages/nparam_lint/commands/hook.sh"))
+    assert list(made.glob("lib/python*/site-packages/nparam_lint/cli/hook.sh"))
     assert not list(made.glob("lib/python*/site-packages/torch"))
 
 

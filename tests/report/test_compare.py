@@ -9,11 +9,11 @@ import pytest
 from markdown_it import MarkdownIt
 from report_samples import ENVIRONMENT, model
 
+from nparam_lint.analysis.roles import Part, Roles
 from nparam_lint.records import Counts, Hidden, Measured, ModuleRow, NotMeasured
 from nparam_lint.report import Options
 from nparam_lint.report.compare import COMPARE_FORMATS, Column, Comparison
 from nparam_lint.report.compare.rows import letter
-from nparam_lint.roles import Part, Roles
 
 
 def column(name, parts, given="", tied=(), **counts):

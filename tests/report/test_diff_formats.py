@@ -5,7 +5,7 @@ import json
 from diff_samples import COMMIT, SIX, diff, finding, measured, model, report, samples
 from report_checks import check_github
 
-from nparam_lint.diff import Base, DiffReport
+from nparam_lint.analysis.diff import Base, DiffReport
 from nparam_lint.report import Options
 from nparam_lint.report.drift import DOCUMENTS, DRIFT_FORMATS
 

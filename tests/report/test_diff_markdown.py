@@ -5,7 +5,7 @@ import re
 from diff_samples import SIX, diff, measured, model, report, rows, samples
 from report_checks import Page, as_html
 
-from nparam_lint.diff import Base, DiffReport
+from nparam_lint.analysis.diff import Base, DiffReport
 from nparam_lint.records import NotMeasured
 from nparam_lint.report import Options
 from nparam_lint.report.drift import DRIFT_FORMATS

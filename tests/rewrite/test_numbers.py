@@ -6,8 +6,8 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from nparam_lint.grammar import GrammarError, parse_tolerance, parse_value
-from nparam_lint.rewrite.numbers import integer, is_movable, restate, rounded
+from nparam_lint.claims.grammar import GrammarError, parse_tolerance, parse_value
+from nparam_lint.rewrite.number_style import integer, is_movable, restate, rounded
 
 PROPERTY = settings(max_examples=200)
 SUFFIXES = ("k", "K", "M", "G", "B", "T", " M")

@@ -4,13 +4,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nparam_lint.declare.docstrings import parse_docstring
+from nparam_lint.claims.docstring_budgets import parse_docstring
+from nparam_lint.claims.grammar import parse_value
 from nparam_lint.discover.scan import scan_source
-from nparam_lint.grammar import parse_value
 from nparam_lint.records import Definition
-from nparam_lint.rewrite import docstrings
-from nparam_lint.rewrite.literals import budgets
-from nparam_lint.rewrite.numbers import restate
+from nparam_lint.rewrite import docstring_edits
+from nparam_lint.rewrite.docstring_literals import budgets
+from nparam_lint.rewrite.number_style import restate
 
 
 def declared(source):
@@ -31,7 +31,7 @@ def rewritten(source, count, where=None):
         for place, value in declared(source).items()
         if where is None or place in where
     }
-    return docstrings.restate(source, changes)
+    return docstring_edits.restate(source, changes)
 
 
 def changed(source, count):
@@ -173,7 +173,7 @@ def given_budgets(source, value="1_234"):
     definitions += [
         Definition("x.py", item.name, "factory", item.line, item.column) for item in facts.functions
     ]
-    new, failed = docstrings.add(source, dict.fromkeys(definitions, value))
+    new, failed = docstring_edits.add(source, dict.fromkeys(definitions, value))
     return new, {definition.qualname: reason for definition, reason in failed.items()}
 
 
@@ -275,5 +275,5 @@ def test_one_that_cannot_be_given_a_budget_keeps_none_else_from_it():
 def test_a_definition_that_is_gone_is_not_found():
     source = b"class A:\n    x = 1\n"
     gone = Definition("x.py", "B", "class", 7, 1)
-    written, failed = docstrings.add(source, {gone: "5"})
+    written, failed = docstring_edits.add(source, {gone: "5"})
     assert (written, failed) == (source, {gone: "it stands no longer where it was found"})

@@ -3,10 +3,10 @@
 import pytest
 import tomlkit
 
-from nparam_lint.grammar import parse_value
-from nparam_lint.rewrite import toml
+from nparam_lint.claims.grammar import parse_value
+from nparam_lint.rewrite import toml_edits
 from nparam_lint.rewrite.edits import Unsafe
-from nparam_lint.rewrite.numbers import restate
+from nparam_lint.rewrite.number_style import restate
 
 PROJECT = ("tool", "nparam-lint", "budgets")
 FILE = '''\
@@ -33,7 +33,7 @@ budget = 124_475_904
 def rewritten(text, count, keys=None, table=PROJECT):
     """The file with `count` in all of its budgets, or in those at some keys."""
     changes = {}
-    for key in keys or toml.budget_keys(text, table):
+    for key in keys or toml_edits.budget_keys(text, table):
         metric = "bytes" if "[bytes]" in str(key) else "total"
         declared = tomlkit.parse(text).unwrap()
         for part in key:
@@ -41,11 +41,11 @@ def rewritten(text, count, keys=None, table=PROJECT):
         change = restate(parse_value(str(declared), metric), count, metric)
         if change:
             changes[key] = change
-    return toml.restate(text, changes)
+    return toml_edits.restate(text, changes)
 
 
 def test_the_keys_are_in_the_order_of_the_settings():
-    assert [key[2:] for key in toml.budget_keys(FILE, PROJECT)] == [
+    assert [key[2:] for key in toml_edits.budget_keys(FILE, PROJECT)] == [
         ("budgets", "a.py::A"),
         ("budgets", "b.py::B"),
         ("budgets", "c.py::C", 0),
@@ -109,9 +109,9 @@ def test_a_number_that_is_not_in_digits_is_not_touched(literal):
 
 def test_a_value_that_is_no_longer_what_was_read_is_not_touched():
     text = '[budgets]\n"a.py::A" = 7_000\n"b.py::B" = "7k"\n'
-    keys = toml.budget_keys(text, ("budgets",))
+    keys = toml_edits.budget_keys(text, ("budgets",))
     changes = dict.fromkeys(keys, restate(parse_value("5_000"), 6_000))
-    new, failed = toml.restate(text, changes)
+    new, failed = toml_edits.restate(text, changes)
     assert (new, set(failed)) == (text, set(keys))
 
 
@@ -154,14 +154,17 @@ TABLE = "[tool.nparam-lint.budgets]\n"
     ],
 )
 def test_budgets_are_added_to_their_table(old, new):
-    assert toml.add(old, PROJECT, NEW) == new
+    assert toml_edits.add(old, PROJECT, NEW) == new
 
 
 def test_line_ends_stay():
     old = "[budgets]\r\na = 1 # x\r\n\r\n[y]\r\n"
     new = '[budgets]\r\na = 1 # x\r\n"a.py::Z" = 1_234\r\n"b.py::Y" = "124M"\r\n\r\n[y]\r\n'
-    assert toml.add(old, ("budgets",), NEW) == new
-    assert toml.add("x = 1\r\n", ("budgets",), {"a": "5"}) == "x = 1\r\n\r\n[budgets]\r\na = 5\r\n"
+    assert toml_edits.add(old, ("budgets",), NEW) == new
+    assert (
+        toml_edits.add("x = 1\r\n", ("budgets",), {"a": "5"})
+        == "x = 1\r\n\r\n[budgets]\r\na = 5\r\n"
+    )
 
 
 @pytest.mark.parametrize(
@@ -173,4 +176,4 @@ def test_line_ends_stay():
 )
 def test_what_cannot_be_added_is_an_error(text, reason):
     with pytest.raises(Unsafe, match=reason):
-        toml.add(text, PROJECT, NEW)
+        toml_edits.add(text, PROJECT, NEW)

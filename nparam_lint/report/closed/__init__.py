@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from nparam_lint.closed.closed_form import ClosedForm, Derived
+from nparam_lint.analysis.closed_forms.closed_form import ClosedForm, Derived
 from nparam_lint.report.lazy import lazy
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from nparam_lint.closed.observe import Variable
+    from nparam_lint.analysis.closed_forms.observations import Variable
     from nparam_lint.records import Environment
     from nparam_lint.report import Options
 

@@ -6,16 +6,16 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from nparam_lint.closed.closed_form import NoForm
-from nparam_lint.closed.forms import Wrong
-from nparam_lint.closed.write import expanded, factored
+from nparam_lint.analysis.closed_forms.closed_form import NoForm
+from nparam_lint.analysis.closed_forms.form_writer import expanded, factored
+from nparam_lint.analysis.closed_forms.parameter_forms import Wrong
 from nparam_lint.report import json_
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from nparam_lint.closed.closed_form import Derived
-    from nparam_lint.closed.forms import ShapeForm
+    from nparam_lint.analysis.closed_forms.closed_form import Derived
+    from nparam_lint.analysis.closed_forms.parameter_forms import ShapeForm
     from nparam_lint.report import Options
     from nparam_lint.report.closed import Formula
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from nparam_lint.closed.closed_form import ClosedForm
-from nparam_lint.closed.write import factored
+from nparam_lint.analysis.closed_forms.closed_form import ClosedForm
+from nparam_lint.analysis.closed_forms.form_writer import factored
 from nparam_lint.report.closed.rows import module_rows
 
 if TYPE_CHECKING:

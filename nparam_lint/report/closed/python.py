@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from nparam_lint.closed.closed_form import ClosedForm
-from nparam_lint.closed.write import factored
+from nparam_lint.analysis.closed_forms.closed_form import ClosedForm
+from nparam_lint.analysis.closed_forms.form_writer import factored
 
 if TYPE_CHECKING:
     from collections.abc import Container, Mapping, Sequence
 
-    from nparam_lint.closed.observe import Value
+    from nparam_lint.analysis.closed_forms.observations import Value
     from nparam_lint.report import Options
     from nparam_lint.report.closed import Formula
 

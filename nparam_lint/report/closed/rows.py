@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from nparam_lint.closed.polynomial import Polynomial, sum_of
+from nparam_lint.analysis.closed_forms.polynomial import Polynomial, sum_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from nparam_lint.closed.forms import ShapeForm
+    from nparam_lint.analysis.closed_forms.parameter_forms import ShapeForm
 
 
 @dataclass(frozen=True, slots=True)

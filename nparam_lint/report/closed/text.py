@@ -6,11 +6,11 @@ from dataclasses import replace
 from itertools import zip_longest
 from typing import TYPE_CHECKING
 
-from nparam_lint.closed.closed_form import ClosedForm, NoForm
-from nparam_lint.closed.forms import Wrong
-from nparam_lint.closed.observe import exactly
-from nparam_lint.closed.write import expanded, factored
-from nparam_lint.formula import shown
+from nparam_lint.analysis.closed_forms.closed_form import ClosedForm, NoForm
+from nparam_lint.analysis.closed_forms.form_writer import expanded, factored
+from nparam_lint.analysis.closed_forms.observations import exactly
+from nparam_lint.analysis.closed_forms.parameter_forms import Wrong
+from nparam_lint.claims.expression import shown
 from nparam_lint.report import style
 from nparam_lint.report.closed.rows import module_rows
 from nparam_lint.report.style import Paint, clean
@@ -20,7 +20,7 @@ from nparam_lint.report.text import NARROWEST
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from nparam_lint.closed.observe import Value
+    from nparam_lint.analysis.closed_forms.observations import Value
     from nparam_lint.report import Options
     from nparam_lint.report.closed import Formula
 

@@ -10,9 +10,9 @@ from nparam_lint.report.lazy import lazy
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from nparam_lint.analysis.roles import Roles
     from nparam_lint.records import Environment, ModelReport
     from nparam_lint.report import Options
-    from nparam_lint.roles import Roles
 
     Formatter = Callable[["Comparison", Options], str]
 

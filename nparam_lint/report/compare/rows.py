@@ -7,17 +7,17 @@ from dataclasses import dataclass
 from string import ascii_uppercase
 from typing import TYPE_CHECKING
 
+from nparam_lint.analysis.roles import ROLES, Part
 from nparam_lint.records import Measured
 from nparam_lint.report import style
 from nparam_lint.report.style import clean
-from nparam_lint.roles import ROLES, Part
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from nparam_lint.analysis.roles import Roles
     from nparam_lint.records import Counts
     from nparam_lint.report.compare import Column
-    from nparam_lint.roles import Roles
 
 _NAMED = 3  # modules that a note on `other` names, and ties
 _NOTED = 0.005  # of a model: what is less and has no role needs no word

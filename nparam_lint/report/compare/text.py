@@ -7,15 +7,7 @@ from typing import TYPE_CHECKING
 
 from nparam_lint.records import NotMeasured
 from nparam_lint.report import style
-from nparam_lint.report.compare.rows import (
-    Entry,
-    Row,
-    entries,
-    grouped,
-    letter,
-    notes_of,
-    rows_of,
-)
+from nparam_lint.report.compare.rows import Entry, Row, entries, grouped, letter, notes_of, rows_of
 from nparam_lint.report.style import Paint, clean
 from nparam_lint.report.table import column_widths, ruled
 from nparam_lint.report.text import NARROWEST

@@ -9,7 +9,7 @@ from nparam_lint.report.lazy import lazy
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from nparam_lint.diff import DiffReport
+    from nparam_lint.analysis.diff import DiffReport
     from nparam_lint.report import Options
 
     Formatter = Callable[[DiffReport, Options], str]

@@ -10,7 +10,7 @@ from nparam_lint.report.drift import words
 from nparam_lint.report.style import clean
 
 if TYPE_CHECKING:
-    from nparam_lint.diff import DiffReport, ModelDiff
+    from nparam_lint.analysis.diff import DiffReport, ModelDiff
     from nparam_lint.report import Options
 
 

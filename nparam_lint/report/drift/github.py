@@ -9,7 +9,7 @@ from nparam_lint.report import github
 from nparam_lint.report.drift import text
 
 if TYPE_CHECKING:
-    from nparam_lint.diff import DiffReport
+    from nparam_lint.analysis.diff import DiffReport
     from nparam_lint.report import Options
 
 

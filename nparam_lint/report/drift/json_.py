@@ -12,7 +12,7 @@ from nparam_lint.report import json_
 from nparam_lint.report.drift.words import MARKS
 
 if TYPE_CHECKING:
-    from nparam_lint.diff import DiffReport, ModelDiff, ModuleChange
+    from nparam_lint.analysis.diff import DiffReport, ModelDiff, ModuleChange
     from nparam_lint.records import Measurement, ModuleRow
     from nparam_lint.report import Options
 

@@ -27,7 +27,7 @@ from nparam_lint.report.style import by_place, clean, plural
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from nparam_lint.diff import DiffReport, ModelDiff
+    from nparam_lint.analysis.diff import DiffReport, ModelDiff
     from nparam_lint.report import Options
 
 MARKER = "<!-- nparam-lint diff -->"  # by which a bot finds its own comment

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from nparam_lint.diff.fold import lines_of
+from nparam_lint.analysis.diff.fold_changes import lines_of
 from nparam_lint.report import style
 from nparam_lint.report.drift.words import signed
 from nparam_lint.report.style import clean
@@ -14,8 +14,8 @@ from nparam_lint.report.table import column_widths, ruled
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from nparam_lint.diff import ModelDiff
-    from nparam_lint.diff.fold import Line
+    from nparam_lint.analysis.diff import ModelDiff
+    from nparam_lint.analysis.diff.fold_changes import Line
     from nparam_lint.report.style import Paint
 
 MARKS = {"added": "+", "removed": "−", "changed": "~", "renamed": "→"}

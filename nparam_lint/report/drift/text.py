@@ -13,7 +13,7 @@ from nparam_lint.report.style import Paint, clean, plural
 from nparam_lint.report.text import NARROWEST, findings_lines
 
 if TYPE_CHECKING:
-    from nparam_lint.diff import DiffReport, ModelDiff
+    from nparam_lint.analysis.diff import DiffReport, ModelDiff
     from nparam_lint.report import Options
 
 _TABLE_ROWS = 20

@@ -20,7 +20,7 @@ from nparam_lint.report.style import clean
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from nparam_lint.diff import DiffReport, ModelDiff
+    from nparam_lint.analysis.diff import DiffReport, ModelDiff
     from nparam_lint.report import Options
     from nparam_lint.report.style import Paint
 

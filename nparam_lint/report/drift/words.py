@@ -11,7 +11,7 @@ from nparam_lint.report.style import clean, plural
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from nparam_lint.diff import DiffReport, ModelDiff, Status
+    from nparam_lint.analysis.diff import DiffReport, ModelDiff, Status
 
 MARKS: dict[Status, str] = {
     "same": "=",

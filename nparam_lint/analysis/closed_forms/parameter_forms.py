@@ -1,0 +1,230 @@
+"""The forms of all parameters that some builds have."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from fractions import Fraction
+from itertools import product
+from typing import TYPE_CHECKING
+
+from nparam_lint.analysis.closed_forms.design_matrix import Places
+from nparam_lint.analysis.closed_forms.fitting import depends_only_on, fit, polynomial
+from nparam_lint.analysis.closed_forms.observations import Built, Value, exactly
+from nparam_lint.analysis.closed_forms.parameter_families import Family, families
+from nparam_lint.analysis.closed_forms.polynomial import Polynomial, product_of, sum_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+    from nparam_lint.analysis.closed_forms.constraint_inference import Rule
+    from nparam_lint.analysis.closed_forms.polynomial import Values
+
+PRESENT = 4  # builds that have to have a parameter that is not always there
+
+
+@dataclass(slots=True)
+class Seen:
+    """Points that were built, the base first, and what was built. `influence`: for each variable,
+    the indices of the points that differ from the base in it alone."""
+
+    points: list[dict[str, Value]]
+    builds: list[Built]
+    influence: dict[str, list[int]] = field(default_factory=dict)
+
+    def within(self, limits: Sequence[Rule]) -> Seen:
+        """What was seen where these hold."""
+        if not limits:
+            return self
+        kept = [
+            place
+            for place, point in enumerate(self.points)
+            if all(limit.holds(exactly(point)) for limit in limits)
+        ]
+        moved = {place: now for now, place in enumerate(kept)}
+        return Seen(
+            [self.points[place] for place in kept],
+            [self.builds[place] for place in kept],
+            {n: [moved[i] for i in places if i in moved] for n, places in self.influence.items()},
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class ShapeForm:
+    """A family of parameters: how many there are, and the shape of each; None where only their
+    `size`, the number of all their elements, has a form. `value`: that in the base call."""
+
+    name: str
+    number: Polynomial
+    shape: tuple[Polynomial, ...] | None
+    size: Polynomial
+    value: int
+    source: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Wrong:
+    """A quantity without a form: `what` of which family (or total), the simplest form that goes as
+    far as it does, and the first point at which it is wrong, with the `actual` value there."""
+
+    name: str = ""
+    what: str = ""
+    guess: Polynomial | None = None
+    point: Mapping[str, Value] = field(default_factory=dict)
+    actual: int | None = None
+
+
+class Forms:
+    """The forms of all families that the builds so far show, up to the first that has none, which
+    is `unknown`. `suspect`: one that had none before; it is looked at first, and for no more than a
+    `simple` form where that is enough."""
+
+    def __init__(
+        self, seen: Seen, names: Sequence[str], suspect: str = "", *, simple: bool = False
+    ) -> None:
+        self.seen, self.names = seen, names
+        self.points = [exactly(point) for point in seen.points]
+        self.places: dict[tuple[int, ...], Places] = {}  # where quantities were seen
+        self.known: dict[tuple[int | None, ...], Polynomial | None] = {}
+        self.families = families(seen.builds)
+        self.unknown: Family | None = None
+        forms: dict[str, ShapeForm] = {}
+        for family in sorted(self.families, key=lambda family: family.name != suspect):
+            self.rounded = not (simple and family.name == suspect)
+            form = self.of_family(family)
+            if form is None:
+                self.unknown = family
+                break
+            forms[family.name] = form
+        self.shapes = [forms[f.name] for f in self.families if f.name in forms]
+        self.total = sum_of(form.size for form in self.shapes)
+
+    def of_family(self, family: Family) -> ShapeForm | None:
+        at_base = family.sizes[0]
+        present = sum(number > 0 for number in family.numbers)
+        if present < PRESENT and present < len(self.points):
+            return None  # seen too seldom to say what it depends on
+        number = self.form(family.numbers)
+        if family.is_uniform and number is not None:
+            dims = [self.form(lengths) for lengths in self.lengths(family)]
+            if all(dim is not None for dim in dims):
+                shape = tuple(dim for dim in dims if dim is not None)
+                size = number * product_of(shape)
+                return ShapeForm(family.name, number, shape, size, at_base, family.source)
+        size_form = self.form(family.sizes)
+        if size_form is None:
+            return None
+        ones = Polynomial.constant(family.numbers[0]) if number is None else number
+        return ShapeForm(family.name, ones, None, size_form, at_base, family.source)
+
+    def form(self, observed: Sequence[int | None]) -> Polynomial | None:
+        """The form of a quantity; None at the points at which there is no such thing."""
+        key = tuple(observed)
+        if key not in self.known:
+            self.known[key] = self.found(observed)
+        return self.known[key]
+
+    def found(self, observed: Sequence[int | None]) -> Polynomial | None:
+        there = tuple(i for i, o in enumerate(observed) if o is not None)
+        values = [Fraction(o) for o in observed if o is not None]
+        if len(set(values)) == 1:
+            return Polynomial.constant(values[0])
+        names = next(self.candidates(observed), None)
+        if names is None:
+            return None
+        places = self.places.setdefault(there, Places([self.points[i] for i in there]))
+        return fit(places, values, names, rounded=self.rounded)
+
+    def candidates(self, observed: Sequence[int | None]) -> Iterator[list[str]]:
+        """Names that a quantity may depend on: those that change it alone; one more; all."""
+        base = observed[0]
+        needed = [
+            name
+            for name in self.names
+            if any(observed[i] != base for i in self.seen.influence[name] if i < len(observed))
+        ]
+        points = [p for p, o in zip(self.points, observed, strict=True) if o is not None]
+        seen = [Fraction(o) for o in observed if o is not None]
+        more = [name for name in self.names if name not in needed]
+        for names in (needed, *([*needed, name] for name in more)):
+            if depends_only_on(names, points, seen):
+                yield names
+        # What matters only together with others: all but those that can be done without.
+        enough = list(self.names)
+        for name in more:
+            fewer = [other for other in enough if other != name]
+            if depends_only_on(fewer, points, seen):
+                enough = fewer
+        if depends_only_on(enough, points, seen):
+            yield enough
+
+    def parts(self) -> Iterator[Polynomial]:
+        for form in self.shapes:
+            yield form.number
+            yield from form.shape or (form.size,)
+
+    def misses(self, seen: Seen, indices: Iterable[int]) -> Iterator[int]:
+        """Those of these points, built since, at which a form is wrong."""
+        found = families(seen.builds)  # as they are now
+        forms = {form.name: form for form in self.shapes}
+        for index in indices:
+            point = exactly(seen.points[index])
+            right = all(_holds(forms.get(family.name), family, index, point) for family in found)
+            if not right or self.total.value(point) != seen.builds[index].total:
+                yield index
+
+    def wrong(self, family: Family) -> Wrong:
+        """Where what seems to be the form of a family goes wrong: the first of its quantities that
+        has none, along the argument that is at fault, if one alone is."""
+        lengths = enumerate(self.lengths(family))
+        own = [("how many there are", family.numbers), *((f"dimension {n}", d) for n, d in lengths)]
+        for what, observed in [*(own if family.is_uniform else ()), ("elements", family.sizes)]:
+            if self.form(observed) is not None:
+                continue
+            lines = [sorted([0, *self.seen.influence[n]], key=self.place(n)) for n in self.names]
+            ways: list[tuple[Sequence[int], Sequence[str]]] = [
+                (line, [name]) for line, name in zip(lines, self.names, strict=True)
+            ]
+            ways.append((range(len(observed)), next(self.candidates(observed), self.names)))
+            for indices, names in ways:
+                there = [i for i in indices if observed[i] is not None]
+                found = self.first_wrong(there, observed, names)
+                if found is not None:
+                    return Wrong(family.name, what, *found)
+        return Wrong(family.name)
+
+    @staticmethod
+    def lengths(family: Family) -> list[list[int | None]]:
+        """Of each axis, at each point; nothing where the members have several shapes."""
+        shapes = [shape for shape in family.shapes if shape is not None]
+        axes = range(len(shapes[0])) if family.is_uniform else ()
+        return [[None if s is None else s[axis] for s in family.shapes] for axis in axes]
+
+    def place(self, name: str) -> Callable[[int], Fraction]:
+        return lambda index: self.points[index][name]
+
+    def first_wrong(
+        self, indices: Sequence[int], observed: Sequence[int | None], names: Sequence[str]
+    ) -> tuple[Polynomial, dict[str, Value], int] | None:
+        """The polynomial that goes furthest, with the first of these points where it is wrong."""
+        points = [self.points[i] for i in indices]
+        values = [Fraction(n) for i in indices if (n := observed[i]) is not None]
+        if fit(Places(points), values, names) is not None:
+            return None
+        for spare, end in product((1, 0), range(len(points) - 1, 1, -1)):
+            guess = polynomial(Places(points[:end]), values[:end], names, range(3), spare)
+            if guess is None:
+                continue
+            for index, point, value in zip(indices, points, values, strict=True):
+                if guess.value(point) != value:
+                    return guess, self.seen.points[index], int(value)
+        return None
+
+
+def _holds(form: ShapeForm | None, family: Family, index: int, point: Values) -> bool:
+    """Whether a form has the right value for what was built at a point."""
+    if form is None or form.size.value(point) != family.sizes[index]:
+        return False
+    shape = family.shapes[index]
+    if shape is None or form.shape is None:
+        return True
+    return [dim.value(point) for dim in form.shape] == list(shape)

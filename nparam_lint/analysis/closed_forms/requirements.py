@@ -1,0 +1,159 @@
+"""What has to hold of arguments: the rules of the model, and what was asked for besides."""
+
+from __future__ import annotations
+
+import ast
+import math
+from dataclasses import dataclass
+from math import gcd, lcm
+from typing import TYPE_CHECKING
+
+from nparam_lint.analysis.closed_forms.compiled_form import NoPolynomial, read
+from nparam_lint.analysis.closed_forms.constraint_inference import Rule
+from nparam_lint.analysis.closed_forms.observations import exactly
+from nparam_lint.claims.expression import FormulaError
+from nparam_lint.claims.notation import read_expression
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from nparam_lint.claims.expression import Formula
+    from nparam_lint.records import NameValue
+
+    Whole = Mapping[str, int]
+    Test = Callable[[Mapping[str, NameValue]], bool]
+
+_CALLS = {"__builtins__": {}, "min": min, "max": max, "abs": abs, "ceil": int, "floor": int}
+
+
+@dataclass(frozen=True, slots=True)
+class _Multiple:
+    """`times` of a name has to be a multiple of `number` of the `factors`."""
+
+    name: str
+    times: int
+    number: int
+    factors: tuple[str, ...]
+
+
+class Demands:
+    """`base`: the values of what the unknowns and the ties leave open; `ties`: formulas of what
+    follows them. Where a formula has no value, since it divides by zero, nothing holds."""
+
+    def __init__(
+        self,
+        base: Whole,
+        unknowns: Iterable[str],
+        ties: Mapping[str, Formula],
+        tests: Sequence[Rule | Formula],
+    ) -> None:
+        self.ties = ties
+        self.known = {n: v for n, v in base.items() if n not in {*unknowns, *ties}}
+        self.tests = [(test.names, _test(test)) for test in tests]
+        self.multiples = [found for test in tests if (found := _multiple(test, ties))]
+        self.excluded: set[frozenset[tuple[str, int]]] = set()
+
+    def completed(self, point: Whole) -> dict[str, NameValue]:
+        """All names that are known when those of a point are."""
+        full: dict[str, NameValue] = {**self.known, **point}
+        for name, formula in self.ties.items():
+            if formula.names <= full.keys():
+                full[name] = _value(formula, full)
+        return full
+
+    def hold(self, point: Whole) -> bool:
+        """Whether nothing speaks against a point, as far as it goes: it may lack some unknowns."""
+        if self.excluded and frozenset(point.items()) in self.excluded:
+            return False
+        full = self.completed(point)
+        if any(type(full.get(name, 0)) is not int for name in self.ties):
+            return False
+        return all(test(full) for names, test in self.tests if names <= full.keys())
+
+    def exclude(self, point: Whole) -> None:
+        """Leave a point out that is of no use after all."""
+        self.excluded.add(frozenset(point.items()))
+
+    def step(self, point: Whole, name: str) -> int:
+        """What divides every value of a name that may stand beside those of a point; 0 where none
+        may."""
+        step = 1
+        here = [multiple for multiple in self.multiples if multiple.name == name]
+        full = self.completed(point) if here else {}
+        for multiple in here:
+            factors = [full.get(factor) for factor in multiple.factors]
+            if all(type(factor) is int for factor in factors):
+                bound = math.prod((multiple.number, *factors))  # type: ignore[arg-type]
+                step = lcm(step, abs(bound) // gcd(bound, multiple.times)) if bound else 0
+        return step
+
+
+def _value(formula: Formula, full: Mapping[str, NameValue]) -> int | float | None:
+    try:
+        value = formula.evaluate(full)
+    except FormulaError:
+        return None
+    return int(value) if value.denominator == 1 else float(value)
+
+
+def _multiple(test: Rule | Formula, ties: Mapping[str, Formula]) -> _Multiple | None:
+    """`a % (8*b) == 0`; of what is a multiple of an unknown by a tie, of that."""
+    if isinstance(test, Rule):
+        if test.kind != "%" or test.number.denominator != 1:
+            return None
+        name, number, factors = test.left, int(test.number), test.right
+    else:
+        match read_expression(test.text):
+            case ast.Compare(
+                left=ast.BinOp(left=ast.Name(id=name), op=ast.Mod(), right=right),
+                ops=[ast.Eq()],
+                comparators=[ast.Constant(value=0)],
+            ):
+                product = _product(right)
+            case _:
+                return None
+        if product is None:
+            return None
+        number, factors = product
+    if name not in ties:
+        return _Multiple(name, 1, number, factors)
+    tied = _product(read_expression(ties[name].text))
+    if tied is None or len(tied[1]) != 1:
+        return None
+    return _Multiple(tied[1][0], tied[0], number, factors)
+
+
+def _product(node: ast.expr) -> tuple[int, tuple[str, ...]] | None:
+    """A whole number and the names that it is multiplied with."""
+    try:
+        factors = read(node).factors
+    except NoPolynomial:
+        return None
+    if factors is None or factors[0].denominator != 1:
+        return None
+    return int(factors[0]), factors[1]
+
+
+def _test(exact: Formula | Rule) -> Test:
+    """A condition in whole numbers. It is compiled, since it is asked a hundred thousand times: a
+    formula was read before, and holds nothing but names, numbers and operators. What divides, has
+    decimals, or speaks of elements of lists, is worked out exactly."""
+    text = exact.text if not isinstance(exact, Rule) else str(exact)
+    if any(sign in text for sign in "/.["):
+        if isinstance(exact, Rule):
+            return lambda point: exact.holds(exactly(point))
+        return lambda point: bool(_value(exact, point))
+    code = compile(text, "<condition>", "eval")
+
+    def holds(point: Mapping[str, NameValue]) -> bool:
+        try:
+            return bool(eval(code, _CALLS, point))
+        except ZeroDivisionError:
+            return False
+
+    return holds
+
+
+def tie_of(rule: Rule) -> str:
+    """`d_ff == 4*d_model` as the formula of `d_ff`."""
+    return "*".join([str(rule.number), *rule.right]) if rule.number != 1 else "*".join(rule.right)

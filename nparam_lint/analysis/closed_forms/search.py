@@ -1,0 +1,299 @@
+"""Whole numbers for some arguments with which a count meets a budget, the best first."""
+
+from __future__ import annotations
+
+import heapq
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from itertools import count as count_up
+from typing import TYPE_CHECKING, Literal, Protocol
+
+from nparam_lint.analysis.closed_forms.compiled_form import NOWHERE
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Container, Mapping, Sequence
+
+    Whole = Mapping[str, int]
+
+Goal = Literal["closest", "under", "exact"]
+
+MOST = 1 << 24  # the largest value that is tried for an unknown without a limit
+BEYOND = 4  # times the budget: what is larger is not looked at
+LEAST = 128  # values of an unknown that are looked at even so: the smaller may not be allowed
+WIDE = 2  # times more or less than in the proportions of the call; published families keep to it
+FINE = 1 << 16  # steps between them and nothing
+DOUBLED = 10  # times, or halved: where more need not give more, or where every count takes a build
+COMBINATIONS = 200_000  # of the other unknowns that are solved for
+WALKED = 1_000_000  # values that are tried because those nearer were not allowed
+
+
+@dataclass(frozen=True, slots=True)
+class Unknown:
+    """`high`: None where nobody set limits; `base`: the value in the call."""
+
+    name: str
+    low: int = 1
+    high: int | None = None
+    base: int = 1
+
+
+class Demanding(Protocol):
+    """What has to hold of a point, which may lack some of the unknowns; and what divides all values
+    of a name that may stand beside it (0: there are none)."""
+
+    def hold(self, point: Whole) -> bool: ...
+
+    def step(self, point: Whole, name: str) -> int: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Solution:
+    """`point`: the unknowns; `count`: what they give."""
+
+    point: Mapping[str, int]
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    """What was found. `combinations`: of all unknowns but the one that is solved for, so many of
+    which had to be looked at; `solved`: that one, "" where all values of all were tried; `cut`:
+    whether there were more than could be looked at; `limits`: of the unknowns that had none."""
+
+    solutions: tuple[Solution, ...]
+    combinations: int
+    solved: str
+    cut: bool = False
+    limits: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+
+
+# --- limits -----------------------------------------------------------------------------------
+
+
+def limited(
+    count: Callable[..., int], unknowns: Sequence[Unknown], growing: Container[str], budget: int
+) -> list[Unknown]:
+    """The unknowns, each `base` as in a model of the call's proportions that meets the budget.
+    From there, those without limits may be half or twice as large where there are several: what
+    meets a budget by one layer of ten thousand units is of no use. A single one needs no limit
+    where more of it gives more, since the budget sets it."""
+    free = [u.name for u in unknowns if u.high is None]
+
+    def scaled(share: int) -> list[int]:
+        return [
+            max(1, (u.base * share + FINE // 2) // FINE) if u.name in free else u.base
+            for u in unknowns
+        ]
+
+    def off(share: int) -> int:
+        return abs(count(*scaled(share)) - budget)
+
+    grows = all(name in growing for name in free)
+    if grows:
+        most = MOST * FINE
+        share = max(1, _last(lambda share: count(*scaled(share)), 1, most, budget)) if free else 1
+    else:
+        share = min((FINE << step >> DOUBLED for step in range(2 * DOUBLED + 1)), key=off)
+    found = []
+    for unknown, base in zip(unknowns, scaled(share), strict=True):
+        unknown = replace(unknown, base=max(base, 1))
+        if unknown.high is None and (len(free) > 1 or not grows):
+            low, high = max(1, unknown.base // WIDE), unknown.base * WIDE
+            unknown = replace(unknown, low=low, high=high)
+        found.append(unknown)
+    return found
+
+
+def _last(count: Callable[[int], int], low: int, high: int, most: int) -> int:
+    """The largest number between `low` and `high` that gives no more than `most`; `low` - 1 where
+    none does."""
+    step = 1
+    while low + step <= high and count(low + step) <= most:
+        step *= 2
+    bottom, top = low - 1, min(low + step, high + 1)
+    while top - bottom > 1:
+        middle = (bottom + top) // 2
+        if count(middle) <= most:
+            bottom = middle
+        else:
+            top = middle
+    return bottom
+
+
+# --- by a closed form -------------------------------------------------------------------------
+
+
+def search(
+    count: Callable[..., int],
+    demands: Demanding,
+    unknowns: Sequence[Unknown],
+    growing: Container[str],
+    budget: int,
+    goal: Goal,
+    number: int,
+) -> Search:
+    """The best `number` of solutions; of equally good ones, those nearest to the proportions of the
+    call. `count`: of the unknowns, in their order; `growing`: those of which more never gives less:
+    the one among them that ranges widest is found by bisection for all values of the others, and
+    what cannot be nearer is left out."""
+    own = limited(count, unknowns, growing, budget)
+    limits = {
+        u.name: (u.low, u.high)
+        for u, v in zip(own, unknowns, strict=True)
+        if u.high and v.high is None
+    }
+    return _Searching(count, demands, own, growing, budget, goal, number).run(limits)
+
+
+class _Enough(Exception):
+    """More than can be looked at."""
+
+
+class _Searching:
+    def __init__(
+        self,
+        count: Callable[..., int],
+        demands: Demanding,
+        unknowns: Sequence[Unknown],
+        growing: Container[str],
+        budget: int,
+        goal: Goal,
+        number: int,
+    ) -> None:
+        self.demands, self.budget, self.goal, self.number = demands, budget, goal, number
+        self.count, self.unknowns = count, {u.name: u for u in unknowns}
+        least = [u.low for u in unknowns]
+        self.ranges = {
+            u.name: range(u.low, self.highest(place, least, u.name in growing) + 1)
+            for place, u in enumerate(unknowns)
+        }
+        wide = [name for name in self.ranges if name in growing]
+        self.solved = max(wide, key=lambda n: (len(self.ranges[n]), n), default="")
+        self.order = sorted((n for n in self.ranges if n != self.solved), key=self.width)
+        self.growing = growing
+        rest = [*self.order, self.solved] if self.solved else self.order
+        # From which place on all that is still open grows.
+        self.bounded = [all(n in growing for n in rest[place:]) for place in range(len(rest) + 1)]
+        self.values = dict(zip(self.ranges, least, strict=True))  # what is open has its least
+        self.best: list[tuple[int, Fraction, int, Solution]] = []
+        self.turn = count_up()
+        self.seen = self.walked = 0
+
+    def highest(self, place: int, least: list[int], grows: bool) -> int:
+        """The largest value that is of use, all others being at their least."""
+        unknown = list(self.unknowns.values())[place]
+        high = MOST if unknown.high is None else unknown.high
+        if not grows:
+            return high
+
+        def alone(value: int) -> int:
+            return self.count(*least[:place], value, *least[place + 1 :])
+
+        last = _last(alone, unknown.low, high, BEYOND * self.budget)
+        return min(high, max(last, unknown.low + LEAST))
+
+    def width(self, name: str) -> tuple[int, str]:
+        return len(self.ranges[name]), name
+
+    def run(self, limits: Mapping[str, tuple[int, int]]) -> Search:
+        cut = False
+        try:
+            self.descend(0, {})
+        except _Enough:
+            cut = True
+        found = sorted(self.best, key=lambda item: item[:3], reverse=True)
+        return Search(tuple(s for *_, s in found), self.seen, self.solved, cut, limits)
+
+    @property
+    def reach(self) -> int | None:
+        """How far from the budget a solution may be; None for as far as it likes."""
+        if self.goal == "exact":
+            return 0
+        return -self.best[0][0] if len(self.best) == self.number else None
+
+    def descend(self, place: int, fixed: dict[str, int]) -> None:
+        """Give the unknowns from a place on all values that may be of use."""
+        if place == len(self.order):
+            self.solve(fixed)
+            return
+        name = self.order[place]
+        least = self.ranges[name].start
+        for value in self.steps(fixed, name):
+            self.values[name] = value
+            if self.bounded[place + 1] and self.is_beyond():
+                if name in self.growing:
+                    break
+                continue
+            point = {**fixed, name: value}
+            if self.demands.hold(point):
+                self.descend(place + 1, point)
+        self.values[name] = least
+
+    def steps(self, fixed: Whole, name: str) -> range:
+        """The values of an unknown that the multiples allow."""
+        values, step = self.ranges[name], self.demands.step(fixed, name)
+        return range(-(-values.start // step) * step, values.stop, step) if step else range(0)
+
+    def is_beyond(self) -> bool:
+        """Whether even the least of what is open is too much."""
+        excess = self.count(*self.values.values()) - self.budget
+        reach = 0 if self.goal != "closest" else self.reach
+        return reach is not None and excess > reach
+
+    def solve(self, fixed: dict[str, int]) -> None:
+        """The nearest values of the last unknown that are allowed, below the budget and above."""
+        self.seen += 1
+        if self.seen > COMBINATIONS:
+            self.seen -= 1
+            raise _Enough
+        if not self.solved:
+            self.offer(fixed, self.count(*self.values.values()))
+            return
+        values = self.steps(fixed, self.solved)
+        if not values:
+            return
+        own = self.values
+        place = list(own).index(self.solved)
+        before, after = [*own.values()][:place], [*own.values()][place + 1 :]
+
+        def alone(index: int) -> int:
+            return self.count(*before, values[index], *after)
+
+        ideal = _last(alone, 0, len(values) - 1, self.budget)
+        self.walk(fixed, values, alone, range(ideal, -1, -1))
+        if self.goal == "closest":
+            self.walk(fixed, values, alone, range(ideal + 1, len(values)))
+
+    def walk(
+        self, fixed: Whole, values: range, alone: Callable[[int], int], indices: range
+    ) -> None:
+        """Away from the budget, until it is too far."""
+        for index in indices:
+            count = alone(index)
+            if self.reach is not None and abs(count - self.budget) > self.reach:
+                return
+            self.walked += 1
+            if self.walked > WALKED:
+                raise _Enough
+            point = {**fixed, self.solved: values[index]}
+            if self.demands.hold(point):
+                self.offer(point, count)
+
+    def offer(self, point: Whole, count: int) -> None:
+        distance, reach = abs(count - self.budget), self.reach
+        beyond = count == NOWHERE or (self.goal == "under" and count > self.budget)
+        if beyond or (reach is not None and distance > reach):
+            return
+        # Of equally good ones that with the usual proportions stays, then the first.
+        item = (
+            -distance,
+            -self.oddness(point),
+            -next(self.turn),
+            Solution({n: point[n] for n in self.ranges}, count),
+        )
+        (heapq.heappush if len(self.best) < self.number else heapq.heappushpop)(self.best, item)
+
+    def oddness(self, point: Whole) -> Fraction:
+        """By how much the unknown that is furthest off differs from the proportions."""
+        pairs = ((value, self.unknowns[name].base) for name, value in point.items())
+        return max(Fraction(max(pair), max(min(pair), 1)) for pair in pairs)

@@ -1,0 +1,146 @@
+"""Whole numbers with which a count meets a budget, where there is no closed form of it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from nparam_lint.analysis.closed_forms.search import DOUBLED, FINE, WIDE, Search, Solution
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from nparam_lint.analysis.closed_forms.search import Demanding, Goal, Unknown, Whole
+
+    CountAll = Callable[[Sequence[Whole]], Sequence[int | None]]
+
+BUILT = 64  # combinations, where every count takes a build
+NARROW = 8  # values that are built at a time between two that enclose the budget
+
+
+def search_built(
+    count_all: CountAll,
+    demands: Demanding,
+    unknowns: Sequence[Unknown],
+    budget: int,
+    goal: Goal,
+    number: int,
+) -> Search:
+    """The best of what was built, where there is no closed form: the unknown that ranges widest in
+    steps of a quarter, then ever closer between the two that enclose the budget. None for a count
+    means that the model refuses the arguments."""
+    return _Building(count_all, demands, unknowns, budget).run(goal, number)
+
+
+class _Building:
+    def __init__(
+        self,
+        count_all: CountAll,
+        demands: Demanding,
+        unknowns: Sequence[Unknown],
+        budget: int,
+    ) -> None:
+        self.count_all, self.demands, self.budget = count_all, demands, budget
+        self.limits: dict[str, tuple[int, int]] = {}
+        own = self.limited(unknowns)
+        self.ranges = {u.name: range(u.low, (u.high or u.low) + 1) for u in own}
+        self.solved = max(self.ranges, key=lambda name: len(self.ranges[name]))
+        others = {n: values for n, values in self.ranges.items() if n != self.solved}
+        every = math.prod(len(values) for values in others.values())
+        self.cut = every > BUILT
+        places = [place * every // BUILT for place in range(BUILT)] if self.cut else range(every)
+        self.fixed = [_nth(others, place) for place in places]
+        self.counts: dict[tuple[int, int], int | None] = {}  # of (combination, value)
+
+    def limited(self, unknowns: Sequence[Unknown]) -> list[Unknown]:
+        """The same limits as where there is a closed form, but for every unknown without any."""
+        free = [u for u in unknowns if u.high is None]
+
+        def scaled(share: int) -> dict[str, int]:
+            return {
+                u.name: max(1, u.base * share // FINE) if u in free else u.base for u in unknowns
+            }
+
+        now = self.share(scaled) if free else FINE
+        bases = scaled(now)
+        found = []
+        for unknown in unknowns:
+            base = bases[unknown.name]
+            if unknown in free:
+                low, high = max(1, base // WIDE), base * WIDE
+                self.limits[unknown.name] = (low, high)
+                unknown = replace(unknown, low=low, high=high)
+            found.append(unknown)
+        return found
+
+    def share(self, scaled: Callable[[int], Whole]) -> int:
+        """How much of the call's proportions has about the budget: doubled or halved until it is
+        passed."""
+        now, larger = FINE, None
+        for step in range(DOUBLED + 1):
+            share = FINE >> step if larger is False else FINE << step
+            (count,) = self.count_all([scaled(share)])
+            if count is None:
+                continue
+            if larger is None:
+                larger = count < self.budget
+            now = share
+            if (count < self.budget) is not larger:
+                break
+        return now
+
+    def run(self, goal: Goal, number: int) -> Search:
+        values = self.ranges[self.solved]
+        steps = list(_quarters(values.start, values.stop - 1))
+        self.look([(place, value) for place in range(len(self.fixed)) for value in steps])
+        while between := [
+            (place, value) for place in range(len(self.fixed)) for value in self.between(place)
+        ]:
+            self.look(between)
+        found = [
+            Solution({n: point[n] for n in self.ranges}, count)
+            for (place, value), count in self.counts.items()
+            if count is not None
+            and (
+                goal == "closest"
+                or count == self.budget
+                or (goal == "under" and count < self.budget)
+            )
+            for point in [{**self.fixed[place], self.solved: value}]
+        ]
+        found.sort(key=lambda one: (abs(one.count - self.budget), *one.point.values()))
+        return Search(tuple(found[:number]), len(self.fixed), self.solved, self.cut, self.limits)
+
+    def look(self, wanted: Sequence[tuple[int, int]]) -> None:
+        """Build what is allowed."""
+        points = {(p, v): {**self.fixed[p], self.solved: v} for p, v in wanted}
+        self.counts.update(dict.fromkeys(points))
+        there = [key for key, point in points.items() if self.demands.hold(point)]
+        self.counts.update(zip(there, self.count_all([points[k] for k in there]), strict=True))
+
+    def between(self, place: int) -> list[int]:
+        """Values that were not built, between the nearest two that enclose the budget."""
+        known = sorted((v, n) for (p, v), n in self.counts.items() if p == place and n is not None)
+        below = max((v for v, n in known if n <= self.budget), default=None)
+        above = min((v for v, n in known if n > self.budget and v > (below or 0)), default=None)
+        if below is None or above is None:
+            return []
+        new = [v for v in range(below + 1, above) if (place, v) not in self.counts]
+        return new[:: max(1, len(new) // NARROW)]
+
+
+def _nth(ranges: Mapping[str, range], place: int) -> dict[str, int]:
+    """One of the combinations of all values."""
+    found = {}
+    for name, values in ranges.items():
+        place, index = divmod(place, len(values))
+        found[name] = values[index]
+    return found
+
+
+def _quarters(low: int, high: int) -> Iterator[int]:
+    value = low
+    while value <= high:
+        yield value
+        value = max(value + 1, value * 5 // 4)

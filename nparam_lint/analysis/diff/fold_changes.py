@@ -1,0 +1,153 @@
+"""Changes of modules for people: what repeats stands once, what is too long is summed up."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from nparam_lint.analysis.diff.diff_records import Kind, ModuleChange
+
+_Part = str | tuple[int, int]  # a name, or the numbers that it stands for
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One change, or `times` the same one in modules that are numbered: `h.0…11.mlp`. `was`: the
+    path of the base where that is another. `change` is the first of them; None for a line that
+    sums up the changes of several `modules` below its path. `delta`: of one of the `times`."""
+
+    kind: Kind
+    parts: tuple[_Part, ...]
+    was: tuple[_Part, ...]
+    change: ModuleChange | None
+    delta: int
+    modules: int = 1
+    times: int = 1
+    notes: tuple[str, ...] = ()
+
+    @property
+    def path(self) -> str:
+        return _shown(self.parts)
+
+    @property
+    def path_before(self) -> str:
+        return _shown(self.was)
+
+    @property
+    def sum(self) -> int:
+        return self.times * self.delta
+
+
+def _shown(parts: Iterable[_Part]) -> str:
+    return ".".join(part if isinstance(part, str) else f"{part[0]}…{part[1]}" for part in parts)
+
+
+def lines_of(
+    changes: Sequence[ModuleChange], limit: int, depth: int | None = None
+) -> tuple[Line, ...]:
+    """Folded; where that is more than `limit` lines, summed up at as many levels as fit. `depth`:
+    at that many levels, in any case."""
+    every = [_line(change) for change in changes]
+    if depth is not None:
+        return _folded(_summed(every, max(depth, 1)))
+    deepest = max((len(line.parts) for line in every), default=0)
+    lines = _folded(every)
+    for levels in range(deepest - 1, 0, -1):
+        if len(lines) <= limit:
+            break
+        lines = _folded(_summed(every, levels))
+    return lines
+
+
+def _line(change: ModuleChange) -> Line:
+    old = change.before.path if change.before else change.path
+    was = old if change.kind == "renamed" else change.path
+    return Line(
+        change.kind, _split(change.path), _split(was), change, change.delta, notes=change.notes
+    )
+
+
+def _split(path: str) -> tuple[_Part, ...]:
+    return tuple(path.split(".")) if path else ()
+
+
+def _summed(lines: Sequence[Line], levels: int) -> list[Line]:
+    """The changes below a module of the last level that is shown, as one."""
+    groups: dict[tuple[_Part, ...], list[Line]] = {}
+    for line in lines:
+        groups.setdefault(line.parts[:levels], []).append(line)
+    return [group[0] if len(group) == 1 else _sum(path, group) for path, group in groups.items()]
+
+
+def _sum(path: tuple[_Part, ...], group: Sequence[Line]) -> Line:
+    common = [note for note in group[0].notes if all(note in line.notes for line in group)]
+    delta = sum(line.delta for line in group)
+    return Line("changed", path, path, None, delta, len(group), 1, tuple(common))
+
+
+def _folded(lines: Sequence[Line]) -> tuple[Line, ...]:
+    deepest = max((len(line.parts) for line in lines), default=0)
+    for at in reversed(range(deepest)):
+        lines = _folded_at(lines, at)
+    return tuple(lines)
+
+
+def _folded_at(lines: Sequence[Line], at: int) -> list[Line]:
+    """Lines that differ in one number of their paths alone, and in steps of one there."""
+    groups: dict[object, list[list[tuple[int, int]]]] = {}
+    for index, line in enumerate(lines):
+        number = _number(line.parts, at)
+        if number is not None:
+            runs = groups.setdefault(_key(line, at, number), [])
+            if runs and runs[-1][-1][0] == number - 1:
+                runs[-1].append((number, index))
+            else:
+                runs.append([(number, index)])
+    kept: dict[int, Line] = dict(enumerate(lines))
+    for runs in groups.values():
+        for run in runs:
+            if len(run) > 1:
+                first = run[0][1]
+                kept[first] = _run(lines[first], at, len(run))
+                for _, index in run[1:]:
+                    del kept[index]
+    return list(kept.values())
+
+
+def _number(parts: Sequence[_Part], at: int) -> int | None:
+    part = parts[at] if at < len(parts) else None
+    return int(part) if isinstance(part, str) and part.isdecimal() else None
+
+
+def _key(line: Line, at: int, number: int) -> object:
+    """What is the same of the lines that fold into one."""
+    then = _number(line.was, at)
+    was = line.was if then is None else (*line.was[:at], then - number, *line.was[at + 1 :])
+    counts: object = None
+    if line.change is not None:
+        old, new = line.change.before, line.change.after
+        counts = (
+            line.change.count_before,
+            line.change.count_after,
+            *((row.type, row.source) if row else None for row in (old, new)),
+        )
+    rest = (line.parts[:at], line.parts[at + 1 :], was)
+    return line.kind, rest, line.delta, line.modules, line.times, line.notes, counts
+
+
+def _run(line: Line, at: int, count: int) -> Line:
+    return replace(
+        line,
+        parts=_ranged(line.parts, at, count),
+        was=_ranged(line.was, at, count) if _number(line.was, at) is not None else line.was,
+        times=line.times * count,
+    )
+
+
+def _ranged(parts: tuple[_Part, ...], at: int, count: int) -> tuple[_Part, ...]:
+    first = _number(parts, at)
+    assert first is not None
+    return (*parts[:at], (first, first + count - 1), *parts[at + 1 :])

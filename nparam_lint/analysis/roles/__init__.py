@@ -1,0 +1,85 @@
+"""What the parameters of a model are for: a role for each, from the modules that hold them.
+
+The class of the module that holds a parameter decides where it is one of torch's layers with a
+purpose (nn.Embedding, nn.LSTM, nn.LayerNorm, …). A Linear layer has the role of the nearest module
+around it that has one, by its class (`CausalSelfAttention`), by its name (`mlp`), or by what stands
+beside it (`fc1` and `fc2` beside `self_attn`). What none of these decides is `other`: a wrong role
+would be believed.
+
+Every distinct parameter has exactly one role, so that the roles sum to the total.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from nparam_lint.analysis.roles.role_tree import Role, Tree
+
+if TYPE_CHECKING:
+    from nparam_lint.records import Measured
+
+ROLES: tuple[Role, ...] = (
+    "embedding",
+    "attention",
+    "feed-forward",
+    "recurrent",
+    "convolution",
+    "norm",
+    "output",
+    "other",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """The parameters of one role that one module holds itself. `because`: what decided, in a few
+    words (`in h.0.attn, CausalSelfAttention`); empty for `other`."""
+
+    path: str
+    type: str
+    role: Role
+    count: int
+    because: str
+
+
+@dataclass(frozen=True, slots=True)
+class Roles:
+    """The parts in the order of the modules. `tied`: parameters with several names that are counted
+    once, as `lm_head.weight = transformer.wte.weight`; `output_tied`: the output layer's weight is
+    among them, so that it is counted as embedding."""
+
+    parts: tuple[Part, ...]
+    tied: tuple[str, ...] = ()
+    output_tied: bool = False
+
+    @property
+    def counts(self) -> dict[Role, int]:
+        """Parameters by role; all roles are there, and their sum is the model's total."""
+        sums = dict.fromkeys(ROLES, 0)
+        for part in self.parts:
+            sums[part.role] += part.count
+        return sums
+
+
+def find_roles(measured: Measured) -> Roles:
+    """The roles of a model that was measured with its parameters."""
+    tree = Tree(measured.modules, measured.parameters)
+    parts: dict[tuple[str, Role], list[int | str]] = {}
+    tied: list[str] = []
+    output_tied = False
+    for row in measured.parameters:
+        role, because = tree.role_of(row)
+        path = row.name.rpartition(".")[0]
+        part = parts.setdefault((path, role), [0, because])
+        part[0] = int(part[0]) + math.prod(row.shape)
+        tied += [f"{name} = {row.name}" for name in row.also]
+        if row.also and role == "embedding":
+            names = (row.name, *row.also)
+            output_tied = output_tied or not all(tree.is_embedding(name) for name in names)
+    found = tuple(
+        Part(path, tree.kind(path), role, int(count), str(because))
+        for (path, role), (count, because) in parts.items()
+    )
+    return Roles(found, tuple(tied), output_tied)

@@ -1,0 +1,277 @@
+"""The modules of a model, and what each says of the parameters inside it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal
+
+from nparam_lint.analysis.roles.role_words import (
+    ATTENTION_CLASS,
+    ATTENTION_WORDS,
+    CELL_CLASS,
+    CONTAINERS,
+    CONVOLUTION_CLASS,
+    EMBEDDING_CLASS,
+    FEED_FORWARD_CLASS,
+    FEED_FORWARD_WORDS,
+    GATES,
+    NORM_CLASS,
+    NORM_WORDS,
+    OUTPUT_CLASS,
+    OUTPUT_NAMES,
+    PAIRS,
+    PROJECTIONS,
+    RECURRENT_CLASS,
+    RECURRENT_LAYER,
+    RECURRENT_PARAMETER,
+    TORCH_NORMS,
+    embeds,
+    embeds_directly,
+    is_output_name,
+    words_of,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from nparam_lint.records import ModuleRow, ParameterRow
+
+Role = Literal[
+    "embedding",
+    "attention",
+    "feed-forward",
+    "recurrent",
+    "convolution",
+    "norm",
+    "output",
+    "other",
+]
+
+
+@dataclass(slots=True)
+class _Module:
+    """A module: `shapes` are those of its own parameters, tied ones not among them. `attends`:
+    whether a child of it is an attention."""
+
+    path: str
+    name: str
+    type: str
+    embedding: int
+    children: dict[str, _Module] = field(default_factory=dict)
+    shapes: dict[str, tuple[int, ...]] = field(default_factory=dict)
+
+    attends: bool = False
+
+    @property
+    def weight(self) -> tuple[int, ...]:
+        return max(self.shapes.values(), key=len, default=())
+
+
+_Decision = tuple[Role, str] | None  # and the path of the module that decided
+
+
+class Tree:
+    """The modules of one model, and what each says of those inside it."""
+
+    def __init__(self, modules: Sequence[ModuleRow], parameters: Sequence[ParameterRow]) -> None:
+        self.modules: dict[str, _Module] = {}
+        for row in modules:
+            kind = row.type.removeprefix("Parametrized") or row.type
+            outer, _, name = row.path.rpartition(".")
+            module = self.modules[row.path] = _Module(row.path, name, kind, row.embedding)
+            if row.path:
+                above = self.modules[outer]
+                above.children[module.name] = module
+                above.attends = above.attends or _is_attention(module)
+        for parameter in parameters:
+            path, _, name = parameter.name.rpartition(".")
+            self._held(path).shapes[name] = parameter.shape
+        self._around: dict[str, _Decision] = {}
+        self._mlps: dict[str, _Decision] = {}
+
+    def kind(self, path: str) -> str:
+        return self.modules[path].type
+
+    def _held(self, path: str) -> _Module:
+        """The layer that holds a parameter: a reparametrised one keeps it further inside."""
+        layer, inner, _ = path.partition(".parametrizations.")
+        return self.modules[layer if inner and layer in self.modules else path]
+
+    def is_embedding(self, name: str) -> bool:
+        """Whether the parameter of this name belongs to an embedding layer."""
+        module = self._held(name.rpartition(".")[0])
+        return EMBEDDING_CLASS.search(module.type) is not None
+
+    def role_of(self, row: ParameterRow) -> tuple[Role, str]:
+        """The role, and what decided. What is tied to an embedding is an embedding."""
+        for name in (row.name, *row.also):
+            if self.is_embedding(name):
+                return "embedding", f"held by {self._held(name.rpartition('.')[0]).type}"
+        path, _, name = row.name.rpartition(".")
+        module = self._held(path)
+        own = self._by_layer(module, name)
+        if own is not None:
+            return own
+        if embeds_directly(name):
+            return "embedding", f"called {name}"
+        if name in OUTPUT_NAMES:
+            return "output", f"called {name}"
+        decided = self._decided(module.path)
+        convolution = self._convolution(module)
+        if convolution and not (decided and self._reaches(module, *decided, convolution)):
+            return "convolution", f"held by {module.type}"
+        if decided is None:
+            return "other", ""
+        role, place = decided
+        if place != module.path:
+            return role, f"in {place or '(root)'}, {self.modules[place].type}"
+        return role, "beside its counterpart" if self._is_paired(module) else "by its name or class"
+
+    def _by_layer(self, module: _Module, name: str) -> tuple[Role, str] | None:
+        """What the class of the layer itself says, or the shapes that it holds."""
+        if module.embedding and not module.children:
+            linear = "Linear" in module.type or "Conv" in module.type
+            if linear or is_output_name(module.name, True):
+                return "output", "turns states into tokens"
+            return "embedding", f"held by {module.type}"
+        if module.type in TORCH_NORMS:
+            return "norm", f"held by {module.type}"
+        if all(math.prod(shape) == max(shape, default=1) for shape in module.shapes.values()):
+            named = set(words_of(module.name)) & NORM_WORDS and "Linear" not in module.type
+            if NORM_CLASS.search(module.type) or named:
+                return "norm", f"held by {module.type}"
+        recurrent = RECURRENT_CLASS.fullmatch(module.type) or CELL_CLASS.search(module.type)
+        if recurrent or RECURRENT_PARAMETER.match(name):
+            return "recurrent", f"held by {module.type}"
+        return None
+
+    def _convolution(self, module: _Module) -> Literal["", "pointwise", "spatial"]:
+        if CONVOLUTION_CLASS.search(module.type) is None and not (
+            "Conv" in module.type and len(module.weight) > 2
+        ):
+            return ""
+        return "pointwise" if set(module.weight[2:]) == {1} else "spatial"
+
+    def _reaches(self, module: _Module, role: Role, place: str, convolution: str) -> bool:
+        """Whether a convolution is part of what is around it: pointwise ones are the Linear layers
+        of an attention or a feed-forward; those that cut patches stand in the embedding alone."""
+        if role in ("attention", "feed-forward"):
+            return convolution == "pointwise"
+        if role != "embedding":
+            return False
+        between = _above(module.path) if module.path != place else place
+        while len(between) > len(place) and self.modules[between].type in CONTAINERS:
+            between = _above(between)
+        return between == place
+
+    # --- what is around a layer ---------------------------------------------------------------
+
+    def _decided(self, path: str) -> _Decision:
+        """What the nearest module at or above `path` says that says anything."""
+        inner = self._nearest(path)
+        if inner is None:
+            heads = (above for above in _upwards(path) if self._is_head(above))
+            head = next(heads, None)
+            return None if head is None else ("output", head)
+        return self._around_mlp(inner[1]) or inner if inner[0] == "feed-forward" else inner
+
+    def _nearest(self, path: str) -> _Decision:
+        if path not in self._around:
+            role = self._says(self.modules[path])
+            if role is not None:
+                self._around[path] = (role, path)
+            else:
+                self._around[path] = self._nearest(_above(path)) if path else None
+        return self._around[path]
+
+    def _around_mlp(self, path: str) -> _Decision:
+        """An MLP in a head belongs to the head, one directly in an embedding (`t_embedder.mlp`) to
+        that; None for one that stands beside an attention, which is what its block is made of."""
+        if path not in self._mlps:
+            self._mlps[path] = self._owner(path)
+        return self._mlps[path]
+
+    def _owner(self, path: str) -> _Decision:
+        direct = True
+        for at in _upwards(path):
+            if self._is_head(at):
+                return "output", at
+            if at != path and direct:
+                if self._says(self.modules[at]) == "embedding":
+                    return "embedding", at
+                direct = self.modules[at].type in CONTAINERS
+            if self.modules[_above(at)].attends:
+                return None
+        return None
+
+    def _is_head(self, path: str) -> bool:
+        module = self.modules[path]
+        at_top = not _above(path) and not self._is_numbered(module)
+        return is_output_name(module.name, at_top) or OUTPUT_CLASS.search(module.type) is not None
+
+    def _is_numbered(self, module: _Module) -> bool:
+        """Whether it is one of several of its name: `fc` beside `fc1`."""
+        names = self.modules[""].children
+        return any(name.rstrip("0123456789") == module.name != name for name in names)
+
+    def _says(self, module: _Module) -> Role | None:
+        """What a module says of the layers inside it, and of itself."""
+        name, words = module.name, set(words_of(module.name))
+        gate = GATES & {*words_of(module.type), *words}
+        if FEED_FORWARD_CLASS.search(module.type):
+            return "feed-forward"
+        if ATTENTION_CLASS.search(module.type):
+            return None if gate else "attention"
+        if CELL_CLASS.search(module.type):
+            return "recurrent"
+        if not module.path:  # its name is unknown, and that of a whole model says little
+            return None
+        if RECURRENT_LAYER.search(module.type):
+            return "recurrent"
+        if EMBEDDING_CLASS.search(module.type) or embeds(name):
+            return "embedding"
+        if words & ATTENTION_WORDS or name.lower() in PROJECTIONS:
+            return None if gate else "attention"
+        forward = words & FEED_FORWARD_WORDS or {"feed", "forward"} <= words
+        return "feed-forward" if forward or self._is_paired(module) else None
+
+    def _is_paired(self, module: _Module) -> bool:
+        """Whether it is a layer of the feed-forward of the block that holds it: one of two whose
+        weights are of transposed shapes, and that stand beside an attention or widen and narrow
+        again (the two layers of a gate narrow first)."""
+        block = self.modules[_above(module.path)]
+        named = block.children
+        for pair in PAIRS:
+            if module.name in pair and set(pair) <= set(named):
+                up, down = (self._inner(named[part]).weight for part in pair)
+                if _transposed(up, down) and (up[0] > up[1] or block.attends):
+                    return True
+        if block.type != "Sequential" or module.type != "Linear":
+            return False
+        linear = [child.weight for child in named.values() if child.type == "Linear"]
+        return len(linear) == 2 and _transposed(*linear) and linear[0][0] > linear[0][1]
+
+    def _inner(self, module: _Module) -> _Module:
+        """BERT's two layers are held by modules of their own, beside a norm."""
+        return module.children.get("dense", module)
+
+
+def _is_attention(module: _Module) -> bool:
+    named = set(words_of(module.name)) & ATTENTION_WORDS
+    return bool(named) or ATTENTION_CLASS.search(module.type) is not None
+
+
+def _above(path: str) -> str:
+    return path.rpartition(".")[0]
+
+
+def _upwards(path: str) -> Iterator[str]:
+    """A module's path and those above it, without the root."""
+    while path:
+        yield path
+        path = _above(path)
+
+
+def _transposed(up: tuple[int, ...], down: tuple[int, ...]) -> bool:
+    return len(up) == 2 and up == down[::-1]

@@ -1,0 +1,318 @@
+"""Arguments that meet a budget: derives a closed form, solves it, and builds what comes out."""
+
+from __future__ import annotations
+
+import difflib
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from nparam_lint.analysis.closed_forms.build_history import Session
+from nparam_lint.analysis.closed_forms.closed_form import ClosedForm
+from nparam_lint.analysis.closed_forms.compiled_form import (
+    NOWHERE,
+    NoPolynomial,
+    compiled,
+    growing,
+    polynomial_of,
+    substituted,
+)
+from nparam_lint.analysis.closed_forms.derive import derive
+from nparam_lint.analysis.closed_forms.form_writer import factored
+from nparam_lint.analysis.closed_forms.observations import Built, Variable
+from nparam_lint.analysis.closed_forms.polynomial import Polynomial
+from nparam_lint.analysis.closed_forms.requirements import Demands, tie_of
+from nparam_lint.analysis.closed_forms.search import search
+from nparam_lint.analysis.closed_forms.search_by_building import search_built
+from nparam_lint.analysis.model_builder import Model, NothingBuilt
+from nparam_lint.claims.expression import parse_formula
+from nparam_lint.count.worker_process import staying
+from nparam_lint.records import Measured
+from nparam_lint.report.solved import Met, Solved
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from nparam_lint.analysis.closed_forms.closed_form import Derived
+    from nparam_lint.analysis.closed_forms.constraint_inference import Rule
+    from nparam_lint.analysis.closed_forms.search import Goal, Search, Unknown, Whole
+    from nparam_lint.claims.expression import Formula
+    from nparam_lint.claims.notation import Selector, Target
+    from nparam_lint.config.settings import Settings
+    from nparam_lint.gate.pipeline import Progress
+    from nparam_lint.records import NotMeasured, VariableRow
+
+
+SPARE = 3  # solutions beyond those asked for: the model may refuse some
+ROUNDS = 4  # of solutions, where it refuses more than that
+
+
+class NoAnswer(Exception):
+    """The question cannot be answered as it was put; the message says what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """`ties`: what follows the unknowns; `conditions`: what has to hold besides what the models ask
+    themselves; `number`: of solutions for each budget."""
+
+    budgets: Sequence[int]
+    unknowns: Mapping[str, Unknown]
+    ties: Mapping[str, Formula]
+    conditions: Sequence[Formula]
+    goal: Goal
+    number: int
+
+
+def solve(
+    question: Question,
+    given: str,
+    settings: Settings,
+    target: Target,
+    selector: Selector,
+    environ: Mapping[str, str],
+    progress: Progress | None = None,
+) -> list[Solved]:
+    """The answers for one target, one for each budget; `given`: as it was written. Raises NoAnswer
+    and NoInterpreter."""
+    if selector.metric not in ("total", "trainable"):
+        raise NoAnswer(
+            f"{given}: a budget is of total or trainable parameters, not {selector.metric}"
+        )
+    with staying():
+        try:
+            model = Model(settings, target, selector, environ, progress)
+            first = model.first()
+            if not isinstance(first, Measured):
+                why = _why_not(first, given)
+                return [Solved(given, budget, reason=why) for budget in question.budgets]
+            variables = [
+                Variable(r.name, r.value, r.holder) for r in first.variables if type(r.value) is int
+            ]
+            unknowns = _unknowns(question, first, given)
+            session = Session(model.build, variables)
+            ((_, as_asked),) = session.build([{}])
+            if isinstance(as_asked, Built) and not as_asked.tensors:
+                raise NoAnswer(f"{given} has no parameters: {selector.module!r} matches no module")
+            form = derive(session, variables)
+            solver = _Solver(question, unknowns, given, first, session, form)
+            return [solver.solved(budget) for budget in question.budgets]
+        except NothingBuilt as error:
+            raise NoAnswer(str(error)) from None
+
+
+def _why_not(first: NotMeasured, given: str) -> str:
+    if not first.missing:
+        return first.reason
+    arguments = ", ".join(f"{name}=…" for name in first.missing)
+    return f"{first.reason}; next: give them values: {given.partition('(')[0]}({arguments})"
+
+
+def _unknowns(question: Question, first: Measured, given: str) -> dict[str, Unknown]:
+    """Those that this model has; of a list, its elements."""
+    rows = {row.name: row for row in first.variables}
+    found: dict[str, Unknown] = {}
+    for name, unknown in question.unknowns.items():
+        for row in rows.values():
+            if row.name == name or row.name.startswith(f"{name}["):
+                found[row.name] = replace(unknown, name=row.name, base=_whole(row, first, given))
+    if not found:
+        there = ", ".join(n for n, row in rows.items() if type(row.value) is int) or "none"
+        asked = ", ".join(question.unknowns)
+        raise NoAnswer(f"{given} has no argument {asked}; whole numbers that it has: {there}")
+    for name in question.ties:
+        if name in rows:
+            _whole(rows[name], first, given)
+    return found
+
+
+def _whole(row: VariableRow, first: Measured, given: str) -> int:
+    if type(row.value) is int:
+        return row.value
+    raise NoAnswer(
+        f"{row.name} is {row.value!r} in {first.call}, expected a whole number; give it one in the "
+        f"call: {given.partition('(')[0]}({row.name}=…)"
+    )
+
+
+class _Solver:
+    """The answers for one target. `names`: the unknowns, and what is tied to them; `idle`: unknowns
+    that make no difference, and stay as they are."""
+
+    def __init__(
+        self,
+        question: Question,
+        unknowns: dict[str, Unknown],
+        given: str,
+        first: Measured,
+        session: Session,
+        derived: Derived,
+    ) -> None:
+        self.question, self.given, self.first, self.session = question, given, first, session
+        self.base = {name: v for name, v in session.base.items() if type(v) is int}
+        self.form = derived if isinstance(derived, ClosedForm) else None
+        self.unknowns = unknowns
+        self.ties = {name: f for name, f in question.ties.items() if name in self.base}
+        for formula in self.ties.values():
+            self.check("--tie", formula)
+        # What speaks of another target's arguments alone is not about this one.
+        self.conditions = [c for c in question.conditions if c.names & self.base.keys()]
+        for condition in self.conditions:
+            self.check("--where", condition)
+        self.rules = self.form.rules if self.form else ()
+        self.idle: dict[str, int] = {}
+        self.text = ""
+        if self.form:
+            self.check_fixed(self.form)
+            for rule in self.rules:
+                self.follow(rule)
+            self.text = factored(self.form.total, list(self.form.base))
+            self.prepare(self.form)
+        self.names = [*self.unknowns, *self.ties]
+        tests: list[Rule | Formula] = [*self.rules, *self.conditions]
+        self.demands = Demands(self.base, self.unknowns, self.ties, tests)
+
+    # --- the question, for this target ---
+
+    def check(self, option: str, formula: Formula) -> None:
+        """Raises NoAnswer for a name that the model has no number for."""
+        for name in sorted(formula.names - self.base.keys()):
+            near = difflib.get_close_matches(name, self.base, 1)
+            there = f"did you mean {near[0]!r}?" if near else f"it has {', '.join(self.base)}"
+            raise NoAnswer(f"option {option}: {self.given} has no whole number {name!r}; {there}")
+
+    def check_fixed(self, form: ClosedForm) -> None:
+        for name in (*self.unknowns, *self.ties):
+            if name in form.fixed:
+                raise NoAnswer(f"{name} cannot be varied in {self.first.call}: {form.fixed[name]}")
+
+    def follow(self, rule: Rule) -> None:
+        """What the model itself ties to the unknowns (`d_ff == 4*d_model`) follows them."""
+        if rule.kind != "==" or rule.left in self.ties:
+            return
+        if {*rule.right} & {*self.unknowns, *self.ties}:
+            self.unknowns.pop(rule.left, None)
+            self.ties[rule.left] = parse_formula(tie_of(rule))
+        elif rule.left in self.unknowns and len(rule.right) == 1:
+            self.ties[rule.right[0]] = parse_formula(f"{rule.left}/({rule.number})")
+
+    def prepare(self, form: ClosedForm) -> None:
+        """The count as a function of the unknowns, and which of them are known to add to it."""
+        fixed = {
+            name: Polynomial.constant(value)
+            for name, value in self.base.items()
+            if name not in self.unknowns and name not in self.ties
+        }
+        total = substituted(form.total, fixed)
+        try:
+            for name, formula in reversed(self.ties.items()):
+                tie = substituted(polynomial_of(formula), fixed)
+                total = substituted(total, {name: tie})
+        except NoPolynomial:
+            self.opaque(total)
+            return
+        asked = {name for condition in self.conditions for name in condition.names}
+        self.idle = {n: self.base[n] for n in self.unknowns if n not in {*total.names, *asked}}
+        if len(self.idle) == len(self.unknowns):
+            verb = "makes" if len(self.idle) == 1 else "make"
+            raise NoAnswer(
+                f"{', '.join(self.idle)} {verb} no difference to the count of {self.first.call}"
+            )
+        self.unknowns = {n: u for n, u in self.unknowns.items() if n not in self.idle}
+        self.count: Callable[..., int] = compiled(total, list(self.unknowns))
+        self.growing = growing(total, {name: u.low for name, u in self.unknowns.items()})
+
+    def opaque(self, total: Polynomial) -> None:
+        """Where a tie is a conditional, say: nothing is known but the values."""
+        count = compiled(total, [*self.unknowns, *self.ties])
+
+        def at(*values: int) -> int:
+            full = self.demands.completed(dict(zip(self.unknowns, values, strict=True)))
+            tied = [full[name] for name in self.ties]
+            return NOWHERE if None in tied else count(*values, *tied)
+
+        self.count, self.growing = at, frozenset()
+
+    # --- the answer ---
+
+    def find(self, budget: int, goal: Goal, number: int) -> Search:
+        unknowns = list(self.unknowns.values())
+        if self.form is None:
+            return search_built(self.count_all, self.demands, unknowns, budget, goal, number)
+        return search(self.count, self.demands, unknowns, self.growing, budget, goal, number)
+
+    def count_all(self, points: Sequence[Whole]) -> list[int | None]:
+        """Without a closed form every count takes a build."""
+        done = self.session.build([self.values(point) for point in points])
+        return [built.total if isinstance(built, Built) else None for _, built in done]
+
+    def solved(self, budget: int) -> Solved:
+        question = self.question
+        answer = self.built(budget, question.goal, question.number)
+        if answer.points or answer.refused:
+            return answer
+        if question.goal == "closest":
+            return replace(answer, reason=self.why_nothing(answer))
+        wanted = f"{budget:,}" if question.goal == "exact" else f"{budget:,} or less"
+        nearest = self.built(budget, "closest", 1)
+        if not nearest.points:
+            return replace(answer, reason=self.why_nothing(nearest))
+        best = nearest.points[0]
+        return replace(
+            answer,
+            reason=f"no arguments give {wanted}; the nearest give {best.count:,} "
+            f"({best.count - budget:+,}): {best.call}",
+        )
+
+    def why_nothing(self, answer: Solved) -> str:
+        asked = [str(rule) for rule in self.rules if rule.names & {*self.names}]
+        asked += [condition.text for condition in self.conditions]
+        within = [f"{name} {low}..{high}" for name, (low, high) in answer.limits.items()]
+        within += [
+            f"{u.name} {u.low}..{u.high}" for u in self.unknowns.values() if u.high is not None
+        ]
+        where = f" with {', '.join(within)}" if within else ""
+        what = f"nothing meets {' and '.join(asked)}" if asked else "nothing can be built"
+        return f"{what}{where}; next: other limits, as in --vary {self.names[0]}=1..4096"
+
+    def built(self, budget: int, goal: Goal, number: int) -> Solved:
+        """What was built, and has the count that it should; more of it where the model refuses what
+        comes first."""
+        met: list[Met] = []
+        refused = strayed = 0
+        why = None
+        for _ in range(ROUNDS):
+            found = self.find(budget, goal, number + SPARE)
+            met = []
+            points = [self.values(solution.point) for solution in found.solutions]
+            done = self.session.build(points)
+            for solution, values, (_, built) in zip(found.solutions, points, done, strict=True):
+                if isinstance(built, Built) and built.total == solution.count:
+                    met.append(Met(values, built.total, built.call))
+                    continue
+                self.demands.exclude(solution.point)
+                strayed += isinstance(built, Built)
+                refused += not isinstance(built, Built)
+                why = why or getattr(built, "reason", None)
+            if len(met) >= number or len(met) == len(points):
+                break
+        return Solved(
+            self.given,
+            budget,
+            self.first.call,
+            self.text,
+            tuple(self.names),
+            tuple(met[:number]),
+            found.combinations,
+            found.solved,
+            found.cut,
+            found.limits,
+            self.idle,
+            refused,
+            strayed,
+            None if met else f"the model refuses what its form gives: {why}",
+        )
+
+    def values(self, point: Whole) -> dict[str, int]:
+        """The unknowns, and what is tied to them."""
+        full = self.demands.completed(point)
+        return {name: v for name in self.names if isinstance(v := full[name], int)}

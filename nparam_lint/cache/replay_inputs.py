@@ -1,0 +1,136 @@
+"""What the answer of a run rests on, kept for `replay`."""
+
+from __future__ import annotations
+
+import os
+import sys
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from nparam_lint.cache.replay import LOOKED, NOTHING, UNREAD, content_of, look_of, name_of, state_of
+from nparam_lint.cache.store import Store, directory
+from nparam_lint.repository.git_query import ask_git
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+# The grain of a file system's clock: what was changed that shortly before a run may be changed once
+# more without a trace.
+_GRAIN = 50_000_000  # ns
+_LONGEST = 4 << 20  # bytes of an answer that is kept
+_CONFIGS = ("pyproject.toml", "nparam-lint.toml", "setup.py", ".gitignore", ".gitmodules")
+
+
+class Witness:
+    """Collects the paths whose change could change the answer. `sound`: the answer rests on nothing
+    else, as far as anybody knows."""
+
+    def __init__(self, start: int) -> None:
+        """`start`: when the run began to read, in ns of the system's clock."""
+        self.start = start
+        self.paths: set[str] = set()
+        self.contents: dict[str, str] = {}  # path → `digest` of what was read there
+        self.unread: set[str] = set()  # files of installed packages, of which there are thousands
+        self.looks: set[str] = set()  # paths of which it only matters what stands there
+        self.sound = True
+
+    def add_source(self, root: str, files: Iterable[str], digest: Callable[[str], str]) -> None:
+        """Files below `root` that were read, with the digest of what was read."""
+        for file in files:
+            path = os.path.join(root, file)
+            self.paths.add(path)
+            with suppress(OSError):
+                self.contents[path] = digest(file)
+
+    def keep(
+        self,
+        arguments: Sequence[str],
+        environ: Mapping[str, str],
+        text: str,
+        code: int,
+        python: str = "",
+    ) -> int:
+        """Keep the answer, unless something that it rests on was changed while it was found;
+        returns how many bytes that takes. `python`: the interpreter that models are built with, if
+        any."""
+        if not self.sound or os.name != "posix":  # elsewhere a file's state tells too little
+            return 0
+        lines = []
+        for path in sorted(self.paths | self.unread):
+            raw = os.fsencode(path)
+            state = state_of(raw)
+            if b"\n" in raw or self._is_new(state):
+                return 0
+            known = self.contents.get(path, "").encode()
+            content = UNREAD if path in self.unread else known or content_of(raw)
+            lines.append(b" ".join((state, content, raw)))
+        for path in sorted(self.looks):
+            raw = os.fsencode(path)
+            lines.append(b" ".join((look_of(raw), LOOKED, raw)))
+            self.sound = self.sound and b"\n" not in raw
+        output = text.encode(sys.stdout.encoding, "replace")
+        if len(output) > _LONGEST or not self.sound:
+            return 0
+        head = b"%d %d %s\n" % (code, len(output), os.fsencode(python))
+        body = head + output + b"\n".join(lines)
+        store = Store(directory(environ), os.getcwd())
+        store.save(name_of(arguments, environ), body)
+        return store.saved
+
+    def _is_new(self, state: bytes) -> bool:
+        times = state.split(b":")[:2]
+        return state != NOTHING and max(map(int, times)) > self.start - _GRAIN
+
+    def add_project(self, root: str, environ: Mapping[str, str]) -> None:
+        """All that decides which files belong to the project at `root`, in a git working tree, and
+        which interpreter is its own."""
+        ignored = _ignored(root)
+        if ignored is None:
+            self.sound = False
+            return
+        for folder, subfolders, names in os.walk(root):
+            self.paths.add(folder)
+            self.paths.update(os.path.join(folder, name) for name in names if name in _CONFIGS)
+            here = os.path.relpath(folder, root)
+            subfolders[:] = [
+                name
+                for name in subfolders
+                if name != ".git" and os.path.normpath(os.path.join(here, name)) not in ignored
+            ]
+        self.paths.update(_of_git(root, environ))
+        above = root
+        while not os.path.exists(os.path.join(above, ".git")) and above != os.path.dirname(above):
+            above = os.path.dirname(above)
+            self.paths.update(os.path.join(above, name) for name in (".git", *_CONFIGS))
+        for name in ("VIRTUAL_ENV", "CONDA_PREFIX"):
+            if environ.get(name):
+                self.paths.add(os.path.join(environ[name], "bin"))
+        self.unread.update(filter(os.path.isabs, environ.get("PATH", "").split(os.pathsep)))
+        self.unread.update(("/dev/nvidiactl", "/dev/nvidia0"))  # whether there is a GPU
+
+
+def _ignored(root: str) -> set[str] | None:
+    """The directories that git ignores, relative to `root`; None where git does not say."""
+    listed = ask_git(root, "ls-files", "-oi", "--exclude-standard", "--directory", "-z")
+    if listed is None:
+        return None
+    return {name.rstrip("/") for name in os.fsdecode(listed).split("\0") if name.endswith("/")}
+
+
+def _of_git(root: str, environ: Mapping[str, str]) -> Iterator[str]:
+    """Where git keeps what it has, and what it is told to ignore; the main working tree."""
+    files = [word for name in ("index", "info/exclude", "config") for word in ("--git-path", name)]
+    told = ask_git(root, "rev-parse", *files, "--git-common-dir") or b"\n"
+    *places, common = os.fsdecode(told).splitlines()
+    yield from (os.path.join(root, place) for place in places)
+    yield os.path.dirname(os.path.abspath(os.path.join(root, common)))
+    home = os.path.expanduser("~")
+    base = environ.get("XDG_CONFIG_HOME") or os.path.join(home, ".config")
+    yield os.path.join(home, ".gitconfig")
+    yield from (os.path.join(base, "git", name) for name in ("config", "ignore"))
+    yield "/etc/gitconfig"
+    named = os.fsdecode(ask_git(root, "config", "--type=path", "core.excludesFile") or b"").strip()
+    if named:
+        yield os.path.join(root, named)
+    if environ.get("GIT_INDEX_FILE"):
+        yield os.path.join(root, environ["GIT_INDEX_FILE"])

@@ -1,0 +1,1 @@
+"""How a count is claimed: the notation of targets and budgets, docstrings, prose, suppressions."""

@@ -1,0 +1,197 @@
+"""The budgets that a docstring declares: `nparam…: VALUE` lines, and blocks under a bare `nparam:`.
+
+Whatever begins like a budget and cannot be read is returned as malformed, never skipped.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from nparam_lint.claims.grammar import EXAMPLES, Value, parse_value
+from nparam_lint.claims.notation import (
+    NotationError,
+    Selector,
+    TextError,
+    Unclosed,
+    closing_bracket,
+    parse_selector,
+    read_arguments,
+    read_selector,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from nparam_lint.records import DocLine
+
+_HEAD = re.compile(r"\s*(?:[-*]\s+)?:?nparam(?=[(\[:])")
+_BARE = re.compile(r":\s*(?:#.*)?$")
+_BULLET = re.compile(r"\s*(?:[-*]\s+)?")
+_COLON = re.compile(r"\s*:")
+_ENTRY_SELECTOR = re.compile(r"""([^:'"()\[\]#]+):""")
+_ENTRY_ARGUMENTS = re.compile(r"\s*(?:\[[^\]]*\])?\s*:")
+
+
+@dataclass(frozen=True, slots=True)
+class Declared:
+    """A budget; `line` and `column` (from 1) are those of the value's first character."""
+
+    arguments: str | None
+    selector: Selector
+    value: Value
+    text: str
+    line: int
+    column: int
+
+
+@dataclass(frozen=True, slots=True)
+class Malformed:
+    """What was found and expected at a place; `text` is the whole line."""
+
+    message: str
+    line: int
+    column: int
+    text: str
+
+
+def parse_docstring(lines: Sequence[DocLine]) -> tuple[list[Declared], list[Malformed]]:
+    """Every budget of one docstring, and every budget line that cannot be read."""
+    results = [result for _, result in _entries(lines)]
+    declared = [result for result in results if isinstance(result, Declared)]
+    return declared, [result for result in results if isinstance(result, Malformed)]
+
+
+def budget_lines(lines: Sequence[DocLine]) -> frozenset[int]:
+    """The indices of the lines that belong to budgets, so that none is read as prose."""
+    return frozenset(index for span, _ in _entries(lines) for index in span)
+
+
+def _entries(lines: Sequence[DocLine]) -> Iterator[tuple[range, Declared | Malformed | None]]:
+    """Each budget with the lines that it takes; None for the head of a block."""
+    index, block = 0, -1  # the indentation of the open block's head; -1: none is open
+    while index < len(lines):
+        line, start = lines[index], index
+        index += 1
+        if not line.text.strip():
+            continue
+        indent = _indent(lines, start)
+        if indent <= block:
+            block = -1
+        head = _HEAD.match(line.text)
+        if head and _BARE.match(line.text, head.end()):
+            block = indent
+            yield range(start, index), _empty_block(lines, start, head.end() + 1)
+        elif head or block >= 0:
+            result, index = _entry(lines, start, head)
+            yield range(start, index), result
+
+
+def _indent(lines: Sequence[DocLine], index: int) -> int:
+    """The column, from 0, at which a line's text begins."""
+    line = lines[index]
+    # The opening quotes stand where the other lines' indentation ends.
+    opening = min(line.column - 1, 3) if index == 0 else 0
+    return line.column - 1 - opening + len(line.text) - len(line.text.lstrip())
+
+
+def _empty_block(lines: Sequence[DocLine], head: int, end: int) -> Malformed | None:
+    following = (index for index in range(head + 1, len(lines)) if lines[index].text.strip())
+    first = next(following, None)
+    if first is not None and _indent(lines, first) > _indent(lines, head):
+        return None
+    line = lines[head]
+    message = f"found nothing after `nparam:`, expected a count such as {EXAMPLES}"
+    return Malformed(message, line.line, line.column + end, line.text.strip())
+
+
+@dataclass(frozen=True, slots=True)
+class _Joined:
+    """Several lines read as one; `starts` gives, for each, where it begins in `text`, and its first
+    character's place."""
+
+    text: str
+    starts: tuple[tuple[int, int, int], ...]
+
+    def with_line(self, line: DocLine) -> _Joined:
+        body = line.text.lstrip()
+        column = line.column + len(line.text) - len(body)
+        start = (len(self.text) + 1, line.line, column)
+        return _Joined(f"{self.text} {body}", (*self.starts, start))
+
+    def place(self, offset: int) -> tuple[int, int]:
+        start, line, column = next(s for s in reversed(self.starts) if s[0] <= offset)
+        return line, column + offset - start
+
+
+def _entry(
+    lines: Sequence[DocLine], index: int, head: re.Match[str] | None
+) -> tuple[Declared | Malformed, int]:
+    """Read the budget at `index`; give it and the index after it. Open parentheses continue it, but
+    never into a blank line or the next budget."""
+    first = lines[index]
+    joined = _Joined(first.text, ((0, first.line, first.column),))
+    following = index + 1
+    while True:
+        try:
+            return _read(joined, head), following
+        except Unclosed as error:
+            fault: TextError = error
+            more = following < len(lines) and lines[following].text.strip()
+            if more and joined.text[error.offset] == "(" and not _HEAD.match(lines[following].text):
+                joined = joined.with_line(lines[following])
+                following += 1
+                continue
+        except TextError as error:
+            fault = error
+        line, column = joined.place(fault.offset)
+        return Malformed(fault.message, line, column, first.text.strip()), index + 1
+
+
+def _read(joined: _Joined, head: re.Match[str] | None) -> Declared:
+    text = joined.text
+    if head:
+        arguments, selector, at = _prefix(text, head.end())
+    else:
+        arguments, selector, at = _entry_prefix(text)
+    value = _shifted(text, at, selector.metric)
+    line, column = joined.place(at + len(text[at:]) - len(text[at:].lstrip()))
+    return Declared(arguments, selector, value, value.text, line, column)
+
+
+def _prefix(text: str, at: int) -> tuple[str | None, Selector, int]:
+    """`(ARGUMENTS)`, `[SELECTOR]` and `:`; gives the offset after the colon."""
+    arguments, at = read_arguments(text, at)
+    selector, at = read_selector(text, at)
+    colon = _COLON.match(text, at)
+    if colon is None:
+        found = f"`{text[at:].strip()}`" if text[at:].strip() else "the end of the line"
+        raise NotationError(f"found {found}, expected `:` and a count", at)
+    return arguments, selector, colon.end()
+
+
+def _entry_prefix(text: str) -> tuple[str | None, Selector, int]:
+    """What may stand before the value on a line of a block: as `_prefix`, `SELECTOR:` or nothing.
+    Parentheses are arguments only where a colon follows them; they may begin a formula."""
+    bullet = _BULLET.match(text)
+    at = bullet.end() if bullet else 0
+    if text.startswith("[", at) or (
+        text.startswith("(", at) and _ENTRY_ARGUMENTS.match(text, closing_bracket(text, at) + 1)
+    ):
+        return _prefix(text, at)
+    named = _ENTRY_SELECTOR.match(text, at)
+    if named is None or not named[1].strip():
+        return None, Selector(), at
+    try:
+        return None, parse_selector(named[1]), named.end()
+    except NotationError as error:
+        raise NotationError(error.message, at + error.offset) from None
+
+
+def _shifted(text: str, at: int, metric: str) -> Value:
+    try:
+        return parse_value(text[at:], metric)
+    except TextError as error:
+        error.offset += at
+        raise

@@ -1,0 +1,331 @@
+"""How a count is written: `124_475_904`, `86.6M`, `7.1M ± 2%`, `<= 25k`, `26.5M..27.5M`, `~58k` or
+a formula; and the whole counts that each form admits. Exact rational arithmetic throughout."""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Literal
+
+from nparam_lint.claims.expression import (
+    Formula,
+    FormulaError,
+    FormulaSyntaxError,
+    parse_formula,
+    shown,
+)
+from nparam_lint.claims.notation import TextError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from nparam_lint.records import NameValue
+
+EXAMPLES = "124_475_904, 86.6M, 7.1M ± 2%, <= 25k, 26.5M..27.5M, ~58k or a formula"
+
+Form = Literal["plain", "written", "formula", "<=", "<", ">=", ">", "range", "around", "about"]
+
+_SUFFIXES = {"": 1, "k": 10**3, "K": 10**3, "M": 10**6, "G": 10**9, "B": 10**9, "T": 10**12}
+_BYTES: dict[str, int] = {
+    f"{letter}{mark}B": base**power
+    for base, mark in ((1000, ""), (1024, "i"))
+    for letter, power in (("K", 1), ("k", 1), ("M", 2), ("G", 3), ("T", 4))
+}
+_NUMBER = re.compile(
+    r"(?P<whole>[0-9]{1,3}(?:,[0-9]{3})+|[0-9]+(?:_[0-9]+)*)?(?:\.(?P<part>[0-9]+))?"
+    r"(?:[eE](?P<exponent>[+-]?[0-9]+)|\s*(?P<suffix>[A-Za-z]+))?"
+)
+_MAX_DIGITS = 60
+_LIMIT = re.compile(r"(<=|>=|<|>|≤|≥)\s*")
+_ABOUT = re.compile(r"[~≈]\s*")
+_AROUND = re.compile(r"(?:±|\+/-|\+-)\s*")
+_NO_NAMES: Mapping[str, NameValue] = {}
+
+
+class GrammarError(TextError):
+    """A text that is no count: what was found and expected, and the 0-based offset in it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tolerance:
+    """How far a count may be off: a percentage of it (`relative`), or a number of parameters."""
+
+    text: str
+    amount: Fraction
+    relative: bool
+
+    def of(self, number: Fraction) -> Fraction:
+        return number * self.amount / 100 if self.relative else self.amount
+
+
+_ABOUT_DEFAULT = Tolerance("5%", Fraction(5), relative=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """The counts that are admitted, both ends included; None is unbounded. `exact_value` is the
+    one count that a plain integer or a formula names; `declared` the number that a difference is
+    measured from (the number written, or the limit; None for a range)."""
+
+    low: int | None
+    high: int | None
+    exact_value: int | None = None
+    declared: int | None = None
+
+    def __contains__(self, count: int) -> bool:
+        return (self.low is None or self.low <= count) and (self.high is None or count <= self.high)
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """A number as written. `unit` is the worth of its last written digit; 0 for plain integers."""
+
+    value: Fraction
+    unit: Fraction = Fraction(0)
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """A declared count. `terms` holds both ends of a range, otherwise one number or formula;
+    `spread` is what follows `±`."""
+
+    text: str
+    form: Form
+    terms: tuple[Number | Formula, ...]
+    spread: Tolerance | None = None
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The names that its formulas need values for."""
+        return frozenset[str]().union(*(t.names for t in self.terms if isinstance(t, Formula)))
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether it admits a single count: a plain integer, or a formula."""
+        return self.form in ("plain", "formula")
+
+    @property
+    def formula(self) -> Formula | None:
+        """The formula, where the whole value is one."""
+        term = self.terms[0]
+        return term if self.form == "formula" and isinstance(term, Formula) else None
+
+    def bounds(
+        self,
+        names: Mapping[str, NameValue] = _NO_NAMES,
+        tolerance: Tolerance | None = None,
+        forced: bool = False,
+    ) -> Bounds:
+        """The counts that it admits, given the values of its names.
+
+        A `tolerance` replaces the precision implied by a suffix or an exponent, and the 5% of `~`;
+        `forced` (it was given for this very budget) makes it hold for exact values too.
+        Raises FormulaError (UnknownName where a value is missing).
+        """
+        value, *others = (_evaluated(term, names) for term in self.terms)
+        whole = math.floor(value) if value == math.floor(value) else round(value)
+        match self.form:
+            case "<=":
+                return Bounds(0, math.floor(value), declared=whole)
+            case "<":
+                return Bounds(0, math.ceil(value) - 1, declared=whole)
+            case ">=":
+                return Bounds(math.ceil(value), None, declared=whole)
+            case ">":
+                return Bounds(math.floor(value) + 1, None, declared=whole)
+            case "range":
+                if value > others[0]:
+                    ends = f"{shown(value)}..{shown(others[0])}"
+                    raise FormulaError(f"`{self.text}` gives {ends}, an empty range")
+                return Bounds(math.ceil(value), math.floor(others[0]))
+        exact = whole if self.is_exact else None
+        low, high = self._interval(value, tolerance, forced)
+        return Bounds(max(low, 0), high, exact, whole)
+
+    def _interval(
+        self, value: Fraction, tolerance: Tolerance | None, forced: bool
+    ) -> tuple[int, int]:
+        if self.form == "around" and self.spread is not None:
+            return _within(value, self.spread)
+        term = self.terms[0]
+        unit = term.unit if isinstance(term, Number) else Fraction(0)
+        # People round and people cut: both are right to the last written digit.
+        low = math.ceil(value - unit / 2)
+        high = math.ceil(value + unit) - 1 if unit else math.floor(value)
+        if self.form == "about":
+            about_low, about_high = _within(value, tolerance or _ABOUT_DEFAULT)
+            return min(low, about_low), max(high, about_high)
+        if tolerance is not None and (forced or self.form == "written"):
+            return _within(value, tolerance)
+        return low, high
+
+
+def parse_value(text: str, metric: str = "total") -> Value:
+    """Read a declared count, without a trailing `# comment`. Raises GrammarError."""
+    uncommented = text[: _comment(text)]
+    body = uncommented.strip()
+    at = len(uncommented) - len(uncommented.lstrip())
+    if not body:
+        raise GrammarError(f"found nothing, expected a count such as {EXAMPLES}", at)
+    value = _parse(body, at, metric)
+    if not value.names:
+        _check_constant(value, at)
+    return value
+
+
+def parse_tolerance(text: str, metric: str = "total") -> Tolerance:
+    """Read `0.5%` (a percentage), `50k` or `1_000` (an amount). Raises GrammarError."""
+    body = text.strip()
+    return _tolerance(body, text.index(body), metric)
+
+
+def round_count(n: int) -> str:
+    """A count for people: `124.5M`, `27.1k`, `999`. Never used to compare."""
+    size = abs(n)
+    if size < 1000:
+        return str(n)
+    for suffix, unit in (("k", 10**3), ("M", 10**6), ("B", 10**9), ("T", 10**12)):
+        tenths = (size * 10 + unit // 2) // unit
+        if tenths < 10_000 or suffix == "T":
+            break
+    return f"{'-' if n < 0 else ''}{tenths // 10}.{tenths % 10}{suffix}"
+
+
+# --- reading ----------------------------------------------------------------------------------
+
+
+def _parse(body: str, at: int, metric: str) -> Value:
+    if limit := _LIMIT.match(body):
+        sign: Form = {"≤": "<=", "≥": ">="}.get(limit[1], limit[1])  # type: ignore[assignment]
+        return Value(body, sign, (_term(body[limit.end() :], at + limit.end(), metric),))
+    if about := _ABOUT.match(body):
+        return Value(body, "about", (_term(body[about.end() :], at + about.end(), metric),))
+    start, dots, end = body.partition("..")
+    if dots:
+        low = _term(start, at, metric)
+        return Value(body, "range", (low, _term(end, at + len(start) + 2, metric)))
+    if around := _AROUND.search(body):
+        term = _term(body[: around.start()], at, metric)
+        spread = _tolerance(body[around.end() :], at + around.end(), metric)
+        return Value(body, "around", (term,), spread)
+    term = _term(body, at, metric)
+    form: Form = "formula" if isinstance(term, Formula) else "written" if term.unit else "plain"
+    return Value(body, form, (term,))
+
+
+def _term(text: str, at: int, metric: str) -> Number | Formula:
+    """A number or a formula, which stands at `at`."""
+    at += len(text) - len(text.lstrip())
+    body = text.strip()
+    expected = f"expected a count such as {EXAMPLES}"
+    number = _number(body, at, metric)
+    if number is not None:
+        return number
+    try:
+        formula = parse_formula(body)
+    except FormulaError as error:
+        lone = re.fullmatch(r"[\w.,\s]*", body) is not None  # no formula was meant: blame it all
+        if lone or isinstance(error, FormulaSyntaxError):
+            offset = at if lone else at + error.offset
+            raise GrammarError(f"found {_found(body)}, {expected}", offset) from None
+        raise GrammarError(error.message, at + error.offset) from None
+    if formula.is_condition:
+        raise GrammarError(f"found the condition {_found(body)}, {expected}", at)
+    return formula
+
+
+def _number(body: str, at: int, metric: str) -> Number | None:
+    """A number, or None where the text is something else."""
+    match = _NUMBER.fullmatch(body)
+    if match is None or not (match["whole"] or match["part"]):
+        return None
+    whole = re.sub("[_,]", "", match["whole"] or "")
+    part, exponent, suffix = match["part"] or "", match["exponent"], match["suffix"] or ""
+    scale = _scale(body, suffix, at, metric)
+    if part and exponent is None and not suffix:
+        near = f"{body}MB" if metric == "bytes" else f"{body}M"
+        reason = f"found {_found(body)}, a decimal without a suffix; did you mean `{near}`?"
+        raise GrammarError(reason, at)
+    if len(body) > _MAX_DIGITS or abs(int(exponent or 0)) > _MAX_DIGITS:
+        raise GrammarError(f"found {_found(body)}, which is too large for a count", at)
+    unit = scale * Fraction(10) ** (int(exponent or 0) - len(part))
+    plain = exponent is None and not suffix
+    return Number(int(whole + part) * unit, Fraction(0) if plain else unit)
+
+
+def _scale(body: str, suffix: str, at: int, metric: str) -> int:
+    fault = at + len(body) - len(suffix)
+    if suffix in _BYTES:
+        if metric != "bytes":
+            reason = "which counts bytes; expected a number of parameters, or `nparam[bytes]`"
+            raise GrammarError(f"found `{suffix}`, {reason}", fault)
+        return _BYTES[suffix]
+    if suffix == "B" and metric == "bytes":
+        raise GrammarError("found `B`, which may mean bytes or billions; expected MB or GB", fault)
+    if suffix in _SUFFIXES:
+        return _SUFFIXES[suffix]
+    known = "KB MB GB TB KiB MiB GiB TiB k M G T" if metric == "bytes" else "k K M B G T"
+    near = next((unit for unit in known.split() if unit.lower() == suffix.lower()), None)
+    hint = f"; did you mean `{body.removesuffix(suffix)}{near}`?" if near else ""
+    raise GrammarError(f"found {_found(body)}, expected a count such as {EXAMPLES}{hint}", at)
+
+
+def _tolerance(body: str, at: int, metric: str) -> Tolerance:
+    if match := re.fullmatch(r"([0-9]{1,20}(?:\.[0-9]{1,20})?)\s*%", body):
+        return Tolerance(body, Fraction(match[1]), relative=True)
+    if re.fullmatch(r"[0-9]*\.[0-9]+", body):
+        reason = "a decimal without a unit"
+        raise GrammarError(f"found {_found(body)}, {reason}; did you mean `{body[:30]}%`?", at)
+    number = _number(body, at, metric)
+    if number is None:
+        raise GrammarError(
+            f"found {_found(body)}, expected a tolerance such as 2%, 50k or 1000", at
+        )
+    return Tolerance(body, number.value, relative=False)
+
+
+def _comment(text: str) -> int:
+    """Where a trailing `# comment` starts, or the text ends; a `#` in quotes does not count."""
+    quote = ""
+    for at, char in enumerate(text):
+        if quote:
+            quote = "" if char == quote else quote
+        elif char in "'\"":
+            quote = char
+        elif char == "#":
+            return at
+    return len(text)
+
+
+def _found(text: str) -> str:
+    return repr(text if len(text) <= 60 else f"{text[:59]}…") if text else "nothing"
+
+
+# --- bounds -----------------------------------------------------------------------------------
+
+
+def _evaluated(term: Number | Formula, names: Mapping[str, NameValue]) -> Fraction:
+    if isinstance(term, Number):
+        return term.value
+    result = term.evaluate(names)
+    if result < 0 or result.denominator != 1:
+        reason = "below zero" if result < 0 else "not a whole number"
+        raise FormulaError(f"`{term.text}` gives {shown(result)}, {reason}")
+    return result
+
+
+def _within(value: Fraction, tolerance: Tolerance) -> tuple[int, int]:
+    margin = tolerance.of(value)
+    return math.ceil(value - margin), math.floor(value + margin)
+
+
+def _check_constant(value: Value, at: int) -> None:
+    """What can be known without any names is an error at once, not at every check."""
+    try:
+        bounds = value.bounds()
+    except FormulaError as error:
+        raise GrammarError(error.message, at) from None
+    if bounds.low is not None and bounds.high is not None and bounds.low > bounds.high:
+        raise GrammarError(f"found {_found(value.text)}, which no whole number satisfies", at)

@@ -1,0 +1,224 @@
+"""Parameter counts that a docstring claims in plain words: "~2K param autoencoder", "Params: 27M".
+
+Precision before recall: a claim is taken only where it can be meant as the count of the very class
+or function that the docstring belongs to. Counts of parts, of other models, of families of models,
+ratios and conditions are left alone; of claims that contradict each other none is taken.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from nparam_lint.claims.docstring_budgets import budget_lines
+from nparam_lint.claims.grammar import GrammarError, Value, parse_value
+from nparam_lint.claims.notation import Selector
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from nparam_lint.records import DocLine
+
+_SMALLEST_PLAIN = 100  # "takes 3 parameters" speaks of a function
+_LONGEST = 2000  # characters; what is longer is no sentence
+
+_NUMBER = (
+    r"(?:[0-9]{1,3}(?:,[0-9]{3})+|[0-9]+(?:_[0-9]{3})+|[0-9]+(?:\.[0-9]+)?)(?![0-9_]|[.,][0-9])"
+)
+_SUFFIX = r"(?:\s*(?:[kmbgt]|[mb]n)(?![a-z0-9_])|[\s-]*(?:thousand|million|billion|trillion)\b)"
+_COUNT = rf"""
+    (?:(?P<limit><=?|≤|\b(?:under|below|fewer\s+than|less\s+than|at\s+most|no\s+more\s+than))\s*)?
+    (?:(?P<about>[~≈∼≃]|\b(?:about|around|approximately|approx\.?|roughly|circa|nearly))\s*)?
+    (?<![\w.,/+–—^-])(?P<low>{_NUMBER})(?P<low_suffix>{_SUFFIX})?
+    (?:\s*(?:[-–—]|\bto\b)\s*(?P<high>{_NUMBER})(?P<high_suffix>{_SUFFIX})?)?
+    (?:-a[0-9.]+[kmbt]\b)?
+"""
+_QUALIFIER = r"""(?:total|overall|unique|model|network|learn[ae]ble|(?:non-?)?trainable|frozen
+    |non[-_\s]?embedding)"""
+_NOUN = r"param(?:eter)?s?"
+_FLAGS = re.IGNORECASE | re.VERBOSE
+# Large patterns: left to the cache of `re`, so that importing this compiles none of them.
+_NUMBER_FIRST = rf"""
+    {_COUNT}(?:[\s-]*(?P<what>(?:{_QUALIFIER}[\s-]+){{0,2}})\#?{_NOUN}(?![\w=-])
+    (?:\s+(?:in\s+)?total\b)?
+    |\s+(?P<what_alone>non[-_\s]?embedding)\b)"""
+_NOUN_FIRST = rf"""
+    (?:^|[\n,;(\[]|[-*•]\s)\s*
+    (?P<phrase>(?:the\s+)?(?:(?:model|total)\s+)?(?P<hash>\#\s*)?(?:(?:number|count|no\.)\s+of\s+)?
+    (?P<what>(?:{_QUALIFIER}\s+){{0,2}}){_NOUN}(?:\s+count)?
+    (?:[^\S\n]*[:=][^\S\n]*|\s+(?:is|are)\s+|(?(hash)\s+|(?!))))
+    {_COUNT}(?![\w%+/×*-]|[.,][0-9])"""
+_END = re.compile(r"\s*(?:$|\n|[.,;:)\]](?!\s*[0-9]))")
+
+_DIGIT = re.compile("[0-9]")
+_MENTION = re.compile(r"param|non.?embedding", re.IGNORECASE)
+_SENTENCE_END = re.compile(
+    r"(?<!\bvs)(?<!\bapprox)(?<!\bno)(?<!\bcf)(?<!\bal)(?<!e\.g)(?<!i\.e)[.!?;](?=\s)"
+    r"|\n(?=[^\S\n]*(?:\n|(?:[-*•]|[0-9]+[.)])\s|\w+\s*:))|:[^\S\n]*(?=\n)",
+    re.IGNORECASE,
+)
+# About other models, families or parts; or code, or a table.
+_ELSEWHERE = r"""
+    \b(?:than|vs|versus|compar\w*|unlike|instead|whereas|relative\s+to|original\w*|baselines?
+    |similar|same|outperform\w*|rang(?:e|es|ing)|variants?|famil(?:y|ies)|respectively|up\s+to|each
+    |every|per|paper|reported|reports|published|configurations?|reduc\w+|sav(?:es?|ing)|budget
+    |limit|target)\b|>>>|\|"""
+_PART = r"""
+    \b(?:encoder|decoder|head|backbone|stem|block|layer|branch|embedding|classifier|projector
+    |neck|teacher|student|adapter|lora|stage|discriminator|generator|critic)s?\b
+    [^,;]{0,30}?(?:\b(?:has|have|contains?|adds?|uses?|is|are|holds?)\b|:|=)"""
+_BEFORE = r"""
+    (?:\b(?:to|from|between|over|above|exceed\w*|least|by|for|or|until|adds?|adding|extra|plus
+    |additional|another|remov\w+|takes?|accepts?|expects?|requires?|first|last|top|x)
+    |[+/×*&→>\#%^]|[0-9]\s?[kmbgt]\s*(?:,|and|&)
+    |(?:\b(?:half|most|third|all|out|fraction|some|rest)|%)\s+of(?:\s+the)?)\s*$"""
+_LABEL = re.compile(r"(\w*)\W*[:=]\s*$")
+_WHOLE_LABELS = {"size", "total", "model", "capacity", "overall", "complexity", "count", "network"}
+_AFTER = r"""
+    \s*(?:[/×+%(]\s*(?:per\b|layer|block|channel|each)|[/×+%])
+    |\s+(?:in|of(?!\s+which)|for|from|at|to|by(?!\s+default)|than|on|when|if|each|more
+    |with\s+\w+\s*=)\b(?!\s+(?:the\s+)?(?:(?:full|whole|entire)\s+)?(?:model|network)\b)
+    |[\s-]+(?:models|regime|groups?|servers?|tensors?|sharing|(?:style|like|scale|class)\b)"""
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A count claimed in prose. `text` is the phrase; the place is that of the count in it."""
+
+    value: Value
+    selector: Selector
+    text: str
+    line: int
+    column: int
+
+
+def find_claims(lines: Sequence[DocLine]) -> list[Claim]:
+    """The claims of one docstring, in order; its budgets are no prose."""
+    if not any(_MENTION.search(line.text) for line in lines):
+        return []
+    budgets = budget_lines(lines)
+    texts = ["" if index in budgets else line.text for index, line in enumerate(lines)]
+    starts = [0]
+    for text in texts:
+        starts.append(starts[-1] + len(text) + 1)
+    claims = []
+    for start, sentence in _sentences("\n".join(texts)):
+        for offset, phrase, selector, value in _phrases(sentence):
+            index = bisect_right(starts, start + offset) - 1
+            column = lines[index].column + start + offset - starts[index]
+            claims.append(Claim(value, selector, phrase, lines[index].line, column))
+    return _consistent(claims)
+
+
+def _sentences(text: str) -> Iterator[tuple[int, str]]:
+    start = 0
+    for end in _SENTENCE_END.finditer(text):
+        yield start, text[start : end.end()]
+        start = end.end()
+    yield start, text[start:]
+
+
+def _phrases(sentence: str) -> Iterator[tuple[int, str, Selector, Value]]:
+    """Each claim of a sentence, with the offset of its count."""
+    if len(sentence) > _LONGEST or not (_MENTION.search(sentence) and _DIGIT.search(sentence)):
+        return
+    seen: set[int] = set()
+    for pattern in (_NOUN_FIRST, _NUMBER_FIRST):
+        for match in re.finditer(pattern, sentence, _FLAGS):
+            groups = match.groupdict()
+            value = _value(groups)
+            if value is None or match.start("low") in seen or not _is_own(sentence, match):
+                continue
+            seen.add(match.start("low"))
+            selector = Selector(_metric(f"{groups['what'] or ''}{groups.get('what_alone') or ''}"))
+            start = match.start("phrase") if "phrase" in groups else match.start()
+            phrase = " ".join(sentence[start : match.end()].split())
+            count = min(match.start(g) for g in ("limit", "about", "low") if groups[g])
+            yield count, phrase, selector, value
+
+
+def _is_own(sentence: str, match: re.Match[str]) -> bool:
+    """Whether the count is meant as the count of the documented class."""
+    before, after = sentence[: match.start()], sentence[match.end() :]
+    if re.search(_ELSEWHERE, f"{before}\0{after}", _FLAGS) or re.search(_PART, before, _FLAGS):
+        return False
+    if re.match(_AFTER, after, _FLAGS):
+        return False
+    if "phrase" in match.groupdict():
+        suffix = match["high_suffix"] if match["high"] else match["low_suffix"]
+        return bool(suffix) or _END.match(after) is not None
+    tail = before[-80:]
+    label = _LABEL.search(tail)
+    if label and label[1].lower() not in _WHOLE_LABELS:
+        return False
+    comment = "#" in before[before.rfind("\n") + 1 :]
+    return not comment and re.search(_BEFORE, tail, _FLAGS) is None
+
+
+def _value(groups: dict[str, str | None]) -> Value | None:
+    """The claimed count in the notation of budgets; None where it is none."""
+    suffix = groups["high_suffix"] if groups["high"] else groups["low_suffix"]
+    low = _written(groups["low"] or "", groups["low_suffix"] or suffix)
+    try:
+        if groups["high"]:
+            if groups["limit"]:
+                return None
+            first, last = parse_value(low), parse_value(_written(groups["high"], suffix))
+            lowest, highest = first.bounds().low or 0, last.bounds().high or 0
+            if lowest < _SMALLEST_PLAIN or highest > 3 * lowest:
+                return None  # the sizes of a family
+            return parse_value(f"{lowest}..{highest}")
+        value = parse_value(f"{_sign(groups)}{low}")
+    except GrammarError:
+        return None
+    declared = value.bounds().declared or 0
+    return value if suffix or declared >= _SMALLEST_PLAIN else None
+
+
+def _sign(groups: dict[str, str | None]) -> str:
+    limit = groups["limit"]
+    if limit:
+        return "<=" if limit.lower().endswith(("=", "≤", "most", "more than")) else "<"
+    return "~" if groups["about"] else ""
+
+
+def _written(number: str, suffix: str | None) -> str:
+    digits = re.sub("[,_]", "", number)
+    if suffix:
+        word = re.sub(r"[\s-]", "", suffix).lower()
+        return f"{digits}{'k' if word in ('k', 'thousand') else word[0].upper()}"
+    # In prose, 59880000 is a rounded number: its zeros say nothing.
+    stripped = digits.rstrip("0")
+    zeros = len(digits) - len(stripped)
+    return f"{stripped}e{zeros}" if zeros >= 3 and stripped else digits
+
+
+def _metric(words: str) -> str:
+    words = re.sub(r"[\s_-]", "", words.lower())
+    for word, metric in (("nonembedding", "non_embedding"), ("nontrainable", "frozen")):
+        if word in words:
+            return metric
+    if "frozen" in words:
+        return "frozen"
+    return "trainable" if "trainable" in words or "learn" in words else "total"
+
+
+def _consistent(claims: list[Claim]) -> list[Claim]:
+    """Without those that contradict each other; what calls itself a total outweighs the rest."""
+    kept: set[int] = set()
+    for selector in {claim.selector for claim in claims}:
+        group = [i for i, claim in enumerate(claims) if claim.selector == selector]
+        totals = [i for i in group if "total" in claims[i].text.lower()]
+        for candidates in (group, totals):
+            if _agree([claims[i].value for i in candidates]):
+                kept.update(candidates)
+                break
+    return [claim for i, claim in enumerate(claims) if i in kept]
+
+
+def _agree(values: list[Value]) -> bool:
+    bounds = [value.bounds() for value in values]
+    lowest = max((b.low or 0 for b in bounds), default=0)
+    return all(b.high is None or b.high >= lowest for b in bounds)

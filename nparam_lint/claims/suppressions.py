@@ -1,0 +1,122 @@
+"""`# nparam: ignore[NPL101]`: comments that silence findings on their line, and those left unused.
+
+In a docstring, which can hold no comment, the line on which the docstring ends counts for all of
+its lines. In TOML the comment stands on the line of the key.
+"""
+
+from __future__ import annotations
+
+import difflib
+import io
+import re
+import tokenize
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from nparam_lint.records import Finding, Position
+from nparam_lint.rules.catalogue import RULES
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable
+
+_COMMENT = re.compile(r"#\s*nparam:\s*ignore\b(?:\[([^\]#]*)\])?")
+UNUSED = "NPL015"
+
+
+@dataclass(slots=True)
+class _Comment:
+    """A comment at `position`, which holds for `lines`; `used`: codes that silenced something."""
+
+    position: Position
+    lines: Collection[int]
+    codes: tuple[str, ...]
+    used: set[str] = field(default_factory=set)
+
+
+def apply(
+    findings: Iterable[Finding],
+    read: Callable[[str], bytes],
+    files: Iterable[str] = (),
+    checked: Collection[str] = (),
+) -> list[Finding]:
+    """The findings that no comment silences. `read` gives a file's content or raises OSError.
+
+    Comments in `files` are reported where they silence nothing, for those codes that were `checked`
+    there (a run that builds no models cannot know what is unused about them).
+    """
+    findings = list(findings)
+    comments: dict[str, list[_Comment]] = {}
+    for path in sorted({*files, *(f.position.path for f in findings)}):
+        comments[path] = list(_comments(path, read))
+    kept = []
+    for item in findings:
+        silencing = [
+            comment
+            for comment in comments[item.position.path]
+            if item.position.line in comment.lines and item.code in comment.codes
+        ]
+        for comment in silencing:
+            comment.used.add(item.code)
+        if not silencing:
+            kept.append(item)
+    listed = set(files)
+    for path, found in comments.items():
+        if path in listed and checked:
+            kept += [f for comment in found for f in _faults(comment, checked)]
+    return kept
+
+
+def _faults(comment: _Comment, checked: Collection[str]) -> Iterable[Finding]:
+    rule = RULES[UNUSED]
+
+    def fault(message: str) -> Finding:
+        return Finding(UNUSED, rule.severity, comment.position, message, "", (rule.remedy,))
+
+    if not comment.codes:
+        yield fault("the comment names no code; expected one such as # nparam: ignore[NPL010]")
+    for code in comment.codes:
+        if code not in RULES:
+            near = difflib.get_close_matches(code.upper(), RULES, 1)
+            hint = f"; did you mean {near[0]}?" if near else ""
+            yield fault(f"there is no {code!r} to ignore{hint}")
+        elif code in checked and code not in comment.used:
+            yield fault(f"nothing on this line gives {code}, which is ignored here")
+
+
+def _comments(path: str, read: Callable[[str], bytes]) -> Iterable[_Comment]:
+    try:
+        content = read(path)
+    except OSError:
+        return
+    if not _COMMENT.search(content.decode("utf-8", "replace")):  # nearly every file
+        return
+    if path.endswith(".py"):
+        yield from _python_comments(path, content)
+    else:
+        for number, line in enumerate(content.decode("utf-8", "replace").splitlines(), 1):
+            yield from _found(path, line, number, 0, (number,))
+
+
+def _python_comments(path: str, content: bytes) -> Iterable[_Comment]:
+    """Only what Python takes for a comment: a text that mentions one is none."""
+    ends: dict[int, int] = {}  # the line on which texts of several lines end → the first of it
+    found = []
+    try:
+        for token in tokenize.tokenize(io.BytesIO(content).readline):
+            if token.type == tokenize.STRING and token.start[0] < token.end[0]:
+                ends[token.end[0]] = token.start[0]
+            elif token.type == tokenize.COMMENT:
+                line = token.start[0]
+                lines = range(ends.get(line, line), line + 1)
+                found += list(_found(path, token.string, line, token.start[1], lines))
+    except (SyntaxError, tokenize.TokenError):  # reported as such elsewhere
+        pass
+    yield from found
+
+
+def _found(
+    path: str, text: str, line: int, column: int, lines: Collection[int]
+) -> Iterable[_Comment]:
+    for match in _COMMENT.finditer(text):
+        codes = tuple(code.strip() for code in (match[1] or "").split(",") if code.strip())
+        yield _Comment(Position(path, line, column + match.start() + 1), lines, codes)

@@ -1,0 +1,214 @@
+"""`nparam-lint [PATH…]`: count the models under the paths and check their budgets."""
+
+from __future__ import annotations
+
+import shlex
+import time
+from contextlib import ExitStack
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from nparam_lint.cli import common
+from nparam_lint.cli.common import UsageError
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Iterator, Mapping
+
+    from nparam_lint.config.settings import Settings
+    from nparam_lint.records import Report
+    from nparam_lint.repository.snapshot import Snapshot
+
+# Models. Of more, the formats that have every row of every model take long to write once more, and
+# what comes of it is mostly too long to be kept.
+MANY = 200
+
+USAGE = "nparam-lint [PATH…] [options]"
+DESCRIPTION = "Count the models under PATH and check their budgets."
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    common.add_paths(parser)
+    parser.add_argument(
+        "--declared", action="store_true", help="only models with a declared budget, as in the hook"
+    )
+    parser.add_argument(
+        "--staged",
+        action="store_true",
+        help="judge what is staged, which a commit would contain, instead of the working tree",
+    )
+    parser.add_argument(
+        "--static", action="store_true", help="what the source alone shows; nothing is built"
+    )
+    common.add_judging(parser)
+    common.add_output(parser)
+    common.add_building(parser)
+
+
+def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
+    start = time.time_ns()  # before the configuration is read, and before the index is
+    from nparam_lint.gate.pipeline import check
+
+    with ExitStack() as stack:
+        if options.staged:
+            paths, settings = _staged(options, environ, stack)
+        else:
+            paths = common.checked_paths(options.paths)
+            settings = common.settings_for(options, environ, paths[0] if paths else Path.cwd())
+        if _witness(options, settings, environ):
+            from nparam_lint.cache.replay_inputs import Witness
+
+            settings = replace(settings, witness=Witness(start))
+        if options.staged or options.declared:
+            _refuse_unread(settings, paths, environ)
+        try:
+            report = common.guarded(
+                lambda: check(
+                    settings,
+                    paths,
+                    environ,
+                    declared_only=options.declared,
+                    static_only=options.static,
+                    progress=common.progress(),
+                )
+            )
+        except ValueError as error:  # a path outside the project
+            raise UsageError(str(error)) from None
+    code = common.deliver(report, options, settings, environ)
+    if settings.witness and code < 2:
+        _keep(report, options, settings, environ, code)
+    if settings.store.saved:
+        from nparam_lint.cache.housekeeping import trim_sometimes
+
+        trim_sometimes(settings.store)
+    return code
+
+
+def _keep(
+    report: Report,
+    options: argparse.Namespace,
+    settings: Settings,
+    environ: Mapping[str, str],
+    code: int,
+) -> None:
+    """Keep the answer for the next run, as it will give it: out of the cache."""
+    from nparam_lint.report import FORMATS
+
+    assert settings.witness
+    if len(report.models) > MANY and settings.format not in ("text", "concise"):
+        return  # to write every row of every model once more takes longer than it saves
+    models = [replace(m, measurement=replace(m.measurement, cached=True)) for m in report.models]
+    again = replace(report, models=tuple(models), seconds=0.0)
+    text = FORMATS[settings.format](again, common.layout(options, settings))
+    settings.witness.add_project(str(settings.home), environ)
+    configs = [*([settings.config] if settings.config else []), *settings.extended]
+    copy = settings.snapshot  # of which the index tells
+    settings.witness.paths.update(
+        str(path) for path in configs if not copy or not path.is_relative_to(copy.directory)
+    )
+    python = report.environment.python if report.environment else ""
+    # The answer alone may be what is new: it counts for when there is too much.
+    settings.store.saved += settings.witness.keep(options.given, environ, text, code, python)
+
+
+def _witness(options: argparse.Namespace, settings: Settings, environ: Mapping[str, str]) -> bool:
+    """Whether the answer is on standard output alone, and about the working tree or the index;
+    not about a commit that is pushed."""
+    return (
+        options.given is not None
+        and not options.no_cache
+        and not options.output_file
+        and settings.format != "github"
+        and not _pushed(environ)
+    )
+
+
+def _staged(
+    options: argparse.Namespace, environ: Mapping[str, str], stack: ExitStack
+) -> tuple[list[Path], Settings]:
+    """The paths in a copy of the index, and the settings that the index holds."""
+    from nparam_lint.repository import snapshot
+    from nparam_lint.repository.git import GitError, open_repository
+
+    given = [Path(text) for text in options.paths]
+    start = (given or [Path.cwd()])[0].absolute()
+    try:
+        repository = open_repository(_directory(start), environ)
+        pushed = _pushed(environ)
+        copy = stack.enter_context(
+            snapshot.committed(repository, repository.resolve(pushed))
+            if pushed
+            else snapshot.staged(repository)
+        )
+        paths = [_copied(copy, path) for path in given]
+        start = copy.copy_of(start)
+        if options.config:
+            options.config = str(_copied(copy, Path(options.config)))
+    except (GitError, ValueError) as error:
+        raise UsageError(str(error)) from None
+    return paths, common.settings_for(options, environ, start, copy)
+
+
+def _directory(path: Path) -> Path:
+    """The nearest directory that is there: what is staged may be deleted in the working tree."""
+    return next(place for place in (path, *path.parents) if place.is_dir())
+
+
+def _pushed(environ: Mapping[str, str]) -> str | None:
+    """The revision that pre-commit was asked to judge: a commit that is pushed, or `--to-ref`."""
+    return environ.get("PRE_COMMIT_TO_REF") or environ.get("PRE_COMMIT_LOCAL_BRANCH") or None
+
+
+def _copied(copy: Snapshot, path: Path) -> Path:
+    copied = copy.copy_of(path)
+    if not copied.exists():
+        if path.exists():
+            raise UsageError(f"{path} is not in the index; next: git add {shlex.quote(str(path))}")
+        common.checked_paths([str(path)])
+    return copied
+
+
+# --- config files that nobody reads -----------------------------------------------------------
+
+
+def _refuse_unread(settings: Settings, paths: list[Path], environ: Mapping[str, str]) -> None:
+    """A gate that passes over the config of a project below the root would be open."""
+    from pathspec import GitIgnoreSpec
+
+    from nparam_lint.discover import find_root
+
+    excluded = GitIgnoreSpec.from_lines(settings.exclude)
+    top = settings.snapshot.directory if settings.snapshot else None
+    for file in _config_files(settings, environ):
+        place = settings.root / file
+        checked = any(place.is_relative_to(path) for path in paths or [settings.root])
+        if place.parent == settings.root or not checked or excluded.match_file(file):
+            continue
+        if find_root(place.parent, top) == place.parent:
+            inner = file.rpartition("/")[0]
+            raise UsageError(
+                f"{file} configures nparam-lint, but a check that starts further up does not read "
+                f"it\nnext: nparam-lint --declared {inner}; as a hook: nparam-lint install-hook "
+                f'{inner}, or with pre-commit args: ["{inner}"]\n'
+                f'      and in the config further up, if there is one: exclude = ["{inner}/**"]'
+            )
+
+
+def _config_files(settings: Settings, environ: Mapping[str, str]) -> Iterator[str]:
+    """The files below the root that may be configs, as far as git has them; relative to it."""
+    from nparam_lint.repository.git import GitError, open_repository
+
+    names, root = ("nparam-lint.toml", "pyproject.toml"), settings.root.resolve()
+    if settings.snapshot:
+        top, files = settings.snapshot.directory, list(settings.snapshot.tracked)
+    else:
+        try:
+            repository = open_repository(settings.root, environ)
+            top, files = repository.top, repository.listed("ls-files", "-z", "--", "*.toml")
+        except GitError:
+            return
+    for file in files:
+        place = top / file
+        if place.name in names and place.is_relative_to(root):
+            yield place.relative_to(root).as_posix()

@@ -1,0 +1,38 @@
+"""`nparam-lint clean`: removes what is remembered between runs, of all projects."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from nparam_lint.cli.common import UsageError
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Mapping
+
+USAGE = "nparam-lint clean"
+DESCRIPTION = "Remove what is remembered between runs, of all projects."
+
+
+def add_arguments(_: argparse.ArgumentParser) -> None:
+    pass
+
+
+def run(_: argparse.Namespace, environ: Mapping[str, str]) -> int:
+    from nparam_lint.cache.housekeeping import clean
+    from nparam_lint.cache.store import NOWHERE, directory
+    from nparam_lint.report.style import human_bytes, plural
+
+    base = directory(environ)
+    if base is None:
+        print(f"nothing to remove: {NOWHERE}")
+        return 0
+    removed = clean(base)
+    if removed.files:
+        count = plural(len(removed.files), "file")
+        print(f"removed {count}, {human_bytes(removed.size)}, from {base}")
+    elif not removed.faults:
+        print(f"nothing to remove from {base}")
+    if removed.faults:
+        raise UsageError("\n".join(("cannot remove everything", *removed.faults)))
+    return 0

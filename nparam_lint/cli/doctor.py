@@ -1,0 +1,71 @@
+"""`nparam-lint doctor`: which interpreter, torch and config are used, and why."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from nparam_lint import __version__
+from nparam_lint.cli import common
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Mapping
+
+    from nparam_lint.cache.store import Store
+
+USAGE = "nparam-lint doctor [options]"
+DESCRIPTION = "Print which interpreter, torch, devices and config are used, and why."
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    common.add_building(parser)
+
+
+def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
+    from nparam_lint.count.interpreter import find_interpreter
+    from nparam_lint.count.run_jobs import run_jobs
+    from nparam_lint.gate.pipeline import limits
+
+    settings = common.settings_for(options, environ, Path.cwd())
+    found = common.guarded(
+        lambda: find_interpreter(settings.root, settings.python, settings.python_from, environ)
+    )
+    limit = limits(settings)
+    answers = run_jobs(found.python, settings.root, [], limit, environ)
+    rows = [
+        ("nparam-lint", f"{__version__} ({sys.executable})"),
+        ("project", str(settings.root)),
+        ("config", str(settings.config or "none: [tool.nparam-lint] in pyproject.toml would be")),
+        ("budgets", f"{len(settings.budgets)} in the config"),
+        ("python", f"{found.python}"),
+        ("because", found.reason),
+        *(("passed over", text) for text in found.passed_over),
+        ("python version", answers.python or "?"),
+        ("torch", answers.torch or f"cannot be imported: {answers.broken}"),
+        ("devices", "meta, cpu" + (", cuda" if answers.cuda else "; no CUDA device")),
+        (
+            "limits",
+            f"{limit.timeout:g} s and {limit.memory >> 20:,} MB a model, {limit.jobs} at a time",
+        ),
+        ("cache", "not used: --no-cache" if options.no_cache else _cache(settings.store)),
+    ]
+    for name, value in rows:
+        print(f"{name:<15} {value}")
+    if answers.torch is None:
+        print("\nnext: install torch there, or name the interpreter that has it with --python PATH")
+        return 2
+    return 0
+
+
+def _cache(store: Store) -> str:
+    from nparam_lint.cache.housekeeping import survey, trouble
+    from nparam_lint.report.style import human_bytes, plural
+
+    fault = trouble(store)
+    if store.base is None or fault:
+        return f"none: {fault}"
+    kept = survey(store.base)
+    count = plural(len(kept.files), "file")
+    return f"{store.base}: {human_bytes(kept.size)} in {count}, of all projects"

@@ -1,0 +1,219 @@
+"""`nparam-lint formula TARGET`: the closed form of its count, derived and verified."""
+
+from __future__ import annotations
+
+import ast
+import difflib
+import re
+import sys
+import time
+from typing import TYPE_CHECKING
+
+from nparam_lint import __version__
+from nparam_lint.cli import common
+from nparam_lint.cli.common import UsageError
+from nparam_lint.cli.show import settings_and_selected
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Mapping
+
+    from nparam_lint.analysis.closed_forms.observations import Value, Variable
+    from nparam_lint.analysis.model_builder import Model
+    from nparam_lint.claims.notation import Selector, Target
+    from nparam_lint.config.settings import Settings
+    from nparam_lint.records import Measured, VariableRow
+    from nparam_lint.report.closed import Formula
+
+_NAME = re.compile(r"[^\W\d]\w*(\[(\d+|'\w+')\])*")
+USAGE = "nparam-lint formula TARGET [--vary a,b,…] [options]"
+DESCRIPTION = (
+    "The closed form of a model's count in the arguments of its constructor and the fields of its "
+    "config object: found by building the model with chosen arguments, and verified with others. "
+    "TARGET may end in a selector: nets/gpt.py::GPT[h.*], [trainable]."
+)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("target", metavar="TARGET", help="LOCATION::CALLABLE(ARGUMENTS)[SELECTOR]")
+    parser.add_argument(
+        "--vary",
+        metavar="NAMES",
+        help="arguments that the form is in (default: all that matter); values of a choice: "
+        "d_model,n_layer,norm=layer|rms",
+    )
+    parser.add_argument(
+        "--write", action="store_true", help="put it into the docstring, as a budget"
+    )
+    parser.add_argument(
+        "--format", help="text (default), python (a function), latex, json", default=None
+    )
+    out = parser.add_argument_group("output")
+    out.add_argument("--output-file", metavar="FILE", help="write it there")
+    out.add_argument("--depth", help="how deep the table of modules goes (default: 2)")
+    out.add_argument("--color", choices=("auto", "always", "never"), default="auto")
+    out.add_argument(
+        "-v", "--verbose", action="count", default=0, help="the shape of every parameter"
+    )
+    out.add_argument("-q", "--quiet", action="store_true", help="the formula alone")
+    common.add_building(parser)
+
+
+def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
+    from nparam_lint.report import Options
+    from nparam_lint.report.closed import CLOSED_FORMATS, Formula
+
+    general = environ.get("NPARAM_LINT_FORMAT")
+    format = options.format or (general if general in CLOSED_FORMATS else "text")
+    if format not in CLOSED_FORMATS:
+        there = ", ".join(CLOSED_FORMATS)
+        raise UsageError(f"formula has no format {format!r}; it has {there}")
+    options.format = None  # the settings know those of a report
+    try:
+        settings, target, selector = settings_and_selected(options, environ, options.target)
+        found = common.guarded(lambda: formula(options, settings, target, selector, environ))
+    except UsageError as error:
+        if format != "json":
+            raise
+        failed = Formula(__version__, options.target, error=str(error))
+        return common.failed(error, CLOSED_FORMATS[format](failed, Options()), options)
+    shown = common.layout(options, settings)
+    common.write(CLOSED_FORMATS[format](found, shown), options.output_file)
+    if found.error:
+        print(f"nparam-lint: {found.error}", file=sys.stderr)
+        return 2
+    return int(found.reason is not None or not found.has_form)
+
+
+def formula(
+    options: argparse.Namespace,
+    settings: Settings,
+    target: Target,
+    selector: Selector,
+    environ: Mapping[str, str],
+) -> Formula:
+    """Derive the form, in as many runs of one worker as it takes."""
+    from nparam_lint.analysis.closed_forms.build_history import Session
+    from nparam_lint.analysis.closed_forms.form_cases import derive_all
+    from nparam_lint.analysis.model_builder import Model, NothingBuilt
+    from nparam_lint.count.worker_process import staying
+    from nparam_lint.records import Measured
+    from nparam_lint.report.closed import Formula
+
+    start = time.monotonic()
+    if selector.metric not in ("total", "trainable"):
+        raise UsageError(f"a formula counts total or trainable parameters, not {selector.metric}")
+    if options.write and (str(selector) or options.vary):
+        raise UsageError("option --write takes the whole formula: no selector, no --vary")
+    given = options.target
+    with staying():
+        try:
+            model = Model(settings, target, selector, environ, common.progress())
+            first = model.first()
+            if not isinstance(first, Measured):
+                return Formula(
+                    __version__,
+                    given,
+                    reason=first.reason,
+                    missing=first.missing,
+                    environment=model.environment,
+                )
+            variables = _variables(first, options.vary)
+            session = Session(model.build, variables)
+            cases, untold = derive_all(session, variables, chosen=bool(options.vary))
+        except NothingBuilt as error:
+            return Formula(__version__, given, error=str(error))
+    told = Formula(
+        __version__,
+        given,
+        call=first.call,
+        variables=tuple(variables),
+        cases=tuple(cases),
+        untold=tuple(untold),
+        environment=model.environment,
+        seconds=time.monotonic() - start,
+    )
+    if options.write and told.has_form:
+        _write(told, model, environ)
+    return told
+
+
+def _write(told: Formula, model: Model, environ: Mapping[str, str]) -> None:
+    """Into the docstring; what was done is said on standard error, beside the formula."""
+    from nparam_lint.analysis.closed_forms.closed_form import ClosedForm
+    from nparam_lint.rewrite.edits import CannotWrite, Unsafe
+    from nparam_lint.rewrite.formula_budget import budget_of, write_budget
+
+    forms = [case for case in told.cases if isinstance(case, ClosedForm)]
+    text, left = budget_of(forms, told.order)
+    try:
+        at = write_budget(model.found, model.settings, model.target, text, environ)
+    except (Unsafe, CannotWrite) as error:
+        raise UsageError(f"option --write: {error}") from None
+    where = f"{at.path}:{at.line}: nparam: {text}" if at else f"{model.target} has it already"
+    print(f"nparam-lint: {where}", file=sys.stderr)
+    if left:
+        names = ", ".join(left)
+        text = f"it holds for {told.call}; other choices of {names} give other counts"
+        print(f"nparam-lint: {text}", file=sys.stderr)
+
+
+def _variables(first: Measured, asked: str | None) -> list[Variable]:
+    """What is varied: all arguments, or those that are asked for, with the values asked for."""
+    from nparam_lint.analysis.closed_forms.observations import Variable
+
+    rows = {row.name: row for row in first.variables}
+    if asked is None:
+        return [_variable(row) for row in rows.values() if row.value is not None or row.choices]
+    found: list[Variable] = []
+    for name, values in _asked(asked).items():
+        elements = [row for row in rows.values() if row.name.startswith(f"{name}[")]
+        if elements and not values:
+            found += map(_variable, elements)
+            continue
+        row = rows.get(name)
+        if row is None:
+            near = difflib.get_close_matches(name, rows, 1)
+            there = f"did you mean {near[0]!r}?" if near else f"there are: {', '.join(rows) or '–'}"
+            raise UsageError(f"option --vary: {first.call} has no argument {name!r}; {there}")
+        if row.value is None and not values:
+            raise UsageError(
+                f"option --vary: {name} is None in {first.call}; say which values it may have: "
+                f"{name}=1|2|4"
+            )
+        base = row.value if row.value is not None else values[0]
+        found.append(Variable(name, base, row.holder, values or _choices(row)))
+    return found
+
+
+def _variable(row: VariableRow) -> Variable:
+    from nparam_lint.analysis.closed_forms.observations import Variable
+
+    return Variable(row.name, row.value, row.holder, _choices(row))
+
+
+def _choices(row: VariableRow) -> tuple[Value, ...]:
+    return (False, True) if isinstance(row.value, bool) else row.choices
+
+
+def _asked(text: str) -> dict[str, tuple[Value, ...]]:
+    """`a,b=1|2` as names with values."""
+    found: dict[str, tuple[Value, ...]] = {}
+    for piece in text.split(","):
+        name, sign, values = piece.partition("=")
+        name = name.strip()
+        if not _NAME.fullmatch(name) or (sign and not values.strip()):
+            raise UsageError(
+                f"option --vary is {text!r}: found {piece.strip()!r}, expected a name, or "
+                "name=value|value"
+            )
+        found[name] = tuple(_value(v.strip()) for v in values.split("|")) if sign else ()
+    return found
+
+
+def _value(text: str) -> Value:
+    try:
+        value = ast.literal_eval(text)
+    except (ValueError, SyntaxError):
+        return text
+    return value if isinstance(value, int | float | str | bool | None) else text

@@ -1,0 +1,63 @@
+"""`nparam-lint init [PATH…]`: write budgets for the models that have none."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from nparam_lint.cli import common
+from nparam_lint.cli.common import UsageError
+from nparam_lint.cli.update import add_writing, carry_out
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+USAGE = "nparam-lint init [PATH…] [--diff] [options]"
+DESCRIPTION = """\
+Write a budget for every model that has none and can be built: into its docstring (which it gets
+where it has none), or into the config where that cannot be done. The models that others contain are
+left out; so are test files, models without parameters, and those whose widths are random.
+"""
+EPILOG = """\
+exit codes: 0 done, 1 a budget could not be written where it was to be, 2 nothing could be measured
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.epilog = EPILOG
+    common.add_paths(parser)
+    parser.add_argument(
+        "--into",
+        choices=("docstring", "config"),
+        help="only there (default: docstring, else config)",
+    )
+    form = parser.add_mutually_exclusive_group()
+    form.add_argument("--exact", action="store_true", help="86_567_656 (default)")
+    form.add_argument("--rounded", action="store_true", help="86.6M")
+    parser.add_argument("--all", action="store_true", help="also models that others contain")
+    parser.add_argument("-v", "--verbose", action="store_true", help="say which got none, and why")
+    add_writing(parser)
+    common.add_building(parser)
+
+
+def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
+    from nparam_lint.rewrite.new_budgets import Wishes, plan_init
+    from nparam_lint.rewrite.plan_text import render_init
+
+    paths = common.checked_paths(options.paths)
+    here = Path.cwd()
+    settings = common.settings_for(options, environ, paths[0] if paths else here)
+    if settings.config is None and settings.root.is_relative_to(here):
+        # Where nothing marks the project, what is made must be found again from here.
+        settings = common.settings_for(options, environ, here)
+    wishes = Wishes(options.into, options.rounded, options.all)
+    try:
+        plan = common.guarded(
+            lambda: plan_init(settings, paths, wishes, environ, common.progress())
+        )
+    except ValueError as error:  # a path outside the project
+        raise UsageError(str(error)) from None
+    carry_out(plan, options, environ, options.diff, settings, render_init)
+    return int(any(item.count is not None for item in plan.left))

@@ -1,0 +1,166 @@
+"""The command line: reads options, hands over to a command, and exits.
+
+Exit codes: 0 clean (warnings may have been printed), 1 findings, 2 the question could not be
+answered (usage, config, no interpreter with torch).
+"""
+
+from __future__ import annotations
+
+import argparse
+import io
+import os
+import signal
+import sys
+from contextlib import suppress
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from nparam_lint import __version__
+from nparam_lint.cli.common import UsageError, write
+from nparam_lint.repository import temporary
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from types import FrameType
+
+# Each is a module of `nparam_lint.cli`, with `_` for `-`.
+COMMANDS = tuple(
+    "check show compare formula solve diff update init install-hook rule doctor clean".split()
+)
+
+HELP = """\
+Check the parameter counts that a repository claims for its PyTorch models.
+
+  nparam-lint [PATH…]          count the models under PATH (default: here), check their budgets
+  nparam-lint show TARGET      the per-module table of one model, budget or none
+  nparam-lint compare TARGET…  several models side by side, by what their parameters are for
+  nparam-lint formula TARGET   the closed form of the count, derived and verified
+  nparam-lint solve TARGET…    arguments that meet a budget
+  nparam-lint diff REV         what changed since a revision, by model and by module
+  nparam-lint update           write today's counts into the budgets that do not hold
+  nparam-lint init             write a budget for every model that has none
+  nparam-lint install-hook     check what is staged, at every commit
+  nparam-lint rule CODE        what a finding means, by example
+  nparam-lint doctor           which interpreter, torch and config are used, and why
+  nparam-lint clean            forget what earlier runs found out
+
+A budget is a line in the docstring of a model class or factory, or of its __init__:
+
+    class Net(nn.Module):
+        \"\"\"A small classifier.
+
+        nparam: 86.6M                        right to the digit written
+        nparam[encoder]: 12_582_912          one part, to the parameter
+        nparam(depth=24): <= 354M            with other arguments
+        nparam: 12*n_layer*d_model**2 ± 1%   a formula of the constructor's arguments
+        \"\"\"
+
+or a key of [tool.nparam-lint.budgets] in pyproject.toml: "nets/vit.py::ViT" = "86.6M".
+A TARGET is LOCATION::CALLABLE(ARGUMENTS), such as nets/vit.py::ViT(depth=24) or, for an installed
+package, timm::create_model('resnet50').
+
+The models are really built, on PyTorch's meta device, by the project's own interpreter: the
+project's code is executed, without network and without writing to your files.
+"""
+
+EPILOG = """\
+exit codes: 0 clean, 1 findings, 2 the question could not be answered (usage, config, no torch)
+the options of each command: nparam-lint check --help, nparam-lint show --help
+"""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line; returns the exit code."""
+    argv = list(sys.argv[1:] if arguments is None else arguments)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # a terminal that does not know ✓ gets a ?
+            stream.reconfigure(errors="replace")
+    # A hook runner gives up, a terminal is closed: leave the way that removes what was made.
+    for name in ("SIGTERM", "SIGHUP"):
+        with suppress(AttributeError, ValueError):  # not on Windows; not in the main thread
+            if signal.getsignal(getattr(signal, name)) == signal.SIG_DFL:  # else nohup
+                signal.signal(getattr(signal, name), _terminated)
+    try:
+        try:
+            return _run(argv, os.environ, argv if arguments is None else None)
+        finally:
+            sys.stdout.flush()  # here, where a reader that is gone is no error
+    except KeyboardInterrupt:
+        with suppress(KeyboardInterrupt):
+            temporary.remove_all()
+        print("nparam-lint: interrupted", file=sys.stderr)
+        return 130
+    except BrokenPipeError:  # `nparam-lint | head`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+
+
+def _terminated(_: int, __: FrameType | None) -> NoReturn:
+    raise KeyboardInterrupt
+
+
+def _run(argv: list[str], environ: Mapping[str, str], given: list[str] | None) -> int:
+    if not any(argument in COMMANDS for argument in argv[:1]) and not (
+        argv[:1] and argv[0] in ("-h", "--help", "--version")
+    ):
+        argv = ["check", *argv]
+    try:
+        options = _parser().parse_args(argv)
+        options.given = given
+        return int(_command(options.command).run(options, environ))
+    except UsageError as error:
+        print(f"nparam-lint: {error}", file=sys.stderr)
+        text, file = _failure(argv, environ, str(error))
+        try:
+            write(text, file)
+        except UsageError:
+            write(text, None)
+        return 2
+
+
+def _command(name: str) -> Any:
+    return import_module(f"nparam_lint.cli.{name.replace('-', '_')}")
+
+
+def _failure(argv: list[str], environ: Mapping[str, str], error: str) -> tuple[str, str | None]:
+    """What a program reads instead of a report, and where it looks for it; nothing in the formats
+    for people."""
+    from nparam_lint.records import Report
+    from nparam_lint.report import FORMATS, Options
+
+    parser = argparse.ArgumentParser(add_help=False, exit_on_error=False)
+    parser.add_argument("--format", nargs="?", default=environ.get("NPARAM_LINT_FORMAT"))
+    parser.add_argument("--output-file", nargs="?")
+    asked, _ = parser.parse_known_args(argv)
+    if asked.format not in FORMATS or asked.format == "text":
+        return "", None
+    text = FORMATS[asked.format](Report(__version__, None, (), (), error=error), Options())
+    return text, asked.output_file
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        raise UsageError(f"{message}\ntry: nparam-lint --help")
+
+
+def _parser() -> _Parser:
+    parser = _Parser(
+        prog="nparam-lint",
+        usage="nparam-lint [PATH…] | show TARGET | compare TARGET… | formula TARGET "
+        "| solve TARGET… | diff REV | update | init | install-hook | rule | doctor | clean",
+        description=HELP,
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        add_help=False,
+    )
+    parser.add_argument("-h", "--help", action="help", help="show this text")
+    parser.add_argument(
+        "--version", action="version", version=f"nparam-lint {__version__}", help="show the version"
+    )
+    commands = parser.add_subparsers(dest="command", help=argparse.SUPPRESS)
+    for name in COMMANDS:
+        command = _command(name)
+        command.add_arguments(
+            commands.add_parser(name, usage=command.USAGE, description=command.DESCRIPTION)
+        )
+    return parser

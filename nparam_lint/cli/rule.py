@@ -1,0 +1,32 @@
+"""`nparam-lint rule CODE`: what a finding means, by example."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from nparam_lint.cli.common import UsageError
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Mapping
+
+USAGE = "nparam-lint rule [CODE]"
+DESCRIPTION = "Explain a finding."
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("code", nargs="?", metavar="CODE", help="NPL001; without: all, a line each")
+
+
+def run(options: argparse.Namespace, _: Mapping[str, str]) -> int:
+    from nparam_lint.rules.catalogue import RULES, UnknownRule, explain
+
+    if options.code is None:
+        for code, rule in RULES.items():
+            print(f"{code}  {rule.name:<28} {rule.summary}")
+        return 0
+    try:
+        print(explain(options.code))
+    except UnknownRule as error:
+        raise UsageError(str(error)) from None
+    return 0

@@ -1,0 +1,209 @@
+"""`nparam-lint solve TARGET… --budget N --vary a,b`: arguments that meet a budget."""
+
+from __future__ import annotations
+
+import re
+import time
+from typing import TYPE_CHECKING
+
+from nparam_lint import __version__
+from nparam_lint.cli import common
+from nparam_lint.cli.common import UsageError
+from nparam_lint.cli.show import settings_and_selected
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Mapping
+
+    from nparam_lint.analysis.closed_forms.search import Unknown
+    from nparam_lint.analysis.solver import Question
+    from nparam_lint.claims.expression import Formula
+
+USAGE = "nparam-lint solve TARGET… --budget 10M --vary a,b [options]"
+DESCRIPTION = (
+    "Whole-number arguments with which a model has a given number of parameters, the best first; "
+    "each is verified by building the model. Several targets, and several budgets, give one table."
+)
+_RANGE = re.compile(r"([^\W\d]\w*(?:\[\d+\])*)(?:=(\d+)\.\.(\d+))?")
+_COMMA = re.compile(r"(?<!\d),|,(?!\d{3}(?:,|$))")  # not that in 124,475,904
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "targets", nargs="*", metavar="TARGET", help="LOCATION::CALLABLE(ARGUMENTS)[SELECTOR]"
+    )
+    ask = parser.add_argument_group("the question")
+    ask.add_argument(
+        "--budget", metavar="COUNTS", help="parameters: 10M, 124_475_904, 1.5e9; several: 100k,1M"
+    )
+    ask.add_argument(
+        "--vary",
+        metavar="NAMES",
+        help="the unknowns, with limits where wanted: d_model,n_layers=1..24; several without "
+        "limits keep to half to twice the call's proportions; a target that lacks some of them is "
+        "solved for the others",
+    )
+    ask.add_argument(
+        "--tie", action="append", default=[], metavar="'b=4*a'", help="what follows the unknowns"
+    )
+    ask.add_argument(
+        "--where",
+        action="append",
+        default=[],
+        metavar="'a % 64 == 0'",
+        help="what has to hold, besides what the model itself asks",
+    )
+    goal = ask.add_mutually_exclusive_group()
+    for name, text in (
+        ("closest", "as near as possible (default)"),
+        ("under", "no more than the budget"),
+        ("exact", "the budget itself"),
+    ):
+        goal.add_argument(
+            f"--{name}", dest="goal", action="store_const", const=name, default="closest", help=text
+        )
+    ask.add_argument(
+        "--number",
+        type=int,
+        metavar="N",
+        help="solutions (default: 5; of several targets or budgets, one for each)",
+    )
+    out = parser.add_argument_group("output")
+    out.add_argument("--format", help="text (default), json")
+    out.add_argument("--output-file", metavar="FILE", help="write it there")
+    out.add_argument("--color", choices=("auto", "always", "never"), default="auto")
+    out.add_argument(
+        "-v", "--verbose", action="count", default=0, help="the closed forms, and every call"
+    )
+    common.add_building(parser)
+    parser.set_defaults(depth=None, quiet=False)
+
+
+def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
+    from nparam_lint.analysis.solver import NoAnswer, solve
+    from nparam_lint.report import Options
+    from nparam_lint.report.solved import SOLVED_FORMATS, Solution
+
+    general = environ.get("NPARAM_LINT_FORMAT")
+    format = options.format or (general if general in SOLVED_FORMATS else "text")
+    if format not in SOLVED_FORMATS:
+        raise UsageError(f"solve has no format {format!r}; it has {', '.join(SOLVED_FORMATS)}")
+    options.format = None  # the settings know those of a report
+    try:
+        question = _question(options)
+        start = time.monotonic()
+        asked = [settings_and_selected(options, environ, text) for text in options.targets]
+        found = common.guarded(
+            lambda: [
+                solve(question, text, *one, environ, common.progress())
+                for text, one in zip(options.targets, asked, strict=True)
+            ]
+        )
+        shown = common.layout(options, asked[0][0])
+    except (UsageError, NoAnswer) as error:
+        if format != "json":
+            raise UsageError(str(error)) from None
+        failed = Solution(__version__, options.goal, error=str(error))
+        return common.failed(error, SOLVED_FORMATS[format](failed, Options()), options)
+    answers = tuple(one for row in zip(*found, strict=True) for one in row)  # by budget
+    answer = Solution(
+        __version__, question.goal, tuple(question.budgets), answers, time.monotonic() - start
+    )
+    common.write(SOLVED_FORMATS[format](answer, shown), options.output_file)
+    return int(not all(one.points for one in answers))
+
+
+# --- the question -----------------------------------------------------------------------------
+
+
+def _question(options: argparse.Namespace) -> Question:
+    from nparam_lint.analysis.solver import Question
+
+    if not options.targets or options.budget is None or options.vary is None:
+        missing = "which model?" if not options.targets else (
+            "which budget?" if options.budget is None else "which arguments are unknown?"
+        )  # fmt: skip
+        raise UsageError(
+            f"{missing}\nnext: nparam-lint solve nets/gpt.py::GPT --budget 10M "
+            "--vary n_embd,n_layer=1..24"
+        )
+    ties = dict(_tie(text) for text in options.tie)
+    unknowns = _unknowns(options.vary)
+    for name in ties.keys() & unknowns.keys():
+        raise UsageError(f"{name} is an unknown in --vary and tied in --tie: which is it?")
+    budgets = _budgets(options.budget)
+    number = options.number
+    if number is None:
+        number = 5 if len(budgets) == len(options.targets) == 1 else 1
+    if number < 1:
+        raise UsageError(f"option --number is {number}, expected at least 1")
+    return Question(
+        budgets,
+        unknowns,
+        ties,
+        [_condition(text) for text in options.where],
+        options.goal,
+        number,
+    )
+
+
+def _budgets(text: str) -> list[int]:
+    pieces = [piece.strip() for piece in _COMMA.split(text)]
+    if not all(pieces):
+        raise UsageError(f"option --budget is {text!r}, expected 10M, or several: 100k,1M")
+    return list(dict.fromkeys(map(_budget, pieces)))
+
+
+def _budget(text: str) -> int:
+    from nparam_lint.claims.grammar import parse_value
+    from nparam_lint.claims.notation import TextError
+
+    try:
+        declared = parse_value(text).bounds({}, None).declared
+    except TextError as error:
+        raise UsageError(f"option --budget is {text!r}: {error}") from None
+    if declared is None or declared <= 0:
+        raise UsageError(f"option --budget is {text!r}, expected a number such as 10M")
+    return declared
+
+
+def _unknowns(text: str) -> dict[str, Unknown]:
+    from nparam_lint.analysis.closed_forms.search import Unknown
+
+    found: dict[str, Unknown] = {}
+    for piece in text.split(","):
+        match = _RANGE.fullmatch(piece.strip())
+        if match is None:
+            raise UsageError(
+                f"option --vary is {text!r}: found {piece.strip()!r}, expected a name or name=1..24"
+            )
+        low, high = (int(match[2]), int(match[3])) if match[2] else (1, None)
+        if high is not None and high < low:
+            raise UsageError(f"option --vary: {piece.strip()} has no values")
+        found[match[1]] = Unknown(match[1], low, high)
+    return found
+
+
+def _tie(text: str) -> tuple[str, Formula]:
+    name, sign, formula = text.partition("=")
+    if not sign or not name.strip().isidentifier():
+        raise UsageError(f"option --tie is {text!r}, expected name=formula such as d_ff=4*d_model")
+    return name.strip(), _formula(formula, "--tie")
+
+
+def _condition(text: str) -> Formula:
+    formula = _formula(text, "--where")
+    if not formula.is_condition:
+        raise UsageError(
+            f"option --where is {text!r}, expected a comparison such as 'd_model % n_heads == 0'"
+        )
+    return formula
+
+
+def _formula(text: str, option: str) -> Formula:
+    from nparam_lint.claims.expression import FormulaError, parse_formula
+
+    try:
+        return parse_formula(text)
+    except FormulaError as error:
+        raise UsageError(f"option {option} is {text!r}: {error}") from None

@@ -1,0 +1,291 @@
+"""The arguments that a call could have had instead: which there are, and the call with others."""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import copy
+import inspect
+import re
+import typing
+
+from ..tracing.failures import Failure
+
+PLAIN = (bool, int, float, str, type(None))
+POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+NAMED = (*POSITIONAL[1:], inspect.Parameter.KEYWORD_ONLY)
+ELEMENTS = 32  # numbers in one list or dictionary that are varied one by one; more are data
+_KEY = re.compile(r"\[(?:(-?\d+)|'(\w+)')\]")
+_PART = re.compile(r"(\w+)((?:{})*)".format(_KEY.pattern))
+
+
+class Calls:
+    """A call, and those among its arguments that make config objects: `GPT(GPTConfig())`."""
+
+    def __init__(self, tree, names):
+        """`tree`: of an expression; `names`: what it is evaluated in."""
+        self.names = names
+        self.calls = []  # (node, signature), the outermost first
+        if isinstance(tree.body, ast.Call):
+            self.add(tree.body)
+            inner = [*tree.body.args, *(keyword.value for keyword in tree.body.keywords)]
+            for node in inner:
+                if isinstance(node, ast.Call):
+                    self.add(node)
+
+    def add(self, node):
+        with contextlib.suppress(Exception):  # no signature, or a name that is not there
+            self.calls.append((node, signature_of(self.value(node.func), node)))
+
+    def value(self, node):
+        tree = ast.fix_missing_locations(ast.Expression(node))
+        return eval(compile(tree, "<nparam call>", "eval"), self.names)
+
+    def change(self, changes):
+        """Give arguments other values, in the call or in the one that makes its config."""
+        lists = {}
+        for part, value in changes.items():
+            name, path = parted(part)
+            found = self.taking(name)
+            if found is None:
+                raise Failure(
+                    "NPL004",
+                    "{!r} cannot be varied: it is neither an argument of {} nor of a config "
+                    "object that is made in that call".format(
+                        name, ast.unparse(self.calls[0][0]) if self.calls else "the call"
+                    ),
+                )
+            if path:
+                whole = lists[name] if name in lists else self.now(*found, name)
+                value = lists[name] = with_element(whole, path, value)
+            set_argument(*found, name, literal(value))
+
+    def scale(self, factors):
+        """Multiply whole numbers among the arguments."""
+        changes = {}
+        for name, factor in factors.items():
+            argument, path = parted(name)
+            call = self.taking(argument)
+            value = None if call is None else self.now(*call, argument)
+            with contextlib.suppress(Exception):
+                value = element(value, path)
+            if type(value) is not int:
+                raise Failure("NPL004", "{!r} is {!r}, not a whole number".format(name, value))
+            changes[name] = value * factor
+        self.change(changes)
+
+    def now(self, node, signature, name):
+        """The value that an argument has in a call."""
+        given = written_in(node, signature)
+        if name in given:
+            return self.value(given[name])
+        parameter = signature.parameters.get(name)
+        if parameter is not None and isinstance(parameter.default, (*PLAIN, list, tuple, dict)):
+            return parameter.default
+        inner = any(node is call for call, _ in self.calls[1:])
+        return getattr(self.value(node), name, None) if inner else None  # made by a factory
+
+    def taking(self, name):
+        """The call that has an argument of this name; else one that takes any, a config first."""
+        for call in self.calls:
+            parameter = call[1].parameters.get(name)
+            if parameter is not None and parameter.kind in NAMED:
+                return call
+        for call in [*self.calls[1:], *self.calls[:1]]:
+            if any(p.kind is p.VAR_KEYWORD for p in call[1].parameters.values()):
+                return call
+        return None
+
+    def following(self, node, signature, values):
+        """The fields of a config object that have their values from others, unless they are given:
+        those that change when another alone does. One whose default is a number is only kept
+        within limits by others."""
+        found = set()
+        open_ = {n for n, p in signature.parameters.items() if type(p.default) not in (int, float)}
+        numbers = {n: v for n, v in values.items() if type(v) is int and v}
+        given = written_in(node, signature)
+        for name, value in numbers.items():
+            for new in (2 * value, value + 1, value // 2):
+                other = copy.deepcopy(node)
+                with contextlib.suppress(Exception):
+                    set_argument(other, signature, name, literal(new))
+                    made = self.value(other)
+                    changed = {n for n, v in values.items() if differ(getattr(made, n, v), v)}
+                    found |= (changed & open_) - {name, *given}
+        return found
+
+    def variables(self, arguments):
+        """What could be varied. `arguments`: those that the outermost call was made with."""
+        rows = {}
+        for place, (node, signature) in enumerate(self.calls):
+            values, holder = given(node, signature, arguments), ""
+            if place:
+                holder = ast.unparse(node.func)
+                values = {}
+                with contextlib.suppress(Exception):
+                    made = self.value(node)
+                    signature = with_fields(signature, made)
+                    found = {n: getattr(made, n) for n in signature.parameters if hasattr(made, n)}
+                    values = {**found, **given(node, signature, {})}
+                    open_ = self.following(node, signature, values)
+                    open_ |= {n for n, v in values.items() if isinstance(v, dict)}  # label names
+                    values.update(dict.fromkeys(open_ - set(written_in(node, signature))))
+            choices = literals(self.value(node.func))
+            for name, parameter in signature.parameters.items():
+                value = values.get(name, parameter.default)
+                for part, number in parts(name, value) if parameter.kind in NAMED else ():
+                    row = {"name": part, "value": number, "holder": holder}
+                    rows.setdefault(part, dict(row, choices=choices.get(name, [])))
+        return list(rows.values())
+
+
+def differ(one, other):
+    """Whether two values that could be varied are not the same."""
+    try:
+        return isinstance(other, (*PLAIN, list, tuple)) and bool(one != other)
+    except Exception:
+        return False
+
+
+def parts(name, value):
+    """(name, value) of what can be varied in an argument: itself, or the numbers in a list or a
+    dictionary."""
+    if isinstance(value, PLAIN):
+        return [(name, value)]
+    found = [
+        (name + "".join("[{!r}]".format(i) for i in path), leaf)
+        for path, leaf in leaves(value)
+        if type(leaf) in (int, float)
+    ]
+    return found if len(found) <= ELEMENTS else []
+
+
+def leaves(value, path=()):
+    """(keys, value) of all that is in nested lists and dictionaries; nothing of a list of other
+    things."""
+    if isinstance(value, dict):
+        items = [(k, v) for k, v in value.items() if isinstance(k, str) and k.isidentifier()]
+        return [leaf for key, part in items for leaf in leaves(part, (*path, key))]
+    if not isinstance(value, (list, tuple)):
+        return [(path, value)] if path else []
+    found = [leaf for i, part in enumerate(value) for leaf in leaves(part, (*path, i))]
+    return found if all(isinstance(leaf, PLAIN) for _, leaf in found) else []
+
+
+def parted(name):
+    """`dims[1][0]` as a name and keys."""
+    found = _PART.fullmatch(name)
+    if found is None:
+        return name, []
+    keys = _KEY.findall(found.group(2))
+    return found.group(1), [int(index) if index else key for index, key in keys]
+
+
+def element(value, path):
+    for index in path:
+        value = value[index]
+    return value
+
+
+def with_element(value, path, new):
+    """A list, a tuple, or a dictionary, as it is but for one element."""
+    if not path:
+        return new
+    try:
+        changed = dict(value) if isinstance(value, dict) else list(value)
+        changed[path[0]] = with_element(changed[path[0]], path[1:], new)
+    except (TypeError, LookupError):
+        raise Failure("NPL004", "{!r} has no element {!r}".format(value, path[0])) from None
+    return tuple(changed) if isinstance(value, tuple) else changed
+
+
+def literal(value):
+    """The expression for a value."""
+    if isinstance(value, dict):
+        keys = [ast.Constant(key) for key in value]
+        return ast.Dict(keys, [literal(part) for part in value.values()])
+    if isinstance(value, (list, tuple)):
+        kind = ast.Tuple if isinstance(value, tuple) else ast.List
+        return kind([literal(part) for part in value], ast.Load())
+    return ast.Constant(value)
+
+
+def written_in(node, signature):
+    """Name of an argument -> the expression that a call has for it."""
+    names = [name for name, p in signature.parameters.items() if p.kind in POSITIONAL]
+    found = dict(zip(names, node.args))
+    found.update((keyword.arg, keyword.value) for keyword in node.keywords)
+    return found
+
+
+def given(node, signature, arguments):
+    """The values of the arguments of the outermost call; of constants as they stand in it, where
+    the callable does not name them."""
+    found = {}
+    for name, value in written_in(node, signature).items():
+        with contextlib.suppress(ValueError):
+            found[name] = ast.literal_eval(value)
+    return dict(found, **arguments)
+
+
+def signature_of(function, node):
+    """That of a callable; where it takes anything, that of its first overload, else the keywords
+    that it is given in this call."""
+    found = inspect.signature(function)
+    kind = inspect.Parameter.KEYWORD_ONLY
+    words = []
+    if any(p.kind is p.VAR_KEYWORD for p in found.parameters.values()):
+        new = [k.arg for k in node.keywords if k.arg and k.arg not in found.parameters]
+        words = [inspect.Parameter(name, kind) for name in new]
+    known = sorted([*found.parameters.values(), *words], key=lambda p: p.kind)
+    if any(p.kind in NAMED for p in found.parameters.values()):
+        return found.replace(parameters=known)
+    inner = function.__init__ if isinstance(function, type) else function
+    for overload in getattr(typing, "get_overloads", lambda _: ())(inner):
+        named = list(inspect.signature(overload).parameters.values())
+        named = named[1:] if isinstance(function, type) else named
+        if any(p.kind in NAMED for p in named):
+            return inspect.Signature(named)
+    return inspect.Signature(known)
+
+
+def with_fields(signature, made):
+    """Where a call takes any keywords (`Config.from_name("tiny", **changes)`): those of the class
+    of what it made, too."""
+    own = signature.parameters
+    if not any(p.kind is p.VAR_KEYWORD for p in own.values()) or isinstance(made, PLAIN):
+        return signature
+    fields = inspect.signature(type(made)).parameters.values()
+    named = [p for p in fields if p.kind in NAMED and p.name not in own]
+    return inspect.Signature(
+        [
+            *(p for p in own.values() if p.kind is not p.VAR_KEYWORD),
+            *(p.replace(kind=p.KEYWORD_ONLY) for p in named),
+        ]
+    )
+
+
+def set_argument(node, signature, name, value):
+    """Where it is given by position it stays there, else it becomes a keyword."""
+    places = [n for n, p in signature.parameters.items() if p.kind in POSITIONAL]
+    place = places.index(name) if name in places else len(node.args)
+    if place < len(node.args) and not any(
+        isinstance(a, ast.Starred) for a in node.args[: place + 1]
+    ):
+        node.args[place] = value
+        return
+    node.keywords = [keyword for keyword in node.keywords if keyword.arg != name]
+    node.keywords.append(ast.keyword(name, value))
+
+
+def literals(function):
+    """Name of a parameter -> the values that its annotation, a `Literal`, allows."""
+    found = {}
+    with contextlib.suppress(Exception):
+        holder = function.__init__ if isinstance(function, type) else function
+        hints = dict(typing.get_type_hints(function) if isinstance(function, type) else {})
+        hints.update(typing.get_type_hints(holder))
+        for name, hint in hints.items():
+            if typing.get_origin(hint) is typing.Literal:
+                found[name] = [v for v in typing.get_args(hint) if isinstance(v, PLAIN)]
+    return found

@@ -1,0 +1,233 @@
+"""Calls what is to be counted, and says what the names in formulas mean."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import collections
+import collections.abc
+import contextlib
+import difflib
+import inspect
+import re
+
+from ..tracing.failures import Failure, install
+from .call_arguments import Calls, element, parted, parts
+from .partial_exec import slice_of, why_missing
+
+CONFIG_PARAMETER = re.compile("conf|cfg|args|hparam|params|settings|opt", re.IGNORECASE)
+CONFIG_CLASS = re.compile("(Config|Cfg|Args|Arguments|Settings|HParams|Hparams|Options)$")
+
+
+class Call:
+    """A call of the target, as text, evaluated in its module's namespace; remembers the arguments
+    with which the callable was really called, because formulas speak of them."""
+
+    def __init__(self, job, module):
+        self.module = module
+        self.job = job
+        self.function = self.find(job["callable"])
+        self.arguments = {}
+        self.text = job["callable"]
+
+    def find(self, qualname):
+        found = self.module
+        done = []
+        for part in qualname.split("."):
+            try:
+                found = getattr(found, part)
+            except AttributeError:
+                where = ".".join([self.module.__name__, *done])
+                why = why_missing(self.module, part) if not done else None
+                read = slice_of(self.module)
+                if why is None:
+                    near = difflib.get_close_matches(part, dir(found), 1)
+                    text = "{} has no {!r}".format(where, part)
+                    text += "; did you mean {!r}?".format(near[0]) if near else ""
+                    raise Failure("NPL008", text) from None
+                raise Failure(
+                    "NPL003",
+                    "{} has no {!r}: {}".format(where, part, why),
+                    source=read.lines.get(part),
+                    hint=install(read.needs.get(part)),
+                ) from None
+            done.append(part)
+        if not callable(found):
+            raise Failure(
+                "NPL004", "{} is {}, not a class or function".format(qualname, type(found))
+            )
+        return found
+
+    def namespace(self):
+        """A copy of the module's names, completed by what its `__getattr__` provides."""
+        names = dict(vars(self.module))
+        text = (self.job.get("setup") or "") + "\n" + (self.job.get("call") or "")
+        text += "\n" + (self.job.get("arguments") or "")
+        for word in set(re.findall(r"[A-Za-z_]\w*", text)) - set(names):
+            if not hasattr(builtins, word):
+                with contextlib.suppress(Exception):
+                    names[word] = getattr(self.module, word)
+        return names
+
+    def __call__(self):
+        names = self.namespace()
+        if self.job.get("call"):
+            self.text = self.job["call"]
+            if self.job.get("setup"):
+                exec(compile(self.job["setup"], "<nparam setup>", "exec"), names)
+        else:
+            arguments = self.job.get("arguments")
+            if arguments is None:
+                arguments = self.default_arguments(names)
+            first = self.job["callable"].split(".")[0]
+            names.setdefault(first, getattr(self.module, first))
+            self.text = "{}({})".format(self.job["callable"], arguments)
+        tree = ast.parse(self.text.strip(), "<nparam call>", "eval")
+        if any(self.job.get(name) for name in ("vary", "scale", "variables")):
+            self.calls = Calls(tree, names)
+            self.calls.change(dict(self.job.get("vary", ())))
+            self.calls.scale(dict(self.job.get("scale", ())))
+            if self.job.get("vary") or self.job.get("scale"):
+                self.text = ast.unparse(tree)
+        return self.evaluate(tree, names)
+
+    def evaluate(self, tree, names):
+        if isinstance(tree.body, ast.Call):
+            call = tree.body
+            function = ast.copy_location(ast.Name("__nparam_call__", ast.Load()), call)
+            tree = ast.Expression(ast.Call(function, [call.func, *call.args], call.keywords))
+            names = dict(names, __nparam_call__=self.record)
+        return eval(compile(ast.fix_missing_locations(tree), "<nparam call>", "eval"), names)
+
+    def record(self, function, *args, **kwargs):
+        with contextlib.suppress(Exception):
+            signature = inspect.signature(function)
+            bound = signature.bind(*args, **kwargs)
+            bound.apply_defaults()
+            self.arguments = dict(bound.arguments)
+            for parameter in signature.parameters.values():
+                if parameter.kind is parameter.VAR_KEYWORD:
+                    self.arguments.update(self.arguments.pop(parameter.name, {}))
+        return function(*args, **kwargs)
+
+    def variables(self):
+        """The arguments that the call could have had instead, where the job asks for them."""
+        return self.calls.variables(self.arguments) if self.job.get("variables") else []
+
+    def default_arguments(self, names):
+        """None, or the default config object; `names` get its class."""
+        required = self.required()
+        if not required:
+            return ""
+        config = self.default_config(required[0]) if len(required) == 1 else None
+        if config is None:
+            missing = [p.name for p in required]
+            raise Failure(
+                "NPL004",
+                "{} needs {}".format(self.job["callable"], ", ".join(missing)),
+                missing=missing,
+            )
+        names[config.__name__] = config
+        return "{}()".format(config.__name__)
+
+    def required(self):
+        try:
+            signature = inspect.signature(self.function)
+        except (TypeError, ValueError):
+            return []
+        return [
+            p
+            for p in signature.parameters.values()
+            if p.default is p.empty and p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)
+        ]
+
+    def default_config(self, parameter):
+        """The config class to build the one required parameter from, when it builds from its
+        defaults: the class that annotates it; or, where nothing does and its name says `config`,
+        the module's `<Class>Config`, or its only config class."""
+        if parameter.annotation is not parameter.empty:
+            candidates = [self.annotated(parameter.annotation)]
+        elif CONFIG_PARAMETER.search(parameter.name):
+            classes = {
+                name: value
+                for name, value in vars(self.module).items()
+                if isinstance(value, type) and CONFIG_CLASS.search(name)
+            }
+            own = classes.get(self.job["callable"].split(".")[-1] + "Config")
+            candidates = [own] if own else list(classes.values()) if len(classes) == 1 else []
+        else:
+            candidates = []
+        for candidate in candidates:
+            if isinstance(candidate, type) and not candidate.__module__.startswith(
+                ("builtins", "typing", "torch.", "collections", "pathlib")
+            ):
+                with contextlib.suppress(Exception):
+                    candidate()
+                    return candidate
+        return None
+
+    def annotated(self, annotation):
+        if isinstance(annotation, str):
+            function = inspect.unwrap(self.function)
+            function = function.__init__ if isinstance(function, type) else function
+            names = dict(vars(self.module))
+            names.update(getattr(function, "__globals__", {}))
+            try:
+                annotation = eval(annotation, names)
+            except Exception:
+                return None
+        if not isinstance(annotation, type):  # Optional[Config], Config | None
+            for part in getattr(annotation, "__args__", ()):
+                if isinstance(part, type) and part is not type(None):
+                    return part
+        return annotation
+
+
+def found_in(holder, name):
+    """What a name in a formula means in a config object: a field, or an element of one."""
+    field, path = parted(name)
+    is_key = path and isinstance(holder, collections.abc.Mapping)
+    return element(holder[field] if is_key else getattr(holder, field), path)
+
+
+def resolve_names(wanted, arguments, model):
+    """Values for the names that formulas use: constructor arguments, then fields of arguments that
+    are config objects, then integer attributes of the model. Returns (values, every known name)."""
+    known = {}
+    plain = (bool, int, float, str, type(None))
+    holders = []
+    for name, value in arguments.items():
+        if isinstance(value, plain):
+            known[name] = value
+        elif isinstance(value, (list, tuple, dict)):
+            known.update(parts(name, value))
+            holders += [value] if isinstance(value, dict) else []
+        elif not isinstance(value, set):
+            holders.append(value)
+    fields = {}
+    for holder in holders:
+        items = holder if isinstance(holder, collections.abc.Mapping) else None
+        with contextlib.suppress(Exception):
+            items = vars(holder) if items is None else items
+            for name, value in items.items():
+                if isinstance(name, str) and isinstance(value, plain):
+                    fields.setdefault(name, value)
+        for name in wanted:  # properties, aliases and class attributes; elements of lists
+            with contextlib.suppress(Exception):
+                value = found_in(holder, name)
+                if isinstance(value, plain):
+                    fields.setdefault(name, value)
+    for name, value in fields.items():
+        known.setdefault(name, value)
+    for name in wanted:
+        if name not in known:
+            with contextlib.suppress(Exception):
+                argument, path = parted(name)
+                value = element(arguments[argument], path) if path else getattr(model, name)
+                if isinstance(value, (bool, int)):
+                    known[name] = value
+                elif hasattr(value, "__index__") and not hasattr(value, "shape"):
+                    known[name] = value.__index__()
+    attributes = sorted(k for k, v in vars(model).items() if isinstance(v, int) and k[0] != "_")
+    names = sorted(n for n, v in known.items() if isinstance(v, (int, float)))
+    return {n: known[n] for n in wanted if n in known}, names + attributes

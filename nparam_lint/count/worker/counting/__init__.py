@@ -1,0 +1,1 @@
+"""Counts a model that was built."""

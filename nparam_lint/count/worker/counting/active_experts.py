@@ -1,0 +1,306 @@
+"""What one token uses of a mixture of experts."""
+
+from __future__ import annotations
+
+import collections
+import collections.abc
+import contextlib
+import fractions
+import math
+import re
+
+from ..tracing.project_modules import upwards
+
+# How many experts a token uses: names that mean nothing else,
+ROUTED = (
+    "num_experts_per_tok",
+    "num_experts_per_token",
+    "n_experts_per_tok",
+    "n_experts_per_token",
+    "experts_per_token",
+    "n_expert_per_token",
+    "n_activated_experts",
+    "num_activated_experts",
+    "num_active_experts",
+    "num_selected_experts",
+    "top_k_experts",
+    "moe_router_topk",
+    "moe_top_k",
+    "moe_topk",
+    "router_top_k",
+)
+# and names that mean it where a token is routed.
+OFTEN_ROUTED = ("top_k", "topk", "moe_k")
+# How many there are.
+NUMBER = (
+    "num_experts",
+    "n_experts",
+    "n_expert",
+    "num_expert",
+    "num_local_experts",
+    "n_local_experts",
+    "n_routed_experts",
+    "num_routed_experts",
+    "moe_num_experts",
+)
+SAMPLING = ("temperature", "top_p", "do_sample")  # beside these, top_k is one of them
+CONFIGS = ("config", "cfg", "args")
+INNER_CONFIGS = ("text_config", "ffn_config", "moe")
+ROUTER = re.compile("gate|gating|rout", re.IGNORECASE)
+TOP = re.compile(r"Top(\d+)")
+
+
+class Experts:
+    """Like experts: the `path` of the module that holds them, how many there are, and of how many
+    each parameter is a part, by its id."""
+
+    def __init__(self, path, number, parameters):
+        self.path, self.number = path, number
+        self.parts = collections.Counter(map(id, parameters))
+
+
+class Routing:
+    """`idle`: id(parameter) -> the share of it that a token does not use. `unknown`: why that
+    cannot be told. `misdeclared`: what is wrong with the `declared` number of experts that a token
+    uses. `notes`: what else the model says of that number.
+
+    Routed experts are modules of one size in a list that is called `…expert…`; or parameters
+    stacked along a first dimension, in a module that is called or of a class called `…experts`, or
+    that itself says how many experts it has. Those that are called shared are not routed."""
+
+    def __init__(self, torch, modules, owners, declared):
+        self.torch, self.modules, self.owners, self.declared = torch, modules, owners, declared
+        self.idle, self.notes = {}, []
+        self.wrong = self.misdeclared = None
+        self.children = {path: [] for path in modules}
+        for path in modules:
+            if path:
+                self.children.setdefault(path.rpartition(".")[0], []).append(path)
+        found, unclear = self.find()
+        self.unknown = unclear or self.overlooked(found)
+        used = [self.use(experts) for experts in found]
+        if declared is not None and not any(used):
+            text = "experts_per_token = {} is declared, but {}"
+            why = self.unknown or "the model has no experts: none were found"
+            self.misdeclared = text.format(declared, why)
+        elif self.wrong:
+            self.misdeclared = self.unknown = self.wrong
+
+    def find(self):
+        """All like experts, and what is unclear of others, or None."""
+        found, unclear = [], None
+        named = [path for path in self.modules if self.is_called_so(path)]
+        for path in named:
+            experts, why = self.experts_in(path, named)
+            found += experts
+            unclear = why or unclear
+        return found, unclear
+
+    def is_called_so(self, path):
+        """Whether a module is one that holds routed experts, by its name, its class, or what it
+        says of itself."""
+        module = self.modules[path]
+        name, kind = path.rpartition(".")[2].lower(), type(module).__name__
+        if "shared" in name:
+            return False
+        if name.endswith("experts") or ("expert" in name and self.is_list(module)):
+            return True
+        if kind.endswith("Experts") and "Shared" not in kind:
+            return True
+        numbers = stated(vars(module), NUMBER)
+        return any(p.dim() > 2 and p.shape[0] in numbers for p in own(module))
+
+    def experts_in(self, path, named):
+        """The like experts of a module that is called so; or none, and why, unless others that are
+        called so (`named`) stand in it and tell for themselves."""
+        parameters = self.of_children(path)
+        sizes = {sum(p.numel() for p in each) for each in parameters}
+        if self.is_list(self.modules[path]) and len(sizes) == 1 and 0 not in sizes:
+            return [Experts(path, len(parameters), [p for each in parameters for p in each])], None
+        stacked = [p for p in own(self.modules[path]) if p.dim() > 1]
+        numbers = sorted({p.shape[0] for p in stacked if p.dim() > 2})
+        known = sorted(self.numbers(path)) if numbers else []
+        text = "the experts in {} are ".format(shown(path))
+        if len(numbers) > 1:
+            text += "stacked along first dimensions of {}"
+            return [], text.format(" and ".join(map(str, numbers)))
+        if known and numbers[0] not in known:
+            text += "stacked along a first dimension of {}, where there are to be {} of them"
+            return [], text.format(numbers[0], " or ".join(map(str, known)))
+        if numbers:
+            number = numbers[0]
+            return [Experts(path, number, [p for p in stacked if p.shape[0] == number])], None
+        below = path + "." if path else ""
+        if any(other != path and other.startswith(below) for other in named):
+            return [], None
+        inside = [p for p in self.modules if p == path or p.startswith(below)]
+        flat = [experts for experts in map(self.flat, inside) if experts]
+        text += "neither modules of one size nor stacked along a first dimension"
+        return flat, text if sizes - {0} and not flat else None
+
+    def of_children(self, path):
+        """The parameters of each child of a module."""
+        modules = [m for m in self.modules[path]._modules.values() if m is not None]
+        return [
+            list(self.torch.nn.Module.parameters(module))
+            for module in modules
+            if not isinstance(module, self.torch.nn.Dropout)
+        ]
+
+    def flat(self, path):
+        """Experts one below the other in matrices, where the module that holds these says so: the
+        first dimension is the product of the number of experts and another number there, and none
+        of the numbers itself."""
+        module = self.modules[path]
+        matrices = [p for p in own(module) if p.dim() > 1]
+        numbers = stated(vars(module), NUMBER)
+        known = {v for v in vars(module).values() if type(v) is int and v > 1}
+        for number in numbers if matrices else ():
+            rest = {p.shape[0] // number for p in matrices if p.shape[0] % number == 0}
+            whole = {p.shape[0] for p in matrices}
+            if all(w % number == 0 for w in whole) and rest <= known and not whole & known:
+                return Experts(path, number, [p for p in own(module) if p.shape[0] in whole])
+        return None
+
+    def overlooked(self, found):
+        """Why experts may be there that were not found: a module that is no router says how many it
+        has, and none are in it or beside it."""
+        places = {experts.path for experts in found}
+        holders = {above for path in places for above in upwards(path)}
+        for path, module in self.modules.items():
+            numbers = stated(vars(module), NUMBER)
+            if not numbers or ROUTER.search(type(module).__name__):
+                continue
+            if path.rpartition(".")[0] not in holders and places.isdisjoint(upwards(path)):
+                text = "{} says that it has {} experts, which were not found"
+                return text.format(shown(path), max(numbers))
+        return None
+
+    # --- how many are used ---
+
+    def use(self, experts):
+        """Note what a token does not use of experts; whether that took the declared number."""
+        number, used = experts.number, 1
+        if self.declared is not None and self.declared > number:
+            text = "experts_per_token = {} is declared, more than there are experts in {}: {}"
+            self.wrong = text.format(self.declared, shown(experts.path), number)
+            return True
+        if number > 1:
+            name, used = self.routed(experts)
+            if self.declared is not None:
+                if used not in (None, self.declared):
+                    text = "experts_per_token = {} is declared; the model itself has {} = {}"
+                    note = text.format(self.declared, name, used)
+                    self.notes += [note] if note not in self.notes else []
+                used = self.declared
+        if used is None:
+            self.unknown = (
+                "nothing says how many of the {} experts in {} a token uses; experts_per_token "
+                "declares it".format(number, shown(experts.path))
+            )
+            return False
+        for key, parts in experts.parts.items():
+            below = experts.path + "." if experts.path else ""
+            elsewhere = [o for o in self.owners[key] if not (o + ".").startswith(below)]
+            if not elsewhere:
+                # None of the experts that it is a part of is among those that the token uses.
+                idle = fractions.Fraction(math.comb(number - parts, used), math.comb(number, used))
+                self.idle[key] = 1 - (1 - self.idle.get(key, 0)) * (1 - idle)
+        return True
+
+    def routed(self, experts):
+        """The name and value of what says how many of the experts a token uses; or (None, None)."""
+        said = self.sayings(experts.path)
+        fit = (pair for pair in said if pair and 0 < pair[1] <= experts.number)
+        return next(fit, (None, None))
+
+    def sayings(self, path):
+        """What may say how many are used: the modules around the experts and their routers, then
+        config objects, the nearest first."""
+        around = self.around(path)
+        routers = self.routers(around)
+        holders = [self.modules[p] for p in around] + routers
+        for names in (ROUTED, OFTEN_ROUTED):
+            for holder in holders:
+                yield field(holder, names)
+        for router in routers:
+            yield field(router, ("k",))
+        for config in self.configs(path):
+            yield field(config, ROUTED)
+            if not any(value_of(config, name) is not None for name in SAMPLING):
+                yield field(config, OFTEN_ROUTED)
+        for router in routers:
+            top = TOP.search(type(router).__name__)
+            if top:
+                yield type(router).__name__, int(top[1])
+
+    def around(self, path):
+        """The paths of a module with experts and of those around it, up to the first that is no
+        list and not called experts."""
+        paths = list(upwards(path))
+        for end, above in enumerate(paths[1:], 2):
+            if not self.is_list(self.modules[above]) and not self.is_called_so(above):
+                return paths[:end]
+        return paths
+
+    def routers(self, around):
+        """The modules that choose experts: those beside or below them that are called so."""
+        return [
+            self.modules[child]
+            for path in around
+            for child in self.children[path]
+            if ROUTER.search(child.rpartition(".")[2] + " " + type(self.modules[child]).__name__)
+        ]
+
+    def numbers(self, path):
+        """How many experts there are to be, as the nearest that speaks of it says; or nothing."""
+        around = self.around(path)
+        modules = [self.modules[p] for p in around]
+        for holder in (*modules, *self.routers(around), *self.configs(path)):
+            found = stated({name: value_of(holder, name) for name in NUMBER}, NUMBER)
+            if found:
+                return found
+        return set()
+
+    def configs(self, path):
+        """The config objects of a module and of those around it, the nearest first."""
+        found = []
+        for above in upwards(path):
+            for name in CONFIGS:
+                config = value_of(self.modules[above], name)
+                if config is not None and not any(config is other for other in found):
+                    found.append(config)
+        inner = [value_of(config, name) for config in found for name in INNER_CONFIGS]
+        return found + [config for config in inner if config is not None]
+
+    def is_list(self, module):
+        nn = self.torch.nn
+        return isinstance(module, (nn.ModuleList, nn.Sequential, nn.ModuleDict))
+
+
+def own(module):
+    return [p for p in module._parameters.values() if p is not None]
+
+
+def stated(values, names):
+    """The whole numbers above 1 that go by these names."""
+    return {values[n] for n in names if type(values.get(n)) is int and values[n] > 1}
+
+
+def value_of(holder, name):
+    """An attribute, or an entry of a mapping; None where it is not there or cannot be read."""
+    with contextlib.suppress(Exception):
+        if isinstance(holder, collections.abc.Mapping):
+            return holder.get(name)
+        return getattr(holder, name, None)
+    return None
+
+
+def field(holder, names):
+    """The first of these names that is a whole number, with its value; or None."""
+    found = ((name, value_of(holder, name)) for name in names)
+    return next((pair for pair in found if type(pair[1]) is int), None)
+
+
+def shown(path):
+    return path or "the model"

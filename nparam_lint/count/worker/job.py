@@ -1,0 +1,283 @@
+"""Builds the model of one job, and counts it."""
+
+from __future__ import annotations
+
+import contextlib
+import random
+import re
+import sys
+
+from .building.call_target import Call, resolve_names
+from .building.device_ladder import READ, RUNGS, no_cuda, rung
+from .building.partial_exec import explain_name_error, slice_of
+from .building.side_effect_guard import REFUSALS, Refused
+from .counting.count_model import Count
+from .tracing.failures import Failure, NextRung, NotTracked, describe
+from .tracing.project_paths import line_of, line_of_error, relative
+from .tracing.read_tracer import note_callers, note_classes
+
+NEVER_THE_DEVICE = (NameError, ImportError, SystemExit, KeyboardInterrupt, MemoryError, Refused)
+TOO_LARGE = re.compile("overflow(ed)? (with sizes|when unpacking)|multiplication overflow", re.I)
+
+
+class Job:
+    """Builds the model of one job on one rung of the ladder, and counts it. `failures`: what was
+    wrong on the rungs before. `traced`: the lines that make its parts are wanted."""
+
+    def __init__(self, job, module, torch, mode, failures=(), traced=True):
+        self.traced = traced
+        self.job, self.module, self.torch, self.mode = job, module, torch, mode
+        self.failures, self.rung = list(failures), len(failures)
+        # id -> line, and the objects themselves: an id must not be given away while it counts.
+        self.sources = {"parameters": {}, "modules": {}, "objects": []}
+
+    def run(self):
+        hooks = torch_hooks(self.torch, self.sources) if self.traced else []
+        try:
+            return self.climb()
+        finally:
+            for hook in hooks:
+                hook.remove()
+
+    def climb(self):
+        """Build on this rung. What fails there may be carried by the next, unless it is certain to
+        fail again: then the failure is the result."""
+        name = RUNGS[self.rung]
+        device = name.split()[0]
+        try:
+            result = self.once(name)
+        except Failure:
+            raise
+        except BaseException as error:
+            record = {"device": device, "reason": describe(error)}
+            # Failed alike without initialisation: initialising it all would only take long.
+            again = device == "cpu" and record["reason"] == self.failures[-1]["reason"]
+            last = again or isinstance(error, NEVER_THE_DEVICE) or name == RUNGS[-1]
+            only = self.job.get("device") == "meta only" or TOO_LARGE.search(record["reason"])
+            if not last and not only:
+                raise NextRung([*self.failures, record]) from None
+            raise self.failed(error, self.devices([*self.failures, record])) from None
+        result["rung"] = name
+        result["devices"] = self.devices(self.failures)
+        result["devices"][device] = {"status": "measured", "total": result["counts"]["total"]}
+        self.compare(result)
+        result["notes"] = result["notes"] + REFUSALS + self.sliced_note()
+        result.pop("signature")
+        return result
+
+    @staticmethod
+    def devices(failures):
+        first = {}
+        for record in failures:
+            first.setdefault(record["device"], {"status": "failed", "reason": record["reason"]})
+        return first
+
+    def sliced_note(self):
+        part = slice_of(self.module)
+        if part is None:
+            return []
+        why = (
+            "it failed as a whole: " + describe(part.failure) if part.failure else "it is a script"
+        )
+        return ["{} was read in part ({})".format(relative(part.path), why)]
+
+    def failed(self, error, devices):
+        call = self.text
+        if isinstance(error, MemoryError):
+            return Failure("NPL005", "{} ran out of memory".format(call), devices=devices)
+        reason = "{} raised {}".format(call, describe(error))
+        if isinstance(error, SystemExit):
+            reason = "{} {}".format(call, describe(error))
+        elif isinstance(error, NotTracked):
+            reason = "{} needs what git does not have: {}".format(call, describe(error))
+        hint = None
+        if isinstance(error, AttributeError) and re.search(
+            r"'_(modules|parameters)'|before Module\.__init__\(\) call", reason
+        ):
+            hint = "its constructor must call super().__init__() before it assigns anything"
+        return Failure(
+            "NPL004",
+            reason + explain_name_error(error, self.module),
+            hint=hint,
+            source=line_of_error(error),
+            devices=devices,
+            notes=self.sliced_note(),
+        )
+
+    def build(self, context):
+        """One build: (model, call). The call is made anew each time, because constructors change
+        the config objects that they are given."""
+        call = Call(self.job, self.module)
+        self.text = call.text
+        with context:
+            try:
+                model = call()
+            finally:
+                self.text = call.text
+            model = only_module(self.torch, model, call.text)
+            if self.job.get("input"):
+                self.forward(model)
+        return model, call
+
+    def forward(self, model):
+        """Run the declared input through the model, so that lazy parameters get their shapes."""
+        names = Call(dict(self.job, call=self.job["input"]), self.module).namespace()
+        names.setdefault("torch", self.torch)
+        value = eval(compile(self.job["input"], "<nparam input>", "eval"), names)
+        model.eval()
+        with self.torch.no_grad():
+            if isinstance(value, dict):
+                model(**value)
+            else:
+                model(*(value if isinstance(value, tuple) else (value,)))
+
+    def once(self, name):
+        torch = self.torch
+        for lines in self.sources.values():
+            lines.clear()
+        seed(torch, 0)
+        READ["values"] = False
+        before = random_state(torch)
+        model, call = self.build(rung(self.mode, name))
+        count = Count(torch, model, self.sources, self.job.get("experts_per_token"))
+        if count.lazy:
+            raise Failure(
+                "NPL009",
+                "{} has {} uninitialised lazy parameters: {}".format(
+                    call.text, len(count.lazy), ", ".join(count.lazy[:4])
+                ),
+                hint='declare an input: {{ call = "{}", input = "torch.zeros(1, …)" }}'.format(
+                    call.text
+                ),
+            )
+        note_classes({type(module) for module in count.by_id.values()})
+        result = count.result(self.job.get("parameters", False))
+        for another in (1, 2, 3) if drew(before, random_state(torch)) else ():
+            seed(torch, another)
+            again, _ = self.build(rung(self.mode, name))
+            other = Count(torch, again, self.sources).totals()[0]["total"]
+            if other != result["counts"]["total"]:
+                raise Failure(
+                    "NPL004",
+                    "{} has {:,} parameters in one build and {:,} in the next: its widths come "
+                    "from random numbers".format(call.text, result["counts"]["total"], other),
+                    hint="give the constructor fixed widths, or fix them in the call",
+                )
+        result["call"] = call.text
+        result["signature"] = count.signature
+        result["names"], result["known_names"] = resolve_names(
+            self.job.get("names", ()), call.arguments, model
+        )
+        result["variables"] = call.variables()
+        return result
+
+    def compare(self, result):
+        """Build again, for real, on each device that was asked for, and compare parameter by
+        parameter with what was counted first."""
+        wanted = self.job.get("device", "meta")
+        if wanted == "cpu" and result["devices"].get("cpu", {}).get("status") != "measured":
+            result["devices"]["cpu"] = self.on_device("cpu", result)
+        elif wanted in ("auto", "cuda"):
+            why = no_cuda(self.torch)
+            if why is not None:
+                result["devices"]["cuda"] = {"status": "skipped", "reason": why}
+            else:
+                result["devices"]["cuda:0"] = self.on_device("cuda:0", result)
+
+    def on_device(self, device, result):
+        torch = self.torch
+        if device != "cpu":
+            free, _ = torch.cuda.mem_get_info(0)
+            need = result["counts"]["bytes"]
+            if need > free * 0.95:
+                reason = "needs {:,} bytes, {:,} are free".format(need, free)
+                return {"status": "skipped", "reason": reason}
+            torch.cuda.reset_peak_memory_stats(0)
+            start = torch.cuda.memory_allocated(0)
+        seed(torch, 0)
+        try:
+            model, _ = self.build(torch.device(device))
+            if device != "cpu":
+                with torch.device(device):
+                    model = torch.nn.Module.to(model, device)
+            count = Count(torch, model, {"parameters": {}, "modules": {}})
+            other, signature = count.totals()[0]["total"], count.signature()
+        except Exception as error:
+            return {"status": "failed", "reason": describe(error)}
+        answer = {"status": "measured", "total": other}
+        if device != "cpu":
+            answer["bytes"] = torch.cuda.memory_allocated(0) - start
+        answer["differences"] = differences(result["signature"](), signature)
+        return answer
+
+
+def torch_hooks(torch, sources):
+    """Remember the line that made each parameter and each module, with torch's own hooks."""
+    from torch.nn.modules import module as registry
+
+    def parameter_made(module, name, parameter):
+        if parameter is not None and id(parameter) not in sources["parameters"]:
+            sources["objects"].append(parameter)
+            sources["parameters"][id(parameter)] = line_of(sys._getframe(1))
+
+    def module_made(module, name, child):
+        if child is not None and id(child) not in sources["modules"]:
+            note_callers(sys._getframe(1))
+            sources["objects"].append(child)
+            sources["modules"][id(child)] = line_of(sys._getframe(1))
+
+    return [
+        registry.register_module_parameter_registration_hook(parameter_made),
+        registry.register_module_module_registration_hook(module_made),
+    ]
+
+
+def only_module(torch, value, text):
+    """The model that a call returned; factories often return it together with other things."""
+    if isinstance(value, torch.nn.Module):
+        return value
+    items = list(value.values()) if isinstance(value, dict) else value
+    if isinstance(items, (list, tuple)):
+        modules = [v for v in items if isinstance(v, torch.nn.Module)]
+        if len(modules) == 1:
+            return modules[0]
+    raise Failure("NPL004", "{} returned {}, not a model".format(text, type(value).__name__))
+
+
+def seed(torch, value):
+    random.seed(value)
+    if "numpy.random" in sys.modules:  # to import it takes longer than many a build
+        with contextlib.suppress(Exception):
+            sys.modules["numpy.random"].seed(value)
+    torch.default_generator.manual_seed(value)
+
+
+def random_state(torch):
+    """What changes when a constructor draws random numbers."""
+    numpy = None
+    if "numpy.random" in sys.modules:
+        with contextlib.suppress(Exception):
+            state = sys.modules["numpy.random"].get_state()
+            numpy = (bytes(state[1].data), state[2])
+    drawn = bytes(torch.default_generator.get_state().tolist())
+    return random.getstate(), numpy, drawn
+
+
+def drew(before, after):
+    """Whether a build may have taken a width from a random number: one of Python's or numpy's, or
+    one of torch's, if it read any value at all."""
+    return before[:2] != after[:2] or (before[2] != after[2] and READ["values"])
+
+
+def differences(first, second):
+    """Texts for the parameters whose name, shape or dtype is not the same in both builds."""
+    one, two = {p[0]: p[1:] for p in first}, {p[0]: p[1:] for p in second}
+    texts = []
+    for name in list(one) + [n for n in two if n not in one]:
+        if one.get(name) != two.get(name):
+            here, there = (
+                "{} {}".format(list(p[name][0]), p[name][1]) if name in p else "absent"
+                for p in (one, two)
+            )
+            texts.append("{}: {}, then {}".format(name, here, there))
+    return texts[:20]

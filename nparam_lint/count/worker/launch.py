@@ -1,0 +1,58 @@
+"""Builds models and counts their parameters, in the project's own interpreter.
+
+The contract. This file, and the package around it that it loads, need the
+standard library and torch, nothing else, and keep to Python 3.9's syntax; the front end runs this
+file by path and imports neither.
+
+In:    one line of JSON on standard input (`count/run.py` writes it); standard input then stays
+       open, and its end means that the front end is gone: everything is killed.
+Out:   frames, one a line, `NONCE JSON`, on a private copy of standard output that is taken away
+       from file descriptor 1 before any code of the project runs. What it prints goes elsewhere.
+       {"event": "ready", "protocol": 2, "torch": …, "python": …}
+       {"event": "alive"}                                        every few seconds
+       {"event": "reads"} TAB READS                            what was read, as far as it is known
+       {"event": "result", "id": …, "ok": true | false} TAB RESULT TAB READS    one for each job
+                                  what follows a tab is passed on unread from process to process
+       {"event": "end", "jobs": n, "more": true | false}   nothing after it; more: where another
+                                  line of orders may follow, which is answered in the same way
+       A job without a result was not measured, and neither was a run without its end.
+
+Three kinds of process, all supervised by the same loop (`supervise`):
+    server   imports torch, once, and no code of the project;
+    group    forked for the jobs that share an import path; imports the project's modules;
+    builder  forked from a group, one for each core; builds and counts models one after the other,
+             until one of them changes anything that the next would start from.
+Where forking is impossible, a group is spawned afresh and builds its models itself.
+Where the settings say that other runs will follow (`staying`), a group that does all jobs of a run
+waits for those of the next. If these import the same in the same way, it builds them without
+importing anything again, and tells once more what it had read; otherwise it is ended.
+A process that dies, hangs or grows too large costs the job at hand; the others are still counted.
+
+The project's code is executed. What keeps accidents away from the user (a guard, not a sandbox): no
+standard input; writes, programs and connections refused by an audit hook; limits on time and
+memory.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+import types
+
+NAME = "<nparam-lint>"  # of our package: nothing in the project can be called so
+
+
+def load():
+    """The module that does the work. The directory of this file is ours, not a place for the
+    project to import from."""
+    here = os.path.dirname(os.path.abspath(__file__))
+    ours = (here, os.path.dirname(os.path.realpath(__file__)))  # Python follows a link to this file
+    sys.path[:] = [path for path in sys.path if os.path.abspath(path) not in ours]
+    package = sys.modules[NAME] = types.ModuleType(NAME)
+    package.__path__ = [os.path.realpath(here)]
+    return importlib.import_module(NAME + ".processes.entry")
+
+
+if __name__ == "__main__":
+    load().main()

@@ -1,0 +1,1 @@
+"""Notes what a build reads and changes, and where things lie."""

@@ -1,0 +1,87 @@
+"""Why something was not measured, in words."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import sys
+
+from .project_paths import is_project, relative, without_copy
+
+MESSAGE = 500  # characters of an exception's text that are passed on
+LINES, OUTPUT = 6, 4000  # lines of an output that are passed on, and characters of them
+
+
+def describe(error):
+    """One line of text for any exception, however hostile its `__str__`."""
+    try:
+        text = without_copy(" ".join(str(error).split()))
+    except BaseException:
+        text = "(its message cannot be printed)"
+    if len(text) > MESSAGE:
+        text = text[:MESSAGE] + " …"
+    name = type(error).__name__
+    if isinstance(error, NotTracked):
+        return text
+    if isinstance(error, SystemExit):
+        return "called sys.exit({})".format(text)
+    return "{}: {}".format(name, text) if text else name
+
+
+class NotTracked(ModuleNotFoundError):
+    """An import of a file that git has nothing of: the commit would fail as it does, so that it is
+    never done without."""
+
+    def __init__(self, file):
+        # Without a name: the import system passes over a missing submodule of that name.
+        text = "{} is not tracked by git; next: git add {}"
+        super().__init__(text.format(file, shlex.quote(file)))
+
+
+class Failure(Exception):
+    """Why a job was not measured. `code`: the finding; the rest goes into the result."""
+
+    def __init__(self, code, reason, **more):
+        super().__init__(reason)
+        self.result = dict(more, ok=False, code=code, reason=reason)
+
+
+class NextRung(Exception):
+    """The model cannot be built on this rung; `failures` says why, for it and those before."""
+
+    def __init__(self, failures):
+        super().__init__()
+        self.failures = failures
+
+
+def install(package):
+    if not package:
+        return None
+    return "install {!r} into {}, or choose another interpreter with --python".format(
+        package, sys.executable
+    )
+
+
+def died(job, why, tail):
+    """The result of a job whose process ended without one."""
+    source = None
+    for path, line in re.findall(r'File "([^"]+)", line (\d+)', tail):
+        if is_project(path):
+            source = "{}:{}".format(relative(path), line)
+            break
+    return {
+        "ok": False,
+        "code": "NPL005",
+        "reason": "the process that built {} {}".format(job["label"], why),
+        "source": source,
+        "output": last_words(tail),
+    }
+
+
+def last_words(tail):
+    """The last lines of an output; of a crash, the first ones that faulthandler printed."""
+    crash = re.search(r"^(Fatal Python error|Windows fatal exception)", tail, re.MULTILINE)
+    lines = without_copy(tail[crash.start() :] if crash else tail).strip().splitlines()
+    if crash:
+        return "\n".join(lines[:LINES])[:OUTPUT]
+    return "\n".join(lines[-LINES:])[-OUTPUT:]

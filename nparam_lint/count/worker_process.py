@@ -1,0 +1,272 @@
+"""The worker's process: what it is given, and how it ends.
+
+Imported by a run that has just seen that something changed, before all else: torch takes a second.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import queue
+import re
+import secrets
+import signal
+import subprocess
+import threading
+import time
+from contextlib import ExitStack, contextmanager, suppress
+
+from nparam_lint.repository import temporary
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from typing import Any
+
+TAB = b"\t"  # between a frame and what it carries
+WORKER = __file__.removesuffix("worker_process.py") + os.path.join("worker", "launch.py")  # noqa: PTH118
+START_LIMIT = 300.0  # seconds for importing torch; on a cold network disk it takes minutes
+SILENCE = 60.0  # seconds without a sign of life, of which it gives one every few
+
+# What a hub, a logger or a downloader reads to stay offline; caches that go to the temporary place.
+OFFLINE = {
+    "HF_HUB_OFFLINE": "1",
+    "HF_DATASETS_OFFLINE": "1",
+    "TRANSFORMERS_OFFLINE": "1",
+    "HF_HUB_DISABLE_TELEMETRY": "1",
+    "WANDB_MODE": "disabled",
+    "WANDB_SILENT": "true",
+    "DO_NOT_TRACK": "1",
+    "MPLBACKEND": "Agg",
+    "TOKENIZERS_PARALLELISM": "false",
+    "NO_ALBUMENTATIONS_UPDATE": "1",
+    "PYTHONUNBUFFERED": "1",
+}
+TEMPORARY_CACHES = (
+    "MPLCONFIGDIR",
+    "TORCHINDUCTOR_CACHE_DIR",
+    "TRITON_CACHE_DIR",
+    "NUMBA_CACHE_DIR",
+    "HF_MODULES_CACHE",
+    "TORCH_EXTENSIONS_DIR",
+    "CUDA_CACHE_PATH",
+)
+_SECRET = re.compile(
+    r"TOKEN|SECRET|PASSW|_PWD$|CREDENTIAL|_KEY(_ID)?$|APIKEY|^SSH_|^GPG_|^GIT_|_AUTH$",
+    re.IGNORECASE,
+)
+# What a terminal, a shell or a CI service notes of this one run: no count may depend on it, so that
+# what was measured in one terminal holds in the next.
+_PASSING = re.compile(
+    r"^(_|SHLVL|PWD|OLDPWD|COLUMNS|LINES|STY|TMUX|DISPLAY|XAUTHORITY|WINDOWID|COLORTERM|VTE_VERSION"
+    r"|PRE_COMMIT.*|PYTEST_.*|TERM.*|RUNNER_TRACKING_ID|GITHUB_(RUN|SHA|REF|EVENT|ACTION|ENV|OUTPUT"
+    r"|STATE|STEP|PATH|JOB|HEAD|BASE|WORKFLOW|ACTOR|TRIGGERING)(_.*)?|CI_(JOB|PIPELINE|COMMIT|RUNNER"
+    r"|BUILD|CONCURRENT|MERGE)_.*|(TMUX|VSCODE|ITERM|KITTY|ALACRITTY|WEZTERM|KONSOLE|WAYLAND|DBUS"
+    r"|XDG_SESSION)_.*)$"
+)
+_OWN_SWITCHES = re.compile(r"^NPARAM_LINT_(?!FORK$)|^PYTHON(HOME|STARTUP|BREAKPOINT|INSPECT)$")
+
+
+def worker_environment(environ: Mapping[str, str], place: str) -> dict[str, str]:
+    """The environment of the worker: offline, without secrets, without what would make its
+    interpreter another one, and without what is never twice the same."""
+    kept = {
+        name: value
+        for name, value in environ.items()
+        if not any(kind.search(name) for kind in (_SECRET, _OWN_SWITCHES, _PASSING))
+    }
+    kept.update(OFFLINE)
+    kept.update({name: f"{place}{os.sep}{name.lower()}" for name in TEMPORARY_CACHES})
+    kept.update(TMPDIR=place, TEMP=place, TMP=place)
+    return kept
+
+
+_waiting: list[tuple[Worker, dict[str, str]]] = []  # those that nobody has work for
+_staying: list[bool] = []  # whether one that has done its work waits for more
+
+
+def start_early(python: str, environ: Mapping[str, str]) -> None:
+    """Have torch imported while it is still found out what there is to build."""
+    _waiting.append((_start(python, environ), dict(environ)))
+
+
+def end_waiting() -> None:
+    """End what nobody has work for."""
+    while _waiting:
+        worker, _ = _waiting.pop()
+        with worker:
+            if not worker.takes_more:  # else it ends by itself what it has kept
+                worker.end()
+        temporary.remove(worker.temporary)
+
+
+@contextmanager
+def staying() -> Iterator[None]:
+    """What is built now is built in several runs: torch is imported once for all of them."""
+    _staying.append(True)
+    try:
+        yield
+    finally:
+        _staying.pop()
+        end_waiting()
+
+
+def is_staying() -> bool:
+    return bool(_staying)
+
+
+def _start(python: str, environ: Mapping[str, str]) -> Worker:
+    return Worker(python, environ, temporary.make("nparam-lint-"))
+
+
+@contextmanager
+def running(python: str, environ: Mapping[str, str]) -> Iterator[Worker]:
+    """A worker: one that waits, or a new one. It ends with all that it started, and what it wrote
+    is removed; or it waits again."""
+    if _waiting and (_waiting[-1][0].python, _waiting[-1][1]) != (python, environ):
+        end_waiting()
+    worker = _waiting.pop()[0] if _waiting else _start(python, environ)
+    with ExitStack() as stack:
+        stack.callback(temporary.remove, worker.temporary)
+        stack.enter_context(worker)
+        yield worker
+        if worker.takes_more and _staying:
+            stack.pop_all()
+            _waiting.append((worker, dict(environ)))
+
+
+class Worker:
+    """The worker's process, its frames, and the end of what it printed to standard error."""
+
+    def __init__(self, python: str, environ: Mapping[str, str], place: str) -> None:
+        """`environ`: that of the user; `place`: the one directory where it may write."""
+        # -P/-I are not used: the project may rely on its environment; our directory is taken off
+        # the import path by the worker itself.
+        command = [python, "-X", "faulthandler", WORKER]
+        self.python, self.temporary = python, place
+        self.start = time.time_ns()
+        self.nonce = secrets.token_hex(16)
+        self.marker = self.nonce.encode() + b" "
+        self.problem = ""
+        self.takes_more = False  # whether it has done all that it was told, and waits for more
+        self.patience = START_LIMIT
+        self.process: subprocess.Popen[bytes] | None = None
+        try:
+            self.process = subprocess.Popen(
+                command,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                env=worker_environment(environ, place),
+                start_new_session=os.name == "posix",
+            )
+        except OSError as error:
+            self.problem = f"cannot start {python}: {error.strerror or error}"
+        self.lines: queue.Queue[bytes | None] = queue.Queue()
+        self.tail = b""
+        self.threads: list[threading.Thread] = []
+        self.writer: threading.Thread | None = None
+
+    def __enter__(self) -> Worker:
+        if self.process and not self.threads:
+            for read in (self._read_frames, self._read_errors):
+                thread = threading.Thread(target=read, daemon=True)
+                thread.start()
+                self.threads.append(thread)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """End the worker and everything that it started, on every way out (Ctrl-C too)."""
+        if not self.process:
+            return
+        if self.writer and not self.writer.is_alive():
+            self._close_input()  # it takes this as the order to stop
+            with suppress(subprocess.TimeoutExpired):
+                self.process.wait(timeout=2)
+        self.end()
+        if self.writer:
+            self.writer.join(timeout=2)
+            if not self.writer.is_alive():
+                self._close_input()
+        else:
+            self._close_input()
+        for thread, stream in zip(
+            self.threads, (self.process.stdout, self.process.stderr), strict=True
+        ):
+            thread.join(timeout=2)
+            if stream and not thread.is_alive():  # else something that it left holds the pipe
+                stream.close()
+
+    def end(self) -> None:
+        """Kill it, whatever it does."""
+        if not self.process:
+            return
+        if os.name == "posix":
+            with suppress(ProcessLookupError, PermissionError):
+                os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.kill()
+        self.process.wait()
+
+    def _close_input(self) -> None:
+        assert self.process is not None
+        assert self.process.stdin is not None
+        with suppress(OSError):
+            self.process.stdin.close()
+
+    def _read_frames(self) -> None:
+        assert self.process is not None
+        assert self.process.stdout is not None
+        for line in self.process.stdout:
+            if line.startswith(self.marker):
+                self.lines.put(line)
+        self.lines.put(None)
+
+    def _read_errors(self) -> None:
+        assert self.process is not None
+        assert self.process.stderr is not None
+        while data := os.read(self.process.stderr.fileno(), 1 << 16):
+            self.tail = (self.tail + data)[-4096:]
+
+    def send(self, request: object) -> None:
+        """Write in a thread of its own: an interpreter that does not read must not hold us up."""
+        self.takes_more = False
+        if self.process:
+            data = json.dumps(request).encode() + b"\n"
+            self.writer = threading.Thread(target=self._write, args=(data,), daemon=True)
+            self.writer.start()
+
+    def _write(self, data: bytes) -> None:
+        assert self.process is not None
+        assert self.process.stdin is not None
+        with suppress(OSError, ValueError):
+            self.process.stdin.write(data)
+            self.process.stdin.flush()
+
+    def frames(self) -> Iterator[tuple[dict[str, Any], bytes]]:
+        """The frames that carry this run's nonce, with what follows them, until the end or until
+        none has come for `patience` seconds."""
+        while self.process:
+            try:
+                line = self.lines.get(timeout=self.patience)
+            except queue.Empty:
+                self.problem = f"the worker said nothing for {self.patience:g} s"
+                return
+            if line is None:
+                return
+            head, _, body = line[len(self.marker) :].partition(TAB)
+            with suppress(ValueError):
+                frame = json.loads(head)
+                if isinstance(frame, dict):
+                    yield frame, body
+
+    def obituary(self) -> str:
+        if self.problem or not self.process:
+            return self.problem
+        deadline = time.monotonic() + 2
+        while self.process.poll() is None and time.monotonic() < deadline:
+            time.sleep(0.01)
+        return f"the worker ended before its work was done (exit status {self.process.returncode})"
+
+    def tail_text(self) -> str:
+        text = self.tail.decode("utf-8", "replace").strip()
+        return "\n" + text if text else ""

@@ -1,9 +1,0 @@
-"""What changed between two reports: by model and by module, exactly. Pure: nothing is read or run.
-
-`compare` gives the `DiffReport` that the formatters of `report.drift` turn into text.
-"""
-
-from nparam_lint.diff.compare import Side, compare
-from nparam_lint.diff.records import Base, DiffReport, ModelDiff, ModuleChange, Status
-
-__all__ = ["Base", "DiffReport", "ModelDiff", "ModuleChange", "Side", "Status", "compare"]

@@ -1,0 +1,229 @@
+"""What the names of the repository's files mean, through imports, aliases and re-exports."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeVar
+
+from nparam_lint.discover import installed_names
+from nparam_lint.discover.facts import ClassFacts, FunctionFacts
+from nparam_lint.discover.files import join
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from nparam_lint.discover.facts import Import
+    from nparam_lint.discover.source_tree import Tree
+
+_Facts = TypeVar("_Facts", ClassFacts, FunctionFacts)
+
+
+class Symbol(NamedTuple):
+    """What a name means. `where` is a path, a module's prefix, or "" outside the repository."""
+
+    kind: Literal["class", "function", "module", "method", "outside"]
+    where: str
+    name: str
+
+
+class Names:
+    """Follows names through imports, aliases and bases. Cycles end as "unknown"."""
+
+    def __init__(self, tree: Tree) -> None:
+        self.tree = tree
+        self._bindings: dict[str, dict[str, list[Callable[[], Symbol | None]]]] = {}
+        self._classes: dict[str, dict[str, ClassFacts]] = {}
+        self._functions: dict[str, dict[str, FunctionFacts]] = {}
+        self._symbols: dict[tuple[str, str], Symbol | None] = {}
+        self._active: set[tuple[str, str]] = set()
+        self._names: dict[str, frozenset[str]] = {}
+
+    # --- names --------------------------------------------------------------------------------
+
+    def resolve(
+        self, path: str, dotted: str, scope: str = "", local: Sequence[Import] = ()
+    ) -> Symbol | None:
+        """What `dotted` means in the file; inside the class `scope`, or in a function with the
+        imports `local`, where these are given."""
+        head, *rest = dotted.split(".")
+        symbol = None
+        if scope and f"{scope}.{head}" in self.classes(path):
+            symbol = Symbol("class", path, f"{scope}.{head}")
+        for item in local:
+            if item.bound == head:
+                symbol = symbol or self._imported(path, item.level, item.module, item.name)
+        symbol = symbol or self.lookup(path, head) or Symbol("outside", "", head)
+        for attribute in rest:
+            found = self._attribute(symbol, attribute)
+            if found is None:
+                return None
+            symbol = found
+        return symbol
+
+    def lookup(self, path: str, name: str) -> Symbol | None:
+        """What a name of the file's top level means."""
+        key = (path, name)
+        if key in self._symbols:
+            return self._symbols[key]
+        if key in self._active:
+            return None
+        self._active.add(key)
+        try:
+            symbol = self._lookup(path, name)
+        finally:
+            self._active.discard(key)
+        # Inside a cycle "unknown" may only mean "asked too early".
+        if symbol is not None or not self._active:
+            self._symbols[key] = symbol
+        return symbol
+
+    def _lookup(self, path: str, name: str) -> Symbol | None:
+        bindings = self._bound(path)
+        # `try: from fast import Norm` / `except ImportError: class Norm(nn.Module)`: the one whose
+        # source is at hand says more.
+        choices = [found for bound in bindings.get(name, ()) if (found := bound())]
+        for choice in choices:
+            if choice.kind != "outside":
+                return choice
+        for choice in choices:
+            if choice.name.startswith("torch."):
+                return choice
+        if choices:
+            return choices[0]
+        for star in bindings.get("*", ()):
+            module = star()
+            found = module and self._starred(module, name)
+            if found:
+                return found
+        return None
+
+    def _starred(self, module: Symbol, name: str) -> Symbol | None:
+        if module.kind == "outside":
+            known = module.name == "torch.nn" and installed_names.is_starred(name)
+            return Symbol("outside", "", f"torch.nn.{name}") if known else None
+        path = self.tree.module_file(module.where)
+        if path is None:
+            return None
+        exports = self.tree.facts(path).exports
+        if name not in exports if exports is not None else name.startswith("_"):
+            return None
+        return self._attribute(module, name)
+
+    def _attribute(self, symbol: Symbol, name: str) -> Symbol | None:
+        if symbol.kind == "outside":
+            return Symbol("outside", "", f"{symbol.name}.{name}")
+        if symbol.kind == "class":
+            inner = f"{symbol.name}.{name}"
+            kind: Literal["class", "method"]
+            kind = "class" if inner in self.classes(symbol.where) else "method"
+            return Symbol(kind, symbol.where, inner)
+        if symbol.kind != "module":
+            return None
+        path = self.tree.module_file(symbol.where)
+        found = self.lookup(path, name) if path else None
+        prefix = join(symbol.where, name)
+        if found is None and self.tree.is_module(prefix):
+            found = Symbol("module", prefix, "")
+        return found
+
+    def _bound(self, path: str) -> dict[str, list[Callable[[], Symbol | None]]]:
+        """For each name of the top level, ways to find out what it means (not before asked)."""
+        if path in self._bindings:
+            return self._bindings[path]
+        facts = self.tree.facts(path)
+        found: dict[str, list[Callable[[], Symbol | None]]] = {}
+        for qualname in self.classes(path):
+            if "." not in qualname:
+                found.setdefault(qualname, []).append(_constant(Symbol("class", path, qualname)))
+        for name in self.functions(path):
+            found.setdefault(name, []).append(_constant(Symbol("function", path, name)))
+        for item in facts.imports:
+            found.setdefault(item.bound, []).append(
+                lambda item=item: self._imported(path, item.level, item.module, item.name)  # type: ignore[misc]
+            )
+        for name, dotted in facts.aliases:
+            found.setdefault(name, []).append(
+                lambda dotted=dotted: self.resolve(path, dotted)  # type: ignore[misc]
+            )
+        self._bindings[path] = found
+        return found
+
+    def _imported(self, path: str, level: int, module: str, name: str | None) -> Symbol | None:
+        if level:
+            prefix = self.tree.relative(path, level, module)
+        else:
+            located = self.tree.locate(path, module)
+            prefix = located[1] if located else None
+        if prefix is None:
+            dotted = module if name in (None, "*") else f"{module}.{name}"
+            return Symbol("outside", "", dotted) if not level else None
+        found = Symbol("module", prefix, "")
+        if name in (None, "*"):
+            return found
+        # A name that the repository's file does not have: perhaps it was the wrong file.
+        return self._attribute(found, name) or (
+            None if level else Symbol("outside", "", f"{module}.{name}")
+        )
+
+    def names(self, path: str) -> frozenset[str]:
+        """All names of the file's top level, those of star imports too."""
+        if path not in self._names:
+            self._names[path] = self._all_names(path)
+        return self._names[path]
+
+    def _all_names(self, path: str) -> frozenset[str]:
+        found: set[str] = set()
+        pending = [path]
+        seen: set[str] = set()
+        while pending:
+            current = pending.pop()
+            if current in seen:
+                continue
+            seen.add(current)
+            facts = self.tree.facts(current)
+            hidden = current != path
+            found.update(n for n in facts.names if not (hidden and n.startswith("_")))
+            for star in self._bound(current).get("*", ()):
+                module = star()
+                if module is not None and module.kind == "module":
+                    pending += filter(None, [self.tree.module_file(module.where)])
+        return frozenset(found)
+
+    # --- facts --------------------------------------------------------------------------------
+
+    def classes(self, path: str) -> dict[str, ClassFacts]:
+        if path not in self._classes:
+            facts = self.tree.facts(path).classes
+            self._classes[path] = _by_name((item.qualname, item) for item in facts)
+        return self._classes[path]
+
+    def functions(self, path: str) -> dict[str, FunctionFacts]:
+        if path not in self._functions:
+            facts = self.tree.facts(path).functions
+            self._functions[path] = _by_name((item.name, item) for item in facts)
+        return self._functions[path]
+
+    def bases(self, symbol: Symbol) -> Iterator[Symbol]:
+        scope = symbol.name.rpartition(".")[0]
+        for base in self.classes(symbol.where)[symbol.name].bases:
+            found = self.resolve(symbol.where, base, scope)
+            if found is not None and found != symbol:
+                yield found
+
+
+def _constant(symbol: Symbol) -> Callable[[], Symbol | None]:
+    return lambda: symbol
+
+
+def _by_name(items: Iterable[tuple[str, _Facts]]) -> dict[str, _Facts]:
+    """One definition for each name: the one that declares a budget, else the one with a docstring,
+    else the last, which is the one that Python keeps."""
+    found: dict[str, _Facts] = {}
+    for name, item in items:
+        before = found.get(name)
+        if before is None or _weight(item) >= _weight(before):
+            found[name] = item
+    return found
+
+
+def _weight(item: ClassFacts | FunctionFacts) -> int:
+    return 2 * item.declares + bool(item.docstring)

@@ -1,0 +1,327 @@
+"""The repository's importable files: what each says, and which file an import means."""
+
+from __future__ import annotations
+
+import re
+import sys
+from dataclasses import replace
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from nparam_lint.cache.file_facts import Memory
+from nparam_lint.cache.store import digest as digest_of
+from nparam_lint.discover.facts import FileFacts
+from nparam_lint.discover.files import join, parent
+from nparam_lint.discover.installed_names import HEADS
+from nparam_lint.discover.reachability import Closures
+from nparam_lint.discover.scan import scan_source
+from nparam_lint.records import Position, Problem
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from nparam_lint.cache.store import Store
+
+# (level, module, names); an unparsed import statement, so that following the imports of thousands
+# of files costs no parsing. What it finds in a docstring by mistake is an import all the same.
+Imported = tuple[int, str, tuple[str, ...]]
+_IMPORT = re.compile(
+    r"^[ \t]*(?:from[ \t]+(\.*)[ \t]*([\w.]*)[ \t]+import[ \t]*(\([^)]*\)|(?:\\\n|[^\n#;])*)"
+    r"|import[ \t]+([^\n#;]+))",
+    re.MULTILINE,
+)
+_NAME = re.compile(r"(\w+)(?:\s+as\s+\w+)?")
+_COMMENT = re.compile(r"#[^\n]*")
+
+
+class Tree:
+    """`files`: all Python files that imports may reach, relative to the root. `read` gives the
+    content of one of them, or raises OSError. `name`: what the root directory is called. `store`:
+    where what was worked out from a content is kept for the next run (see `remember`)."""
+
+    def __init__(
+        self,
+        files: Iterable[str],
+        read: Callable[[str], bytes],
+        name: str = "",
+        store: Store | None = None,
+    ) -> None:
+        self.files = frozenset(files)
+        self.name = name
+        self._read = read
+        self._digests: dict[str, str] = {}
+        self._known_facts = Memory[FileFacts](store, "facts", FileFacts)
+        self._known_imports = Memory[tuple[Imported, ...]](store, "imports", tuple[Imported, ...])
+        self._facts: dict[str, FileFacts] = {}
+        self._imports: dict[str, tuple[Imported, ...]] = {}
+        self._leads: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {}
+        self._relative: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {}
+        self._located: dict[tuple[str, str], tuple[str, str] | None] = {}
+
+    # --- content ------------------------------------------------------------------------------
+
+    def source(self, path: str) -> bytes:
+        """The file's content; empty where it cannot be read."""
+        try:
+            return self._content(path)
+        except OSError:
+            return b""
+
+    def digest(self, path: str) -> str:
+        """A name for the content that the file's facts are about. Raises OSError."""
+        if path not in self._digests:
+            self._content(path)
+        return self._digests[path]
+
+    def _content(self, path: str) -> bytes:
+        content = self._read(path)
+        if path not in self._digests:
+            self._digests[path] = digest_of(content)
+        return content
+
+    def facts(self, path: str) -> FileFacts:
+        if path not in self._facts:
+            try:
+                self._facts[path] = self._known(path) or self._scanned(path)
+            except OSError as error:
+                reason = f"cannot be read: {error.strerror or error}"
+                self._facts[path] = FileFacts(path, problem=Problem(Position(path), reason))
+        return self._facts[path]
+
+    def _known(self, path: str) -> FileFacts | None:
+        facts = self._known_facts.get(self.digest(path))
+        return facts and _moved(facts, path)
+
+    def _scanned(self, path: str) -> FileFacts:
+        content = self._read(path)
+        self._digests[path] = digest_of(content)
+        facts = scan_source(path, content)
+        if not facts.fleeting:
+            self._known_facts.put(self._digests[path], _moved(facts, ""))
+        return facts
+
+    def imports(self, path: str) -> tuple[Imported, ...]:
+        """Every import statement of the file, those inside functions too."""
+        if path not in self._imports:
+            try:
+                found = self._known_imports.get(self.digest(path))
+            except OSError:
+                found = ()
+            self._imports[path] = self._searched(path) if found is None else found
+        return self._imports[path]
+
+    def _searched(self, path: str) -> tuple[Imported, ...]:
+        content = self.source(path)
+        found = tuple(_imports(content.decode("utf-8", "replace")))
+        self._known_imports.put(digest_of(content), found)
+        return found
+
+    def remember(self) -> None:
+        """Keep what was worked out since the last call for the next run."""
+        self._known_facts.save(self.room)
+        self._known_imports.save(self.room)
+
+    @property
+    def room(self) -> int:
+        """How many contents are remembered: what other branches hold, and edits that may be taken
+        back, but not the whole past of the project."""
+        return 2 * len(self.files) + 100
+
+    def alone(self, path: str) -> Tree:
+        """The same as if the file were all there is: what it says by itself."""
+        other = Tree({path}, self._read)
+        other._facts[path] = self.facts(path)
+        return other
+
+    # --- layout -------------------------------------------------------------------------------
+
+    @cached_property
+    def folders(self) -> frozenset[str]:
+        """All directories with Python files at or below them; "" is the root."""
+        found = {""}
+        for path in self.files:
+            folder = parent(path)
+            while folder not in found:
+                found.add(folder)
+                folder = parent(folder)
+        return frozenset(found)
+
+    @cached_property
+    def _holders(self) -> dict[str, list[str]]:
+        """For each name that could be imported, the directories in which it stands."""
+        found: dict[str, set[str]] = {}
+        for path in self.files:
+            found.setdefault(path.rpartition("/")[2][:-3], set()).add(parent(path))
+        for folder in self.folders - {""}:
+            found.setdefault(folder.rpartition("/")[2], set()).add(parent(folder))
+        return {name: sorted(holders) for name, holders in found.items()}
+
+    def is_package(self, folder: str) -> bool:
+        return join(folder, "__init__.py") in self.files
+
+    def is_module(self, prefix: str) -> bool:
+        return prefix in self.folders or f"{prefix}.py" in self.files
+
+    def module_file(self, prefix: str) -> str | None:
+        """The file that importing the module or package at `prefix` runs; None: a bare folder."""
+        for path in (join(prefix, "__init__.py"), f"{prefix}.py"):
+            if path in self.files:
+                return path
+        return None
+
+    def climb(self, path: str) -> str:
+        """The first directory above the file that is no package; at most the root."""
+        folder = parent(path)
+        while folder and self.is_package(folder):
+            folder = parent(folder)
+        return folder
+
+    # --- imports ------------------------------------------------------------------------------
+
+    def relative(self, path: str, level: int, module: str) -> str | None:
+        """The prefix that `from ..module import` means in the file; None: above the root."""
+        folder = parent(path)
+        for _ in range(level - 1):
+            if not folder:
+                return None
+            folder = parent(folder)
+        prefix = join(folder, module.replace(".", "/"))
+        return prefix if self.is_module(prefix) else None
+
+    def locate(self, path: str, module: str) -> tuple[str, str] | None:
+        """The root and the prefix that `import module` means in the file, if it is the project's.
+
+        Tried in this order: where the file's own package stands, `src`, the project root, the
+        file's directory, the directories above it, and the only other one that has such a module.
+        """
+        key = (path, module)
+        if key not in self._located:
+            self._located[key] = self._locate(path, module)
+        return self._located[key]
+
+    def _locate(self, path: str, module: str) -> tuple[str, str] | None:
+        head = module.partition(".")[0]
+        holders = self._holders.get(head)
+        if not holders:
+            return None
+        relative = module.replace(".", "/")
+        for root in _unique(self._roots(path, head)):
+            prefix = join(root, relative)
+            # No file imports itself: `import whisper` in audio/whisper.py means the package.
+            if root in holders and self.is_module(prefix) and prefix != path[: -len(".py")]:
+                return root, prefix
+        if head in HEADS or head in sys.stdlib_module_names:
+            return None
+        # A directory from which scripts import is no package itself.
+        others = [
+            root
+            for root in holders
+            if not self.is_package(root) and self.is_module(join(root, relative))
+        ]
+        return (others[0], join(others[0], relative)) if len(others) == 1 else None
+
+    def _roots(self, path: str, head: str) -> Iterator[str]:
+        if head in HEADS:
+            # `tools/torch` is not torch; but this may be the repository of timm itself.
+            yield from (root for root in ("src", "") if self.is_package(join(root, head)))
+            return
+        own = parent(path)
+        if head in sys.stdlib_module_names:
+            # A script's own directory comes before the standard library; nothing else does.
+            yield from () if self.is_package(own) else (own,)
+            return
+        yield self.climb(path)
+        yield from ("src", "", own)
+        while own:
+            own = parent(own)
+            yield own
+
+    @cached_property
+    def importers(self) -> dict[str, list[str]]:
+        """For each dotted name that is imported absolutely, the files that do so."""
+        found: dict[str, list[str]] = {}
+        for path in sorted(self.files):
+            for level, module, names in self.imports(path):
+                if not level:
+                    for dotted in (module, *(f"{module}.{name}" for name in names)):
+                        found.setdefault(dotted, []).append(path)
+        return found
+
+    def leads_to(self, path: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """The roots that the file's absolute imports need, and the files that it imports."""
+        if path not in self._leads:
+            roots: dict[str, None] = {}
+            files: dict[str, None] = {}
+            for level, module, names in self.imports(path):
+                located = None if level else self.locate(path, module)
+                prefix = self.relative(path, level, module) if level else located and located[1]
+                if located is not None:
+                    roots[located[0]] = None
+                for inner in () if prefix is None else (prefix, *(join(prefix, n) for n in names)):
+                    files.update(dict.fromkeys(self._run_by(inner)))
+            self._leads[path] = tuple(roots), tuple(files)
+        return self._leads[path]
+
+    @cached_property
+    def needed_roots(self) -> Closures:
+        """The roots that absolute imports need, of a file and all that importing it imports."""
+        return Closures(lambda path: self.leads_to(path)[1], lambda path: self.leads_to(path)[0])
+
+    @cached_property
+    def relative_packages(self) -> Closures:
+        """The packages that relative imports start from, of a file and those that it so reaches."""
+        return Closures(
+            lambda path: self._relative_imports(path)[1],
+            lambda path: self._relative_imports(path)[0],
+        )
+
+    def _relative_imports(self, path: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """The packages that the file's relative imports name, and the files that they import."""
+        if path not in self._relative:
+            folders: dict[str, None] = {}
+            files: dict[str, None] = {}
+            for level, module, names in self.imports(path):
+                if not level:
+                    continue
+                folder = parent(path)
+                for _ in range(level - 1):
+                    folder = parent(folder)
+                folders[folder] = None
+                prefix = self.relative(path, level, module)
+                for inner in () if prefix is None else (prefix, *(join(prefix, n) for n in names)):
+                    if found := self.module_file(inner):
+                        files[found] = None
+            self._relative[path] = tuple(folders), tuple(files)
+        return self._relative[path]
+
+    def _run_by(self, prefix: str) -> Iterator[str]:
+        """The files that importing the module at `prefix` runs: its packages' and its own."""
+        found = self.module_file(prefix)
+        if found is not None:
+            yield found
+            while (prefix := parent(prefix)) and self.is_package(prefix):
+                yield join(prefix, "__init__.py")
+
+
+def _moved(facts: FileFacts, path: str) -> FileFacts:
+    """What the same content says in another place."""
+    problem = facts.problem
+    if problem is not None:
+        problem = replace(problem, position=replace(problem.position, path=path))
+    return replace(facts, path=path, problem=problem)
+
+
+def _imports(text: str) -> Iterator[Imported]:
+    for dots, module, names, plain in _IMPORT.findall(text):
+        if plain:
+            for item in plain.split(","):
+                words = item.split()
+                if words:
+                    yield 0, words[0], ()
+        elif dots or module:
+            listed = _NAME.findall(_COMMENT.sub("", names))
+            yield len(dots), module, tuple(listed)
+
+
+def _unique(items: Iterable[str]) -> list[str]:
+    return list(dict.fromkeys(items))

@@ -1,0 +1,1 @@
+"""The check itself, stage by stage: discover, declare, count, judge, report."""

@@ -1,0 +1,1 @@
+"""Holds measurements against budgets: pure, in exact integers."""

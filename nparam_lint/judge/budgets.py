@@ -1,0 +1,296 @@
+"""Budget × measurement → findings. Pure, and in exact integers: nothing is rounded to compare."""
+
+from __future__ import annotations
+
+import difflib
+import shlex
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from nparam_lint.claims.expression import FormulaError, UnknownName
+from nparam_lint.claims.grammar import Bounds, Tolerance, Value, round_count
+from nparam_lint.claims.notation import Selector, Target, matches
+from nparam_lint.records import (
+    BudgetResult,
+    Finding,
+    Measured,
+    ModuleRow,
+    NotMeasured,
+    Origin,
+    Position,
+    Severity,
+)
+from nparam_lint.rules.catalogue import RULES
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+HEAVIEST = 5  # modules named below a broken total
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """A declared count of a target, from wherever it was declared."""
+
+    target: Target
+    selector: Selector
+    value: Value
+    declared: str
+    position: Position
+    origin: Origin
+    tolerance: Tolerance | None = None
+    reason: str | None = None
+
+
+def finding(
+    code: str, position: Position, message: str, target: str, detail: Sequence[str] = ()
+) -> Finding:
+    severity: Severity = RULES[code].severity
+    return Finding(code, severity, position, message, target, tuple(detail))
+
+
+def judge(
+    budget: Budget,
+    measured: Measured,
+    tolerance: Tolerance | None,
+    undeclared: Sequence[str] = (),
+) -> tuple[list[BudgetResult], list[Finding]]:
+    """Every count that the budget selects, against its bounds. `tolerance`: the configured one.
+    `undeclared`: lines that say where to declare what nothing in a model says."""
+    target = str(budget.target)
+    where, selector = budget.position, budget.selector
+    if selector.metric == "active" and measured.no_routing:
+        message = f"the active parameters of {measured.call} are unknown: {measured.no_routing}"
+        usual = "usual fields of the router or the config: num_experts_per_tok, top_k, moe_top_k"
+        return [], [finding("NPL002", where, message, target, [usual, *undeclared])]
+    try:
+        bounds = budget.value.bounds(
+            measured.names, budget.tolerance or tolerance, forced=budget.tolerance is not None
+        )
+    except UnknownName as error:
+        return [], [_unknown_name(budget, error.name, measured)]
+    except FormulaError as error:
+        return [], [finding("NPL002", where, f"{error} ({_values(budget, measured)})", target)]
+    rows = selected(selector, measured.modules)
+    if not rows:
+        return [], [_no_module(budget, measured)]
+    results: list[BudgetResult] = []
+    broken: dict[int, list[ModuleRow]] = {}
+    for row in rows:
+        actual = amount(row, selector.metric)
+        ok = actual in bounds
+        base = _base(bounds, actual)
+        results.append(
+            BudgetResult(
+                declared=budget.declared,
+                selector=str(selector),
+                low=bounds.low,
+                high=bounds.high,
+                actual=actual,
+                drift=(actual - base) / base if base else float(actual != base),
+                ok=ok,
+                origin=budget.origin,
+                position=where,
+                module=row.path if selector.module else None,
+                reason=budget.reason,
+                value=base,
+            )
+        )
+        if not ok:
+            broken.setdefault(actual, []).append(row)
+    # Repeated blocks drift together: one finding for all that have the same count.
+    findings = [_broken(budget, measured, alike, n, bounds) for n, alike in broken.items()]
+    return results, findings
+
+
+def amount(row: ModuleRow, metric: str) -> int:
+    """The count of one module that `metric` names."""
+    if metric == "non_embedding":
+        return row.total - row.embedding
+    return int(getattr(row, metric))
+
+
+def _base(bounds: Bounds, actual: int) -> int:
+    """The number that a difference is measured from: the declared one; in a range, the end that
+    was crossed, or the count itself where none was."""
+    if bounds.declared is not None:
+        return bounds.declared
+    if bounds.low is not None and actual < bounds.low:
+        return bounds.low
+    if bounds.high is not None and actual > bounds.high:
+        return bounds.high
+    return actual
+
+
+def selected(selector: Selector, rows: Sequence[ModuleRow]) -> list[ModuleRow]:
+    """The modules that a selector names; the model itself where it names none."""
+    if not selector.module:
+        return list(rows[:1])
+    return [row for row in rows if row.path and matches(selector.module, row.path)]
+
+
+_UNITS = {"bytes": "bytes", "buffers": "buffer elements", "total": "parameters"}
+
+
+def _broken(
+    budget: Budget, measured: Measured, rows: Sequence[ModuleRow], actual: int, bounds: Bounds
+) -> Finding:
+    metric, row = budget.selector.metric, rows[0]
+    name = budget.target.callable + (f"[{row.path}]" if budget.selector.module else "")
+    if len(rows) > 1:
+        span = f"{row.path} … {rows[-1].path}"
+        name = f"each of {budget.target.callable}[{span}] ({len(rows)}×)"
+    unit = _UNITS.get(metric, f"{metric.replace('_', '-')} parameters")
+    allowed = _allowed(budget, bounds)
+    base = _base(bounds, actual)
+    difference = actual - base
+    share = f", {100 * difference / base:+.2f} %" if base else ""
+    message = f"{name} has {actual:,} {unit}, declared {allowed}: {difference:+,}{share}"
+    detail = []
+    if budget.value.names:
+        detail.append(f"with {_values(budget, measured)}")
+    if not budget.selector.module and metric != "buffers":
+        detail += _heaviest(measured.modules, metric)
+    elif row.source:
+        detail.append(f"{row.path} is made at {row.source}")
+    if budget.reason:
+        detail.append(f"why this budget: {budget.reason}")
+    detail.append(_next_step(budget, actual))
+    code = "NPL013" if budget.origin == "prose" else "NPL001"
+    return finding(code, budget.position, message, str(budget.target), detail)
+
+
+def _allowed(budget: Budget, bounds: Bounds) -> str:
+    """The budget as declared and, where it admits more than one count, the counts admitted."""
+    if bounds.exact_value is not None and bounds.low == bounds.high:
+        exact = f"{bounds.exact_value:,}"
+        return exact if budget.value.form == "plain" else f"{budget.declared} = {exact}"
+    if bounds.low == 0 or bounds.low is None or bounds.high is None:
+        return budget.declared
+    return f"{budget.declared} ({bounds.low:,} … {bounds.high:,})"
+
+
+def _values(budget: Budget, measured: Measured) -> str:
+    names = sorted(budget.value.names)
+    return ", ".join(f"{n}={measured.names[n]}" for n in names if n in measured.names) or "no names"
+
+
+def _heaviest(rows: Sequence[ModuleRow], metric: str) -> list[str]:
+    """The modules that weigh most: the first level at which the model divides."""
+    root, level = rows[0], ""
+    below: dict[str, list[ModuleRow]] = {}
+    for row in rows[1:]:
+        below.setdefault(row.path.rpartition(".")[0], []).append(row)
+    while True:
+        children = [r for r in below.get(level, ()) if amount(r, metric)]
+        # One that is tied throughout weighs nothing of its own.
+        children = [r for r in children if r.own or not r.tied]
+        if len(children) != 1 or children[0].own or children[0].path not in below:
+            break
+        level = children[0].path
+    children.sort(key=lambda r: -amount(r, metric))
+    total = amount(root, metric)
+    lines = []
+    for row in children[:HEAVIEST]:
+        share = f"{100 * amount(row, metric) / total:5.1f} %" if total else ""
+        source = f"  {row.source}" if row.source else ""
+        lines.append(f"{amount(row, metric):>15,}  {share}  {row.path} ({row.type}){source}")
+    return ["heaviest modules:", *lines] if lines else []
+
+
+def _next_step(budget: Budget, actual: int) -> str:
+    where = f"{budget.position.path}:{budget.position.line}"
+    if budget.origin == "prose":
+        return (
+            f"mend the sentence at {where}, or say it in a form that is checked: nparam: {actual:_}"
+        )
+    if budget.value.names:
+        return f"if the change is meant, the formula at {where} must give {actual:_}"
+    if budget.value.form in ("plain", "written", "around", "about"):
+        command = f"nparam-lint update {shlex.quote(str(budget.target))}"
+        return f"if the change is meant: {command}"
+    return f"if the change is meant, declare {actual:_} (about {round_count(actual)}) at {where}"
+
+
+def _unknown_name(budget: Budget, name: str, measured: Measured) -> Finding:
+    near = difflib.get_close_matches(name, measured.known_names, 1)
+    hint = (
+        f"did you mean {near[0]!r}?"
+        if near
+        else "a formula may use: "
+        + (", ".join(measured.known_names[:12]) or "nothing, it takes no arguments")
+    )
+    message = f"{measured.call} has no argument, config field or integer attribute {name!r}; {hint}"
+    return finding("NPL002", budget.position, message, str(budget.target))
+
+
+def _no_module(budget: Budget, measured: Measured) -> Finding:
+    glob = budget.selector.module
+    paths = [row.path for row in measured.modules if row.path]
+    near = difflib.get_close_matches(glob, paths, 1, 0.4)
+    hint = (
+        f"did you mean {near[0]!r}?"
+        if near
+        else "its modules: " + ", ".join([p for p in paths if "." not in p][:8])
+    )
+    message = f"no module of {measured.call} matches {glob!r}; {hint}"
+    return finding("NPL007", budget.position, message, str(budget.target))
+
+
+def judge_devices(
+    measured: Measured, position: Position, target: str, required: bool
+) -> list[Finding]:
+    """NPL006 for every device that says otherwise than the first, or failed, or was required and
+    is not there."""
+    findings = []
+    for name, result in measured.devices.items():
+        if result.status == "measured" and result.differences:
+            message = (
+                f"{measured.call} is another model on {name}: "
+                f"{len(result.differences)} parameters differ"
+            )
+            findings.append(finding("NPL006", position, message, target, result.differences[:8]))
+        elif result.status == "measured" and result.total != measured.counts.total:
+            message = (
+                f"{measured.call} has {measured.counts.total:,} parameters on {measured.rung} and "
+                f"{result.total:,} on {name}"
+            )
+            findings.append(finding("NPL006", position, message, target))
+        elif result.status == "failed" and name.startswith("cuda"):
+            message = f"{measured.call} cannot be built on {name}: {result.reason}"
+            findings.append(finding("NPL006", position, message, target))
+        elif result.status == "skipped" and required:
+            message = f"{measured.call} was not built on {name}, which is required: {result.reason}"
+            findings.append(finding("NPL006", position, message, target))
+    return findings
+
+
+def judge_hidden(measured: Measured, position: Position, target: str) -> list[Finding]:
+    """NPL010 for parameters that `parameters()`, and so an optimizer, never sees."""
+    findings = []
+    for hidden in measured.hidden:
+        where = f"self.{hidden.path} (a plain {hidden.what})" if hidden.path else hidden.what
+        message = (
+            f"{measured.call} keeps {hidden.count:,} parameters in {where}, where parameters() "
+            "does not find them"
+        )
+        at = _place(hidden.source) or position
+        remedy = "keep them in an nn.ModuleList, nn.ModuleDict, nn.ParameterList or as attributes"
+        findings.append(finding("NPL010", at, message, target, [remedy]))
+    return findings
+
+
+def judge_not_measured(
+    failure: NotMeasured, position: Position, target: str, hint: Sequence[str] = ()
+) -> Finding:
+    detail = [f"at {failure.source}"] if failure.source else []
+    detail += [f"| {line}" for line in failure.output.splitlines()[-6:]]
+    detail += [note for note in failure.notes if note not in failure.reason]
+    detail += [failure.hint] if failure.hint else []
+    detail += hint
+    return finding(failure.code, position, failure.reason, target, detail)
+
+
+def _place(source: str | None) -> Position | None:
+    path, _, line = (source or "").rpartition(":")
+    return Position(path, int(line)) if path and line.isdigit() else None

@@ -1,0 +1,1 @@
+"""nparam-lint inside other tools: a plugin for flake8 and one for pytest."""

@@ -1,0 +1,43 @@
+"""The static rules as a flake8 plugin: `flake8 --select NPL`, one file at a time, nothing built.
+
+flake8's own `# noqa: NPL101` and this project's `# nparam: ignore[NPL101]` both silence a finding.
+That such a comment is unused is not reported here: some findings need more files than this one.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from nparam_lint import __version__
+from nparam_lint.discover.installed_names import HINTS
+
+if TYPE_CHECKING:
+    import ast
+    from collections.abc import Iterator, Sequence
+
+
+class Plugin:
+    """What flake8 makes for each file that it could parse; `tree` is how it knows that this is
+    about syntax, `lines` the source as it was read, from a file or from standard input."""
+
+    name = "nparam-lint"
+    version = __version__
+
+    def __init__(self, tree: ast.AST, filename: str, lines: Sequence[str]) -> None:
+        self.tree = tree
+        self.filename = filename
+        self.source = "".join(lines)
+
+    def run(self) -> Iterator[tuple[int, int, str, type[Plugin]]]:
+        """(line, column from 0, "CODE message", this class) for each finding."""
+        if not any(hint.decode() in self.source for hint in HINTS):
+            return
+        # libcst takes longer to import than most files take to check.
+        from nparam_lint.claims.suppressions import apply
+        from nparam_lint.rules.scan_all import encoded, lint_source
+
+        findings = lint_source(self.source, self.filename)
+        for item in apply(findings, lambda _: encoded(self.source)):
+            remedy = f"; {item.detail[0]}" if item.detail else ""
+            text = f"{item.code} {item.message}{remedy}"
+            yield item.position.line, item.position.column - 1, text, type(self)

@@ -1,0 +1,348 @@
+"""What is asked of git. Nothing here changes the user's index, tree or references.
+
+A hook runs with `GIT_*` variables that say which index is about to be committed (`git commit -a`
+and `git commit PATH` use a temporary one): those are kept for the repository that they belong to,
+made absolute, and withheld from every other (a submodule, a repository elsewhere).
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+import re
+import shutil
+import subprocess
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from nparam_lint.repository import temporary
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+# What says which repository is meant.
+_OF_A_REPOSITORY = (
+    "GIT_DIR",
+    "GIT_WORK_TREE",
+    "GIT_INDEX_FILE",
+    "GIT_COMMON_DIR",
+    "GIT_OBJECT_DIRECTORY",
+)
+# What holds for every repository: configuration, limits of the search, and how a partial clone
+# fetches what it lacks. All else (pathspec modes, tracing, external diffs) changes what git prints.
+_OF_THE_USER = (
+    "GIT_CONFIG",
+    "GIT_EXEC_PATH",
+    "GIT_CEILING_DIRECTORIES",
+    "GIT_DISCOVERY_ACROSS_FILESYSTEM",
+    "GIT_ALLOW_PROTOCOL",
+    "GIT_PROTOCOL",
+    "GIT_ASKPASS",
+    "GIT_TERMINAL_PROMPT",
+    "GIT_HTTP",
+    "GIT_SSH",
+    "GIT_SSL",
+    "GIT_PROXY",
+)
+# `status` and its like would refresh the index on disk; large files are left as their pointers.
+_ALWAYS = {"GIT_OPTIONAL_LOCKS": "0", "GIT_LFS_SKIP_SMUDGE": "1", "LANGUAGE": "en"}
+_PLACES = ("rev-parse", "--show-toplevel", "--absolute-git-dir")
+# For the index of an export: no hook hears of it, and no part of it is kept in the repository.
+_PRIVATE = (
+    *("-c", f"core.hooksPath={os.devnull}"),
+    *("-c", "core.splitIndex=false"),
+    *("-c", "core.fsmonitor=false"),
+)
+_RELATIVE = re.compile(r"[~^@:{]")  # counted from another revision, by way of the history
+_LINK, _SUBMODULE = "120000", "160000"
+
+
+class GitError(Exception):
+    """Git cannot do what was asked; the message says why, and the next step."""
+
+
+@dataclass(frozen=True, slots=True)
+class Repository:
+    """A working tree. `top`: its directory, absolute. `environ`: what its git commands run with."""
+
+    top: Path
+    environ: Mapping[str, str] = field(repr=False)
+
+    def run(self, *arguments: str, **more: str) -> str:
+        """The output of a git command. Raises GitError with what git says."""
+        return self._told(self.attempt(*arguments, **more))
+
+    def attempt(self, *arguments: str, **more: str) -> subprocess.CompletedProcess[bytes]:
+        """A git command that may fail; `more` is added to its environment."""
+        return _git(self.top, {**self.environ, **more}, arguments)
+
+    def listed(self, *arguments: str, **more: str) -> list[str]:
+        """The paths that a command with `-z` prints."""
+        return [name for name in self.run(*arguments, **more).split("\0") if name]
+
+    def _told(self, done: subprocess.CompletedProcess[bytes]) -> str:
+        if done.returncode:
+            said = os.fsdecode(done.stderr).strip() or f"exit status {done.returncode}"
+            command = next(word for word in done.args[1:] if word != "-c" and "=" not in word)
+            raise GitError(f"git {command} failed in {self.top}: {said}")
+        return os.fsdecode(done.stdout)
+
+    # --- questions ----------------------------------------------------------------------------
+
+    def resolve(self, revision: str, depth: str = "--depth=1") -> str:
+        """The commit that a revision names. Raises GitError in words; `depth`: how much must be
+        fetched where a shallow clone lacks it."""
+        named = f"{revision}^{{commit}}"
+        done = self.attempt("rev-parse", "--verify", "--quiet", "--end-of-options", named)
+        if done.returncode == 0:
+            return os.fsdecode(done.stdout).strip()
+        if self.attempt("rev-parse", "--verify", "--quiet", "HEAD").returncode:
+            raise GitError(f"there is no revision {revision!r}: the repository has no commit yet")
+        if self._is_shallow():
+            raise GitError(
+                f"there is no revision {revision!r} in this shallow clone; "
+                f"next: {self._fetch(revision, depth)}, or clone with its whole history "
+                "(fetch-depth: 0 of actions/checkout)"
+            )
+        names = self.run("for-each-ref", "--format=%(refname:short)").split()
+        near = [name for name in names if name.endswith(f"/{revision}")]
+        near = near or difflib.get_close_matches(revision, names, 1)
+        there = "git log shows" if _RELATIVE.search(revision) else "git branch -a and git tag list"
+        hint = f"did you mean {near[0]}?" if near else f"{there} them"
+        raise GitError(f"there is no revision {revision!r}; {hint}")
+
+    def merge_base(self, revision: str, other: str) -> str:
+        """The commit at which two revisions parted. Raises GitError in words."""
+        commits = [self.resolve(name, "--unshallow") for name in (revision, other)]
+        done = self.attempt("merge-base", *commits)
+        if done.returncode == 0:
+            return os.fsdecode(done.stdout).strip()
+        why = f"{revision} and {other} have no commit in common"
+        if self._is_shallow():
+            raise GitError(
+                f"{why} in this shallow clone; next: git fetch --unshallow, or clone with its "
+                "whole history (fetch-depth: 0 of actions/checkout)"
+            )
+        raise GitError(f"{why}; next: compare with {revision} itself")
+
+    def _fetch(self, revision: str, depth: str) -> str:
+        """The command that brings a revision into a shallow clone."""
+        remote, _, branch = revision.partition("/")
+        if _RELATIVE.search(revision):
+            return "git fetch --unshallow"
+        if branch and remote in self.run("remote").split():
+            return f"git fetch {depth} {remote} +refs/heads/{branch}:refs/remotes/{revision}"
+        name = revision if re.fullmatch("[0-9a-f]{7,64}", revision) else f"{revision}:{revision}"
+        return f"git fetch {depth} origin {name}"
+
+    def _is_shallow(self) -> bool:
+        return self.run("rev-parse", "--is-shallow-repository").strip() == "true"
+
+    def untracked(self) -> list[str]:
+        """Files that a commit would lack: neither tracked nor ignored, or only meant to be added
+        (`git add -N`). A repository inside, which is no submodule, is one entry that ends with
+        `/`."""
+        others = self.listed("ls-files", "-o", "--exclude-standard", "-z")
+        return sorted({*others, *self._differing("A")})
+
+    def unstaged(self) -> list[str]:
+        """Tracked files whose content in the working tree is not the index's."""
+        return self._differing("a")
+
+    def _differing(self, kind: str) -> list[str]:
+        # Unlike `diff-files`, `diff` compares contents where only the times differ, and notes that
+        # in the index: in a copy, whose own time still says which entries cannot be trusted.
+        index = self.top / self.run("rev-parse", "--git-path", "index").removesuffix("\n")
+        with temporary.directory("nparam-lint-index-") as place:
+            copy = Path(place) / "index"
+            if index.exists():
+                shutil.copy2(index, copy)
+            return self.listed(
+                *(*_PRIVATE, "diff", "--name-only", "-z", "--no-ext-diff", "--no-renames"),
+                *("--ignore-submodules=all", f"--diff-filter={kind}"),
+                GIT_INDEX_FILE=str(copy),
+            )
+
+    def ignored(self) -> list[str]:
+        """What git ignores; a directory that is ignored as a whole ends with `/`."""
+        return self.listed("ls-files", "-o", "-i", "--exclude-standard", "--directory", "-z")
+
+    def renames(self, commit: str, *, staged: bool = False) -> dict[str, str]:
+        """Old path → new path of the files that were renamed between a commit and now, which is the
+        working tree or (`staged`) the index. Git sees no file that is not tracked."""
+        # Unlike `diff`, it never refreshes the index on disk.
+        fields = self.listed(
+            *("diff-index", "--find-renames", "-l0", "-z", "--name-status", "--diff-filter=R"),
+            *("--ignore-submodules=all", *(["--cached"] if staged else []), commit, "--"),
+        )
+        return {old: new for _, old, new in zip(*[iter(fields)] * 3, strict=True)}
+
+    def hooks(self) -> Path:
+        """The directory that git looks for hooks in, which need not exist."""
+        return self.top / self.run("rev-parse", "--git-path", "hooks").removesuffix("\n")
+
+    def _is_partial(self) -> bool:
+        """Whether objects are missing until they are fetched: a clone with `--filter`."""
+        found = self.attempt(
+            "config", "--get-regexp", r"^remote\..*\.(promisor|partialclonefilter)$"
+        )
+        return found.returncode == 0
+
+    # --- copies -------------------------------------------------------------------------------
+
+    def export_index(self, directory: Path) -> Exported:
+        """Write what is staged below `directory`, a commit's content if it were made now."""
+        entries, left_out = [], self._left_out()
+        intended = set(self._differing("A"))
+        for line in self.listed("ls-files", "-s", "-z"):
+            about, _, path = line.partition("\t")
+            mode, blob, stage = about.split(" ")
+            if stage != "0":
+                raise GitError(f"{path} is not merged; resolve it, then git add {path}")
+            if path not in intended:
+                entries.append(_Entry(mode, blob, path))
+        return self._export(directory, entries, left_out)
+
+    def export_commit(self, commit: str, directory: Path) -> Exported:
+        """Write a commit's tree below `directory`."""
+        entries = []
+        for line in self.listed("ls-tree", "-r", "-z", "--full-tree", commit):
+            about, _, path = line.partition("\t")
+            mode, _, blob = about.split(" ")
+            entries.append(_Entry(mode, blob, path))
+        return self._export(directory, entries, self._left_out())
+
+    def _left_out(self) -> frozenset[str]:
+        """What the sparse checkout of a partial clone leaves out: to fetch it file by file could
+        take hours. Elsewhere everything is there."""
+        if not self._is_partial():
+            return frozenset()
+        entries = self.listed("ls-files", "-t", "-z")
+        return frozenset(entry[2:] for entry in entries if entry.startswith("S "))
+
+    def _export(
+        self, directory: Path, entries: Sequence[_Entry], left_out: frozenset[str]
+    ) -> Exported:
+        wanted = [entry for entry in entries if entry.path not in left_out]
+        files = [entry for entry in wanted if entry.mode != _SUBMODULE]
+        self._write(directory, files)
+        submodules = {}
+        for entry in wanted:
+            if entry.mode == _SUBMODULE:
+                inner = self._export_submodule(entry, directory / entry.path)
+                if inner is not None:
+                    submodules[entry.path] = inner
+        return Exported(
+            self,
+            tuple(entry.path for entry in files),
+            tuple(entry.path for entry in files if entry.mode == _LINK),
+            submodules,
+        )
+
+    def _write(self, directory: Path, files: Iterable[_Entry]) -> None:
+        """Check the files out by way of an index of their own: with the conversions that a checkout
+        does (line ends, filters), and without what an index says about the user's tree."""
+        records = b"".join(
+            os.fsencode(f"{entry.mode} {entry.blob}\t{entry.path}") + b"\0" for entry in files
+        )
+        with temporary.directory("nparam-lint-index-") as place:
+            environ = {**self.environ, "GIT_INDEX_FILE": str(Path(place) / "index")}
+            read = (*_PRIVATE, "update-index", "-z", "--index-info")
+            self._told(_git(self.top, environ, read, records))
+            prefix = f"--prefix={directory}{os.sep}"
+            every_core = ("-c", "checkout.workers=0")  # half of the time for thousands of files
+            write = (*_PRIVATE, *every_core, "checkout-index", "--all", "--quiet", prefix)
+            try:
+                self._told(_git(self.top, environ, write))
+            except GitError as error:  # no space there, or a filter that fails
+                said = str(error).replace(f"{directory}{os.sep}", "")
+                raise GitError(f"{said}\n(a copy is made in {directory.parent})") from None
+
+    def _export_submodule(self, entry: _Entry, directory: Path) -> Exported | None:
+        """A submodule at the commit that is recorded; None where it is not checked out."""
+        directory.mkdir(parents=True, exist_ok=True)
+        place = self.top / entry.path
+        if not (place / ".git").exists():
+            return None
+        inner = open_repository(place, self.environ)
+        if inner.attempt("cat-file", "-e", f"{entry.blob}^{{commit}}").returncode:
+            raise GitError(
+                f"the submodule {entry.path} lacks the recorded commit {entry.blob[:12]}; "
+                f"next: git submodule update --init {entry.path}"
+            )
+        return inner.export_commit(entry.blob, directory)
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    """A file of an index or a tree; of a submodule, `blob` is the commit."""
+
+    mode: str
+    blob: str
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
+class Exported:
+    """The files that were written, relative to their repository, those of them that are symbolic
+    links, and its submodules by path."""
+
+    repository: Repository
+    tracked: tuple[str, ...]
+    links: tuple[str, ...]
+    submodules: Mapping[str, Exported]
+
+
+def open_repository(start: Path, environ: Mapping[str, str]) -> Repository:
+    """The repository whose working tree `start` lies in. Raises GitError where there is none."""
+    bare = {
+        key: value
+        for key, value in environ.items()
+        if not key.startswith("GIT_") or key.startswith(_OF_THE_USER)
+    } | _ALWAYS
+    told = {key: os.path.abspath(environ[key]) for key in _OF_A_REPOSITORY if environ.get(key)}
+    found = _git(start, bare, _PLACES)
+    top, directory = _places(found)
+    if told:
+        # About the repository of the current directory, where git starts its hooks. It may lie in
+        # a working tree that does not know of it: `git --git-dir=… --work-tree=… commit`.
+        own = {**bare, **told}
+        own_top, own_directory = _places(_git(Path.cwd(), own, _PLACES))
+        if own_top and own_directory and _inside(start, own_top):
+            nested = top is not None and top != own_top and _inside(top, own_top)
+            if directory == own_directory or not nested:
+                return Repository(own_top, own)
+    if top is None:
+        raise GitError(f"{start} is in no git repository: {os.fsdecode(found.stderr).strip()}")
+    return Repository(top, bare)
+
+
+def _places(done: subprocess.CompletedProcess[bytes]) -> tuple[Path | None, Path | None]:
+    """The working tree and the repository that git names; None and None where it fails."""
+    if done.returncode:
+        return None, None
+    top, directory = os.fsdecode(done.stdout).removesuffix("\n").split("\n")
+    return Path(top), Path(directory).resolve()
+
+
+def _inside(path: Path, directory: Path) -> bool:
+    return path.resolve().is_relative_to(directory.resolve())
+
+
+def _git(
+    directory: Path, environ: Mapping[str, str], arguments: Sequence[str], given: bytes = b""
+) -> subprocess.CompletedProcess[bytes]:
+    if not directory.is_dir():
+        raise GitError(f"there is no directory {directory}")
+    try:
+        return subprocess.run(
+            ["git", *arguments],
+            cwd=directory,
+            env=dict(environ),
+            input=given,
+            capture_output=True,
+            check=False,
+        )
+    except OSError as error:
+        raise GitError(f"git cannot be run: {error.strerror or error}") from None

@@ -1,0 +1,172 @@
+"""A copy of what git has, outside of the working tree: the index, or a commit.
+
+The hook judges what would be committed, not what happens to lie in the working tree. Files that
+git ignores (a generated `_version.py`, a compiled extension, data) are linked into the copy; files
+that are neither tracked nor ignored are not there, as they would not be in the commit.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from nparam_lint.repository import temporary
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from nparam_lint.repository.git import Exported, Repository
+
+# Ignored, but nothing that a model could need.
+_USELESS = frozenset({"__pycache__", "node_modules", ".tox", ".nox", "site-packages"})
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """`directory`: the copy. `home`: the working tree's top that it is a copy of. `commit`: which
+    commit it is a copy of; None: the index. `tracked`: the copied files of the repository itself;
+    `importable`: those and its submodules'. `linked`: what stands in the copy as a link into the
+    working tree. `untracked`, and for an index `unstaged`: what differs in the working tree, for
+    messages. All relative to the top, with `/`."""
+
+    directory: Path
+    home: Path
+    tracked: tuple[str, ...]
+    importable: tuple[str, ...]
+    linked: tuple[str, ...] = ()
+    untracked: tuple[str, ...] = ()
+    unstaged: tuple[str, ...] = ()
+    commit: str | None = None
+
+    def copy_of(self, path: Path) -> Path:
+        """Where a path of the working tree is in the copy. Raises ValueError outside of it."""
+        return self._moved(path, self.home, self.directory)
+
+    def original_of(self, path: Path) -> Path:
+        """Where a path of the copy is in the working tree. Raises ValueError outside of it."""
+        return self._moved(path, self.directory, self.home)
+
+    def python_files(self, root: Path, *, importable: bool = False) -> list[str]:
+        """The copied Python files below `root`, a directory of the copy, relative to it."""
+        inside = root.relative_to(self.directory).as_posix()
+        prefix = "" if inside == "." else f"{inside}/"
+        return [
+            path.removeprefix(prefix)
+            for path in (self.importable if importable else self.tracked)
+            if path.startswith(prefix) and path.endswith(".py")
+        ]
+
+    def at_fault(self, reason: str, root: Path) -> str | None:
+        """What the working tree has and git has not, where the reason of a failure names it, with
+        the next step. `root`: the directory of the copy that relative paths start from."""
+        inside = root.relative_to(self.directory)
+        for files, what in (
+            (self.untracked, "is not tracked by git"),
+            (self.unstaged, "has changes that are not staged"),
+        ):
+            for path in files:
+                near = os.path.relpath(path, inside)
+                if any(_names(reason, name) for name in (path, near, str(self.home / path))):
+                    return f"{path} {what}; next: git add {shlex.quote(path)}"
+        return None
+
+    @staticmethod
+    def _moved(path: Path, source: Path, target: Path) -> Path:
+        for here, there in ((path.absolute(), source), (path.resolve(), source.resolve())):
+            if here.is_relative_to(there):
+                return target / here.relative_to(there)
+        raise ValueError(f"{path} is outside of the repository at {source}")
+
+
+@contextmanager
+def staged(repository: Repository) -> Iterator[Snapshot]:
+    """What `git commit` would commit now."""
+    with _copy() as directory:
+        copy = _snapshot(repository.export_index(directory), directory)
+        yield replace(copy, unstaged=tuple(repository.unstaged()))
+
+
+@contextmanager
+def committed(repository: Repository, commit: str) -> Iterator[Snapshot]:
+    """What a commit holds."""
+    with _copy() as directory:
+        copy = _snapshot(repository.export_commit(commit, directory), directory)
+        yield replace(copy, commit=commit)
+
+
+@contextmanager
+def _copy() -> Iterator[Path]:
+    with temporary.directory("nparam-lint-copy-") as name:
+        yield Path(name).resolve()
+
+
+def _snapshot(exported: Exported, directory: Path) -> Snapshot:
+    repository = exported.repository
+    _mend_links(exported, directory, directory, repository.top)
+    return Snapshot(
+        directory,
+        repository.top,
+        exported.tracked,
+        tuple(_importable(exported)),
+        tuple(_linked(exported, directory)),
+        untracked=tuple(repository.untracked()),
+    )
+
+
+def _importable(exported: Exported, prefix: str = "") -> Iterator[str]:
+    yield from (prefix + path for path in exported.tracked)
+    for path, inner in exported.submodules.items():
+        yield from _importable(inner, f"{prefix}{path}/")
+
+
+def _mend_links(exported: Exported, directory: Path, copy: Path, home: Path) -> None:
+    """Symbolic links that leave the repository, or that name it by its absolute path, would lead
+    elsewhere in the copy: those into the working tree stay in the copy, others lead outside."""
+    for path in exported.links:
+        link = directory / path
+        if not link.is_symlink():  # a system without them has a file that holds the target
+            continue
+        target = link.readlink()
+        place = os.path.normpath(home / link.parent.relative_to(copy) / target)
+        inside = Path(place).is_relative_to(home)
+        if inside == target.is_absolute():
+            link.unlink()
+            link.symlink_to(copy / Path(place).relative_to(home) if inside else place)
+    for path, inner in exported.submodules.items():
+        _mend_links(inner, directory / path, copy, home)
+
+
+def _linked(exported: Exported, directory: Path, prefix: str = "") -> Iterator[str]:
+    """Link what git ignores, and say what was linked."""
+    for entry in exported.repository.ignored():
+        path = entry.rstrip("/")
+        original, copy = exported.repository.top / path, directory / path
+        if _is_useless(original) or os.path.lexists(copy) or _is_barred(path, directory):
+            continue
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        copy.symlink_to(original)
+        yield prefix + path
+    for path, inner in exported.submodules.items():
+        yield from _linked(inner, directory / path, f"{prefix}{path}/")
+
+
+def _is_useless(path: Path) -> bool:
+    return path.name in _USELESS or path.name.endswith(".pyc") or (path / "pyvenv.cfg").exists()
+
+
+def _is_barred(path: str, directory: Path) -> bool:
+    """Whether git has a file or a link where the working tree has a directory."""
+    above = (directory / parent for parent in Path(path).parents)
+    return any(place.is_symlink() or place.is_file() for place in above)
+
+
+def _names(text: str, path: str) -> bool:
+    """Whether a text speaks of a path; one without a dot or a slash could be any word."""
+    if path not in text or ("." not in path and os.sep not in path):
+        return False
+    return re.search(rf"(?<![\w./-])(?:\./)?{re.escape(path)}(?![\w-]|\.\w)", text) is not None

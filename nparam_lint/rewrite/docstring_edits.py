@@ -1,0 +1,320 @@
+"""Budgets in docstrings, written with libcst: a number in the place of another, or a new line.
+
+Quotes, escapes, prefixes, line endings, encodings and all other text stay byte for byte.
+"""
+
+from __future__ import annotations
+
+import ast
+import warnings
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from nparam_lint.claims.docstring_budgets import parse_docstring
+from nparam_lint.discover.docstring_lines import character
+from nparam_lint.discover.scan import scan_source
+from nparam_lint.rewrite import docstring_literals
+from nparam_lint.rewrite.docstring_literals import NEWLINE, Place
+from nparam_lint.rewrite.edits import Unsafe
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from nparam_lint.records import Definition, DocLine
+    from nparam_lint.rewrite.number_style import Restated
+
+_AST = (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+_AstDefinition = ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
+_CstDefinition = cst.ClassDef | cst.FunctionDef
+_String = cst.SimpleString | cst.ConcatenatedString
+_Replacements = dict[cst.CSTNode, "Callable[[cst.CSTNode], cst.CSTNode]"]
+_Budget = tuple[str, str | None, str, str]  # where, arguments, selector, value
+
+
+def restate(source: bytes, changes: Mapping[Place, Restated]) -> tuple[bytes, dict[Place, str]]:
+    """The source with other numbers in the values that begin at these places; and those that were
+    not changed, with the reason."""
+    replacements: _Replacements = {}
+    done: dict[Place, Restated] = {}
+    try:
+        file = _read(source)
+        for docstring in _docstrings(file):
+            literal, at = docstring.literal, docstring.at
+            inside = docstring_literals.budgets(literal, at).keys() & changes.keys()
+            # From the end, so that what is before stays where it is.
+            for place in sorted(inside, reverse=True):
+                start = docstring_literals.find(literal, at, place, changes[place])
+                if start is not None:
+                    literal = docstring_literals.replaced(literal, start, changes[place])
+                    docstring.replace(start, changes[place])
+                    done[place] = changes[place]
+            replacements |= docstring.replacements()
+        expected = [
+            (*rest, done[place].result if place in done else value)
+            for place, (*rest, value) in _declared(source)
+        ]
+        written = _written(source, file.module, replacements)
+        if [budget for _, budget in _declared(written)] != expected:
+            raise Unsafe("the changed file would not declare what it should")
+    except Unsafe as error:
+        return source, dict.fromkeys(changes, str(error))
+    reason = "its number is not written in one piece"
+    return written, {place: reason for place in changes if place not in done}
+
+
+def add(source: bytes, values: Mapping[Definition, str]) -> tuple[bytes, dict[Definition, str]]:
+    """The source with a budget at the end of each definition's docstring, which is made where there
+    is none; and those definitions that cannot be given one, with the reason."""
+    replacements: _Replacements = {}
+    failed: dict[Definition, str] = {}
+    try:
+        file = _read(source)
+        known = {(node.lineno, node.name): (node, twin) for node, twin in file.definitions}
+        for definition, value in values.items():
+            key = (definition.line, definition.qualname.rpartition(".")[2])
+            try:
+                if key not in known:
+                    raise Unsafe("it stands no longer where it was found")
+                replacements |= _with_budget(file, *known[key], value)
+            except Unsafe as error:
+                failed[definition] = str(error)
+        written = _written(source, file.module, replacements)
+        added = [(d.qualname, None, "", v) for d, v in values.items() if d not in failed]
+        before = [budget for _, budget in _declared(source)]
+        if sorted(map(repr, [*before, *added])) != sorted(repr(b) for _, b in _declared(written)):
+            raise Unsafe("the changed file would not declare what it should")
+    except Unsafe as error:
+        return source, dict.fromkeys(values, str(error))
+    return written, failed
+
+
+# --- reading ----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _File:
+    """`code`: the source as text, of which line n begins at `starts[n - 1]`; `definitions`: its
+    classes and functions as both parsers see them, in order."""
+
+    module: cst.Module
+    code: str
+    starts: list[int]
+    definitions: list[tuple[_AstDefinition, _CstDefinition]]
+
+    def line(self, number: int) -> str:
+        return self.code[self.starts[number - 1] : self.starts[number]]
+
+
+def _read(source: bytes) -> _File:
+    """Raises Unsafe for what libcst cannot read and give back as it is."""
+    try:
+        module = cst.parse_module(source)
+        if module.bytes != source:
+            raise Unsafe("libcst does not keep this file as it is")
+        code = module.code
+        tree = parsed(code)
+        collector = _Collector()
+        module.visit(collector)
+    except (cst.ParserSyntaxError, SyntaxError, ValueError) as error:
+        raise Unsafe(f"libcst cannot read the file: {str(error).splitlines()[0]}") from None
+    except (RecursionError, MemoryError):
+        raise Unsafe("the file's expressions are nested too deeply") from None
+    found = sorted(
+        (node for node in ast.walk(tree) if isinstance(node, _AST)),
+        key=lambda node: (node.lineno, node.col_offset),
+    )
+    if [node.name for node in found] != [node.name.value for node in collector.found]:
+        raise Unsafe("libcst sees other definitions in the file than Python does")
+    starts = [0, *(match.end() for match in NEWLINE.finditer(code)), len(code)]
+    return _File(module, code, starts, list(zip(found, collector.found, strict=True)))
+
+
+class _Collector(cst.CSTVisitor):
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: list[_CstDefinition] = []
+
+    def visit_ClassDef(self, node: cst.ClassDef) -> None:
+        self.found.append(node)
+
+    def visit_FunctionDef(self, node: cst.FunctionDef) -> None:
+        self.found.append(node)
+
+
+def parsed(source: str | bytes) -> ast.Module:
+    """Raises what `ast.parse` raises; warns of nothing."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # odd escapes are not ours to report
+        return ast.parse(source)
+
+
+@dataclass(slots=True)
+class _Docstring:
+    """`literal`: all of it, which begins `at` a place; `pieces`: each literal of it with where it
+    begins in the whole and what it is to be."""
+
+    literal: str
+    at: Place
+    pieces: list[tuple[int, cst.SimpleString, str]]
+
+    def replace(self, start: int, change: Restated) -> None:
+        number = max(n for n, (begin, _, _) in enumerate(self.pieces) if begin <= start)
+        begin, node, text = self.pieces[number]
+        self.pieces[number] = begin, node, docstring_literals.replaced(text, start - begin, change)
+
+    def replacements(self) -> _Replacements:
+        return {
+            node: partial(_with_value, text) for _, node, text in self.pieces if text != node.value
+        }
+
+
+def _docstrings(file: _File) -> Iterator[_Docstring]:
+    def offset(line: int, column: int) -> int:
+        return file.starts[line - 1] + character(file.line(line), column)
+
+    for node, twin in file.definitions:
+        docstring = _docstring(twin)
+        if docstring is None or not _has_docstring(node):
+            continue
+        literal = node.body[0].value  # type: ignore[attr-defined]
+        start = offset(literal.lineno, literal.col_offset)
+        text = file.code[start : offset(literal.end_lineno, literal.end_col_offset)]
+        pieces, end = [], 0
+        for piece in _pieces(docstring):
+            begin = text.index(piece.value, end)
+            end = begin + len(piece.value)
+            pieces.append((begin, piece, piece.value))
+        yield _Docstring(
+            text, (literal.lineno, start - file.starts[literal.lineno - 1] + 1), pieces
+        )
+
+
+def _pieces(node: cst.BaseExpression) -> Iterator[cst.SimpleString]:
+    if isinstance(node, cst.SimpleString):
+        yield node
+    elif isinstance(node, cst.ConcatenatedString):
+        yield from _pieces(node.left)
+        yield from _pieces(node.right)
+
+
+def _has_docstring(node: ast.AST) -> bool:
+    return (
+        isinstance(node, _AST)
+        and isinstance(node.body[0], ast.Expr)
+        and isinstance(node.body[0].value, ast.Constant)
+        and isinstance(node.body[0].value.value, str)
+    )
+
+
+def _docstring(node: _CstDefinition) -> _String | None:
+    first = node.body.body[0]
+    if isinstance(first, cst.SimpleStatementLine):
+        first = first.body[0]
+    if isinstance(first, cst.Expr) and isinstance(first.value, _String):
+        return first.value if isinstance(first.value.evaluated_value, str) else None
+    return None
+
+
+def _declared(source: bytes) -> list[tuple[Place, _Budget]]:
+    """All budgets of a file, as every other part of the program reads them."""
+    facts = scan_source("", source)
+    docstrings: list[tuple[str, tuple[DocLine, ...]]] = []
+    for item in facts.classes:
+        docstrings.append((item.qualname, item.docstring))
+        docstrings.append((f"{item.qualname}.__init__", item.init.docstring if item.init else ()))
+    docstrings += [(function.name, function.docstring) for function in facts.functions]
+    return [
+        ((found.line, found.column), (name, found.arguments, str(found.selector), found.text))
+        for name, lines in docstrings
+        for found in parse_docstring(lines)[0]
+    ]
+
+
+# --- writing ----------------------------------------------------------------------------------
+
+
+def _written(source: bytes, module: cst.Module, replacements: _Replacements) -> bytes:
+    """The file with other nodes, of which Python makes the same code. Raises Unsafe."""
+    written = module.visit(_Replace(replacements)).bytes
+    try:
+        same = _code(source) == _code(written)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        same = False
+    if not same:
+        raise Unsafe("the changed file would not be the same program")
+    return written
+
+
+def _code(source: bytes) -> str:
+    """What is executed: the tree without docstrings and places."""
+    tree = parsed(source)
+    for node in ast.walk(tree):
+        if _has_docstring(node):
+            del node.body[0]  # type: ignore[attr-defined]
+    return ast.dump(tree)
+
+
+class _Replace(cst.CSTTransformer):
+    def __init__(self, replacements: _Replacements) -> None:
+        super().__init__()
+        self.replacements = replacements
+
+    def on_leave(  # type: ignore[override]
+        self, original_node: cst.CSTNode, updated_node: cst.CSTNode
+    ) -> cst.CSTNode:
+        change = self.replacements.get(original_node)
+        return change(updated_node) if change else updated_node
+
+
+def _with_value(text: str, node: cst.CSTNode) -> cst.CSTNode:
+    return node.with_changes(value=text)
+
+
+def _with_budget(
+    file: _File, node: _AstDefinition, twin: _CstDefinition, value: str
+) -> _Replacements:
+    """What gives a definition a budget. Raises Unsafe."""
+    line = f"nparam: {value}"
+    docstring = _docstring(twin)
+    if docstring is None:
+        return {twin: partial(_with_docstring, f'"""{line}"""')}
+    if isinstance(docstring, cst.ConcatenatedString) or docstring.lpar:
+        raise Unsafe("its docstring is not one plain literal")
+    indent = _before(file, node.body[0])
+    if indent.strip():  # all on the line of the header
+        indent = _before(file, node) + file.module.default_indent
+    newline = file.module.default_newline
+    literal = docstring_literals.with_line(
+        docstring.prefix, docstring.quote, docstring.raw_value, line, indent, newline
+    )
+    return {docstring: partial(_with_value, literal), twin: _in_a_block}
+
+
+def _before(file: _File, node: ast.stmt) -> str:
+    return file.line(node.lineno)[: node.col_offset]
+
+
+def _in_a_block(node: cst.CSTNode) -> cst.CSTNode:
+    """`class A(B): pass` over two lines."""
+    assert isinstance(node, _CstDefinition)
+    suite = node.body
+    if not isinstance(suite, cst.SimpleStatementSuite):
+        return node
+    line = cst.SimpleStatementLine(suite.body, trailing_whitespace=suite.trailing_whitespace)
+    return node.with_changes(body=cst.IndentedBlock([line]))
+
+
+def _with_docstring(literal: str, node: cst.CSTNode) -> cst.CSTNode:
+    """A definition with a docstring; in a class, an empty line follows it."""
+    node = _in_a_block(node)
+    assert isinstance(node, _CstDefinition)
+    first, *others = node.body.body
+    assert isinstance(first, cst.BaseStatement)
+    leading = getattr(first, "leading_lines", ())
+    if isinstance(node, cst.ClassDef) and (not leading or leading[0].comment):
+        first = first.with_changes(leading_lines=(cst.EmptyLine(indent=False), *leading))
+    docstring = cst.SimpleStatementLine([cst.Expr(cst.SimpleString(literal))])
+    return node.with_deep_changes(node.body, body=(docstring, first, *others))

@@ -1,0 +1,71 @@
+"""A closed form as a budget in the docstring of what it counts."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from nparam_lint.analysis.closed_forms.form_writer import factored
+from nparam_lint.claims.docstring_budgets import parse_docstring
+from nparam_lint.records import Position
+from nparam_lint.rewrite import docstring_edits
+from nparam_lint.rewrite.edits import FileEdit, Unsafe, is_outside, write_all
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from nparam_lint.analysis.closed_forms.closed_form import ClosedForm
+    from nparam_lint.analysis.closed_forms.observations import Value
+    from nparam_lint.claims.notation import Target
+    from nparam_lint.config.settings import Settings
+    from nparam_lint.discover import Discovery
+
+
+def budget_of(cases: Sequence[ClosedForm], order: Sequence[str]) -> tuple[str, list[str]]:
+    """(the formula, names of choices that it does not hold for). One choice of two is a
+    conditional; of more than that only the case of the call is told."""
+    base, *others = cases
+    text = factored(base.total, order)
+    switches = list(dict.fromkeys(name for case in others for name in case.case))
+    if len(others) != 1 or len(switches) != 1:
+        return text, switches
+    (name,) = switches
+    other = factored(others[0].total, order)
+    return f"({other}) if {_condition(name, others[0].case[name])} else ({text})", []
+
+
+def _condition(name: str, value: Value) -> str:
+    if isinstance(value, bool):
+        return name if value else f"not {name}"
+    return f"{name} == {value!r}"
+
+
+def write_budget(
+    found: Discovery, settings: Settings, target: Target, text: str, environ: Mapping[str, str]
+) -> Position | None:
+    """Write the formula into the docstring; where it stands, None where it stood there before.
+    Raises Unsafe or CannotWrite; nothing was written then."""
+    if not target.is_path:
+        raise Unsafe(f"{target.location} is an installed package; nothing is written there")
+    definition = next(
+        (
+            d
+            for d in found.definitions
+            if (d.path, d.qualname) == (target.location, target.callable)
+        ),
+        None,
+    )
+    if definition is None:
+        raise Unsafe(f"{target.location} does not define {target.callable} itself")
+    declared = (line for lines in definition.docstrings for line in parse_docstring(lines)[0])
+    if any(line.arguments is None and line.text == text for line in declared):
+        return None
+    path = settings.root / target.location
+    if is_outside(path, settings.root, environ):
+        raise Unsafe(f"{target.location} lies outside of the repository")
+    old = found.tree.source(target.location)
+    new, failed = docstring_edits.add(old, {definition: text})
+    if definition in failed:
+        raise Unsafe(failed[definition])
+    write_all((FileEdit(target.location, path, old, new),))
+    line = next(n for n, line in enumerate(new.split(b"\n"), 1) if text.encode() in line)
+    return Position(target.location, line)

@@ -1,0 +1,224 @@
+"""What `nparam-lint init` writes: a budget for every model that has none and can be built, as it is
+counted today, so that the next check passes."""
+
+from __future__ import annotations
+
+import ast
+import os
+from collections import defaultdict
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from nparam_lint.discover.syntax import dotted_name
+from nparam_lint.gate.pipeline import measure, paste, read, select_models
+from nparam_lint.records import Measured, Position
+from nparam_lint.rewrite import docstring_edits, number_style, toml_edits
+from nparam_lint.rewrite.docstring_edits import parsed
+from nparam_lint.rewrite.edits import Edit, FileEdit, Left, Plan, Unsafe, is_outside
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from nparam_lint.claims.notation import Target
+    from nparam_lint.config.settings import Settings
+    from nparam_lint.gate.pipeline import Progress, Source
+    from nparam_lint.records import Definition, ModelReport, Origin
+
+Into = Literal["docstring", "config"]
+
+
+@dataclass(frozen=True, slots=True)
+class Wishes:
+    """How budgets are to be written. `into`: None is the docstring, and the config where that
+    cannot be; `rounded`: with three digits; `every`: also for models inside of others."""
+
+    into: Into | None = None
+    rounded: bool = False
+    every: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _New:
+    definition: Definition
+    count: int
+    value: str
+
+    @property
+    def key(self) -> str:
+        return self.definition.target
+
+    def edit(self, origin: Origin, position: Position) -> Edit:
+        return Edit(position, self.key, "", origin, "", self.value, self.count)
+
+
+def plan_init(
+    settings: Settings,
+    paths: Sequence[Path],
+    wishes: Wishes,
+    environ: Mapping[str, str],
+    progress: Progress | None = None,
+) -> Plan:
+    """Measure the models under `paths`, and work out every edit. Nothing is written."""
+    source = read(settings, paths)
+    asked, skipped = select_models(source.asked, declared_only=False)
+    report = measure(source, asked, skipped, environ, progress)
+    if report.error:
+        return Plan(error=report.error)
+    declared = {str(model.target.bare) for model in source.asked if model.declared}
+    definitions = {
+        str(m.target): m.definition
+        for m in source.asked
+        if m.definition and str(m.target) not in declared
+    }
+    new: list[_New] = []
+    left: list[Left] = []
+    for model in report.models:
+        definition = definitions.get(model.target)
+        if definition is None or not (wishes.every or model.top_level):
+            continue
+        reason = _unfit(model)
+        if reason:
+            left.append(_left(definition, reason))
+        elif isinstance(model.measurement, Measured) and model.measurement.counts.total:
+            count = model.measurement.counts.total
+            tolerance = settings.for_file(definition.path).tolerance
+            value = number_style.rounded(count, tolerance) if wishes.rounded else f"{count:_}"
+            new.append(_New(definition, count, value))
+    hints = _hints(source, definitions, {model.target for model in report.models})
+    edits, files, lost = _written(new, source, wishes, environ)
+    left += lost
+    left += [
+        _left(definitions[target], reason)
+        for target, reason in report.skipped
+        if target in definitions
+    ]
+    return Plan(edits, tuple(left), files, len(declared), hints=tuple(hints))
+
+
+def _unfit(model: ModelReport) -> str | None:
+    """Why no count can be declared for it: it depends on the device."""
+    return next((f.message for f in model.findings if f.code == "NPL006"), None)
+
+
+def _left(definition: Definition, reason: str, count: int | None = None) -> Left:
+    """`count`: what would be declared, where only the writing failed."""
+    position = Position(definition.path, definition.line, definition.column)
+    return Left(position, definition.target, "", "docstring", "", reason, count)
+
+
+# --- writing ----------------------------------------------------------------------------------
+
+
+def _written(
+    new: Sequence[_New], source: Source, wishes: Wishes, environ: Mapping[str, str]
+) -> tuple[tuple[Edit, ...], tuple[FileEdit, ...], list[Left]]:
+    edits: list[Edit] = []
+    files: list[FileEdit] = []
+    left: list[Left] = []
+    for_config: list[_New] = [*new] if wishes.into == "config" else []
+    by_file: dict[str, list[_New]] = defaultdict(list)
+    for item in new if wishes.into != "config" else ():
+        by_file[item.definition.path].append(item)
+    for name, items in sorted(by_file.items()):
+        file, failed = _in_docstrings(name, items, source, environ)
+        files += [file] if file else []
+        for item in items:
+            at = Position(name, item.definition.line, item.definition.column)
+            if item.definition not in failed:
+                edits.append(item.edit("docstring", at))
+            elif wishes.into is None:
+                for_config.append(item)
+            else:
+                left.append(_left(item.definition, failed[item.definition], item.count))
+    if for_config:
+        try:
+            file, places = _in_config(for_config, source.settings, environ)
+            files.append(file)
+            edits += [item.edit("config", places[item.key]) for item in for_config]
+        except Unsafe as error:
+            left += [_left(item.definition, str(error), item.count) for item in for_config]
+    return tuple(edits), tuple(files), left
+
+
+def _in_docstrings(
+    name: str, items: Sequence[_New], source: Source, environ: Mapping[str, str]
+) -> tuple[FileEdit | None, Mapping[Definition, str]]:
+    values = {item.definition: item.value for item in items}
+    path = source.settings.root / name
+    if is_outside(path, source.settings.root, environ):
+        return None, dict.fromkeys(values, "its file lies outside of the repository")
+    old = source.found.tree.source(name)
+    new, failed = docstring_edits.add(old, values)
+    return (FileEdit(name, path, old, new) if new != old else None), failed
+
+
+def _in_config(
+    items: Sequence[_New], settings: Settings, environ: Mapping[str, str]
+) -> tuple[FileEdit, Mapping[str, Position]]:
+    """The config file with the budgets, and where each stands in it. Raises Unsafe."""
+    path = settings.config
+    if path is None:
+        project = settings.root / "pyproject.toml"
+        path = project if project.is_file() else settings.root / "nparam-lint.toml"
+    name = os.path.relpath(path, settings.root).replace(os.sep, "/")
+    if is_outside(path, settings.root, environ):
+        raise Unsafe(f"{name} lies outside of the repository")
+    values = {item.key: item.value for item in sorted(items, key=lambda item: item.key)}
+    try:
+        old = path.read_bytes() if path.is_file() else None
+        text = toml_edits.add((old or b"").decode("utf-8"), toml_edits.table_of(path.name), values)
+    except (Unsafe, OSError, UnicodeDecodeError) as error:
+        lines = ", ".join(f'"{key}" = {value}' for key, value in values.items())
+        raise Unsafe(f"{name} cannot be changed ({error}); add to its budgets: {lines}") from None
+    lines_of = text.split("\n")
+    places = {
+        key: Position(
+            name, next((n for n, line in enumerate(lines_of, 1) if f'"{key}"' in line), 1)
+        )
+        for key in values
+    }
+    return FileEdit(name, path, old, text.encode("utf-8")), places
+
+
+# --- what needs arguments ---------------------------------------------------------------------
+
+
+def _hints(
+    source: Source, definitions: Mapping[str, Definition], measured: set[str]
+) -> Iterator[str]:
+    """The lines of config that would say how to build the models that need arguments. What a class
+    of the project builds is a part of it, and no model to begin with."""
+    needy: dict[Target, list[str]] = {}
+    for model in source.asked:
+        definition = definitions.get(str(model.target))
+        if definition is not None and str(model.target) not in measured:
+            required = [p.name for p in definition.parameters or () if p.required]
+            if required and not model.recipe.says_how_to_call:
+                needy[model.target] = required
+    if not needy:
+        return
+    parts = {
+        name for path in source.found.parsed for name in _parts(source.found.tree.source(path))
+    }
+    header = ""
+    for target, required in needy.items():
+        if target.callable.rpartition(".")[2] not in parts:
+            _, table, line = paste(target, required, source.settings)
+            if not header:
+                yield (header := table)
+            yield line
+
+
+def _parts(source: bytes) -> Iterator[str]:
+    """The names that the classes of a file call, each its own excepted."""
+    try:
+        tree = parsed(source)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return
+    for owner in ast.walk(tree):
+        if isinstance(owner, ast.ClassDef):
+            for node in ast.walk(owner):
+                if isinstance(node, ast.Call):
+                    name = dotted_name(node.func).rpartition(".")[2]
+                    yield from [name] if name != owner.name else ()

@@ -1,0 +1,181 @@
+"""A count in the form in which an older one stands: `124M` → `126M`, `1,234` → `1,250`.
+
+Grouping, suffix, exponent and what is around the number (`~`, `± 2%`) stay. A rounded number keeps
+its decimals; it gets more of them where the count would otherwise be written with fewer digits than
+before (`124M` → `9.88M`), or would not hold (a configured tolerance that is finer than the digits).
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from nparam_lint.claims.expression import Formula
+from nparam_lint.claims.grammar import GrammarError, Number, Tolerance, parse_value
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from nparam_lint.claims.grammar import Value
+
+_MOVABLE = ("plain", "written", "around", "about")
+_BEGIN = re.compile(r"[0-9.]")
+_END = re.compile(r"\s*(?:±|\+/-|\+-|$)")
+# Splits what the grammar has accepted; it accepts more than that by itself.
+_PIECES = re.compile(
+    r"(?P<whole>[0-9_,]*)(?:\.(?P<part>[0-9]+))?"
+    r"(?:(?P<e>[eE]\+?)(?P<exponent>-?[0-9]+)|(?P<suffix>\s*[A-Za-z]+))?"
+)
+_MOST_DECIMALS = 40  # more than a count in KiB … TiB needs to be exact
+_ROUNDED_DIGITS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Restated:
+    """A value's `text`, of which `text[start:end]` is to become `number`."""
+
+    text: str
+    start: int
+    end: int
+    number: str
+
+    @property
+    def old_number(self) -> str:
+        return self.text[self.start : self.end]
+
+    @property
+    def result(self) -> str:
+        return self.text[: self.start] + self.number + self.text[self.end :]
+
+
+def is_movable(value: Value) -> bool:
+    """Whether it is a number that follows the count: no limit, no range and no formula."""
+    return value.form in _MOVABLE and not isinstance(value.terms[0], Formula)
+
+
+def restate(
+    value: Value,
+    count: int,
+    metric: str = "total",
+    tolerance: Tolerance | None = None,
+    forced: bool = False,
+) -> Restated | None:
+    """What makes a movable value hold for `count`; None where its form cannot hold it.
+
+    `tolerance` and `forced` are those of `Value.bounds`.
+    """
+    begin = _BEGIN.search(value.text)
+    end = _END.search(value.text, begin.start()) if begin else None
+    if begin is None or end is None or not is_movable(value):
+        return None
+    found = Restated(value.text, begin.start(), end.start(), "")
+    for number in _numbers(found.old_number, count, metric):
+        candidate = Restated(value.text, found.start, found.end, number)
+        if _holds(candidate.result, count, metric, tolerance, forced):
+            return candidate
+    return None
+
+
+def rounded(count: int, tolerance: Tolerance | None = None) -> str:
+    """A count with three digits and a suffix, as people write it: `86.6M`; more digits where the
+    tolerance is finer. What is below 1000 stays as it is."""
+    for suffix, unit in (("T", 10**12), ("B", 10**9), ("M", 10**6), ("k", 10**3)):
+        if 2000 * count < 1999 * unit:  # what rounds to 1000k is 1.00M
+            continue
+        for decimals in range(_MOST_DECIMALS):
+            scaled = _scaled(count, Fraction(unit), decimals)
+            text = _decimal(scaled, decimals) + suffix
+            if scaled >= 100 and _holds(text, count, "total", tolerance, False):
+                return text
+    return f"{count:_}"
+
+
+def integer(old: str, count: int) -> str:
+    """A whole number, grouped as the old one is; `1_234_567` where that one was too short to be."""
+    separator = _separator(old)
+    if not separator and len(old) < 4:
+        separator = "_"
+    return _grouped(str(count), separator)
+
+
+# --- writing ----------------------------------------------------------------------------------
+
+
+def _holds(text: str, count: int, metric: str, tolerance: Tolerance | None, forced: bool) -> bool:
+    try:
+        return count in parse_value(text, metric).bounds(tolerance=tolerance, forced=forced)
+    except GrammarError:
+        return False  # too many digits, or between two whole numbers
+
+
+def _numbers(old: str, count: int, metric: str) -> Iterator[str]:
+    """The ways to write a count, with ever more digits."""
+    match = _PIECES.fullmatch(old)
+    if match is None:
+        return
+    whole, part, exponent, suffix = match.group("whole", "part", "exponent", "suffix")
+    if exponent is None and suffix is None:
+        yield integer(old, count)
+        return
+    part = part or ""
+    digits = len(re.sub("[_,]", "", whole + part).lstrip("0"))
+    one_digit = re.fullmatch("[1-9]", whole) is not None
+
+    def write(decimals: int) -> tuple[int, str]:
+        """The scaled number, and its text."""
+        if exponent is None:
+            scale, mark = _worth(suffix, metric), suffix
+        else:
+            power = _power(count, decimals) if one_digit and count else int(exponent)
+            scale, mark = Fraction(10) ** power, match["e"] + _padded(power, exponent)
+        scaled = _scaled(count, scale, decimals)
+        text = _decimal(scaled, decimals, _separator(whole))
+        return scaled, (text if whole else text.removeprefix("0")) + mark
+
+    enough = False
+    for decimals in range(len(part), _MOST_DECIMALS):
+        scaled, text = write(decimals)
+        enough = enough or not count or len(str(scaled).lstrip("0")) >= digits
+        if enough:
+            yield text
+
+
+def _scaled(count: int, scale: Fraction, decimals: int) -> int:
+    """`count / scale` to so many decimals, without the point; halves go up."""
+    return math.floor(count * Fraction(10) ** decimals / scale + Fraction(1, 2))
+
+
+def _decimal(scaled: int, decimals: int, separator: str = "") -> str:
+    digits = str(scaled).zfill(decimals + 1)
+    end = len(digits) - decimals
+    whole = _grouped(digits[:end], separator)
+    return f"{whole}.{digits[end:]}" if decimals else whole
+
+
+def _power(count: int, decimals: int) -> int:
+    """The exponent that leaves one digit before the point, also after rounding."""
+    power = len(str(count)) - 1
+    return power + (len(str(_scaled(count, Fraction(10) ** power, decimals))) > decimals + 1)
+
+
+def _padded(power: int, old: str) -> str:
+    """As `e08` or `e8` stood."""
+    return f"{power:0{len(old)}d}" if old.startswith("0") else str(power)
+
+
+def _worth(suffix: str, metric: str) -> Fraction:
+    """How much one of a suffix is."""
+    term = parse_value("1" + suffix, metric).terms[0]
+    assert isinstance(term, Number)
+    return term.value
+
+
+def _separator(old: str) -> str:
+    return next((mark for mark in "_," if mark in old), "")
+
+
+def _grouped(digits: str, separator: str) -> str:
+    return f"{int(digits):,}".replace(",", separator) if separator else digits

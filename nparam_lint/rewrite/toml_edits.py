@@ -1,0 +1,153 @@
+"""Budgets in config files, written with tomlkit: comments, order, quotes and layout stay."""
+
+from __future__ import annotations
+
+import re
+import sys
+from typing import TYPE_CHECKING, Any
+
+import tomlkit
+from tomlkit.exceptions import TOMLKitError
+from tomlkit.items import Integer, Item, String, Table
+
+from nparam_lint.rewrite import number_style
+from nparam_lint.rewrite.edits import Unsafe
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from nparam_lint.rewrite.number_style import Restated
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+Key = tuple[str | int, ...]  # through tables by name, through a list by number
+
+_WHOLE = re.compile(r"[0-9]+(?:_[0-9]+)*")
+
+
+def table_of(file: str) -> tuple[str, ...]:
+    """Where the budgets are in a config file of that name."""
+    return ("tool", "nparam-lint", "budgets") if file == "pyproject.toml" else ("budgets",)
+
+
+def budget_keys(text: str, table: Sequence[str]) -> list[Key]:
+    """Where the counts of the budgets are, in the order in which the settings list them."""
+    found: Any = tomllib.loads(text)
+    for name in table:
+        found = found.get(name, {})
+    return [key for name, entry in found.items() for key in _counts((*table, name), entry)]
+
+
+def _counts(key: Key, entry: Any) -> Iterator[Key]:
+    if isinstance(entry, list):
+        for number, item in enumerate(entry):
+            yield from _counts((*key, number), item)
+    else:
+        yield (*key, "budget") if isinstance(entry, dict) else key
+
+
+def restate(text: str, changes: Mapping[Key, Restated]) -> tuple[str, dict[Key, str]]:
+    """The file with other numbers; and the keys that were not changed, with the reason."""
+    failed: dict[Key, str] = {}
+    try:
+        document = _read(text)
+        expected = tomllib.loads(text)
+        for key, change in changes.items():
+            holder, plain = _at(document, key[:-1]), _at(expected, key[:-1])
+            literal = _restated(holder[key[-1]], change)
+            if literal is None:
+                failed[key] = "its number is not written in digits, in one piece"
+                continue
+            holder[key[-1]] = tomlkit.value(literal)
+            (plain[key[-1]],) = tomllib.loads(f"_ = {literal}").values()
+        return _written(document.as_string(), expected), failed
+    except Unsafe as error:
+        return text, dict.fromkeys(changes, str(error))
+
+
+def add(text: str, table: Sequence[str], values: Mapping[str, str]) -> str:
+    """The file with further budgets: at the end of their table, which is made at the end of the
+    file where there is none. Raises Unsafe."""
+    newline = "\r\n" if "\r\n" in text else "\n"
+    document = _read(text)
+    expected = tomllib.loads(text)
+    inner = expected
+    for name in table:
+        inner = inner.setdefault(name, {})
+    items = {key: _item(value, newline) for key, value in values.items()}
+    inner |= {key: item.unwrap() for key, item in items.items()}
+    try:
+        holder = _at(document, table)
+    except KeyError:
+        end = "" if not text else newline if text.endswith("\n") else 2 * newline
+        gap = "" if text.endswith(2 * newline) else end
+        head = [f"[{'.'.join(table)}]"]
+        lines = [f"{tomlkit.key([k]).as_string()} = {v.as_string()}" for k, v in items.items()]
+        return _written(f"{text}{gap}{newline.join([*head, *lines])}{newline}", expected)
+    _append(holder, items)
+    return _written(document.as_string(), expected)
+
+
+# --- with tomlkit -----------------------------------------------------------------------------
+
+
+def _read(text: str) -> tomlkit.TOMLDocument:
+    try:
+        document = tomlkit.parse(text)
+    except (TOMLKitError, ValueError) as error:
+        raise Unsafe(f"tomlkit cannot read the file: {error}") from None
+    if document.as_string() != text:
+        raise Unsafe("tomlkit does not keep this file as it is")
+    return document
+
+
+def _at(tree: Any, key: Sequence[str | int]) -> Any:
+    for part in key:
+        tree = tree[part]
+    return tree
+
+
+def _restated(item: Item, change: Restated) -> str | None:
+    """What stands in the file instead of an item; None where it is not the value that was read, or
+    its number is not in one piece."""
+    literal = item.as_string()
+    if isinstance(item, Integer) and _WHOLE.fullmatch(literal) and str(int(item)) == change.text:
+        return number_style.integer(literal, int(change.number.replace("_", "")))
+    if isinstance(item, String) and change.text in item and change.old_number in literal:
+        return literal.replace(change.old_number, change.number, 1)
+    return None
+
+
+def _item(value: str, newline: str) -> Item:
+    """A whole number as such, anything else in quotes."""
+    item = tomlkit.value(value) if _WHOLE.fullmatch(value) else tomlkit.string(value)
+    item.trivia.trail = newline
+    return item
+
+
+def _append(holder: Any, items: Mapping[str, Item]) -> None:
+    """Behind the last key, before the empty lines and comments that lead to the next table."""
+    trailing: list[Any] = []
+    if isinstance(holder, Table):
+        body = holder.value.body
+        last = max((n for n, (key, _) in enumerate(body) if key is not None), default=-1)
+        trailing = body[last + 1 :]
+        del body[last + 1 :]
+    for key, item in items.items():
+        holder.add(key, item)
+    if trailing:
+        holder.value.body.extend(trailing)
+
+
+def _written(text: str, expected: dict[str, Any]) -> str:
+    """A text that says what is expected. Raises Unsafe."""
+    try:
+        same = tomllib.loads(text) == expected
+    except tomllib.TOMLDecodeError:
+        same = False
+    if not same:
+        raise Unsafe("the changed file would not say what it should")
+    return text

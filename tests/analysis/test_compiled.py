@@ -1,0 +1,155 @@
+"""Fast functions and proofs, against the exact polynomials."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import product
+
+import pytest
+
+from nparam_lint.analysis.closed_forms.compiled_form import (
+    NOWHERE,
+    NoPolynomial,
+    compiled,
+    growing,
+    polynomial_of,
+    substituted,
+)
+from nparam_lint.analysis.closed_forms.constraint_inference import Rule
+from nparam_lint.analysis.closed_forms.polynomial import Exponential, Polynomial
+from nparam_lint.analysis.closed_forms.requirements import Demands, tie_of
+from nparam_lint.claims.expression import parse_formula
+
+FORMS = [
+    "a*(12*a + 13)*b + 100*a",
+    "2*a*(4*b - 2) + 7*a",
+    "a*b - b + 3",
+    "a**2*(5*a//3) + b",
+    "b*ceil(8*a/3/16)*16 + a",
+    "a*max(8, b//4) + min(a, 3*b)",
+    "(a*b*(b + 1))/2 + b",
+    "a*(a//b) + 1",
+    "a*b*(2*a//(b + 1))",
+    "100 - a + 10*b",
+    "widths[0]*a + b",
+]
+NAMES = ["a", "b", "widths[0]"]
+
+
+@pytest.mark.parametrize("text", FORMS)
+def test_compiled_forms_have_the_exact_values(text):
+    formula = parse_formula(text)
+    count = compiled(polynomial_of(formula), NAMES)
+    for values in product((1, 2, 5, 16, 37), repeat=3):
+        assert count(*values) == formula.evaluate(dict(zip(NAMES, values, strict=True)))
+
+
+@pytest.mark.parametrize("text", FORMS)
+def test_what_is_said_to_grow_grows(text):
+    form = polynomial_of(parse_formula(text))
+    count = compiled(form, NAMES)
+    found = growing(form, dict.fromkeys(NAMES, 1))
+    for place, name in enumerate(NAMES):
+        for values in product(range(1, 12), (1, 2, 7, 40), (1, 2, 7, 40)):
+            values = [*values[1 : place + 1], values[0], *values[place + 1 :]]
+            more = [v + (i == place) for i, v in enumerate(values)]
+            if name in found:
+                assert count(*more) >= count(*values)
+
+
+@pytest.mark.parametrize(
+    ("text", "least", "names"),
+    [
+        (FORMS[0], 1, "ab"),
+        (FORMS[1], 1, "ab"),
+        (FORMS[2], 1, "ab"),  # from 1 on; from 0 on, more of b gives less
+        (FORMS[2], 0, "a"),
+        (FORMS[3], 1, "ab"),
+        (FORMS[4], 1, "ab"),
+        (FORMS[5], 1, "ab"),
+        (FORMS[7], 1, "a"),
+        (FORMS[9], 1, "b"),
+    ],
+)
+def test_what_grows_is_known(text, least, names):
+    form = polynomial_of(parse_formula(text))
+    assert growing(form, {"a": least, "b": least}) == {*names}
+
+
+def test_powers_of_two_grow():
+    power = Polynomial.generator(Exponential("n"))
+    one = Polynomial.constant(1)
+    width = Polynomial.generator("w")
+    form = width * width * (power * power - one) + width * (power - one)
+    assert growing(form, {"w": 1, "n": 1}) == {"w", "n"}
+    assert compiled(form, ["w", "n"])(3, 2) == 9 * 15 + 3 * 3
+    tied = substituted(form, {"n": polynomial_of(parse_formula("n + 1"))})
+    assert compiled(tied, ["w", "n"])(3, 1) == 9 * 15 + 3 * 3
+    with pytest.raises(NoPolynomial):
+        substituted(form, {"n": polynomial_of(parse_formula("2*n"))})
+
+
+def test_other_forms_in_the_place_of_names():
+    form = polynomial_of(parse_formula("d*f + (f//h)*d"))
+    tie = polynomial_of(parse_formula("8*d/3"))
+    own = substituted(form, {"f": tie, "h": Polynomial.constant(4)})
+    assert own.names == {"d"}
+    assert own.value({"d": Fraction(6)}) == 6 * 16 + 16 // 4 * 6
+    assert compiled(own, ["d"])(6) == 6 * 16 + 16 // 4 * 6
+
+
+@pytest.mark.parametrize("text", ["a % b", "a if b > 2 else 1", "2**a", "a/b", "abs(a)"])
+def test_what_is_no_polynomial(text):
+    with pytest.raises(NoPolynomial):
+        polynomial_of(parse_formula(text))
+
+
+def test_a_form_without_a_value_is_never_met():
+    count = compiled(polynomial_of(parse_formula("a//(b - 1)")), ["a", "b"])
+    assert count(6, 3) == 3
+    assert count(6, 1) == NOWHERE
+
+
+# --- what is asked of arguments ---------------------------------------------------------------
+
+
+def test_demands_of_a_model_and_of_a_question():
+    demands = Demands(
+        {"h": 12, "d": 768, "f": 3072, "n": 2},
+        ["d", "n"],
+        {"f": parse_formula("4*d")},
+        [Rule("d", "%", ("h",)), parse_formula("f % 64 == 0"), parse_formula("d <= 100*n")],
+    )
+    assert demands.step({}, "d") == 48  # of 12, and of 64 for four times as much
+    assert demands.step({"d": 48}, "n") == 1
+    assert demands.hold({"d": 96, "n": 1})
+    assert demands.hold({"d": 144})  # n may be large enough
+    assert not demands.hold({"d": 144, "n": 1})
+    assert not demands.hold({"d": 100, "n": 3})
+    assert demands.completed({"d": 96})["f"] == 384
+    demands.exclude({"d": 96, "n": 1})
+    assert not demands.hold({"n": 1, "d": 96})
+
+
+def test_what_is_not_whole_or_divides_by_zero_is_not_allowed():
+    demands = Demands(
+        {}, ["d", "n"], {"f": parse_formula("8*d/3")}, [parse_formula("d / (n - 1) > 2")]
+    )
+    assert demands.hold({"d": 9, "n": 2})
+    assert not demands.hold({"d": 10, "n": 2})
+    assert not demands.hold({"d": 9, "n": 1})
+    tied = Demands({}, ["d"], {"h": parse_formula("d // (d // 64)")}, [])
+    assert tied.hold({"d": 128})
+    assert not tied.hold({"d": 1})
+
+
+@pytest.mark.parametrize(
+    ("rule", "text"),
+    [
+        (Rule("d_ff", "==", ("d",), Fraction(4)), "4*d"),
+        (Rule("d", "==", ("h", "k")), "h*k"),
+        (Rule("f", "==", ("d",), Fraction(3, 2)), "3/2*d"),
+    ],
+)
+def test_a_tie_of_the_model_as_a_formula(rule, text):
+    assert tie_of(rule) == text

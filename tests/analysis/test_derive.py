@@ -1,0 +1,398 @@
+"""Closed forms of real modules, against what torch makes of the same arguments."""
+
+from __future__ import annotations
+
+import itertools
+import random
+
+import pytest
+from closed.torch_models import count, derived, told
+from torch import nn
+
+from nparam_lint.analysis.closed_forms.closed_form import ClosedForm, NoForm
+from nparam_lint.analysis.closed_forms.form_writer import expanded, factored
+from nparam_lint.analysis.closed_forms.observations import exactly
+
+
+def total(form) -> str:
+    assert isinstance(form, ClosedForm), form
+    return factored(form.total, list(form.base))
+
+
+def shapes(form) -> dict[str, str]:
+    order = list(form.base)
+    return {
+        s.name: ", ".join(expanded(d, order) for d in s.shape)
+        if s.shape is not None
+        else expanded(s.size, order)
+        for s in form.shapes
+    }
+
+
+def numbers(form) -> dict[str, str]:
+    return {s.name: factored(s.number, list(form.base)) for s in form.shapes}
+
+
+class Stack(nn.Module):
+    """A perceptron: the first layer, the last, and those between them have shapes of their own."""
+
+    def __init__(self, inputs=10, hidden=32, outputs=5, layers=4):
+        super().__init__()
+        widths = [inputs, *[hidden] * layers, outputs]
+        pairs = itertools.pairwise(widths)
+        self.net = nn.Sequential(*[part for a, b in pairs for part in (nn.Linear(a, b), nn.ReLU())])
+
+
+class Llama(nn.Module):
+    """Grouped heads, and a hidden size that is cut, then rounded up to a multiple."""
+
+    def __init__(self, dim=512, n_layers=4, n_heads=8, n_kv_heads=4, multiple_of=32, vocab=1000):
+        super().__init__()
+        assert dim % n_heads == 0
+        assert n_heads % n_kv_heads == 0
+        hidden = multiple_of * ((int(2 * 4 * dim / 3) + multiple_of - 1) // multiple_of)
+        key = n_kv_heads * (dim // n_heads)
+        self.tokens = nn.Linear(vocab, dim, bias=False)
+        self.layers = nn.ModuleList(
+            nn.ModuleDict(
+                {"k": nn.Linear(dim, key, bias=False), "w1": nn.Linear(dim, hidden, bias=False)}
+            )
+            for _ in range(n_layers)
+        )
+
+
+class Dense(nn.Module):
+    """Every layer sees the outputs of all before it."""
+
+    def __init__(self, growth=12, layers=5, channels=3):
+        super().__init__()
+        self.layers = nn.ModuleList(
+            nn.Conv2d(channels + i * growth, growth, 3) for i in range(layers)
+        )
+
+
+class Tied(nn.Module):
+    """Arguments that follow each other."""
+
+    def __init__(self, d_model=32, heads=4, head_dim=8, d_ff=128):
+        super().__init__()
+        if d_ff != 4 * d_model:
+            raise ValueError("d_ff must be 4 * d_model")
+        assert heads * head_dim == d_model
+        self.up = nn.Linear(d_model, d_ff)
+
+
+class Squeezed(nn.Module):
+    """A floor under a rounded quotient, and a share that is no whole number."""
+
+    def __init__(self, dim=64, mlp_ratio=4.0, reduction=16, least=8, dropout=0.1):
+        super().__init__()
+        self.up = nn.Linear(dim, int(dim * mlp_ratio))
+        self.squeeze = nn.Linear(dim, max(least, dim // reduction))
+        self.drop = nn.Dropout(dropout)
+
+
+FORMS = {
+    "linear": (
+        nn.Linear,
+        {"in_features": 10, "out_features": 5},
+        "out_features*(in_features + 1)",
+    ),
+    "conv": (
+        nn.Conv2d,
+        {"in_channels": 64, "out_channels": 128, "kernel_size": 3, "groups": 4, "stride": 2},
+        "out_channels*(kernel_size**2*(in_channels//groups) + 1)",
+    ),
+    "lstm": (
+        nn.LSTM,
+        {"input_size": 64, "hidden_size": 128, "num_layers": 2},
+        "4*hidden_size*(hidden_size*(2*num_layers - 1) + input_size + 2*num_layers)",
+    ),
+    "gru": (
+        nn.GRU,
+        {"input_size": 64, "hidden_size": 128, "num_layers": 2},
+        "3*hidden_size*(hidden_size*(2*num_layers - 1) + input_size + 2*num_layers)",
+    ),
+    "projected lstm, both ways": (
+        lambda **a: nn.LSTM(bidirectional=True, **a),
+        {"input_size": 64, "hidden_size": 128, "num_layers": 2, "proj_size": 32},
+        "2*hidden_size*(num_layers*(13*proj_size + 8) + 4*(input_size - 2*proj_size))",
+    ),
+    "attention": (
+        nn.MultiheadAttention,
+        {"embed_dim": 64, "num_heads": 4, "kdim": 32, "vdim": 48},
+        "embed_dim*(2*embed_dim + kdim + vdim + 4)",
+    ),
+    "encoder layer": (
+        nn.TransformerEncoderLayer,
+        {"d_model": 64, "nhead": 4, "dim_feedforward": 2048},
+        "d_model*(4*d_model + 2*dim_feedforward + 9) + dim_feedforward",
+    ),
+    "perceptron": (
+        Stack,
+        {"inputs": 10, "hidden": 32, "outputs": 5, "layers": 4},
+        "hidden*(hidden*(layers - 1) + inputs + outputs + layers) + outputs",
+    ),
+    "llama": (
+        Llama,
+        {
+            "dim": 512,
+            "n_layers": 4,
+            "n_heads": 8,
+            "n_kv_heads": 4,
+            "multiple_of": 32,
+            "vocab": 1000,
+        },
+        None,
+    ),
+    "dense": (Dense, {"growth": 12, "layers": 5, "channels": 3}, None),
+    "tied": (Tied, {"d_model": 32, "heads": 4, "head_dim": 8, "d_ff": 128}, None),
+    "squeezed": (
+        Squeezed,
+        {"dim": 64, "mlp_ratio": 4.0, "reduction": 16, "least": 8, "dropout": 0.1},
+        None,
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def forms():
+    """Each derived once."""
+    return {name: derived(make, **base) for name, (make, base, _) in FORMS.items()}
+
+
+@pytest.mark.parametrize("name", [n for n, (_, _, text) in FORMS.items() if text])
+def test_the_total_is_written_in_factors(forms, name):
+    assert total(forms[name]) == FORMS[name][2]
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_the_form_holds_where_nobody_looked(forms, name):
+    make, base, _ = FORMS[name]
+    form = forms[name]
+    dice, tried = random.Random(7), 0
+    for _ in range(400):
+        point = {
+            n: dice.choice([0.5, 1.0, 1.5, 2.0, 2.75, 3.0]) if isinstance(v, float)
+            else dice.randint(1, 8) if v < 16
+            else dice.randint(16, 300)
+            for n, v in base.items()
+        }  # fmt: skip
+        if name == "tied":
+            point["d_model"] = point["heads"] * point["head_dim"]
+            point["d_ff"] = 4 * point["d_model"]
+        if name == "llama":
+            point["n_heads"] = point["n_kv_heads"] * dice.randint(1, 3)
+            point["dim"] = point["n_heads"] * dice.randint(1, 40)
+        try:
+            real = count(make, **point)
+        except (ValueError, AssertionError, RuntimeError):
+            continue
+        tried += 1
+        assert told(form, list(base), point) == [real] * 4, point
+    assert tried >= 20
+
+
+def test_every_shape_has_a_form(forms):
+    assert shapes(forms["lstm"]) == {
+        "weight_ih_l0": "4*hidden_size, input_size",
+        "weight_ih_l*": "4*hidden_size, hidden_size",
+        "weight_hh_l*": "4*hidden_size, hidden_size",
+        "bias_ih_l*": "4*hidden_size",
+        "bias_hh_l*": "4*hidden_size",
+    }
+    assert numbers(forms["lstm"]) == {
+        "weight_ih_l0": "1",
+        "weight_ih_l*": "num_layers - 1",
+        "weight_hh_l*": "num_layers",
+        "bias_ih_l*": "num_layers",
+        "bias_hh_l*": "num_layers",
+    }
+
+
+def test_first_last_and_middle_are_told_apart(forms):
+    assert shapes(forms["perceptron"]) == {
+        "net.0.weight": "hidden, inputs",
+        "net.*.weight": "hidden, hidden",
+        "net.-1.weight": "outputs, hidden",
+        "net.*.bias": "hidden",
+        "net.-1.bias": "outputs",
+    }
+
+
+def test_sizes_without_one_shape_still_have_a_form(forms):
+    found = shapes(forms["dense"])
+    assert found["layers.*.weight"] == (
+        "9*growth**2*layers**2/2 + 9*growth*layers*channels - 9*growth**2*layers/2"
+    )
+
+
+def test_roundings_are_recognised(forms):
+    assert shapes(forms["llama"])["layers.*.w1.weight"] == (
+        "multiple_of*ceil((8*dim//3)/multiple_of), dim"
+    )
+    assert shapes(forms["llama"])["layers.*.k.weight"] == "n_kv_heads*(dim//n_heads), dim"
+    assert shapes(forms["squeezed"])["up.bias"] == "floor(dim*mlp_ratio)"
+    assert shapes(forms["squeezed"])["squeeze.bias"] == "max(least, dim//reduction)"
+
+
+def test_what_limits_the_arguments_is_found(forms):
+    assert {str(rule) for rule in forms["llama"].rules} == {
+        "n_heads % n_kv_heads == 0",
+        "dim % n_heads == 0",
+    }
+    assert {str(rule) for rule in forms["conv"].rules} == {
+        "in_channels % groups == 0",
+        "out_channels % groups == 0",
+    }
+    assert {str(rule) for rule in forms["tied"].rules} == {
+        "d_model == heads*head_dim",
+        "d_ff == 4*d_model",
+    }
+
+
+def test_arguments_that_do_not_matter_are_named(forms):
+    assert forms["conv"].idle == ("stride",)
+    assert forms["attention"].idle == ("num_heads",)
+    assert forms["squeezed"].idle == ("dropout",)
+
+
+def test_a_form_says_how_often_it_was_tried(forms):
+    assert all(form.verified >= 8 and form.built > form.verified for form in forms.values())
+
+
+class Tripling(nn.Module):
+    def __init__(self, n=4):
+        super().__init__()
+        self.layer = nn.Linear(3**n, 3)
+
+
+class Levels(nn.Module):
+    """Twice the channels on every level."""
+
+    def __init__(self, base=16, levels=4, kernel=3, classes=10):
+        super().__init__()
+        widths = [base * 2**level for level in range(levels + 1)]
+        self.levels = nn.ModuleList(nn.Conv2d(a, b, kernel) for a, b in itertools.pairwise(widths))
+        self.out = nn.Linear(base * 2**levels, classes)
+
+
+def test_what_doubles_with_every_level_is_a_power_of_two():
+    form = derived(Levels, base=16, levels=4, kernel=3, classes=10)
+    assert total(form) == (
+        "(base*(2**levels*(2*base*kernel**2*2**levels + 3*classes + 6) - 2*(base*kernel**2 + 3))"
+        " + 3*classes)/3"
+    )
+
+
+class Odd(nn.Module):
+    """Right at most places."""
+
+    def __init__(self, width=100):
+        super().__init__()
+        self.layer = nn.Linear(width + (width % 7 == 3), 1)
+
+
+@pytest.mark.parametrize(("make", "base"), [(Tripling, {"n": 4}), (Odd, {"width": 100})])
+def test_what_has_no_closed_form_gets_a_counterexample(make, base):
+    form = derived(make, **base)
+    assert isinstance(form, NoForm)
+    assert (form.wrong.name, form.wrong.what) == ("layer.weight", "dimension 1")
+    assert form.wrong.guess.value(exactly(form.wrong.point)) != form.wrong.actual
+
+
+class Attention(nn.Module):
+    """Of a ViT: a single head of the full width needs no projection."""
+
+    def __init__(
+        self, size=256, patch=32, classes=1000, dim=128, depth=3, heads=8, mlp=256, head=64
+    ):
+        super().__init__()
+        self.patches = nn.Linear(patch**2, dim)
+        self.places = nn.Embedding((size // patch) ** 2, dim)
+        self.qkv = nn.Linear(dim, 3 * heads * head, bias=False)
+        self.out = nn.Identity() if heads == 1 and head == dim else nn.Linear(heads * head, dim)
+        self.mlp = nn.ModuleList(nn.Linear(dim, mlp) for _ in range(depth))
+        self.classes = nn.Linear(dim, classes)
+
+
+def test_widths_that_are_equal_by_chance_are_tried():
+    base = {"size": 256, "patch": 32, "classes": 1000, "dim": 128, "depth": 3, "heads": 8}
+    form = derived(Attention, **base, mlp=256, head=64)
+    assert [str(rule) for rule in form.limits] == ["heads >= 2"]
+
+
+class Shortcut(nn.Module):
+    def __init__(self, inside=64, outside=128):
+        super().__init__()
+        self.conv = nn.Conv2d(inside, outside, 3)
+        self.down = nn.Conv2d(inside, outside, 1) if inside != outside else nn.Identity()
+
+
+def test_a_shortcut_between_equal_widths_has_no_parameters():
+    form = derived(Shortcut, inside=64, outside=128)
+    equal = "(inside//outside)*(outside//inside)"  # one where they are, else nothing
+    assert total(form) == f"outside*(inside*(10 - {equal}) - {equal} + 2)"
+
+
+class Nested(nn.Module):
+    """Each level inside of the one before, and twice as wide."""
+
+    def __init__(self, levels=3, dim=8):
+        super().__init__()
+        inner = [Nested(levels - 1, 2 * dim)] if levels > 1 else []
+        self.parts = nn.ModuleList([nn.Linear(dim, dim), *inner])
+
+
+def test_what_was_seen_too_seldom_is_no_evidence():
+    assert isinstance(derived(Nested, levels=3, dim=8), NoForm)
+
+
+class Projected(nn.Module):
+    def __init__(self, inputs=64, hidden=128, proj=32, token=1):
+        super().__init__()
+        self.token = token
+        if proj >= hidden:
+            raise ValueError("proj has to be smaller than hidden")
+        if inputs % 2:
+            raise ValueError("inputs must be even")
+        self.layer = nn.LSTM(inputs, hidden, proj_size=proj)
+
+
+def test_rules_say_no_more_than_was_seen():
+    form = derived(Projected, inputs=64, hidden=128, proj=32, token=1)
+    assert {str(rule) for rule in form.demands} == {"inputs % 2 == 0", "proj < hidden"}
+
+
+def test_a_model_that_cannot_be_built_has_none():
+    form = derived(nn.Linear, in_features="ten", out_features=5)
+    assert isinstance(form, NoForm)
+    assert form.reason.startswith("the model cannot be built: TypeError")
+
+
+class Fussy(nn.Module):
+    def __init__(self, width=8, version=3):
+        super().__init__()
+        if version != 3:
+            raise ValueError(f"there is no version {version}")
+        self.layer = nn.Linear(width, version)
+
+
+def test_what_cannot_be_varied_is_said_with_the_reason():
+    form = derived(Fussy, width=8, version=3)
+    assert total(form) == "3*(width + 1)"
+    assert form.fixed == {"version": "ValueError: there is no version 4"}
+
+
+class Stubborn(nn.Module):
+    def __init__(self, width=8):
+        super().__init__()
+        if width != 8:
+            raise ValueError("8 it is")
+        self.layer = nn.Linear(width, 1)
+
+
+def test_one_model_makes_no_form():
+    form = derived(Stubborn, width=8)
+    assert isinstance(form, NoForm)
+    assert form.reason == "nothing but the call itself can be built: ValueError: 8 it is"

@@ -1,0 +1,167 @@
+"""Unknowns that meet a budget, against trying everything."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from nparam_lint.analysis.closed_forms import search as searching
+from nparam_lint.analysis.closed_forms.requirements import Demands
+from nparam_lint.analysis.closed_forms.search import MOST, Unknown, limited, search
+from nparam_lint.analysis.closed_forms.search_by_building import search_built
+from nparam_lint.claims.expression import parse_formula
+
+BOTH = frozenset(("n", "d"))
+
+
+def count(n, d):
+    return n * (12 * d**2 + 13 * d) + 100 * d
+
+
+def asked(*conditions):
+    return Demands({}, ["n", "d"], {}, [parse_formula(text) for text in conditions])
+
+
+def every(budget, holds, goal, high):
+    """How far all solutions are off, the best first, by brute force."""
+    points = [(n, d) for n, d in product(range(1, high + 1), repeat=2) if holds(n, d)]
+    off = [count(*point) - budget for point in points]
+    if goal != "closest":
+        off = [one for one in off if (one <= 0 if goal == "under" else one == 0)]
+    return sorted(map(abs, off))
+
+
+@settings(max_examples=80)
+@given(
+    budget=st.integers(1, 200_000),
+    goal=st.sampled_from(["closest", "under", "exact"]),
+    step=st.sampled_from([1, 2, 3, 8]),
+    divided=st.booleans(),
+    growing=st.sampled_from([BOTH, frozenset("d"), frozenset("n"), frozenset()]),
+    number=st.integers(1, 6),
+)
+def test_those_found_are_the_best_of_all(budget, goal, step, divided, growing, number):
+    high = 40
+    demands = asked(f"d % {step} == 0", *(["d % n == 0"] if divided else []))
+    unknowns = [Unknown("n", 1, high), Unknown("d", 1, high)]
+    found = search(count, demands, unknowns, growing, budget, goal, number)
+    best = every(budget, lambda n, d: d % step == 0 and not (divided and d % n), goal, high)
+    assert [abs(s.count - budget) for s in found.solutions] == best[:number]
+    assert all(s.count == count(**s.point) for s in found.solutions)
+    assert len({tuple(s.point.values()) for s in found.solutions}) == len(found.solutions)
+    assert not found.cut
+
+
+def test_what_cannot_be_nearer_is_not_looked_at():
+    unknowns = [Unknown("n", 1, 5000), Unknown("d", 1, 5000)]
+    found = search(count, asked(), unknowns, BOTH, 1_000_000, "closest", 3)
+    assert found.solved == "n"
+    assert count(1, found.combinations) < 1_010_000
+    assert found.combinations < 300  # of 5,000
+
+
+def test_combinations_that_a_condition_forbids_are_not_looked_at():
+    unknowns = [Unknown("n", 1, 300), Unknown("d", 1, 5000)]
+    found = search(count, asked("n % 60 == 0"), unknowns, BOTH, 100_000_000, "closest", 3)
+    assert found.solved == "d"
+    assert found.combinations == 5
+
+
+@pytest.mark.parametrize(
+    ("limit", "goal", "condition"),
+    [("COMBINATIONS", "exact", "n > 0"), ("WALKED", "closest", "n + d < 0")],
+)
+def test_more_than_can_be_looked_at_is_said(limit, goal, condition, monkeypatch):
+    monkeypatch.setattr(searching, limit, 1000)
+    unknowns = [Unknown("n", 1, 10**9), Unknown("d", 1, 10**9)]
+    odd = 10**10 + 1
+    found = search(lambda n, d: 2 * n + 2 * d, asked(condition), unknowns, BOTH, odd, goal, 3)
+    assert found.cut
+    assert found.solutions == ()
+    assert found.combinations <= 1000
+
+
+# --- limits -----------------------------------------------------------------------------------
+
+
+def test_several_without_limits_keep_to_the_proportions_of_the_call():
+    unknowns = [Unknown("n", base=12), Unknown("d", base=768)]
+    small = {u.name: u for u in limited(count, unknowns, BOTH, 1_000_000)}
+    assert abs(count(small["n"].base, small["d"].base) / 1_000_000 - 1) < 0.5
+    assert (small["d"].low, small["d"].high) == (small["d"].base // 2, small["d"].base * 2)
+    found = search(count, asked(), unknowns, BOTH, 1_000_000, "closest", 5)
+    assert found.limits == {u.name: (u.low, u.high) for u in small.values()}
+    for solution in found.solutions:
+        assert all(low <= solution.point[n] <= high for n, (low, high) in found.limits.items())
+
+
+def test_one_without_limits_needs_none():
+    unknowns = [Unknown("n", 1, 5, base=2), Unknown("d", base=8)]
+    found = search(count, asked(), unknowns, BOTH, count(5, 3000), "exact", 1)
+    assert found.limits == {}
+    assert found.solutions[0].point == {"n": 5, "d": 3000}
+
+
+def test_limits_that_were_asked_for_are_kept():
+    unknowns = [Unknown("n", 2, 4), Unknown("d", 8, 16)]
+    found = search(count, asked(), unknowns, BOTH, 10**9, "closest", 3)
+    assert dict(found.solutions[0].point) == {"n": 4, "d": 16}
+    assert found.limits == {}
+
+
+def test_what_gives_less_is_looked_at_around_the_call():
+    found = search(
+        lambda n: 100_000 // n, asked(), [Unknown("n", base=8)], frozenset(), 9_000, "closest", 2
+    )
+    assert found.limits == {"n": (8, 32)}
+    assert [s.count for s in found.solutions] == [9_090, 8_333]
+
+
+def test_of_equally_good_ones_the_most_usual_comes_first():
+    unknowns = [Unknown("n", 1, 64, base=8), Unknown("d", 1, 64, base=8)]
+    found = search(lambda n, d: n * d, asked(), unknowns, BOTH, 64, "exact", 3)
+    assert [dict(s.point) for s in found.solutions] == [
+        {"n": 8, "d": 8},
+        {"n": 16, "d": 4},
+        {"n": 4, "d": 16},
+    ]
+
+
+# --- by building ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("goal", ["closest", "under"])
+def test_what_is_built_comes_close_without_a_form(goal):
+    built = []
+
+    def count_all(points):
+        built.extend(points)
+        return [None if p["d"] % 2 else count(**p) for p in points]
+
+    unknowns = [Unknown("n", base=2), Unknown("d", base=16)]
+    found = search_built(count_all, asked(), unknowns, 1_000_000, goal, 3)
+    off = [abs(s.count - 1_000_000) for s in found.solutions]
+    assert off == sorted(off)
+    assert off[0] < 10_000
+    assert found.limits.keys() == BOTH
+    assert all(
+        low <= s.point[n] <= high
+        for s in found.solutions
+        for n, (low, high) in found.limits.items()
+    )
+    assert len(built) < 2000
+
+
+def test_builds_do_not_grow_with_the_limits():
+    built = []
+
+    def count_all(points):
+        built.extend(points)
+        return [p["n"] for p in points]
+
+    found = search_built(count_all, asked(), [Unknown("n", 1, MOST)], 5_000_123, "exact", 1)
+    assert [s.count for s in found.solutions] == [5_000_123]
+    assert len(built) < 300

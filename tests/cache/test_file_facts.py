@@ -1,0 +1,321 @@
+"""What an earlier run remembers never changes what a run finds; it only saves the parsing."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from discover_project import targets
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from nparam_lint.cache.file_facts import Memory
+from nparam_lint.cache.store import Store, digest, tool
+from nparam_lint.discover import discover, list_project
+from nparam_lint.records import Position
+
+NET = 'import torch\nclass Net(torch.nn.Module):\n    """nparam: 5"""\n'
+HEIR = "from .net import Net as Base\nclass Heir(Base): pass\ndef make() -> Base: return Base()\n"
+BROKEN = "import torch\nclass A(:\n"
+PROJECTS = Path(__file__).parents[1] / "projects"
+# Run in a process of its own: what is parsed there, other than the modules that are imported.
+PARSED = """\
+import json, sys
+compiled = []
+def hook(event, arguments):
+    if event == "compile" and arguments[1] == "<unknown>":
+        compiled.append(arguments[0] if isinstance(arguments[0], str) else arguments[0].decode())
+sys.addaudithook(hook)
+from pathlib import Path
+from nparam_lint.cache.store import Store
+from nparam_lint.discover import discover, list_project
+root, base = Path(sys.argv[1]), sys.argv[2]
+files, importable = list_project(root)
+found = discover(root, files, importable=importable, store=Store(base, str(root)))
+plans = [found.plan(path) for path in files]
+found.tree.remember()
+print(json.dumps([compiled, [d.target for d in found.definitions]]))
+"""
+
+
+def write(root, sources):
+    for path, source in sources.items():
+        (root / path).parent.mkdir(parents=True, exist_ok=True)
+        (root / path).write_bytes(source.encode("utf-8", "surrogatepass"))
+
+
+@pytest.fixture
+def root(tmp_path):
+    place = tmp_path / "project"
+    write(
+        place,
+        {
+            "pkg/__init__.py": "from .heir import *\n",
+            "pkg/net.py": NET,
+            "pkg/heir.py": HEIR,
+            "copy/net.py": NET,
+            "broken.py": BROKEN,
+            "tests/test_net.py": "from pkg.net import Net\ndef test_net(): Net()\n",
+        },
+    )
+    return place
+
+
+@pytest.fixture
+def base(tmp_path):
+    return str(tmp_path / "cache")
+
+
+def everything(root, store=None, paths=()):
+    """All that a run can be told, as plain values."""
+    files, importable = list_project(root, paths)
+    found = discover(root, files, importable=importable, store=store)
+    whole = (
+        found.files,
+        found.parsed,
+        found.definitions,
+        found.problems,
+        {path: found.plan(path) for path in importable},
+        {path: (found.names(path), found.modules(path)) for path in importable},
+    )
+    found.tree.remember()
+    return whole
+
+
+def same(root, base, paths=()):
+    """What is found, after making sure that it is the same with what is remembered and without."""
+    plain = everything(root, None, paths)
+    assert everything(root, Store(base, str(root)), paths) == plain
+    assert everything(root, Store(base, str(root)), paths) == plain
+    return plain
+
+
+def parsed(root, base):
+    """What a process parses in which nothing is remembered but what the cache holds."""
+    done = subprocess.run(
+        [sys.executable, "-c", PARSED, root, base], capture_output=True, text=True, check=True
+    )
+    return json.loads(done.stdout)
+
+
+def entry(base, root, name="facts"):
+    return Path(Store(base, str(root)).folder, name)
+
+
+# --- the same answers ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", sorted(path.name for path in PROJECTS.iterdir()))
+def test_every_sample_project_reads_the_same(project, base, name):
+    same(project(name), base)
+
+
+def test_this_project_reads_the_same(tmp_path, base):
+    own = Path(__file__).parents[2]
+    shutil.copytree(own / "nparam_lint", tmp_path / "p/nparam_lint")
+    shutil.copytree(own / "tests/discover", tmp_path / "p/tests/discover")
+    same(tmp_path / "p", base)
+
+
+def test_the_same_content_at_two_places_is_at_its_own_place_in_each(root, base):
+    write(root, {"other/broken.py": BROKEN})
+    found = same(root, base)
+    assert [d.target for d in found[2]] == [
+        "copy/net.py::Net",
+        "pkg/heir.py::Heir",
+        "pkg/heir.py::make",
+        "pkg/net.py::Net",
+    ]
+    assert [p.position for p in found[3]] == [
+        Position("broken.py", 2, 9),
+        Position("other/broken.py", 2, 9),
+    ]
+
+
+def test_an_edit_of_the_same_size_and_time_is_seen(root, base):
+    before = same(root, base)
+    state = (root / "pkg/net.py").stat()
+    write(root, {"pkg/net.py": NET.replace("Net", "Set")})
+    os.utime(root / "pkg/net.py", ns=(state.st_atime_ns, state.st_mtime_ns))
+    after = same(root, base)
+    assert {"pkg/net.py::Net", "pkg/heir.py::Heir"} <= {d.target for d in before[2]}
+    assert [d.target for d in after[2]] == ["copy/net.py::Net", "pkg/net.py::Set"]
+
+
+def test_a_file_that_moves_takes_its_facts_along(root, base):
+    same(root, base)
+    (root / "pkg/net.py").rename(root / "pkg/moved.py")
+    (root / "broken.py").rename(root / "pkg/net.py")
+    found = same(root, base)
+    assert [d.target for d in found[2]] == ["copy/net.py::Net", "pkg/moved.py::Net"]
+    assert [p.position.path for p in found[3]] == ["pkg/net.py"]
+
+
+def test_half_a_surrogate_pair_is_no_obstacle(root, base):
+    write(root, {"odd.py": 'import torch\nclass A(torch.nn.Module):\n    "\\ud800"\n'})
+    same(root, base)
+    compiled, found = parsed(root, base)
+    assert [source for source in compiled if "ud800" in source] == compiled
+    assert "odd.py::A" in found
+
+
+@pytest.mark.skipif(os.name == "nt", reason="such names cannot be made there")
+def test_a_name_that_is_no_text_is_no_obstacle(root, base):
+    name = os.fsdecode(b"\xff.py")
+    try:
+        (root / name).write_text(NET)
+    except OSError:
+        pytest.skip("such names cannot be made on this file system")
+    found = same(root, base)
+    assert f"{name}::Net" in {d.target for d in found[2]}
+
+
+EDITS = st.lists(
+    st.tuples(
+        st.sampled_from(["pkg/net.py", "pkg/heir.py", "copy/net.py", "new.py", "broken.py"]),
+        st.sampled_from([NET, HEIR, BROKEN, NET.replace("torch.nn.Module", "object"), "", None]),
+    ),
+    max_size=4,
+)
+
+
+@settings(
+    max_examples=25,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+@given(EDITS, st.booleans())
+def test_any_edits_one_after_the_other(root, base, edits, part):
+    for path, source in edits:
+        if source is None:
+            (root / path).unlink(missing_ok=True)
+        else:
+            write(root, {path: source})
+        same(root, base, [root / "pkg"] if part else [])
+
+
+# --- what is parsed -----------------------------------------------------------------------------
+
+
+def test_only_what_changed_is_parsed(root, base):
+    compiled, found = parsed(root, base)
+    # Equal contents are parsed once, and what can hold no model never.
+    assert sorted(compiled) == sorted([NET, HEIR, BROKEN])
+    assert parsed(root, base) == [[], found]
+    write(root, {"pkg/heir.py": HEIR + "x = 1\n"})
+    assert parsed(root, base) == [[HEIR + "x = 1\n"], found]
+    write(root, {"pkg/heir.py": HEIR})  # taken back: it is known still
+    assert parsed(root, base) == [[], found]
+
+
+def test_another_selection_of_files_forgets_nothing(root, base):
+    _, found = parsed(root, base)
+    everything(root, Store(base, str(root)), [root / "copy"])
+    write(root, {"copy/net.py": NET + "x = 1\n"})
+    everything(root, Store(base, str(root)), [root / "copy"])
+    assert parsed(root, base) == [[], found]
+
+
+def test_what_lies_in_the_machine_is_not_remembered(root, base):
+    deep = "import torch\nclass A: pass\nx = " + "-" * 100_000 + "1\n"
+    write(root, {"deep.py": deep})
+    found = same(root, base)
+    assert "nested too deeply" in found[3][-1].message
+    assert parsed(root, base)[0] == [deep]
+
+
+def test_the_past_of_a_project_does_not_pile_up(root, base):
+    for number in range(150):
+        write(root, {"pkg/net.py": f"{NET}x = {number}\n"})
+        store = Store(base, str(root))
+        discover(root, list_project(root)[0], store=store)
+    memory = Memory(Store(base, str(root)), "facts", dict)
+    numbers = range(150)
+    kept = [n for n in numbers if memory.get(digest(f"{NET}x = {n}\n".encode())) is not None]
+    assert kept == list(numbers)[-len(kept) :]
+    assert 100 < len(kept) <= 2 * len(list_project(root)[1]) + 100
+    assert parsed(root, base)[0] == []
+
+
+# --- what cannot be believed --------------------------------------------------------------------
+
+
+def damaged(body):
+    return body[:-1] + bytes([body[-1] ^ 1])
+
+
+@pytest.mark.parametrize("name", ["facts", "imports"])
+@pytest.mark.parametrize("damage", [damaged, lambda body: body[:50], lambda _: b""])
+def test_a_damaged_entry_was_never_there(root, base, name, damage):
+    _, found = parsed(root, base)
+    path = entry(base, root, name)
+    path.write_bytes(damage(path.read_bytes()))
+    same(root, base)
+    assert parsed(root, base) == [[], found]
+
+
+@pytest.mark.parametrize(
+    "facts",
+    [
+        b"",
+        b"\xc1",
+        b'{"path":"","classes":[',
+        b'{"path":5}',
+        b'{"path":"","names":["\xff"]}',
+        b'{"path":"","classes":[{"qualname":"A","line":"1","column":1,"bases":[]}]}',
+        b'{"path":"","functions":[{"name":"f","line":1,"column":1,"parameters":'
+        b'[{"name":"x","required":true,"kind":"any"}]}]}',
+        b'{"path":"","problem":[1,2]}',
+        b"[" * 100_000,
+    ],
+    ids=range(9),
+)
+@pytest.mark.parametrize("version", [tool(), "another"], ids=["own", "another"])
+def test_an_entry_of_wrong_types_or_of_another_version_was_never_there(root, base, facts, version):
+    import msgspec
+
+    _, found = parsed(root, base)
+    contents = [path.read_bytes() for path in root.rglob("*.py")]
+    store = Store(base, str(root))
+    for name in ("facts", "imports"):
+        entries = {digest(content): facts for content in contents}
+        assert store.save(name, msgspec.msgpack.encode((version, entries)))
+    compiled, again = parsed(root, base)
+    assert len(compiled) == 3
+    assert again == found
+    same(root, base)
+    assert parsed(root, base) == [[], found]
+
+
+def test_what_another_version_found_is_not_asked(root, base):
+    import msgspec
+
+    same(root, base)
+    store = Store(base, str(root))
+    body = msgspec.msgpack.decode(store.load("facts"))
+    lie = dict.fromkeys(body[1], b'{"path":""}')
+    assert store.save("facts", msgspec.msgpack.encode((body[0], lie)))
+    assert targets(discover(root, list_project(root)[0], store=store)) == set()
+    assert store.save("facts", msgspec.msgpack.encode(("another", lie)))
+    same(root, base)
+
+
+@pytest.mark.parametrize(
+    "body", [b"", b"\xc1", b"\x92", b"\x92\xa1a\x90", b"\x81\xa1a\x05"], ids=range(5)
+)
+def test_an_entry_of_another_shape_was_never_there(root, base, body):
+    _, found = parsed(root, base)
+    assert Store(base, str(root)).save("facts", body)
+    same(root, base)
+    assert parsed(root, base) == [[], found]
+
+
+def test_where_nothing_can_be_written_nothing_is_remembered(root, tmp_path):
+    (tmp_path / "file").write_text("")
+    same(root, str(tmp_path / "file/cache"))
+    assert len(parsed(root, str(tmp_path / "file/cache"))[0]) == 3
+    assert (tmp_path / "file").read_text() == ""

@@ -1,0 +1,188 @@
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from nparam_lint.claims.expression import FormulaError, UnknownName, parse_formula, shown
+
+PROPERTY = settings(max_examples=200)
+NAMES = {"n": 768, "rate": 0.1, "bias": True, "norm": "rms", "kv": None, "zero": 0}
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("12*n**2 + 13*n", 12 * 768**2 + 13 * 768),
+        ("n*rate", Fraction(768, 10)),
+        ("0.1 + 0.2", Fraction(3, 10)),
+        ("1_000.5e-1", Fraction(10005, 100)),
+        ("n*bias", 768),
+        ("2 if norm == 'rms' else 3", 2),
+        ("2 if norm in ('layer', 'batch') else 3", 3),
+        ("2 if norm not in ('layer', -1) else 3", 2),
+        ("kv or n", 768),
+        ("1 if kv is None else kv", 1),
+        ("1 if kv is not None and kv > 3 else 0", 0),
+        ("1 < 2 <= 2 != 3", 1),
+        ("(not bias) + (bias == True)", 1),
+        ("ceil(7/2) + floor(-7/2) + abs(-1) + max(1, n, 3) + min(2, 1)", 4 - 4 + 1 + 768 + 1),
+        ("-7 // 2 + -7 % 3", -4 + 2),
+        ("4**0.5 + (8/27)**(1/3) + 2**-1", 2 + Fraction(2, 3) + Fraction(1, 2)),
+        ("zero and 1/zero", 0),
+        ("0x10", 16),
+        ("(1 +\n 2)", 3),
+    ],
+)
+def test_evaluates_exactly(text: str, expected: Fraction | int) -> None:
+    assert parse_formula(text).evaluate(NAMES) == expected
+
+
+def test_names_are_those_that_need_values() -> None:
+    assert parse_formula("max(n, 3) if kind == 'x' else m").names == {"n", "kind", "m"}
+
+
+@pytest.mark.parametrize(
+    ("text", "offset", "message"),
+    [
+        ("n +* 2", 3, "expected a formula"),
+        ("  n + 'é' + a.b", 6, "only be compared"),
+        ("(x == 'é') + a.b", 13, "expected the bare name `b`"),
+        ("len(n)", 0, "expected one of min, max, abs, ceil, floor"),
+        ("max(n, key=n)", 0, "positional arguments"),
+        ("abs(1, 2)", 0, "one argument"),
+        ("min()", 0, "positional arguments"),
+        ("max(*n)", 4, "found `*n`"),
+        ("n[m]", 0, "found `n[m]`, expected an element of a list"),
+        ("n[True]", 0, "found `n[True]`, expected an element of a list"),
+        ("(n)[0][m]", 0, "expected an element of a list"),
+        ("[n]", 0, "expected numbers"),
+        ("lambda: 1", 0, "expected numbers"),
+        ("(n := 1)", 1, "expected numbers"),
+        ("True + 1", 0, "only be compared"),
+        ("1j", 0, "expected numbers"),
+        ("n & 1", 0, "expected numbers"),
+        ("1 if n in m else 2", 10, "expected one tuple"),
+        ("1 if n in (m,) else 2", 11, "expected a constant"),
+        ("n is m", 5, "expected `is None`"),
+        ("1e999999999", 0, "too large"),
+        ("__import__('os').system('x')", 0, "expected one of"),
+        ("", 0, "expected a formula"),
+    ],
+)
+def test_refuses_with_a_place(text: str, offset: int, message: str) -> None:
+    with pytest.raises(FormulaError) as caught:
+        parse_formula(text)
+    assert message in caught.value.message
+    assert caught.value.offset == offset
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("n + norm", "`norm` is 'rms', not a number"),
+        ("n * kv", "`kv` is None, not a number"),
+        ("norm < 3", "`norm` is 'rms', not a number"),
+        ("n / zero", "`n / zero` divides by zero"),
+        ("n % zero", "divides by zero"),
+        ("zero ** -1", "divides by zero"),
+        ("9**9**9**9", "too large"),
+        ("n**n**n", "too large"),
+        ("(1/3)**(9**99)", "too large"),
+        ("2**0.5", "not exact"),
+        ("(-8)**(1/3)", "not exact"),
+        ("inf", "not a finite number"),
+        ("nan", "not a finite number"),
+    ],
+)
+def test_evaluation_faults(text: str, message: str) -> None:
+    with pytest.raises(FormulaError) as caught:
+        parse_formula(text).evaluate({**NAMES, "inf": math.inf, "nan": math.nan})
+    assert message in caught.value.message
+
+
+def test_unknown_names() -> None:
+    with pytest.raises(UnknownName) as caught:
+        parse_formula("1 + hidden").evaluate({})
+    assert (caught.value.name, caught.value.offset) == ("hidden", 4)
+
+
+@pytest.mark.parametrize("text", ["(" * 5000 + ")" * 5000, "-" * 5000 + "1", "+".join("1" * 4000)])
+def test_deep_nesting_is_refused(text: str) -> None:
+    with pytest.raises(FormulaError):
+        parse_formula(text)
+
+
+def test_the_deepest_formula_that_is_read_can_be_evaluated() -> None:
+    assert parse_formula("+".join(["1"] * 100)).evaluate({}) == 100
+    assert parse_formula("(1 == " * 90 + "1" + ")" * 90).evaluate({}) == 1
+
+
+def test_numbers_in_messages() -> None:
+    assert [shown(Fraction(n)) for n in ("12.5", "1000", "10/3")] == ["12.5", "1_000", "10/3"]
+
+
+# Each expression as a pair: our text, and the same for Python's `eval` over Fractions.
+literals = (st.integers(0, 30).map(str) | st.sampled_from(["0.5", "1.25", "2e1", "1_0"])).map(
+    lambda text: (text, f"F('{text.replace('_', '')}')")
+)
+names = st.sampled_from([("a", "a"), ("b", "b"), ("c", "c")])
+
+
+def _extend(inner: st.SearchStrategy[tuple[str, str]]) -> st.SearchStrategy[tuple[str, str]]:
+    def join(template: str, ours: str = "{}") -> st.SearchStrategy[tuple[str, str]]:
+        parts = st.lists(inner, min_size=template.count("@"), max_size=template.count("@"))
+
+        def fill(chosen: list[tuple[str, str]]) -> tuple[str, str]:
+            both = []
+            for side, shape in ((0, "{}"), (1, ours)):
+                text = template
+                for part in chosen:
+                    text = text.replace("@", part[side], 1)
+                both.append(shape.format(text))
+            return both[0], both[1]
+
+        return parts.map(fill)
+
+    plain = ["(@ + @)", "(@ - @)", "(@ * @)", "(@ / @)", "(@ // @)", "(@ % @)", "-@", "(@ ** 2)"]
+    plain += ["(@ and @)", "(@ or @ or @)", "(@ if @ else @)", "max(@, @)", "min(@, @, @)"]
+    plain += ["abs(@)", "ceil(@)", "floor(@)", "(@ ** -1)"]
+    truths = ["(@ < @)", "(@ <= @ > @)", "(@ == @)", "(@ != @ >= @)", "(not @)"]
+    return st.one_of([join(t) for t in plain] + [join(t, "F({})") for t in truths])
+
+
+@PROPERTY
+@given(
+    st.recursive(literals | names, _extend, max_leaves=12),
+    st.fixed_dictionaries({name: st.integers(-20, 20) | st.booleans() for name in "abc"}),
+)
+def test_agrees_with_python(pair: tuple[str, str], values: dict[str, int]) -> None:
+    namespace = {
+        "F": Fraction,
+        "ceil": lambda number: Fraction(math.ceil(number)),
+        "floor": lambda number: Fraction(math.floor(number)),
+    }
+    fractions = {name: Fraction(value) for name, value in values.items()}
+    try:
+        expected = Fraction(eval(pair[1], namespace, fractions))
+    except ZeroDivisionError:
+        expected = None
+    try:
+        actual = parse_formula(pair[0]).evaluate(values)
+    except FormulaError as error:
+        actual = None if "divides by zero" in error.message else error.message
+    assert actual == expected
+
+
+@PROPERTY
+@given(st.text() | st.text("abn019.+-*/%() <=,'\"#\\\nif else"), st.integers() | st.floats())
+def test_any_text_is_read_or_refused(text: str, value: float) -> None:
+    try:
+        parse_formula(text).evaluate(dict.fromkeys("abn", value))
+        offset = 0
+    except FormulaError as error:
+        offset = error.offset
+    assert 0 <= offset <= len(text)

@@ -1,0 +1,146 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from nparam_lint.claims.prose import Claim, find_claims
+from nparam_lint.records import DocLine
+
+PROPERTY = settings(max_examples=200)
+
+
+def claims_of(text: str) -> list[Claim]:
+    return find_claims([DocLine(line, n, 5) for n, line in enumerate(text.split("\n"), 1)])
+
+
+@pytest.mark.parametrize(
+    ("text", "selector", "value"),
+    [
+        ("~2K param autoencoder", "", "~2k"),
+        ("VOLO-D1 model, Params: 27M.", "", "27M"),
+        ("Architecture (4,266 params total):", "", "4266"),
+        ("A 3-4M param model", "", "2500000..4999999"),
+        ("3M to 4M parameters", "", "2500000..4999999"),
+        ("68.8M non-embedding parameters", "non_embedding", "68.8M"),
+        ("~68.8M non-embedding", "non_embedding", "~68.8M"),
+        ("86M params", "", "86M"),
+        ("A 1K-parameter model.", "", "1k"),
+        ("#params 28M", "", "28M"),
+        ("# params: 28M", "", "28M"),
+        ("108 M params", "", "108M"),
+        ("~3.8 Million Parameters", "", "~3.8M"),
+        ("12 thousand parameters", "", "12k"),
+        ("Parameters: 59880000", "", "5988e4"),
+        ("params = 1.2M", "", "1.2M"),
+        ("number of parameters: 0.85M", "", "0.85M"),
+        ("Total params: 27,104", "", "27104"),
+        ("1.2M trainable parameters", "trainable", "1.2M"),
+        ("Non-trainable params: 1.2M", "frozen", "1.2M"),
+        ("198M-A64M params", "", "198M"),
+        ("A CNN with under 25k parameters", "", "<25k"),
+        ("Has at most 25k parameters", "", "<=25k"),
+        ("A model with about 86M\n    parameters.", "", "~86M"),
+        ("A 4-layer CNN with 20K params", "", "20k"),
+        ("GPT-2 small (124M parameters)", "", "124M"),
+        ("3,713 params (w=16, iters=3×3×3).", "", "3713"),
+    ],
+)
+def test_claims(text: str, selector: str, value: str) -> None:
+    (claim,) = claims_of(text)
+    assert (str(claim.selector), claim.value.text) == (selector, value)
+    assert " ".join(claim.text.split()) in " ".join(text.split())
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "ImageNet-1k weights",
+        "Conv(1, 4) -> Act  # 40 params",
+        "Linear(392, 10)    # 3,930 params",
+        "Parameters\n----------\nx : int",
+        "Parameters: x (int): 1000 of them",
+        "Parameters: 128, 256",
+        "Args:\n    params: 300 iterations",
+        "params: 224 x 224",
+        "params (int): 1000",
+        "2 parameters",
+        "takes 300 parameters",
+        "1000 classes",
+        "a 7B-style model",
+        "1200 params per channel",
+        "120 params/channel",
+        "0.5% of the parameters",
+        "10% params",
+        "fewer than X's 25M params",
+        "compared to 86M params of ViT-B",
+        "vs. 86M params",
+        "86M params of ViT-B",
+        "27M params at 224x224",
+        "from 5M to 66M parameters",
+        "sizes between 5M and 66M parameters",
+        "5M-66M params",
+        "up to 7B params",
+        "for 7B-parameter models",
+        "each block has 1.2M parameters",
+        "The encoder has 5M params",
+        "Encoder: 5M params",
+        "adds 1.2M params",
+        "tiny: 28M params\nbase: 88M params",
+        "A small model (28M params)\nA base model (88M params)",
+        "| tiny | 28M params |",
+        ">>> count(model)  # 4266 params",
+        "hyperparameters: 1000",
+        "num_params: 1000",
+        "ResNet-50M params",
+        "27M+ params",
+        "3e-4 params",
+        "nparam: 86M params",
+        "nparam:\n  5M # 6M params",
+        f"{'9' * 5000} params",
+    ],
+)
+def test_other_numbers_are_no_claims(text: str) -> None:
+    assert claims_of(text) == []
+
+
+def test_a_total_outweighs_its_parts() -> None:
+    text = (
+        "conv (80 params, 2k params)\nfc (650 params)\nIn all 4,266 params total.\n1M frozen params"
+    )
+    assert [(c.text, c.line) for c in claims_of(text)] == [
+        ("4,266 params total", 3),
+        ("1M frozen params", 4),
+    ]
+
+
+def test_claims_that_agree_are_all_kept() -> None:
+    assert len(claims_of("A ~2K param autoencoder.\n\nParams: 2,104")) == 2
+
+
+@PROPERTY
+@given(
+    st.sampled_from(["", "A model. ", "Bla\nbla, ", "It has ", "ViT (", "Model size: "]),
+    st.sampled_from(["27M", "~2K", "1.5B", "4,266", "3-4M", "under 25k", "108 M", "3.8 million"]),
+    st.sampled_from([" params", " parameters.", " trainable parameters", "-parameter model"]),
+)
+def test_columns_point_at_the_count(lead: str, count: str, noun: str) -> None:
+    text = f"{lead}{count}{noun}"
+    (claim,) = claims_of(text)
+    assert text.split("\n")[claim.line - 1][claim.column - 5 :].startswith(count)
+
+
+@PROPERTY
+@given(
+    st.lists(
+        st.text("0123456789.,_-~kKMB %:=#<\u212a", max_size=12).map(lambda text: f"{text} params")
+        | st.text("0123456789.,_-~kKMB \xa0", max_size=12).map(lambda text: f"params: {text}")
+        | st.text(max_size=15),
+        max_size=4,
+    )
+)
+def test_any_docstring_can_be_read(texts: list[str]) -> None:
+    for claim in find_claims([DocLine(text, n, 1) for n, text in enumerate(texts, 1)]):
+        assert claim.value.names == frozenset()
+        assert claim.value.bounds().low is not None
+        assert 1 <= claim.column <= len(texts[claim.line - 1])

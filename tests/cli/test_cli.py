@@ -1,0 +1,445 @@
+"""The command line as a user meets it: exit codes, streams, options. Everything runs for real."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+
+import pytest
+
+from nparam_lint import __version__
+from nparam_lint.rules.catalogue import RULES
+
+
+@pytest.fixture(scope="module")
+def right(project):
+    return project("right")
+
+
+@pytest.fixture(scope="module")
+def drift(project):
+    return project("drift")
+
+
+@pytest.fixture(scope="module")
+def gone(tmp_path_factory):
+    """A project with a finding for which no model must be built, and with a name beyond ASCII."""
+    root = tmp_path_factory.mktemp("gone")
+    (root / "nparam-lint.toml").write_text(
+        '[budgets]\n"netze/größe.py::Netz" = 12\n', encoding="utf-8"
+    )
+    (root / "plain.py").write_text("def one():\n    return 1\n")
+    return root
+
+
+@pytest.fixture(scope="module")
+def without_torch(tmp_path_factory):
+    """An interpreter that has nothing but the standard library."""
+    place = tmp_path_factory.mktemp("bare") / "venv"
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", place], check=True)
+    return place / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+
+
+def document(text):
+    """The one JSON document that the text is, with nothing around it."""
+    assert text.startswith("{")
+    assert text.endswith("}\n")
+    return json.loads(text)
+
+
+# --- checking -------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def clean(nparam_lint, right):
+    return nparam_lint(cwd=right, COLUMNS="80")
+
+
+def test_without_a_path_the_current_project_is_checked_and_a_clean_one_exits_with_0(clean):
+    assert (clean.returncode, clean.stderr) == (0, "")
+    assert "101,770" in clean.stdout
+    assert "5 models: 5 measured" in clean.stdout
+    assert "NPL" not in clean.stdout
+
+
+def test_the_report_fits_the_terminal(clean, nparam_lint, gone):
+    assert [line for line in clean.stdout.splitlines() if len(line) > 80] == []
+    for width in (60, 80):
+        narrow = nparam_lint(cwd=gone, COLUMNS=str(width)).stdout
+        assert max(map(len, narrow.splitlines())) <= width
+    assert "\x1b" not in clean.stdout
+
+
+@pytest.fixture(scope="module")
+def written(nparam_lint, drift, tmp_path_factory):
+    """A JSON report in a file, and the run that wrote it."""
+    path = tmp_path_factory.mktemp("out") / "report.json"
+    done = nparam_lint(
+        "check", "--format", "json", "--output-file", path, "--device", "meta", cwd=drift
+    )
+    return done, document(path.read_text())
+
+
+def test_findings_exit_with_1_and_beside_an_output_file_the_log_gets_text(written):
+    done, report = written
+    assert (done.returncode, done.stderr) == (1, "")
+    assert "· 4 budgets broken ·" in done.stdout
+    assert [(f["code"], f["path"], f["line"]) for f in report["findings"]] == [
+        ("NPL001", "model.py", 5),
+        ("NPL001", "model.py", 17),
+        ("NPL001", "model.py", 24),
+        ("NPL001", "pyproject.toml", 2),
+    ]
+
+
+def test_the_json_schema(written, drift):
+    _, report = written
+    assert report["version"] == 1
+    assert report["tool"] == {"name": "nparam-lint", "version": __version__}
+    assert set(report) >= {"version", "tool", "environment", "models", "findings", "summary"}
+    environment = report["environment"]
+    assert set(environment) >= {"python", "reason", "torch", "devices"}
+    assert (environment["python"], environment["devices"]) == (sys.executable, ["meta"])
+    assert re.match(r"\d+\.\d+", environment["torch"])
+    assert environment["reason"]
+    model = next(m for m in report["models"] if m["target"] == "model.py::ByClass")
+    assert {key: model[key] for key in ("path", "line", "call", "status", "cached", "reason")} == {
+        "path": "model.py",
+        "line": 4,
+        "call": "ByClass()",
+        "status": "measured",
+        "cached": False,
+        "reason": None,
+    }
+    counts = {"total": 121, "trainable": 121, "frozen": 0, "buffers": 0, "bytes": 484}
+    assert {key: model["counts"][key] for key in counts} == counts
+    assert model["devices"] == {"meta": {"status": "measured", "total": 121}}
+    rows = [
+        {key: row[key] for key in ("path", "type", "own", "total", "trainable", "source")}
+        for row in model["modules"]
+    ]
+    assert rows[1:] == [
+        {
+            "path": path,
+            "type": "Linear",
+            "own": total,
+            "total": total,
+            "trainable": total,
+            "source": f"model.py:{line}",
+        }
+        for path, total, line in (("first", 110, 9), ("second", 11, 10))
+    ]
+    (budget,) = model["budgets"]
+    expected = {
+        "declared": "100",
+        "selector": "",
+        "low": 100,
+        "high": 100,
+        "actual": 121,
+        "drift": 0.21,
+        "ok": False,
+        "origin": "docstring",
+        "path": "model.py",
+        "line": 5,
+        "column": 16,
+    }
+    assert {key: budget[key] for key in expected} == expected
+    finding = report["findings"][0]
+    expected = {
+        "code": "NPL001",
+        "severity": "error",
+        "path": "model.py",
+        "line": 5,
+        "column": 16,
+        "target": "model.py::ByClass",
+        "message": "ByClass has 121 parameters, declared 100: +21, +21.00 %",
+    }
+    assert {key: finding[key] for key in expected} == expected
+    summary = {"models": 4, "measured": 4, "not_measured": 0, "cached": 0, "findings": 4}
+    assert {key: report["summary"][key] for key in summary} == summary
+    assert 0 < report["summary"]["seconds"] < 100
+    assert str(drift) not in json.dumps(report["models"])
+
+
+def test_an_absolute_path_from_elsewhere_gives_paths_of_the_project(nparam_lint, drift, tmp_path):
+    done = nparam_lint(drift / "model.py", "--format=concise", cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (1, "")
+    lines = done.stdout.splitlines()
+    assert [line.partition(" ")[0] for line in lines] == [
+        "model.py:5:16:",
+        "model.py:17:17:",
+        "model.py:24:27:",
+        "pyproject.toml:2:1:",
+    ]
+    for line in lines:
+        assert re.fullmatch(r"[^\s:]+:\d+:\d+: NPL\d{3} \S.*", line)
+
+
+def test_a_path_in_a_subdirectory_is_named_from_the_project(nparam_lint, right):
+    done = nparam_lint("block.py", "--format", "json", "--declared", cwd=right / "nets")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert [m["target"] for m in document(done.stdout)["models"]] == ["nets/block.py::Block(64)"]
+
+
+def test_a_project_without_models_is_no_error(nparam_lint, tmp_path):
+    (tmp_path / "plain.py").write_text("def one():\n    return 1\n")
+    done = nparam_lint(tmp_path, cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "1 Python file" in done.stdout
+
+
+# --- the question cannot be answered --------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["nope/net.py"], "there is no file or directory nope/net.py"),
+        (["plain.py::Net"], "nparam-lint show 'plain.py::Net'"),
+        (["nparam-lint.toml"], "nparam-lint.toml is no Python file"),
+        (["--format", "jsn"], "there is no format 'jsn'; did you mean json?"),
+        (["--fromat", "json"], "--fromat"),
+        (["--device", "gpu", "--jobs", "0"], "option --jobs is '0', expected a whole number"),
+        (["--config", "nope.toml"], "there is no config file nope.toml"),
+        (["--python", "nope/python"], "no interpreter at"),
+        (["--output-file", "nope/report.txt"], "cannot write nope/report.txt"),
+        ([".."], "is outside the project root"),
+        (["show"], "TARGET"),
+        (["show", "plain.py"], "expected LOCATION::CALLABLE"),
+        (["show", "nope.py::Net"], "there is no file nope.py"),
+        (["show", "plain.py::Net[x]"], "expected (ARGUMENTS) or the end"),
+    ],
+    ids=" ".join,
+)
+def test_a_question_that_cannot_be_answered_exits_with_2(nparam_lint, gone, arguments, message):
+    if ".." in arguments:
+        arguments = [".", ".."]
+    if "--python" in arguments:
+        arguments = ["show", "torch.nn::Linear(1, 1)", *arguments]
+    done = nparam_lint(*arguments, cwd=gone)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert message in done.stderr
+    assert done.stderr.startswith("nparam-lint: ")
+    assert "Traceback" not in done.stderr
+
+
+def test_a_wrong_configuration_is_told_in_full(nparam_lint, tmp_path):
+    (tmp_path / "nparam-lint.toml").write_text("tim = 3\n[budgets]\n'net.py::Net' = 'three'\n")
+    done = nparam_lint(cwd=tmp_path, NPARAM_LINT_DEVICE="gpu")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "nparam-lint.toml:1:1: unknown config key 'tim'; did you mean 'timeout'?" in done.stderr
+    assert "nparam-lint.toml:3:17: budget 'net.py::Net': unknown name" not in done.stderr
+    assert "environment variable NPARAM_LINT_DEVICE is 'gpu'" in done.stderr
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["nope", "--format", "json"],
+        ["--format=json", "--jobs", "0"],
+        ["--format", "json", "--config", "nope.toml"],
+        ["show", "plain.py", "--format", "json"],
+        ["show", "torch.nn::Linear(1, 1)", "--python", "nope/python", "--format", "json"],
+        ["--fromat", "x", "--format", "json"],
+    ],
+    ids=" ".join,
+)
+def test_a_machine_format_is_one_document_also_on_failure(nparam_lint, gone, arguments):
+    done = nparam_lint(*arguments, cwd=gone)
+    assert done.returncode == 2
+    report = document(done.stdout)
+    assert (report["version"], report["models"], report["findings"]) == (1, [], [])
+    assert report["error"]
+    assert report["error"] in done.stderr
+    by_environment = [a for a in arguments if a not in ("--format", "json", "--format=json")]
+    done = nparam_lint(*by_environment, cwd=gone, NPARAM_LINT_FORMAT="json")
+    assert document(done.stdout)["error"] == report["error"]
+
+
+def test_an_interpreter_without_torch_is_told_with_its_reason_and_the_next_step(
+    nparam_lint, right, without_torch
+):
+    done = nparam_lint("--python", without_torch, "--format", "json", cwd=right)
+    assert done.returncode == 2
+    report = document(done.stdout)
+    assert {m["status"] for m in report["models"]} == {"not_measured"}
+    assert report["models"]
+    assert not any(b["ok"] for m in report["models"] for b in m["budgets"])
+    assert report["environment"]["torch"] is None
+    assert (report["summary"]["measured"], report["findings"]) == (0, [])
+    for part in (str(without_torch), "option --python", "No module named 'torch'", "next: "):
+        assert part in done.stderr
+        assert part in report["error"]
+    text = nparam_lint(cwd=right, NPARAM_LINT_PYTHON=str(without_torch))
+    assert text.returncode == 2
+    assert "environment variable NPARAM_LINT_PYTHON" in text.stderr
+    assert "✓" not in text.stdout
+
+
+# --- other commands -------------------------------------------------------------------------
+
+
+def test_help_says_what_can_be_asked_and_how_a_budget_is_written(nparam_lint, tmp_path):
+    done = nparam_lint("--help", cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    for part in (
+        "nparam-lint [PATH…]",
+        "show TARGET",
+        "rule CODE",
+        "doctor",
+        "LOCATION::CALLABLE(ARGUMENTS)",
+        "nparam: 86.6M",
+        "nparam[encoder]: ",
+        "nparam(depth=24): <= 354M",
+        "[tool.nparam-lint.budgets]",
+        "exit codes: 0 clean, 1 findings, 2 ",
+    ):
+        assert part in done.stdout
+    for command, part in (("check", "--declared"), ("show", "TARGET"), ("doctor", "--python")):
+        assert part in nparam_lint(command, "--help", cwd=tmp_path).stdout
+    assert nparam_lint("--version", cwd=tmp_path).stdout == f"nparam-lint {__version__}\n"
+
+
+def test_rules_are_explained_listed_and_suggested(nparam_lint, tmp_path):
+    one = nparam_lint("rule", "npl001", cwd=tmp_path)
+    assert (one.returncode, one.stderr) == (0, "")
+    assert one.stdout.startswith("NPL001  count-outside-budget  (error)\n")
+    every = nparam_lint("rule", cwd=tmp_path)
+    assert [line[:6] for line in every.stdout.splitlines()] == list(RULES)
+    wrong = nparam_lint("rule", "NPL999", cwd=tmp_path)
+    assert (wrong.returncode, wrong.stdout) == (2, "")
+    assert re.search(r"no rule 'NPL999'; did you mean NPL\d{3}\?", wrong.stderr)
+
+
+def test_doctor_says_what_is_used_and_why(nparam_lint, right, without_torch):
+    done = nparam_lint("doctor", cwd=right / "nets")
+    assert (done.returncode, done.stderr) == (0, "")
+    rows = dict(re.findall(r"^(\S+(?: \S+)?) {2,}(.+)$", done.stdout, re.MULTILINE))
+    assert rows["project"] == str(right)
+    assert rows["config"] == str(right / "pyproject.toml")
+    assert rows["python"] == sys.executable
+    assert rows["because"]
+    assert re.match(r"\d+\.\d+", rows["torch"])
+    assert rows["devices"].startswith("meta, cpu")
+    bare = nparam_lint("doctor", "--python", without_torch, cwd=right)
+    assert bare.returncode == 2
+    assert "No module named 'torch'" in bare.stdout
+    assert "next: " in bare.stdout
+
+
+def test_show_counts_any_target_from_anywhere_in_the_project(nparam_lint, right):
+    done = nparam_lint("show", "mlp.py::MLP(width=2)", "-v", cwd=right / "nets")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "nets/mlp.py::MLP(width=2)" in done.stdout
+    assert re.search(r"parameters +1,600\b", done.stdout)
+    assert "nets/mlp.py:22" in done.stdout
+    assert re.search(r"hidden\.weight +2 × 784", done.stdout)
+
+
+def test_show_counts_models_of_installed_packages(nparam_lint, tmp_path):
+    done = nparam_lint("show", "torch.nn::Bilinear(3, 4, 5)", "--format=json", cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    (model,) = document(done.stdout)["models"]
+    assert (model["target"], model["counts"]["total"]) == ("torch.nn::Bilinear(3, 4, 5)", 65)
+    assert [p["shape"] for p in model["parameters"]] == [[5, 3, 4], [5]]
+
+
+def test_show_of_what_cannot_be_built_exits_with_1_and_says_why(nparam_lint, right):
+    done = nparam_lint("show", "nets/block.py::Block", cwd=right)
+    assert done.returncode == 1
+    assert "Block needs width" in done.stdout
+    done = nparam_lint("show", "nets/block.py::Blok(3)", cwd=right)
+    assert done.returncode == 1
+    assert "'Blok'" in done.stdout
+
+
+# --- streams --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("options", "more", "colored"),
+    [
+        ([], {}, False),
+        ([], {"FORCE_COLOR": "1"}, True),
+        ([], {"NO_COLOR": "1", "FORCE_COLOR": "1"}, False),
+        (["--color", "always"], {"NO_COLOR": "1"}, True),
+        (["--color", "never"], {"FORCE_COLOR": "1"}, False),
+        (["--color", "always", "--format", "json"], {}, False),
+    ],
+)
+def test_color_is_for_those_who_want_it(nparam_lint, gone, options, more, colored):
+    done = nparam_lint(*options, cwd=gone, **more)
+    assert done.returncode == 1
+    assert ("\x1b[" in done.stdout) is colored
+
+
+def test_the_format_may_come_from_the_environment(nparam_lint, gone):
+    said = "nparam-lint.toml:2:1: NPL008 there is no file netze/größe.py\n"
+    done = nparam_lint(cwd=gone, NPARAM_LINT_FORMAT="concise")
+    assert (done.returncode, done.stdout) == (1, said)
+    done = nparam_lint("--format", "json", cwd=gone, NPARAM_LINT_FORMAT="concise")
+    assert document(done.stdout)["findings"][0]["message"] in said
+
+
+@pytest.mark.parametrize("arguments", [[], ["--format", "json"], ["rule"], ["--help"]])
+def test_a_reader_that_goes_away_is_no_error_to_tell(environ, gone, arguments):
+    reader, writer = os.pipe()
+    os.close(reader)  # as `| head` does when it has seen enough
+    try:
+        done = subprocess.run(
+            [sys.executable, "-m", "nparam_lint", *arguments],
+            cwd=gone,
+            env=environ,
+            stdout=writer,
+            stderr=subprocess.PIPE,
+            encoding="utf-8",
+            timeout=60,
+            check=False,
+        )
+    finally:
+        os.close(writer)
+    assert done.stderr == ""
+
+
+@pytest.mark.parametrize("arguments", [[], ["--help"], ["rule", "NPL006"]])
+def test_a_terminal_that_knows_only_ascii_is_served(nparam_lint, gone, arguments):
+    done = nparam_lint(*arguments, cwd=gone, PYTHONIOENCODING="ascii", FORCE_COLOR="1")
+    assert done.returncode == (0 if arguments else 1)
+    assert done.stderr == ""
+    assert done.stdout.isascii()
+    if not arguments:
+        assert "NPL008" in done.stdout
+
+
+# --- lightness ------------------------------------------------------------------------------
+
+HEAVY = {"torch", "numpy", "libcst", "pathspec", "tabulate"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "unwanted"),
+    [
+        (["--help"], HEAVY),
+        (["--version"], HEAVY),
+        (["rule", "NPL001"], HEAVY),
+        (["right"], {"torch", "numpy"}),
+    ],
+    ids=lambda value: value[0] if isinstance(value, list) else "",
+)
+def test_the_front_end_imports_neither_torch_nor_what_it_does_not_use(
+    environ, right, arguments, unwanted
+):
+    done = subprocess.run(
+        [sys.executable, "-X", "importtime", "-m", "nparam_lint", *arguments],
+        cwd=right.parent,
+        env=environ,
+        capture_output=True,
+        encoding="utf-8",
+        timeout=60,
+        check=True,
+    )
+    imported = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
+    assert "nparam_lint.cli.main" in imported
+    assert unwanted & {name.partition(".")[0] for name in imported} == set()
+    assert "nparam_lint.count.worker.launch" not in imported

@@ -1,0 +1,471 @@
+"""`nparam-lint formula` as a user meets it: real models, real builds, every format."""
+
+from __future__ import annotations
+
+import json
+from fractions import Fraction
+
+import pytest
+
+from nparam_lint.analysis.closed_forms.form_writer import factored
+from nparam_lint.analysis.closed_forms.polynomial import Polynomial
+from nparam_lint.claims.expression import parse_formula
+
+MODELS = '''\
+from dataclasses import dataclass
+from typing import Literal
+
+import torch.nn as nn
+
+
+@dataclass
+class GPTConfig:
+    block_size: int = 64
+    vocab_size: int = 100
+    n_layer: int = 3
+    n_head: int = 4
+    n_embd: int = 32
+    dropout: float = 0.1
+    bias: bool = True
+    norm: Literal["layer", "rms"] = "layer"
+
+
+class Norm(nn.Module):
+    def __init__(self, config):
+        super().__init__()
+        kind = {"layer": nn.LayerNorm, "rms": nn.RMSNorm}[config.norm]
+        self.scale = kind(config.n_embd)
+
+
+class Block(nn.Module):
+    def __init__(self, config):
+        super().__init__()
+        assert config.n_embd % config.n_head == 0
+        self.ln = Norm(config)
+        self.qkv = nn.Linear(config.n_embd, 3 * config.n_embd, bias=config.bias)
+
+
+class GPT(nn.Module):
+    """A small one."""
+
+    def __init__(self, config):
+        super().__init__()
+        self.wte = nn.Embedding(config.vocab_size, config.n_embd)
+        self.wpe = nn.Embedding(config.block_size, config.n_embd)
+        self.h = nn.ModuleList(Block(config) for _ in range(config.n_layer))
+        self.wte.weight.requires_grad = False
+
+
+class Widths(nn.Module):
+    def __init__(self, inputs, hidden=16, *, outputs=4):
+        super().__init__()
+        self.a = nn.Linear(inputs, hidden)
+        self.b = nn.Linear(hidden, outputs)
+
+
+@dataclass
+class TowerConfig:
+    dims: tuple[int, ...] = (8, 16)
+    depth: int = 2
+    inner: int | None = None
+    fixed: int | None = None
+    most: int = 64
+
+    def __post_init__(self):
+        if self.inner is None:
+            self.inner = 4 * self.depth
+        self.depth = min(self.depth, self.most)
+        if self.fixed is None:
+            self.fixed = 3
+
+
+class Tower(nn.Module):
+    """Widths in a list.
+
+    nparam: dims[0]*(dims[1] + 1) + 8*depth
+    """
+
+    def __init__(self, config: TowerConfig):
+        super().__init__()
+        self.a = nn.Linear(config.dims[0], config.dims[-1])
+        self.b = nn.Linear(config.inner, config.fixed)
+
+
+class TwoTowers(nn.Module):
+    def __init__(self, image, text):
+        super().__init__()
+        self.image = nn.Linear(image["width"], image["width"])
+        self.text = nn.Linear(text["width"], 4)
+
+
+class Many(nn.Module):
+    def __init__(self, d=8, a=False, b=False, c=False, e=False, f=False):
+        super().__init__()
+        for name in "abcef":
+            if locals()[name]:
+                self.add_module(name, nn.Linear(d, 1))
+        self.layer = nn.Linear(d, d)
+
+
+class Power(nn.Module):
+    def __init__(self, n=4):
+        super().__init__()
+        self.layer = nn.Linear(3**n, 3)
+
+
+class Broken(nn.Module):
+    def __init__(self, n=4):
+        super().__init__()
+        raise ValueError("no such thing")
+'''
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory):
+    top = tmp_path_factory.mktemp("formula")
+    (top / "nets.py").write_text(MODELS)
+    (top / "nparam-lint.toml").write_text('device = "meta"\n')
+    return top
+
+
+@pytest.fixture
+def formula(place, nparam_lint):
+    def run(*arguments, code=0):
+        done = nparam_lint("formula", *arguments, cwd=place)
+        assert done.returncode == code, done.stdout + done.stderr
+        assert "Traceback" not in done.stderr
+        return done
+
+    return run
+
+
+def document(done):
+    return json.loads(done.stdout)
+
+
+def test_fields_of_the_default_config_are_varied(formula):
+    told = document(formula("nets.py::GPT", "--format", "json"))
+    base, *others = told["cases"]
+    assert base["formula"] == "n_embd*(n_layer*(3*n_embd + 5) + block_size + vocab_size)"
+    assert base["expanded"] == (
+        "3*n_layer*n_embd**2 + block_size*n_embd + vocab_size*n_embd + 5*n_layer*n_embd"
+    )
+    assert base["value"] == 32 * (3 * (96 + 5) + 164)
+    assert base["rules"] == ["n_embd % n_head == 0"]
+    assert base["no_effect"] == ["n_head", "dropout"]
+    assert {json.dumps(case["case"]): case["formula"] for case in others} == {
+        '{"bias": false}': "n_embd*(n_layer*(3*n_embd + 2) + block_size + vocab_size)",
+        '{"norm": "rms"}': "n_embd*(n_layer*(3*n_embd + 4) + block_size + vocab_size)",
+    }
+    assert told["call"] == "GPT(GPTConfig())"
+
+
+def test_every_shape_and_its_source(formula):
+    told = document(formula("nets.py::GPT", "--format", "json"))
+    shapes = {row["name"]: row for row in told["cases"][0]["parameters"]}
+    assert shapes["h.*.qkv.weight"]["shape"] == ["3*n_embd", "n_embd"]
+    assert shapes["h.*.qkv.weight"]["number"] == "n_layer"
+    assert shapes["h.*.qkv.weight"]["source"] == "nets.py:31"
+    assert shapes["h.*.qkv.weight"]["value"] == 3 * 96 * 32
+
+
+def test_positional_and_keyword_arguments_take_other_values(formula):
+    target = "nets.py::Widths(8, outputs=2)"
+    told = document(formula(target, "--format", "json"))
+    assert told["cases"][0]["formula"] == "hidden*(inputs + outputs + 1) + outputs"
+    assert told["cases"][0]["value"] == 16 * 11 + 2
+
+
+def test_only_what_is_asked_for_is_varied(formula):
+    told = document(formula("nets.py::GPT", "--vary", "n_layer,n_embd", "--format", "json"))
+    (case,) = told["cases"]
+    assert case["formula"] == "n_embd*(n_layer*(3*n_embd + 5) + 164)"
+
+
+def test_choices_that_are_asked_for_are_all_combined(formula):
+    told = document(formula("nets.py::GPT", "--vary", "n_layer,bias,norm", "--format", "json"))
+    found = {tuple(case["case"].values()): case["formula"] for case in told["cases"]}
+    assert found == {
+        (): "3232*n_layer + 5248",
+        (True, "rms"): "3200*n_layer + 5248",
+        (False, "layer"): "3136*n_layer + 5248",
+        (False, "rms"): "3104*n_layer + 5248",
+    }
+
+
+def test_a_selector_asks_for_a_part(formula):
+    told = document(formula("nets.py::GPT[h.*]", "--format", "json"))
+    assert told["cases"][0]["formula"] == "n_layer*n_embd*(3*n_embd + 5)"
+    told = document(formula("nets.py::GPT[trainable]", "--format", "json"))
+    assert told["cases"][0]["formula"] == "n_embd*(n_layer*(3*n_embd + 5) + block_size)"
+
+
+def test_an_installed_class(formula):
+    told = document(formula("torch.nn::LSTM(64, 128, num_layers=2)", "--format", "json"))
+    assert told["cases"][0]["formula"] == (
+        "4*hidden_size*(hidden_size*(2*num_layers - 1) + input_size + 2*num_layers)"
+    )
+
+
+def test_the_python_function_is_right(formula):
+    text = formula("nets.py::GPT", "--format", "python").stdout
+    names: dict[str, object] = {}
+    exec(text, names)
+    count = names["parameter_count"]
+    assert count() == 14_944
+    assert count(n_layer=5, n_embd=8) == 8 * (5 * (24 + 5) + 164)
+    assert count(bias=False) == 32 * (3 * 98 + 164)
+    assert "Needs n_embd % n_head == 0." in text
+
+
+def test_the_printed_formula_is_a_budget(formula):
+    text = formula("nets.py::GPT", "-q").stdout
+    line = next(line.strip() for line in text.splitlines() if "n_embd" in line)
+    values = {"n_embd": 32, "n_layer": 3, "block_size": 64, "vocab_size": 100}
+    assert parse_formula(line).evaluate(values) == Fraction(14_944)
+
+
+def test_the_text_says_what_was_found(formula):
+    text = formula("nets.py::GPT").stdout
+    assert "  value      14,944 with block_size=64, vocab_size=100, n_layer=3, n_embd=32\n" in text
+    assert "  needs      n_embd % n_head == 0\n" in text
+    assert "  no effect  n_head, dropout\n" in text
+    assert "where bias=False:" in text
+    rows = [line.split() for line in text.splitlines()]
+    assert ["wte", "vocab_size*n_embd", "3,200", "21.4", "%"] in rows
+    assert ["h.*", "n_layer*n_embd*(3*n_embd", "+", "5)", "9,696", "64.9", "%"] in rows
+
+
+def test_no_closed_form_is_an_answer_of_its_own(formula):
+    done = formula("nets.py::Power", code=1)
+    assert done.stdout.splitlines()[3] == "– no closed form found for layer.weight"
+    assert "  first counterexample, dimension 1: with n=4 it is 81, where " in done.stdout
+    (case,) = document(formula("nets.py::Power", "--format", "json", code=1))["cases"]
+    assert case["formula"] is None
+    assert (case["parameters"], case["quantity"]) == ("layer.weight", "dimension 1")
+    assert (case["counterexample"], case["actual"]) == ({"n": 4}, 81)
+
+
+def test_a_model_that_cannot_be_built_says_why(formula):
+    done = formula("nets.py::Broken", code=1)
+    assert "not built: Broken() raised ValueError: no such thing" in done.stdout
+    assert document(formula("nets.py::Broken", "--format", "json", code=1))["cases"] == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["nets.py::GPT", "--vary", "n_layers"], "has no argument 'n_layers'; did you mean"),
+        (["nets.py::GPT", "--vary", "n-layer"], "found 'n-layer', expected a name"),
+        (["nets.py::GPT[bytes]"], "counts total or trainable parameters, not bytes"),
+        (["nets.py::GPT", "--format", "html"], "formula has no format 'html'; it has text, python"),
+        (["missing.py::GPT"], "there is no file missing.py"),
+        (["nets.py"], "is no target"),
+    ],
+)
+def test_usage(formula, arguments, message):
+    assert message in formula(*arguments, code=2).stderr
+
+
+# --- --write ----------------------------------------------------------------------------------
+
+WRITTEN = '''\
+import torch.nn as nn
+
+
+class Net(nn.Module):
+    """A net."""
+
+    def __init__(self, width=16, depth=2, bias=True):
+        super().__init__()
+        self.layers = nn.ModuleList(nn.Linear(width, width, bias=bias) for _ in range(depth))
+'''
+
+
+@pytest.fixture
+def written(tmp_path, nparam_lint):
+    (tmp_path / "net.py").write_text(WRITTEN)
+    (tmp_path / "nparam-lint.toml").write_text('device = "meta"\n')
+
+    def run(*arguments, code=0):
+        done = nparam_lint(*arguments, cwd=tmp_path)
+        assert done.returncode == code, done.stdout + done.stderr
+        return done, (tmp_path / "net.py").read_text()
+
+    return run
+
+
+def test_the_formula_becomes_a_budget_that_holds(written):
+    done, text = written("formula", "net.py::Net", "--write")
+    line = "nparam: (width**2*depth) if not bias else (width*depth*(width + 1))"
+    assert line in done.stderr
+    assert text == WRITTEN.replace('"""A net."""', f'"""A net.\n\n    {line}\n    """')
+    done, _ = written()
+    assert "1 budget holds" in done.stdout
+
+
+def test_what_is_written_is_not_written_again(written):
+    _, once = written("formula", "net.py::Net", "--write")
+    done, twice = written("formula", "net.py::Net", "--write")
+    assert once == twice
+    assert "net.py::Net has it already" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["net.py::Net", "--vary", "width"], "option --write takes the whole formula"),
+        (["net.py::Net[layers.*]"], "option --write takes the whole formula"),
+        (["torch.nn::Linear(2, 3)"], "option --write: torch.nn is an installed package"),
+        (["net.py::nn.Linear(2, 3)"], "option --write: net.py does not define nn.Linear itself"),
+    ],
+)
+def test_where_it_cannot_be_written(written, arguments, message):
+    done, text = written("formula", *arguments, "--write", code=2)
+    assert message in done.stderr
+    assert text == WRITTEN
+
+
+def test_elements_of_lists_are_arguments(formula):
+    (case,) = document(formula("nets.py::Tower", "--format", "json"))["cases"]
+    assert case["formula"] == "dims[1]*(dims[0] + 1) + fixed*(4*depth + 1)"
+    assert case["base"]["dims[0]"] == 8
+    names: dict[str, object] = {}
+    exec(formula("nets.py::Tower", "--format", "python").stdout, names)
+    assert names["parameter_count"](dims=(8, 16), depth=2, fixed=3) == 144 + 27
+
+
+def test_numbers_in_dictionaries_are_arguments(formula):
+    target = "nets.py::TwoTowers(dict(width=8, name='x'), {'width': 16})"
+    done = formula(target, "-q")
+    assert done.stdout == "  image['width']*(image['width'] + 1) + 4*(text['width'] + 1)\n"
+    done = formula(target, "-q", "--vary", "text['width']")
+    assert done.stdout == "  4*text['width'] + 76\n"
+
+
+def test_choices_that_are_left_out_are_named(formula):
+    done = formula("nets.py::Many")
+    assert "\n  matter too  f: --vary f shows how\n" in done.stdout
+    assert done.stdout.count("\nwhere ") == 4
+
+
+LONG = """\
+import torch.nn as nn
+
+
+class Layer(nn.Module):
+    def __init__(self, hidden_size, intermediate_size):
+        super().__init__()
+        self.gate_projection = nn.Linear(hidden_size, intermediate_size)
+        self.post_attention_layernorm = nn.Linear(intermediate_size, hidden_size)
+
+
+class Decoder(nn.Module):
+    def __init__(self, hidden_size=6, intermediate_size=10, num_hidden_layers=3):
+        super().__init__()
+        sizes = hidden_size, intermediate_size
+        self.layers = nn.ModuleList(Layer(*sizes) for _ in range(num_hidden_layers))
+        self.head = nn.Linear(hidden_size, 20)
+
+
+def decoder(**sizes):
+    return Decoder(**sizes)
+
+
+def of(config):
+    return Decoder(config.size)
+"""
+
+
+NARROW = """\
+module                       parameters                   value    share
+───────────────────────────  ─────────────────────────  ───────  ───────
+layers.*                     num_hidden_layers*             408   74.5 %
+                               (hidden_size*
+                               (2*intermediate_size +
+                               1) + intermediate_size)
+  layers.*.gate_projection   intermediate_size*             210   38.3 %
+                               num_hidden_layers*
+                               (hidden_size + 1)
+  layers.*.                  hidden_size*                   198   36.1 %
+    post_att…tion_layernorm    num_hidden_layers*
+                               (intermediate_size + 1)
+head                         20*hidden_size + 20            140   25.5 %
+
+parameter                           times  shape                   value
+──────────────────────  ─────────────────  ────────────────────  ───────
+layers.*.               num_hidden_layers  (intermediate_size,       180
+  gate_projection.                          hidden_size)
+  weight
+layers.*.               num_hidden_layers  (intermediate_size,)       30
+  gate_projection.bias
+layers.*.               num_hidden_layers  (hidden_size,             180
+  post_at…n_layernorm.                      intermediate_size)
+  weight
+layers.*.               num_hidden_layers  (hidden_size,)             18
+  post_at…n_layernorm.
+  bias
+head.weight                                (20, hidden_size)         120
+head.bias                                  (20,)                      20
+"""
+
+
+def test_a_narrow_table_goes_on_in_further_rows(place, nparam_lint):
+    (place / "long.py").write_text(LONG)
+    done = nparam_lint("formula", "long.py::Decoder", "-v", cwd=place, COLUMNS="72")
+    assert done.stdout.partition("built\n\n")[2] == NARROW
+    assert max(map(len, done.stdout.splitlines())) <= 72
+
+
+def test_what_has_no_number_to_vary_says_what_to_do(place, nparam_lint):
+    setup = "from types import SimpleNamespace as S; c = S(size=6)"
+    config = f'[arguments]\n"long.py::of" = {{ setup = "{setup}", call = "of(c)" }}\n'
+    (place / "long.py").write_text(LONG)
+    (place / "made.toml").write_text(config)
+    done = nparam_lint("formula", "long.py::decoder", "--depth", "1", cwd=place, COLUMNS="80")
+    shown = """\
+long.py::decoder
+  decoder()
+
+  548
+
+  value  548
+  fixed  there is no number to vary in decoder(); name an argument of it:
+         decoder(NAME=NUMBER)
+
+module      value    share
+────────  ───────  ───────
+layers        408   74.5 %
+head          140   25.5 %
+"""
+    assert (done.returncode, done.stdout) == (0, shown)
+    python = nparam_lint("formula", "long.py::decoder", "--format", "python", cwd=place)
+    assert "    No argument was varied.\n" in python.stdout
+    made = nparam_lint("formula", "long.py::of", "--config", "made.toml", cwd=place, COLUMNS="80")
+    lines = """\
+  fixed  there is no number to vary in of(c): only what stands in the call is
+         varied, not what was made before it; make it there:
+         of(Config(NAME=NUMBER))
+"""
+    assert lines in made.stdout
+
+
+def test_a_number_is_taken_out_where_that_makes_it_plainer():
+    def form(number, other):
+        n = Polynomial.generator("n")
+        return n * Polynomial.constant(number) + Polynomial.constant(other)
+
+    assert factored(form(513, 11_176_512), ["n"]) == "513*n + 11_176_512"
+    assert factored(form(6, 45), ["n"]) == "3*(2*n + 15)"
+    assert factored(form(6, 51), ["n"]) == "6*n + 51"
+    assert factored(form(-20, -20), ["n"]) == "-(20*n + 20)"
+
+
+def test_what_is_written_in_an_inner_call_is_its_value(formula):
+    inner = "TransformerEncoderLayer(64, 4, dim_feedforward=128)"
+    target = f"torch.nn::TransformerEncoder({inner}, 3, LayerNorm(64))"
+    done = formula(target, "-q", "--vary", "d_model,dim_feedforward,num_layers,normalized_shape")
+    assert done.stdout == (
+        "  num_layers*(d_model*(4*d_model + 2*dim_feedforward + 9) + dim_feedforward) + "
+        "2*normalized_shape\n"
+    )

@@ -1,0 +1,163 @@
+"""Formulas at other arguments than the declared ones: real models, real builds."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from nparam_lint.rules.catalogue import RULES
+
+HEAD = "import torch.nn as nn\n\n\n"
+NET = '''\
+class Net(nn.Module):
+    """nparam: {formula}"""
+
+    def __init__(self, width=128, classes=10):
+        super().__init__()
+        self.hidden = nn.Linear(784, width)
+        self.out = nn.Linear(width, classes)
+'''
+GPT = '''\
+from dataclasses import dataclass
+
+
+@dataclass
+class Config:
+    n_layer: int = 2
+    d: int = 32
+    n_head: int = 4
+    vocab: int = 100
+
+
+class GPT(nn.Module):
+    """nparam{selector}: {formula}"""
+
+    def __init__(self, config: Config):
+        super().__init__()
+        assert config.d % config.n_head == 0
+        self.wte = nn.Embedding(config.vocab, config.d)
+        self.h = nn.ModuleList(nn.Linear(config.d, 3 * config.d) for _ in range(config.n_layer))
+'''
+
+
+@pytest.fixture
+def check(tmp_path, nparam_lint):
+    """The findings about a source."""
+    (tmp_path / "nparam-lint.toml").write_text('device = "meta"\n')
+
+    def run(source, *arguments):
+        (tmp_path / "net.py").write_text(HEAD + source)
+        done = nparam_lint("--format", "json", *arguments, cwd=tmp_path)
+        assert "Traceback" not in done.stderr
+        report = json.loads(done.stdout)
+        assert done.returncode == bool(report["findings"])
+        assert [model["status"] for model in report["models"]] == ["measured"]
+        return [(f["code"], f["message"], f["detail"]) for f in report["findings"]]
+
+    return run
+
+
+def test_a_formula_that_is_right_for_one_size_alone(check):
+    assert check(NET.format(formula="784*width + width + 1290")) == [
+        (
+            "NPL011",
+            "the formula is right for Net() and wrong for others: with width=256 it gives 202,250, "
+            "the model has 203,530: +1,280",
+            [
+                "built: Net(width=256)",
+                "missing: 10*width - 1280",
+                "a form that holds for all: nparam-lint formula net.py::Net",
+            ],
+        )
+    ]
+
+
+def test_a_formula_that_holds_everywhere_is_no_finding(check):
+    assert check(NET.format(formula="(784 + 1)*width + (width + 1)*classes")) == []
+
+
+def test_terms_that_only_happen_to_be_equal(check):
+    formula = "785*width + width*classes + width - 118"
+    ((code, message, detail),) = check(NET.format(formula=formula))
+    assert code == "NPL011"
+    assert "with classes=20 it gives 103,050, the model has 103,060: +10" in message
+    assert "missing: classes - width + 118" in detail
+
+
+def test_fields_of_a_config_are_varied_too(check):
+    ((code, message, _),) = check(GPT.format(selector="", formula="100*d + n_layer*(96*d + 96)"))
+    assert (code, "with d=64" in message) == ("NPL011", True)
+    assert check(GPT.format(selector="", formula="vocab*d + n_layer*(3*d**2 + 3*d)")) == []
+
+
+def test_what_a_formula_does_not_speak_of_stays_as_it_is(check):
+    assert check(GPT.format(selector="", formula="100*d + 2*(3*d**2 + 3*d)")) == []
+
+
+def test_each_formula_is_held_against_its_own_arguments(check):
+    two = GPT.format(selector="", formula="vocab*d + n_layer*(3*d**2 + 3*d)").replace(
+        '3*d)"""', '3*d)\n    nparam[wte]: 3200 + 0*n_layer\n    """'
+    )
+    assert check(two) == []
+
+
+def test_a_formula_that_is_wrong_from_the_start_shows_the_missing_term(check):
+    ((code, _, detail),) = check(GPT.format(selector="", formula="vocab*d + n_layer*3*d**2"))
+    assert code == "NPL001"
+    assert detail[:2] == ["with d=32, n_layer=2, vocab=100", "missing: 3*d*n_layer (h.*.bias)"]
+
+
+def test_a_part_is_held_against_others_as_well(check):
+    ((code, message, detail),) = check(GPT.format(selector="[h.*]", formula="3*d**2 + 96"))
+    assert (code, "with d=64" in message) == ("NPL011", True)
+    assert "missing: 3*d - 96" in detail
+
+
+def test_what_the_model_refuses_is_passed_over(check):
+    # n_head=8, 12 and 16 are tried: 12 does not divide 32.
+    assert check(GPT.format(selector="", formula="vocab*d + n_layer*3*d*(d + 1) + 0*n_head")) == []
+
+
+def test_limits_and_spreads_hold_elsewhere_too(check):
+    assert check(NET.format(formula="795*width + 10 ± 1%")) == []
+    ((code, _, _),) = check(NET.format(formula="<= 700*width + 13_000"))
+    assert code == "NPL011"
+
+
+def test_it_is_silenced_like_any_finding(check):
+    source = NET.format(formula="784*width + width + 1290").replace(
+        '1290"""', '1290"""  # nparam: ignore[NPL011] one size is built, ever'
+    )
+    assert check(source) == []
+
+
+def test_the_rule_is_explained_by_an_example_that_shows_it(check):
+    rule = RULES["NPL011"]
+    (code, *_), *_ = check(rule.example_bad + "\n")
+    assert code == "NPL011"
+
+
+def test_the_second_run_says_the_same(check):
+    source = NET.format(formula="784*width + width + 1290")
+    assert check(source) == check(source)
+
+
+STACK = '''\
+class Stack(nn.Module):
+    """nparam: {formula}"""
+
+    def __init__(self, widths=(8, 16, 4)):
+        super().__init__()
+        self.layers = nn.ModuleList(nn.Linear(a, b) for a, b in zip(widths, widths[1:]))
+'''
+
+
+def test_elements_of_a_list_are_varied_like_other_arguments(check):
+    right = "widths[1]*(widths[0] + 1) + widths[-1]*(widths[1] + 1)"
+    assert check(STACK.format(formula=right)) == []
+    ((code, message, detail),) = check(STACK.format(formula="widths[1]*(widths[0] + 1) + 68"))
+    assert (code, "with widths[1]=32" in message) == ("NPL011", True)
+    assert "missing: 4*(widths[1] - 16)" in detail
+    ((code, message, _),) = check(STACK.format(formula="widths[3]"))
+    assert (code, "'widths[3]'; did you mean 'widths[2]'?" in message) == ("NPL002", True)

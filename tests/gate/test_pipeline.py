@@ -1,0 +1,727 @@
+"""The whole way from source to findings, on sample projects that are really built and counted."""
+
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+from textwrap import dedent
+
+import pytest
+
+from nparam_lint.claims.notation import parse_target
+from nparam_lint.config.settings import load_settings
+from nparam_lint.gate.pipeline import check, show
+from nparam_lint.records import Measured, NotMeasured, Position
+
+
+@pytest.fixture(scope="module")
+def checked(environ):
+    """The report on the project at a directory; on the meta device unless told otherwise."""
+
+    def run(root, *paths, declared_only=False, **options):
+        settings = load_settings(
+            root, None, {}, {"device": "meta", "python": sys.executable, **options}
+        )
+        return check(settings, paths, environ, declared_only=declared_only)
+
+    return run
+
+
+@pytest.fixture(scope="module")
+def report_on(checked, project):
+    """The report on a sample project as it is: each is checked once, for all tests."""
+    reports = {}
+
+    def of(name):
+        if name not in reports:
+            reports[name] = checked(project(name))
+        return reports[name]
+
+    return of
+
+
+def write(root: Path, files: dict[str, str]) -> Path:
+    for name, text in files.items():
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(dedent(text), encoding="utf-8")
+    return root
+
+
+def found(report):
+    """Every finding as `path:line CODE`, in the report's order."""
+    return [f"{f.position.path}:{f.position.line} {f.code}" for f in report.findings]
+
+
+def model(report, target):
+    (wanted,) = [m for m in report.models if m.target == target]
+    return wanted
+
+
+def totals(report):
+    return {
+        m.target: m.measurement.counts.total
+        for m in report.models
+        if isinstance(m.measurement, Measured)
+    }
+
+
+def finding(report, code, target=None):
+    (wanted,) = [
+        f for f in report.findings if f.code == code and (target is None or f.target == target)
+    ]
+    return wanted
+
+
+NET = """\
+    from torch import nn
+
+    class Net(nn.Module):
+        '''nparam: {}'''
+
+        def __init__(self):
+            super().__init__()
+            self.layer = nn.Linear(3, 3)
+    """
+
+
+# --- what holds, and what does not ----------------------------------------------------------
+
+
+def test_a_project_in_which_everything_is_right(report_on):
+    report = report_on("right")
+    assert report.findings == ()
+    assert report.error is None
+    assert totals(report) == {
+        "nets/block.py::Block(64)": 6_336,
+        "nets/lm.py::TiedLM": 44_672,
+        "nets/mlp.py::MLP": 101_770,
+        "nets/mlp.py::MLP(width=64)": 50_890,
+        "nets/mlp.py::wide": 407_050,
+    }
+    judged = [(b.declared, b.origin) for m in report.models for b in m.budgets]
+    assert len(judged) == 22  # a glob counts for each of its modules
+    assert [origin for _, origin in judged].count("config") == 5
+    assert all(b.ok for m in report.models for b in m.budgets)
+    assert report.files == 4
+
+
+def test_counts_are_of_distinct_parameters_wherever_they_are_named(report_on):
+    measured = model(report_on("right"), "nets/lm.py::TiedLM").measurement
+    assert (measured.counts.total, measured.counts.non_embedding) == (44_672, 12_672)
+    head = next(row for row in measured.modules if row.path == "head")
+    assert (head.own, head.total) == (0, 32_000)
+    assert head.tied == ("weight = embedding.weight",)
+    assert head.source == "nets/lm.py:19"
+
+
+def test_drift_is_found_wherever_the_count_is_declared(report_on):
+    report = report_on("drift")
+    assert found(report) == [
+        "model.py:5 NPL001",
+        "model.py:17 NPL001",
+        "model.py:24 NPL001",
+        "pyproject.toml:2 NPL001",
+    ]
+    by_class, by_init, by_factory, by_config = report.findings
+    assert by_class.message == "ByClass has 121 parameters, declared 100: +21, +21.00 %"
+    assert (by_class.position.column, by_class.target) == (16, "model.py::ByClass")
+    assert any("first (Linear)  model.py:9" in line for line in by_class.detail)
+    assert by_init.message == "ByInit has 66 parameters, declared <= 50: +16, +32.00 %"
+    assert by_factory.message == (
+        "by_factory has 1,120 trainable parameters, declared 1.2k (1,150 … 1,299): -80, -6.67 %"
+    )
+    assert by_config.message == "ByConfig has 1,085 parameters, declared 1,000: +85, +8.50 %"
+    assert "why this budget: the chip holds a thousand" in by_config.detail
+    assert all(f.severity == "error" for f in report.findings)
+
+
+def test_wrong_claims_in_prose_are_warnings_and_other_words_are_not(report_on):
+    report = report_on("prose")
+    assert found(report) == ["model.py:13 NPL013", "model.py:24 NPL013"]
+    assert [f.severity for f in report.findings] == ["warning", "warning"]
+    assert "1,290" in report.findings[0].message
+    assert model(report, "model.py::Right").budgets[0].ok
+    assert model(report, "model.py::NoClaim").budgets == ()
+    # A claim about what nobody can build is no finding either.
+    assert [target for target, _ in report.skipped] == ["model.py::NeedsArguments"]
+
+
+def test_a_budget_whose_target_is_gone_is_stale(report_on):
+    report = report_on("stale")
+    assert found(report) == [
+        "nparam-lint.toml:2 NPL008",
+        "nparam-lint.toml:3 NPL008",
+        "nparam-lint.toml:7 NPL008",
+    ]
+    file, name, arguments = (f.message for f in report.findings)
+    assert file == "there is no file nets/old_model.py; did you mean nets/model.py?"
+    assert name == "nets/model.py has no 'Nett'; did you mean 'Net'?"
+    assert "nets/model.py has no 'Gone'" in arguments
+    assert totals(report) == {"nets/model.py::Net": 12}
+
+
+def test_malformed_budgets_are_told_with_line_and_column_and_the_good_ones_hold(report_on):
+    report = report_on("malformed")
+    assert [(f.position.line, f.position.column) for f in report.findings] == [
+        (7, 13),
+        (8, 11),
+        (9, 18),
+        (10, 13),
+        (12, 12),
+        (22, 15),
+    ]
+    assert {f.code for f in report.findings} == {"NPL002"}
+    assert "found 'about a million', expected a count" in report.findings[0].message
+    assert "did you mean `86.6M`?" in report.findings[-1].message
+    (good,) = model(report, "model.py::Net").budgets
+    assert (good.declared, good.ok) == ("20", True)
+
+
+def test_selectors_and_formulas_that_name_nothing(report_on):
+    report = report_on("selectors")
+    assert found(report) == [
+        "model.py:8 NPL007",
+        "model.py:9 NPL007",
+        "model.py:10 NPL002",
+        "model.py:12 NPL002",
+    ]
+    near, far, unknown, fraction = (f.message for f in report.findings)
+    assert near.endswith("did you mean 'encoders'?")
+    assert "'decoder*'" in far
+    assert "'hidden_sise'" in unknown
+    assert unknown.endswith("did you mean 'hidden_size'?")
+    assert "gives 4/3, not a whole number (hidden_size=4)" in fraction
+    results = model(report, "model.py::Net").budgets
+    assert [(b.declared, b.module, b.ok) for b in results if b.actual is not None] == [
+        ("20", "encoders.0", True),
+        ("20", "encoders.1", True),
+        ("(hidden_size + 1) * 8", None, True),
+        ("depth", None, True),
+    ]
+    assert [(b.declared, b.selector, b.ok) for b in results if b.actual is None] == [
+        ("20", "encoder", False),
+        ("20", "decoder*", False),
+        ("hidden_sise * 10 + 4", "", False),
+        ("hidden_size / 3", "", False),
+    ]
+
+
+def test_unregistered_parameters_are_warnings_where_they_are_made(report_on):
+    report = report_on("hidden")
+    assert found(report) == ["model.py:10 NPL010", "model.py:11 NPL010"]
+    blocks, heads = report.findings
+    assert "60 parameters in self.blocks (a plain list)" in blocks.message
+    assert "5 parameters in self.heads (a plain dict)" in heads.message
+    assert {f.severity for f in report.findings} == {"warning"}
+    assert totals(report) == {"model.py::Forgetful": 20}
+
+
+# --- how to build ---------------------------------------------------------------------------
+
+
+def test_missing_arguments_are_named_with_the_config_to_paste(report_on):
+    report = report_on("missing_arguments")
+    wanted = finding(report, "NPL004")
+    assert wanted.message == "ViT needs image_size, patch_size"
+    assert (wanted.position.path, wanted.position.line) == ("vit.py", 7)
+    pasted = "\n".join(wanted.detail)
+    assert "pyproject.toml" in pasted
+    assert '[tool.nparam-lint.arguments]\n"vit.py::ViT" = "image_size=…, patch_size=…"' in pasted
+    vit = model(report, "vit.py::ViT")
+    assert isinstance(vit.measurement, NotMeasured)
+    assert [(b.ok, b.actual) for b in vit.budgets] == [(False, None)]
+
+
+def test_the_config_provides_missing_arguments(checked, project):
+    root = project("missing_arguments")
+    write(
+        root,
+        {
+            "pyproject.toml": """\
+            [tool.nparam-lint.arguments]
+            "vit.py::ViT" = "image_size=32, patch_size=4"
+            """
+        },
+    )
+    report = checked(root)
+    assert report.findings == ()
+    # patch: 48*16 + 16; positions: 64*16
+    assert totals(report) == {"vit.py::ViT": 1_808}
+    assert model(report, "vit.py::ViT").measurement.call == "ViT(image_size=32, patch_size=4)"
+
+
+def test_a_config_object_that_builds_from_its_defaults_is_built(report_on):
+    report = report_on("default_config")
+    assert totals(report) == {
+        "annotated.py::Net": 20,
+        "annotated.py::Net(NetConfig(width=8))": 72,
+        "annotated.py::Net(NetConfig(8))": 72,
+        "postponed.py::Postponed": 30,
+        "postponed.py::Maybe": 30,
+        "postponed.py::Union": 30,
+        "unannotated.py::GPT": 42,
+    }
+    assert model(report, "unannotated.py::GPT").measurement.call == "GPT(GPTConfig())"
+    (failed,) = report.findings
+    assert (failed.code, failed.target) == ("NPL004", "unbuildable.py::Net")
+    assert failed.message == "Net needs config"
+
+
+def test_recipes_say_how_to_build_what_one_call_cannot(report_on):
+    report = report_on("recipes")
+    assert found(report) == ["lazy.py:26 NPL009"]
+    built = [
+        (m.target, m.measurement.counts.total)
+        for m in report.models
+        if isinstance(m.measurement, Measured)
+    ]
+    assert sorted(built) == [
+        ("gpt.py::Body", 4_224),
+        ("gpt.py::GPT", 12_944),
+        ("gpt.py::GPT", 12_944),
+        ("gpt.py::Head", 6_400),
+        ("lazy.py::ByTable", 70),
+        ("lazy.py::ByTable", 70),
+        ("lazy.py::Shaped", 50),
+        ("lazy.py::Two(width=2)", 18),
+    ]
+    assert all(b.ok for m in report.models for b in m.budgets if m.target != "lazy.py::Shapeless")
+    on_cpu = [m.target for m in report.models if "cpu" in m.measurement.devices]
+    assert on_cpu == ["lazy.py::Shaped"]
+    lazy = finding(report, "NPL009")
+    assert "layer.weight, layer.bias" in lazy.message
+    assert "input" in "\n".join(lazy.detail)
+
+
+def test_what_the_setup_of_a_recipe_makes_can_stand_in_other_arguments(environ, tmp_path):
+    net = """\
+        from torch import nn
+
+        class Net(nn.Module):
+            '''nparam(config(n=2)): 6'''
+
+            def __init__(self, config):
+                super().__init__()
+                self.layer = nn.Linear(config["n"], config["n"])
+        """
+    config = """\
+        [arguments]
+        "net.py::Net" = { setup = "def config(n): return {'n': n}", call = "Net(config(3))" }
+
+        [budgets]
+        "net.py::Net" = 12
+        "net.py::Net(config(4))" = 20
+        "net.py::Net[layer]" = { budget = 30, arguments = "config(5)" }
+        "net.py::Net[layer.*]" = { budget = 42, call = "nn.Sequential(Net(config(6)))" }
+        "net.py::Net[total]" = { budget = 6, setup = "config = dict", call = "Net(config(n=2))" }
+        """
+    write(tmp_path, {"net.py": net, "nparam-lint.toml": config.replace("[layer.*]", "[0.layer]")})
+    settings = load_settings(tmp_path, None, {}, {"device": "meta", "python": sys.executable})
+    report = check(settings, [], environ)
+    assert report.findings == ()
+    assert sorted(m.measurement.call for m in report.models) == [
+        "Net(config(3))",
+        "Net(config(4))",
+        "Net(config(5))",
+        "Net(config(n=2))",
+        "Net(config(n=2))",
+        "nn.Sequential(Net(config(6)))",
+    ]
+    shown = show(settings, [parse_target("net.py::Net(config(n=7))")], environ)
+    assert totals(shown) == {"net.py::Net(config(n=7))": 56}
+
+
+MOE = """\
+    from torch import nn
+
+    class MoE(nn.Module):
+        '''nparam(width=3)[active]: 24'''
+
+        def __init__(self, width=2):
+            super().__init__()
+            self.experts = nn.ModuleList(nn.Linear(width, width) for _ in range(8))
+
+    class Odd(nn.Module):
+        '''nparam[active]: 24'''
+
+        def __init__(self):
+            super().__init__()
+            self.experts = nn.ModuleList(nn.Linear(n, n) for n in range(1, 3))
+    """
+
+
+def test_the_config_to_paste_says_how_many_experts_a_token_uses(checked, tmp_path):
+    write(tmp_path, {"moe.py": MOE})
+    unknown = finding(checked(tmp_path), "NPL002", "moe.py::MoE(width=3)")
+    assert unknown.detail[1:] == (
+        "say how many a token uses, in pyproject.toml:",
+        "[tool.nparam-lint.arguments]",
+        '"moe.py::MoE" = { experts_per_token = … }',
+    )
+    odd = finding(checked(tmp_path), "NPL002", "moe.py::Odd")
+    assert len(odd.detail) == 1  # which declares nothing that is not known
+    arguments = "\n".join(unknown.detail[2:]).replace("tool.nparam-lint.", "")
+    write(tmp_path, {"nparam-lint.toml": '[arguments]\n"moe.py::MoE" = "2"\n'})
+    known = finding(checked(tmp_path), "NPL002", "moe.py::MoE(width=3)")
+    assert known.detail[1:] == ("add experts_per_token = … to what nparam-lint.toml:2 says of it",)
+    write(tmp_path, {"nparam-lint.toml": arguments.replace("…", "2")})
+    assert found(checked(tmp_path)) == ["moe.py:11 NPL002"]
+
+
+def test_what_a_budget_builds_in_its_own_way_is_not_listed_as_failed_without(report_on):
+    assert report_on("recipes").skipped == ()
+    assert report_on("right").skipped == ()  # Block(64) is counted, Block cannot be
+
+
+def test_installed_packages_are_targets_too(report_on):
+    report = report_on("installed")
+    assert totals(report) == {
+        "torch.nn::Linear(3, 4)": 16,
+        "torch.nn::Transformer()": 44_140_544,
+        "torch.nn::Conv2d(3, 4, 5)": 304,
+    }
+    assert found(report) == [
+        "nparam-lint.toml:5 NPL001",
+        "nparam-lint.toml:6 NPL003",
+        "nparam-lint.toml:7 NPL008",
+    ]
+    drift, package, name = (f.message for f in report.findings)
+    assert drift == "Conv2d has 304 parameters, declared 300: +4, +1.33 %"
+    assert "there is no module 'nosuchpackage'" in package
+    assert name == "torch.nn has no 'Liner'; did you mean 'Linear'?"
+    (decoder,) = [
+        b for b in model(report, "torch.nn::Transformer()").budgets if b.selector == "decoder"
+    ]
+    assert (decoder.actual, decoder.ok) == (25_225_216, True)
+
+
+# --- reaching the source --------------------------------------------------------------------
+
+
+def test_every_layout_is_reached(report_on):
+    report = report_on("layouts")
+    assert report.findings == ()
+    assert totals(report) == {
+        "namespace/space/blocks.py::Block": 20,
+        "namespace/space/part/net.py::Net": 40,
+        "one/layers.py::Layer": 2,
+        "one/model.py::Model": 2,
+        "pkg::Net": 12,
+        "reexport.py::Twice": 24,
+        "scripts/nets.py::Base": 30,
+        "scripts/train.py::Heir": 30,
+        "src/pkg/__init__.py::Net": 12,
+        "src/pkg/layers.py::Layer(2)": 6,
+        "src/pkg/net.py::Net": 12,
+        "two/layers.py::Layer": 6,
+        "two/model.py::Model": 6,
+    }
+    assert all(b.ok for m in report.models for b in m.budgets)
+    train = model(report, "scripts/train.py::Heir").measurement
+    assert any("scripts/train.py was read in part" in note for note in train.notes)
+
+
+def test_paths_narrow_what_is_checked(checked, project):
+    root = project("layouts")
+    report = checked(root, root / "one", root / "two" / "model.py")
+    assert totals(report) == {
+        "one/layers.py::Layer": 2,
+        "one/model.py::Model": 2,
+        "two/model.py::Model": 6,
+    }
+
+
+def test_a_file_that_cannot_be_read_costs_no_other_its_count(checked, tmp_path):
+    write(
+        tmp_path,
+        {
+            "good.py": NET.format("12"),
+            "broken.py": "from torch import nn\n\nclass Net(nn.Module:\n    '''nparam: 3'''\n",
+            "needy.py": "from nosuchpackage import Base\n\nclass Net(Base):\n    'nparam: 3'\n",
+        },
+    )
+    (tmp_path / "latin.py").write_bytes(b"class Net:\n    '''nparam: \xff'''\n")
+    report = checked(tmp_path)
+    assert totals(report) == {"good.py::Net": 12}
+    assert model(report, "good.py::Net").findings == ()
+    assert [(f.code, f.position.path) for f in report.findings] == [
+        ("NPL003", "broken.py"),
+        ("NPL003", "latin.py"),
+        ("NPL003", "needy.py"),
+    ]
+    broken, latin, needy = report.findings
+    assert broken.position.line == 3
+    assert "cannot be parsed" in broken.message
+    assert latin.position.line == 2
+    assert "cannot be decoded" in latin.message
+    assert "No module named 'nosuchpackage'" in needy.message
+    assert any(line.startswith("install 'nosuchpackage' into ") for line in needy.detail)
+
+
+def test_what_git_ignores_and_what_is_excluded_is_left_out(checked, tmp_path, environ):
+    write(
+        tmp_path,
+        {
+            ".gitignore": "build/\nscratch.py\n",
+            "nparam-lint.toml": 'exclude = ["third_party/**", "*_old.py"]\n',
+            **{
+                path: NET.format("99")
+                for path in (
+                    "build/net.py",
+                    "scratch.py",
+                    "third_party/a/net.py",
+                    "nets/net_old.py",
+                )
+            },
+            "net.py": NET.format("12"),
+            "nets/untracked.py": NET.format("12"),
+        },
+    )
+
+    def git(*arguments):
+        subprocess.run(["git", *arguments], cwd=tmp_path, env=environ, check=True)
+
+    git("init", "--quiet")
+    git("add", "net.py")
+    report = checked(tmp_path)
+    assert report.findings == ()
+    assert totals(report) == {"net.py::Net": 12, "nets/untracked.py::Net": 12}
+    report = checked(tmp_path, tmp_path / "build", tmp_path / "third_party" / "a" / "net.py")
+    assert found(report) == ["build/net.py:4 NPL001", "third_party/a/net.py:4 NPL001"]
+
+
+# --- what nobody declared -------------------------------------------------------------------
+
+
+def test_undeclared_models_are_counted_and_those_that_cannot_be_are_listed(report_on):
+    report = report_on("undeclared")
+    assert totals(report) == {
+        "model.py::Part": 20,
+        "model.py::Whole": 40,
+        "model.py::Declared": 12,
+        "model.py::Mentioned": 12,
+    }
+    assert dict(report.skipped) == {
+        "model.py::NeedsArguments": "needs width, depth",
+        "model.py::Failing": "Failing() raised RuntimeError: not today",
+    }
+    assert {m.target: (m.top_level, m.declared) for m in report.models} == {
+        "model.py::Part": (False, False),
+        "model.py::Whole": (True, False),
+        "model.py::Declared": (True, True),
+        "model.py::Mentioned": (True, False),
+    }
+    assert found(report) == ["model.py:36 NPL013"]
+
+
+def test_under_the_hook_only_declared_models_are_counted(checked, project):
+    report = checked(project("undeclared"), declared_only=True)
+    assert totals(report) == {"model.py::Declared": 12}
+    assert (report.skipped, report.findings) == ((), ())
+
+
+def test_under_the_hook_a_budget_in_the_config_brings_its_model_alone(checked, project):
+    root = write(project("undeclared"), {"nparam-lint.toml": "budgets.'model.py::Whole' = 41\n"})
+    report = checked(root, declared_only=True)
+    assert totals(report) == {"model.py::Whole": 40, "model.py::Declared": 12}
+    assert model(report, "model.py::Whole").position == Position("model.py", 10, 1)
+    assert found(report) == ["nparam-lint.toml:1 NPL001"]
+
+
+def test_findings_are_selected_ignored_and_weighed(checked, project):
+    root = project("undeclared")
+    write(
+        root,
+        {
+            "nparam-lint.toml": """\
+            select = ["NPL"]
+            ignore = ["NPL013"]
+            severity = { NPL012 = "error" }
+            """
+        },
+    )
+    report = checked(root)
+    assert found(report) == ["model.py:4 NPL012", "model.py:10 NPL012"]
+    assert {f.severity for f in report.findings} == {"error"}
+    assert model(report, "model.py::Part").findings == (report.findings[0],)
+    assert model(report, "model.py::Mentioned").findings == ()
+
+
+def test_nothing_to_check_starts_no_interpreter(tmp_path, checked):
+    write(tmp_path, {"plain.py": "def one():\n    return 1\n"})
+    report = checked(tmp_path, python=str(tmp_path / "plain.py"))
+    assert (report.models, report.findings, report.environment) == ((), (), None)
+    assert (report.files, report.error) == (1, None)
+
+
+# --- devices --------------------------------------------------------------------------------
+
+
+def test_the_cpu_is_compared_with_meta_parameter_by_parameter(checked, project):
+    report = checked(project("devices"), device="cpu")
+    same = model(report, "model.py::Same")
+    assert same.findings == ()
+    devices = same.measurement.devices
+    assert {name: (d.status, d.total) for name, d in devices.items()} == {
+        "meta": ("measured", 20),
+        "cpu": ("measured", 20),
+    }
+    differs = finding(report, "NPL006", "model.py::Differs")
+    assert differs.severity == "error"
+    assert differs.message == "Differs() is another model on cpu: 2 parameters differ"
+    assert "layer.weight: [5, 4] float32, then [4, 4] float32" in differs.detail
+    assert len(report.findings) == 1
+    assert report.environment.devices == ("meta", "cpu")
+
+
+def has_cuda():
+    import torch
+
+    return torch.cuda.is_available()
+
+
+def test_cuda_that_is_required_and_not_there_is_a_finding(checked, project):
+    if has_cuda():
+        pytest.skip("there is a CUDA device: nothing is missing")
+    report = checked(project("devices"), device="cuda")
+    assert found(report) == ["model.py:5 NPL006", "model.py:13 NPL006"]
+    assert "which is required" in report.findings[0].message
+    assert totals(report) == {"model.py::Same": 20, "model.py::Differs": 25}
+    report = checked(project("devices"), device="auto")
+    assert report.findings == ()
+    assert model(report, "model.py::Same").measurement.devices["cuda"].status == "skipped"
+
+
+@pytest.mark.cuda
+def test_cuda_is_compared_with_meta_parameter_by_parameter(checked, project):
+    if not has_cuda():
+        pytest.skip("needs a CUDA device")
+    for device in ("auto", "cuda"):
+        report = checked(project("devices"), device=device)
+        same = model(report, "model.py::Same")
+        assert same.findings == ()
+        on_cuda = same.measurement.devices["cuda:0"]
+        assert (on_cuda.status, on_cuda.total) == ("measured", 20)
+        assert on_cuda.bytes >= 4 * 20
+        differs = finding(report, "NPL006")
+        assert differs.message == "Differs() is another model on cuda:0: 2 parameters differ"
+
+
+# --- show -----------------------------------------------------------------------------------
+
+
+def test_show_measures_the_one_target_with_its_parameters(project, environ):
+    settings = load_settings(project("right"), None, {}, {"device": "meta"})
+    settings = replace(settings, python=sys.executable)
+    report = show(settings, [parse_target("nets/mlp.py::MLP(width=2)")], environ)
+    (mlp,) = report.models
+    assert (mlp.measurement.counts.total, mlp.budgets) == (1_600, ())
+    assert [(p.name, p.shape) for p in mlp.measurement.parameters] == [
+        ("hidden.weight", (2, 784)),
+        ("hidden.bias", (2,)),
+        ("out.weight", (10, 2)),
+        ("out.bias", (10,)),
+    ]
+
+
+# --- manners --------------------------------------------------------------------------------
+
+
+def test_the_tree_is_left_as_it_was(checked, project):
+    root = project("layouts")
+
+    def state():
+        return {
+            path: (path.stat().st_mtime_ns, path.is_file() and path.read_bytes())
+            for path in root.rglob("*")
+        }
+
+    before = state()
+    report = checked(root)
+    assert totals(report)["src/pkg/net.py::Net"] == 12
+    assert state() == before
+
+
+# --- the source beside what was built -------------------------------------------------------------
+
+
+@pytest.fixture
+def hidden(tmp_path):
+    """A declared model that hides a layer in a list, which the source shows and the count too."""
+    return write(
+        tmp_path,
+        {
+            "net.py": '''\
+                from torch import nn
+
+                class Net(nn.Module):
+                    """A net.
+
+                    nparam: 6
+                    """
+
+                    def __init__(self):
+                        super().__init__()
+                        self.fc = nn.Linear(2, 2)
+                        self.more = [nn.Linear(2, 3)]
+
+                class Alone(nn.Module):
+                    def __init__(self, n):
+                        super().__init__()
+                        self.more = [nn.Linear(n, n)]
+                '''
+        },
+    )
+
+
+def test_what_was_built_is_not_told_once_more_from_the_source(checked, hidden):
+    assert found(checked(hidden)) == ["net.py:12 NPL010", "net.py:17 NPL101"]
+    assert found(checked(hidden, ignore="NPL010")) == ["net.py:12 NPL101", "net.py:17 NPL101"]
+
+
+def test_under_the_hook_the_source_of_declared_models_is_looked_through(checked, hidden):
+    write(hidden, {"other.py": (hidden / "net.py").read_text().replace("nparam: 6", "")})
+    assert found(checked(hidden, declared_only=True)) == ["net.py:12 NPL010", "net.py:17 NPL101"]
+
+
+def test_a_comment_silences_both_and_an_unused_one_is_told(checked, hidden):
+    text = (hidden / "net.py").read_text()
+    text = text.replace("Linear(2, 3)]", "Linear(2, 3)]  # nparam: ignore[NPL010, NPL101]")
+    text = text.replace("Linear(n, n)]", "Linear(n, n)]  # nparam: ignore[NPL101]")
+    text = text.replace("Linear(2, 2)", "Linear(2, 2)  # nparam: ignore[NPL101]")
+    write(hidden, {"net.py": text})
+    report = checked(hidden)
+    assert found(report) == ["net.py:11 NPL015"]
+    assert found(checked(hidden, declared_only=True)) == []
+
+
+def test_static_only_builds_nothing(hidden, environ):
+    settings = load_settings(hidden, None, {}, {"python": "/nonexistent/python"})
+    report = check(settings, [], environ, static_only=True)
+    assert report.source_only
+    assert report.models == ()
+    assert found(report) == ["net.py:12 NPL101", "net.py:17 NPL101"]
+
+
+def test_a_factory_of_a_bare_sequential_stands_for_itself(checked, tmp_path):
+    write(
+        tmp_path,
+        {
+            "net.py": """\
+                from torch import nn
+
+                def small() -> nn.Sequential:
+                    return nn.Sequential(nn.Linear(2, 3), nn.Linear(3, 2))
+
+                class Net(nn.Module):
+                    def __init__(self):
+                        super().__init__()
+                        self.body = nn.Sequential(nn.Linear(2, 2))
+                """
+        },
+    )
+    report = checked(tmp_path)
+    assert {m.target: m.top_level for m in report.models} == {
+        "net.py::small": True,
+        "net.py::Net": True,
+    }

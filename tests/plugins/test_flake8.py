@@ -1,0 +1,129 @@
+"""The plugin inside the real flake8, run as a user runs it."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+
+import pytest
+
+from nparam_lint import __version__
+from nparam_lint.plugins.flake8_plugin import Plugin
+from nparam_lint.rules.lint import RULES_STATIC
+
+HEAD = "from torch import nn\n\n\nclass Net(nn.Module):\n    def build(self):\n"
+LIST = "        self.layers = [nn.Linear(2, 2), nn.Linear(2, 2)]"
+MESSAGE = (
+    "NPL101 self.layers keeps nn.Linear in a plain list, where parameters() does not find it; "
+    "make self.layers an nn.ModuleList"
+)
+
+
+@pytest.fixture
+def flake8(tmp_path, environ):
+    def run(*arguments, stdin=None):
+        return subprocess.run(
+            [sys.executable, "-m", "flake8", *arguments],
+            cwd=tmp_path,
+            env=environ,
+            input=stdin,
+            capture_output=True,
+            check=False,
+        )
+
+    return run
+
+
+def test_flake8_knows_the_plugin(flake8):
+    assert f"nparam-lint: {__version__}" in " ".join(flake8("--version").stdout.decode().split())
+
+
+def test_a_file_without_fault(flake8, tmp_path):
+    (tmp_path / "net.py").write_text(HEAD + LIST.replace("[", "nn.ModuleList([").replace("]", "])"))
+    done = flake8("--select", "NPL", "net.py")
+    assert (done.stdout, done.stderr, done.returncode) == (b"", b"", 0)
+
+
+def test_every_rule_speaks_through_flake8(flake8, tmp_path):
+    expected = []
+    for rule in RULES_STATIC:
+        source, findings = rule.INVALID[0]
+        name = f"{rule.CODE.lower()}.py"
+        (tmp_path / name).write_text(source, encoding="utf-8")
+        for line in findings:
+            place, _, message = line.partition(" ")
+            expected.append(f"./{name}:{place}: {rule.CODE} {message}")
+    done = flake8("--select", "NPL", "--jobs", "2")
+    lines = done.stdout.decode().splitlines()
+    assert done.returncode == 1
+    assert len(lines) == len(expected)
+    for line, start in zip(sorted(lines), sorted(expected), strict=True):
+        assert line.startswith(start)
+
+
+def test_it_is_on_beside_the_other_checks_and_off_by_its_code(flake8, tmp_path):
+    (tmp_path / "net.py").write_text(f"import os\n{HEAD}{LIST}\n")
+    done = flake8("--select", "F,NPL", "net.py")
+    assert done.stdout.decode().splitlines() == [
+        "net.py:1:1: F401 'os' imported but unused",
+        f"net.py:7:9: {MESSAGE}",
+    ]
+    assert flake8("--extend-ignore", "NPL101,F", "net.py").stdout == b""
+
+
+@pytest.mark.parametrize("comment", ["noqa", "noqa: NPL101", "nparam: ignore[NPL101]"])
+def test_comments_silence_their_line_alone(flake8, tmp_path, comment):
+    other = LIST.replace("layers", "others")
+    (tmp_path / "net.py").write_text(f"{HEAD}{other}  # {comment}\n{LIST}\n")
+    done = flake8("--select", "NPL", "net.py")
+    assert done.stdout.decode() == f"net.py:7:9: {MESSAGE}\n"
+
+
+@pytest.mark.parametrize("comment", ["noqa: E501", "nparam: ignore[NPL102]"])
+def test_comments_about_others_silence_nothing(flake8, tmp_path, comment):
+    (tmp_path / "net.py").write_text(f"{HEAD}{LIST}  # {comment}\n")
+    assert flake8("--select", "NPL", "net.py").stdout.decode() == f"net.py:6:9: {MESSAGE}\n"
+
+
+def test_standard_input(flake8):
+    source = f"{HEAD}{LIST}\n".encode()
+    done = flake8("--select", "NPL", "-", stdin=source)
+    assert done.stdout.decode() == f"stdin:6:9: {MESSAGE}\n"
+    done = flake8("--select", "NPL", "--stdin-display-name", "nets/net.py", "-", stdin=source)
+    assert done.stdout.decode() == f"nets/net.py:6:9: {MESSAGE}\n"
+
+
+def test_a_syntax_error_is_left_to_flake8(flake8, tmp_path):
+    (tmp_path / "net.py").write_text(f"{HEAD}{LIST}\ndef (:\n")
+    done = flake8("--select", "NPL,E9", "net.py")
+    assert done.returncode == 1
+    assert done.stderr == b""
+    assert [line.split()[1] for line in done.stdout.decode().splitlines()] == ["E999"]
+
+
+@pytest.mark.parametrize(
+    ("cookie", "encoding"),
+    [("# -*- coding: latin-1 -*-", "latin-1"), ("# as Windows wrote it", "cp1252")],
+)
+def test_a_file_in_another_encoding(flake8, tmp_path, cookie, encoding):
+    source = f"{cookie}\nname = 'Größe'\n{HEAD}{LIST}\n"
+    (tmp_path / "net.py").write_bytes(source.encode(encoding))
+    done = flake8("--select", "NPL", "net.py")
+    assert (done.stdout.decode(), done.stderr) == (f"net.py:8:9: {MESSAGE}\n", b"")
+
+
+def test_files_without_torch_cost_nothing():
+    code = (
+        "import ast, sys; from nparam_lint.plugins.flake8_plugin import Plugin;"
+        "print(list(Plugin(ast.parse('x = 1'), 'x.py', ['x = 1']).run()),"
+        " {'libcst', 'torch'} & set(sys.modules))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "[] set()\n"
+
+
+def test_columns_count_from_zero_for_flake8():
+    source = f"{HEAD}{LIST}\n"
+    found = list(Plugin(ast.parse(source), "net.py", source.splitlines(keepends=True)).run())
+    assert found == [(6, 8, MESSAGE, Plugin)]

@@ -1,0 +1,521 @@
+"""What a commit would hold is what is exported, and nothing of the user's is touched."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from sample_repository import AWKWARD, GIT, Sample
+
+from nparam_lint.repository.git import GitError, Repository, open_repository
+
+
+@pytest.fixture
+def sample(tmp_path, environ) -> Sample:
+    made = Sample.create(tmp_path / AWKWARD, environ)
+    made.committed({"a.py": "a = 1\n", "pkg/__init__.py": "", "pkg/b.py": "b = 1\n"})
+    return made
+
+
+def opened(sample: Sample, **more: str) -> Repository:
+    return open_repository(sample.path, sample.environ | more)
+
+
+def exported(sample: Sample, place: Path, **more: str) -> dict[str, str | bytes]:
+    """What the export of the index writes; a link's content is its target."""
+    before = sample.state()
+    copy = place / "copy"
+    copy.mkdir()
+    found = opened(sample, **more).export_index(copy)
+    assert sample.state() == before
+    files = read(copy)
+    assert sorted(found.tracked) == sorted(files)
+    return files
+
+
+def read(directory: Path) -> dict[str, str | bytes]:
+    return {
+        os.fsdecode(path.relative_to(directory)): (
+            f"-> {path.readlink()}" if path.is_symlink() else path.read_bytes()
+        )
+        for path in directory.rglob("*")
+        if path.is_symlink() or path.is_file()
+    }
+
+
+# --- the index ----------------------------------------------------------------------------------
+
+
+def stage_a_part(sample):
+    sample.add({"a.py": "a = 2\n"})
+    sample.write({"a.py": "a = 3\n", "pkg/b.py": "b = 3\n", "new.py": "n = 1\n"})
+
+
+def stage_a_deletion(sample):
+    sample.git("rm", "--quiet", "a.py")
+    sample.git("rm", "--quiet", "--cached", "pkg/b.py")  # the file stays
+
+
+def stage_a_rename(sample):
+    sample.git("mv", "pkg/b.py", "c.py")
+    sample.git("mv", "pkg/__init__.py", "é b.py")
+
+
+def delete_without_staging(sample):
+    sample.write({"a.py": None, "pkg/b.py": None, "pkg/__init__.py": None})
+    (sample.path / "pkg").rmdir()
+
+
+def mean_to_add(sample):
+    sample.write({"later.py": "x = 1\n"})
+    sample.git("add", "--intent-to-add", "later.py")
+
+
+def stage_links(sample):
+    (sample.path / "to_file").symlink_to("pkg/b.py")
+    (sample.path / "to_folder").symlink_to("pkg", target_is_directory=True)
+    (sample.path / "nowhere").symlink_to("gone")
+    sample.git("add", "to_file", "to_folder", "nowhere")
+
+
+def stage_a_folder_in_place_of_a_file(sample):
+    sample.git("rm", "--quiet", "a.py")
+    sample.add({"a.py/inner.py": "x = 1\n"})
+
+
+def stage_names_that_are_no_text(sample):
+    (sample.path / os.fsdecode(b"latin\xe9.py")).write_text("x = 1\n")
+    (sample.path / "two\nlines.py").write_text("x = 1\n")
+    (sample.path / "tab\tin.py").write_text("x = 1\n")
+    sample.git("add", "--all")
+
+
+def hide_a_change_from_git(sample):
+    sample.git("update-index", "--assume-unchanged", "a.py")
+    sample.write({"a.py": "a = 3\n"})
+
+
+def split_the_index(sample):
+    sample.git("update-index", "--split-index")
+    sample.git("config", "core.splitIndex", "true")
+    sample.add({"a.py": "a = 2\n"})
+
+
+def check_out_a_part(sample):
+    sample.git("sparse-checkout", "set", "--no-cone", "/a.py")
+    assert not (sample.path / "pkg").exists()
+
+
+def convert_line_ends(sample):
+    sample.git("config", "core.autocrlf", "true")
+    sample.add({"a.py": "a = 2\r\nb = 3\r\n"})
+
+
+def filter_the_content(sample):
+    sample.git("config", "filter.upper.clean", "tr A-Z a-z")
+    sample.git("config", "filter.upper.smudge", "tr a-z A-Z")
+    sample.add({".gitattributes": "*.txt filter=upper\n", "some.txt": "ABC\n"})
+
+
+STATES = [
+    stage_a_part,
+    stage_a_deletion,
+    stage_a_rename,
+    delete_without_staging,
+    mean_to_add,
+    stage_links,
+    stage_a_folder_in_place_of_a_file,
+    stage_names_that_are_no_text,
+    hide_a_change_from_git,
+    split_the_index,
+    check_out_a_part,
+    convert_line_ends,
+    filter_the_content,
+]
+
+
+@pytest.mark.parametrize("change", STATES, ids=lambda change: change.__name__)
+def test_the_export_is_what_the_commit_holds(sample, tmp_path, change):
+    change(sample)
+    found = exported(sample, tmp_path)
+    assert "later.py" not in found
+    # As it is checked out, with the conversions and all of the files.
+    settings = ("core.autocrlf", "filter.upper.smudge")
+    values = {key: sample.git("config", key, check=False) for key in settings}
+    convert = [o for key, value in values.items() if value for o in ("-c", f"{key}={value}")]
+    sample.git("commit", "--quiet", "--allow-empty", "--message", "now")
+    clone = tmp_path / "clone"
+    sample.git(*convert, "clone", "--quiet", sample.path, clone)
+    shutil.rmtree(clone / ".git")
+    assert found == read(clone)
+
+
+def test_the_line_ends_and_filters_are_those_of_a_checkout(sample, tmp_path):
+    convert_line_ends(sample)
+    filter_the_content(sample)
+    found = exported(sample, tmp_path)
+    assert found["a.py"] == b"a = 2\r\nb = 3\r\n"
+    assert found["some.txt"] == b"ABC\r\n"
+    assert sample.git("show", ":some.txt") == "abc"
+
+
+def test_before_the_first_commit(tmp_path, environ):
+    sample = Sample.create(tmp_path / "new", environ)
+    assert exported(sample, tmp_path) == {}
+    sample.add({"a.py": "a = 1\n"})
+    other = tmp_path / "second"
+    other.mkdir()
+    assert exported(sample, other) == {"a.py": b"a = 1\n"}
+
+
+def test_a_conflict_is_told_with_the_file(sample, tmp_path):
+    sample.git("checkout", "--quiet", "-b", "other")
+    sample.committed({"a.py": "a = 2\n"})
+    sample.git("checkout", "--quiet", "main")
+    sample.committed({"a.py": "a = 3\n"})
+    assert sample.attempt("merge", "other").returncode == 1
+    with pytest.raises(GitError, match=r"^a\.py is not merged; resolve it, then git add a\.py$"):
+        exported(sample, tmp_path)
+
+
+def test_a_filter_that_fails_is_told_without_the_name_of_the_copy(sample, tmp_path):
+    sample.add({".gitattributes": "*.txt filter=f\n", "some.txt": "abc\n"})
+    sample.git("config", "filter.f.clean", "cat")
+    sample.git("config", "filter.f.smudge", "false")
+    sample.git("config", "filter.f.required", "true")
+    with pytest.raises(GitError) as caught:
+        exported(sample, tmp_path)
+    text = str(caught.value)
+    assert text.startswith(f"git checkout-index failed in {sample.path}: ")
+    assert "smudge filter f failed" in text
+    assert str(tmp_path / "copy") not in text
+
+
+def test_no_hook_of_the_user_hears_of_it(sample, tmp_path):
+    hook = sample.path / ".git/hooks/post-index-change"
+    heard = tmp_path / "heard"
+    hook.write_text(f"#!/bin/sh\ntouch '{heard}'\n")
+    hook.chmod(0o755)
+    sample.git("add", "--all")
+    assert heard.exists()  # it works
+    heard.unlink()
+    exported(sample, tmp_path)
+    assert not heard.exists()
+
+
+def test_a_file_with_new_times_is_not_refreshed_in_the_index(sample):
+    os.utime(sample.path / "a.py", (1, 1))
+    before = sample.state()
+    repository = opened(sample)
+    assert (repository.unstaged(), repository.untracked(), repository.ignored()) == ([], [], [])
+    assert sample.state() == before
+    sample.git("status")
+    assert sample.state() != before  # what is asked in another way does refresh it
+
+
+# --- commits ------------------------------------------------------------------------------------
+
+
+def test_a_commit_is_exported_whatever_the_index_and_the_tree_hold(sample, tmp_path):
+    commit = opened(sample).resolve("HEAD")
+    sample.add({"a.py": "a = 2\n", "new.py": "n = 1\n"})
+    sample.git("rm", "--quiet", "pkg/b.py")
+    before = sample.state()
+    found = opened(sample).export_commit(commit, tmp_path)
+    assert found.tracked == ("a.py", "pkg/__init__.py", "pkg/b.py")
+    assert (tmp_path / "a.py").read_text() == "a = 1\n"
+    assert (tmp_path / "pkg/b.py").read_text() == "b = 1\n"
+    assert not (tmp_path / "new.py").exists()
+    assert sample.state() == before
+
+
+def test_a_revision_that_is_not_there_is_told_in_words(sample, tmp_path, environ):
+    commit = opened(sample).resolve("HEAD")
+    assert commit == sample.git("rev-parse", "HEAD")
+    assert opened(sample).resolve("main~0") == commit
+    with pytest.raises(GitError, match=r"^there is no revision 'v1'; git branch -a and git tag"):
+        opened(sample).resolve("v1")
+    with pytest.raises(GitError, match="there is no revision '--all'"):
+        opened(sample).resolve("--all")
+    empty = Sample.create(tmp_path / "empty", environ)
+    with pytest.raises(GitError, match="'HEAD': the repository has no commit yet"):
+        opened(empty).resolve("HEAD")
+    sample.committed({"a.py": "a = 2\n"})
+    sample.git("clone", "--quiet", "--depth=1", sample.path.as_uri(), tmp_path / "shallow")
+    with pytest.raises(GitError, match="in this shallow clone; next: git fetch --unshallow"):
+        open_repository(tmp_path / "shallow", sample.environ).resolve("HEAD~1")
+
+
+def test_renamed_files_are_found_in_the_working_tree(sample):
+    sample.committed({"long.py": "".join(f"x{i} = {i}\n" for i in range(50))})
+    sample.git("mv", "long.py", "pkg/Längst.py")
+    assert opened(sample).renames("HEAD") == {"long.py": "pkg/Längst.py"}
+
+
+# --- what differs in the working tree -----------------------------------------------------------
+
+
+def test_what_a_commit_would_lack(sample):
+    sample.committed({".gitignore": "*.so\nbuild/\n"})
+    sample.write({"new.py": "", "pkg/ext.so": "", "build/x.py": "", "sub/deep/y.py": ""})
+    sample.write({"later.py": "x = 1\n", "a.py": "a = 2\n", "pkg/b.py": None})
+    sample.git("add", "--intent-to-add", "later.py")
+    sample.git("init", "--quiet", "inner")
+    sample.write({"inner/z.py": ""})
+    repository = opened(sample)
+    assert repository.untracked() == ["inner/", "later.py", "new.py", "sub/deep/y.py"]
+    assert repository.unstaged() == ["a.py", "pkg/b.py"]
+    assert repository.ignored() == ["build/", "pkg/ext.so"]
+
+
+def test_a_folder_with_untracked_files_is_not_ignored_as_a_whole(sample):
+    sample.committed({".gitignore": "*.so\n__pycache__/\n"})
+    sample.write({"new/helper.py": "", "new/a.so": "", "new/__pycache__/b.pyc": ""})
+    sample.write({"only/a.so": ""})
+    ignored = opened(sample).ignored()
+    assert "new/" not in ignored
+    assert {"new/a.so", "new/__pycache__/", "only/"} <= set(ignored)
+
+
+# --- which repository, which index --------------------------------------------------------------
+
+
+def in_hook(sample: Sample, tmp_path: Path, *commit: str, cwd: Path | None = None) -> str:
+    """What `a.py` is in an export that a hook makes, while git commits."""
+    report = tmp_path / "report"
+    hooks = tmp_path / "hooks"
+    hooks.mkdir(exist_ok=True)
+    script = hooks / "pre-commit"
+    script.write_text(
+        f"""#!{shutil.which("python3")}
+import os, sys, tempfile
+sys.path.insert(0, {str(Path(__file__).parent.parent)!r})
+from pathlib import Path
+from nparam_lint.repository.git import open_repository
+with tempfile.TemporaryDirectory() as copy:
+    found = open_repository(Path.cwd(), os.environ).export_index(Path(copy))
+    text = Path(copy, "a.py").read_text()
+    Path({str(report)!r}).write_text(str(found.repository.top) + "\\n" + text)
+"""
+    )
+    script.chmod(0o755)
+    done = sample.attempt(
+        *("-c", f"core.hooksPath={hooks}", *commit), "-m", "m", cwd=cwd or sample.path
+    )
+    assert done.returncode == 0, done.stderr
+    return report.read_text()
+
+
+@pytest.mark.parametrize(
+    ("command", "judged"),
+    [
+        (("commit",), "a = 2\n"),
+        (("commit", "--all"), "a = 3\n"),
+        (("commit", "a.py"), "a = 3\n"),
+        (("commit", "--only", "pkg/b.py"), "a = 1\n"),
+        (("commit", "--include", "pkg/b.py"), "a = 2\n"),
+        (("commit", "--amend"), "a = 2\n"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
+)
+def test_a_hook_judges_the_index_that_is_committed(sample, tmp_path, command, judged):
+    sample.add({"a.py": "a = 2\n"})
+    sample.write({"a.py": "a = 3\n", "pkg/b.py": "b = 3\n"})
+    assert in_hook(sample, tmp_path, *command) == f"{sample.path}\n{judged}"
+    assert sample.git("show", "HEAD:a.py") + "\n" == judged
+
+
+def test_a_commit_in_a_subdirectory(sample, tmp_path):
+    sample.add({"a.py": "a = 2\n"})
+    found = in_hook(sample, tmp_path, "commit", "--all", cwd=sample.path / "pkg")
+    assert found == f"{sample.path}\na = 2\n"
+
+
+def test_a_commit_in_a_linked_worktree(sample, tmp_path):
+    sample.git("worktree", "add", "--quiet", "-b", "side", tmp_path / "side tree")
+    linked = Sample(tmp_path / "side tree", sample.environ)
+    linked.write({"a.py": "a = 2\n"})
+    assert in_hook(linked, tmp_path, "commit", "--all") == f"{linked.path}\na = 2\n"
+
+
+def test_a_repository_that_its_working_tree_does_not_know_of(sample, tmp_path):
+    # As for configuration files of the home directory, here in a tree that has another repository.
+    places = (f"--git-dir={tmp_path / 'dots.git'}", f"--work-tree={sample.path}")
+    sample.git("init", "--quiet", "--bare", tmp_path / "dots.git")
+    sample.write({"a.py": "a = 'dots'\n"})
+    sample.git(*places, "add", "a.py")
+    found = in_hook(sample, tmp_path, *places, "commit")
+    assert found == f"{sample.path}\na = 'dots'\n"
+    sample.write({"a.py": "a = 'more dots'\n"})
+    found = in_hook(sample, tmp_path, *places, "commit", "--all")
+    assert found == f"{sample.path}\na = 'more dots'\n"
+
+
+def test_variables_about_one_repository_are_withheld_from_others(sample, tmp_path, environ):
+    other = Sample.create(tmp_path / "other", environ)
+    other.committed({"a.py": "a = 'other'\n"})
+    told = {
+        "GIT_DIR": str(other.path / ".git"),
+        "GIT_INDEX_FILE": str(other.path / ".git/index"),
+        "GIT_WORK_TREE": str(other.path),
+    }
+    for names in (("GIT_DIR",), ("GIT_INDEX_FILE",), tuple(told)):
+        code = (
+            "import os, sys; from pathlib import Path; sys.path.insert(0, sys.argv[3])\n"
+            "from nparam_lint.repository.git import open_repository\n"
+            "found = open_repository(Path(sys.argv[1]), os.environ)\n"
+            "found.export_index(Path(sys.argv[2])); print(found.top)"
+        )
+        copy = tmp_path / ("copy" + "".join(names))
+        copy.mkdir()
+        done = subprocess.run(
+            ["python3", "-c", code, sample.path, copy, Path(__file__).parent.parent],
+            cwd=other.path,
+            env=sample.environ | {name: told[name] for name in names},
+            capture_output=True,
+            encoding="utf-8",
+            check=True,
+        )
+        assert done.stdout == f"{sample.path}\n"
+        assert (copy / "a.py").read_text() == "a = 1\n"
+
+
+def test_what_the_user_says_to_git_holds_and_what_changes_its_answers_does_not(sample):
+    repository = opened(
+        sample,
+        GIT_TRACE="2",
+        GIT_EXTERNAL_DIFF="false",
+        GIT_LITERAL_PATHSPECS="1",
+        GIT_CONFIG_PARAMETERS="'core.abbrev'='9'",
+        GIT_SSH_COMMAND="ssh -v",
+        GIT_PREFIX="pkg/",
+    )
+    kept = {key for key in repository.environ if key.startswith("GIT_")} - set(GIT)
+    assert kept == {
+        "GIT_CONFIG_PARAMETERS",
+        "GIT_LFS_SKIP_SMUDGE",
+        "GIT_OPTIONAL_LOCKS",
+        "GIT_SSH_COMMAND",
+    }
+    assert len(repository.run("rev-parse", "--short", "HEAD").strip()) == 9
+
+
+def test_where_there_is_no_repository_and_where_there_is_no_git(sample, tmp_path):
+    with pytest.raises(GitError, match="is in no git repository: fatal: not a git repository"):
+        open_repository(tmp_path, sample.environ)
+    with pytest.raises(GitError, match=r"there is no directory .*gone"):
+        open_repository(tmp_path / "gone", sample.environ)
+    with pytest.raises(GitError, match="must be run in a work tree"):
+        open_repository(sample.path / ".git", sample.environ)
+    with pytest.raises(GitError, match="git cannot be run: No such file or directory"):
+        open_repository(tmp_path, {"PATH": str(tmp_path)})
+
+
+def test_hooks_are_where_git_looks_for_them(sample, tmp_path):
+    assert opened(sample).hooks() == sample.path / ".git/hooks"
+    sample.git("worktree", "add", "--quiet", tmp_path / "side")
+    assert (
+        open_repository(tmp_path / "side", sample.environ)
+        .hooks()
+        .samefile(sample.path / ".git/hooks")
+    )
+    sample.git("config", "core.hooksPath", "my hooks")
+    assert opened(sample).hooks() == sample.path / "my hooks"
+
+
+# --- submodules ---------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def library(tmp_path, environ) -> Sample:
+    made = Sample.create(tmp_path / "library", environ)
+    made.committed({"layers.py": "width = 1\n", ".gitignore": "*.so\n"})
+    return made
+
+
+def test_a_submodule_is_exported_at_the_commit_that_is_recorded(sample, library, tmp_path):
+    sample.git("submodule", "--quiet", "add", library.path, "lib/inner")
+    sample.git("commit", "--quiet", "-m", "with a submodule")
+    inner = Sample(sample.path / "lib/inner", sample.environ)
+    inner.committed({"layers.py": "width = 2\n"})  # not recorded
+    inner.write({"layers.py": "width = 3\n"})
+    before = sample.state()
+    copy = tmp_path / "copy"
+    copy.mkdir()
+    found = opened(sample, GIT_INDEX_FILE=str(sample.path / ".git/index")).export_index(copy)
+    assert (copy / "lib/inner/layers.py").read_text() == "width = 1\n"
+    assert "lib/inner/layers.py" not in found.tracked
+    assert found.submodules["lib/inner"].tracked == (".gitignore", "layers.py")
+    assert found.submodules["lib/inner"].repository.top == inner.path
+    assert sample.state() == before
+    sample.git("add", "lib/inner")
+    (tmp_path / "recorded").mkdir()
+    opened(sample).export_index(tmp_path / "recorded")
+    assert (tmp_path / "recorded/lib/inner/layers.py").read_text() == "width = 2\n"
+
+
+def test_a_commit_in_a_submodule_judges_the_submodule(sample, library, tmp_path):
+    library.committed({"a.py": "a = 'library'\n"})
+    sample.git("submodule", "--quiet", "add", library.path, "inner")
+    inner = Sample(sample.path / "inner", sample.environ)
+    inner.write({"a.py": "a = 'changed'\n"})
+    assert in_hook(inner, tmp_path, "commit", "--all") == f"{inner.path}\na = 'changed'\n"
+
+
+def test_the_index_of_a_repository_is_not_that_of_its_submodules(
+    sample, library, monkeypatch, tmp_path
+):
+    sample.git("submodule", "--quiet", "add", library.path, "inner")
+    monkeypatch.chdir(sample.path)
+    told = sample.environ | {"GIT_INDEX_FILE": ".git/index"}
+    assert (
+        open_repository(sample.path, told).environ["GIT_INDEX_FILE"] == f"{sample.path}/.git/index"
+    )
+    inner = open_repository(sample.path / "inner", told)
+    assert inner.top == sample.path / "inner"
+    assert inner.export_index(tmp_path).tracked == (".gitignore", "layers.py")
+
+
+def test_a_submodule_that_is_not_checked_out_is_empty(sample, library, tmp_path):
+    sample.git("submodule", "--quiet", "add", library.path, "inner")
+    sample.git("commit", "--quiet", "-m", "with a submodule")
+    sample.git("clone", "--quiet", sample.path, tmp_path / "clone")
+    clone = Sample(tmp_path / "clone", sample.environ)
+    copy = tmp_path / "copy"
+    copy.mkdir()
+    assert opened(clone).export_index(copy).submodules == {}
+    assert list((copy / "inner").iterdir()) == []
+    (clone.path / "inner").rmdir()
+    (tmp_path / "another").mkdir()
+    assert opened(clone).export_index(tmp_path / "another").submodules == {}
+
+
+def test_a_submodule_that_lacks_the_commit_is_told_with_the_next_step(sample, library, tmp_path):
+    sample.git("submodule", "--quiet", "add", library.path, "inner")
+    sample.git("commit", "--quiet", "-m", "with a submodule")
+    commit = "1" * 40
+    sample.git("update-index", "--cacheinfo", f"160000,{commit},inner")
+    expected = (
+        "the submodule inner lacks the recorded commit 111111111111; "
+        "next: git submodule update --init inner"
+    )
+    with pytest.raises(GitError, match=f"^{expected}$"):
+        exported(sample, tmp_path)
+
+
+# --- clones that lack objects -------------------------------------------------------------------
+
+
+def test_a_sparse_checkout_of_a_partial_clone_fetches_nothing(sample, tmp_path):
+    sample.git("config", "uploadpack.allowFilter", "true")
+    clone = Sample(tmp_path / "partial", sample.environ)
+    sample.git(
+        *("clone", "--quiet", "--filter=blob:none", "--no-checkout", sample.path.as_uri()),
+        clone.path,
+    )
+    clone.git("sparse-checkout", "set", "--no-cone", "/a.py")
+    clone.git("checkout", "--quiet")
+    assert exported(clone, tmp_path) == {"a.py": b"a = 1\n"}

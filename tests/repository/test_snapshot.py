@@ -1,0 +1,237 @@
+"""A copy of what git has: what is in it, what is linked, and what is said about the rest."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+import pytest
+from sample_repository import AWKWARD, Sample
+
+from nparam_lint.repository.git import GitError, open_repository
+from nparam_lint.repository.snapshot import Snapshot, committed, staged
+
+
+@pytest.fixture
+def sample(tmp_path, environ) -> Sample:
+    made = Sample.create(tmp_path / AWKWARD, environ)
+    made.committed(
+        {
+            ".gitignore": "*.so\n_version.py\ndata/\n.venv/\n__pycache__/\n*.egg-info/\n",
+            "pkg/__init__.py": "",
+            "pkg/model.py": "x = 1\n",
+            "notes.txt": "text\n",
+        }
+    )
+    return made
+
+
+@pytest.fixture(autouse=True)
+def temporary(tmp_path, monkeypatch) -> Path:
+    """Where copies are made."""
+    place = tmp_path / "temporary"
+    place.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(place))
+    return place
+
+
+def opened(sample: Sample):
+    return open_repository(sample.path, sample.environ)
+
+
+def test_the_copy_holds_what_is_staged_and_is_gone_afterwards(sample, temporary):
+    sample.add({"pkg/model.py": "x = 2\n"})
+    sample.write({"pkg/model.py": "x = 3\n", "pkg/new.py": ""})
+    before = sample.state()
+    with staged(opened(sample)) as copy:
+        assert copy == Snapshot(
+            directory=copy.directory,
+            home=sample.path,
+            tracked=(".gitignore", "notes.txt", "pkg/__init__.py", "pkg/model.py"),
+            importable=(".gitignore", "notes.txt", "pkg/__init__.py", "pkg/model.py"),
+            linked=(),
+            untracked=("pkg/new.py",),
+            unstaged=("pkg/model.py",),
+            commit=None,
+        )
+        assert copy.directory.parent == temporary
+        assert (copy.directory / "pkg/model.py").read_text() == "x = 2\n"
+        assert not (copy.directory / "pkg/new.py").exists()
+        assert not (copy.directory / ".git").exists()
+    assert list(temporary.iterdir()) == []
+    assert sample.state() == before
+
+
+def test_a_commit_has_its_own_copy(sample, temporary):
+    sample.add({"pkg/model.py": "x = 2\n"})
+    with committed(opened(sample), "HEAD") as copy:
+        assert (copy.directory / "pkg/model.py").read_text() == "x = 1\n"
+        assert (copy.commit, copy.unstaged) == ("HEAD", ())
+    assert list(temporary.iterdir()) == []
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, ValueError])
+def test_the_copy_is_gone_whatever_happens(sample, temporary, error):
+    with pytest.raises(error), staged(opened(sample)):
+        raise error
+    sample.git("init", "--quiet", "sub")
+    sample.git("update-index", "--add", "--cacheinfo", f"160000,{'1' * 40},sub")
+    with pytest.raises(GitError, match="the submodule sub lacks"), staged(opened(sample)):
+        pass
+    assert list(temporary.iterdir()) == []
+
+
+# --- what git ignores ---------------------------------------------------------------------------
+
+
+def test_what_git_ignores_is_linked_unless_no_model_could_need_it(sample):
+    sample.write(
+        {
+            "pkg/_version.py": "v = 1\n",
+            "pkg/ext.so": "binary",
+            "data/table.csv": "1,2\n",
+            "generated/only.so": "binary",
+            "pkg/__pycache__/model.cpython-311.pyc": "",
+            ".venv/pyvenv.cfg": "",
+            "pkg.egg-info/PKG-INFO": "Name: pkg\n",
+        }
+    )
+    before = sample.state()
+    with staged(opened(sample)) as copy:
+        links = {
+            path.relative_to(copy.directory).as_posix(): path.readlink()
+            for path in copy.directory.rglob("*")
+            if path.is_symlink()
+        }
+        assert links == {
+            name: sample.path / name
+            for name in ("pkg/_version.py", "pkg/ext.so", "data", "generated", "pkg.egg-info")
+        }
+        assert sorted(copy.linked) == sorted(links)
+        assert (copy.directory / "data/table.csv").read_text() == "1,2\n"
+    assert sample.state() == before
+
+
+def test_a_tracked_file_that_is_ignored_too_is_the_staged_one(sample):
+    sample.write({"pkg/_version.py": "v = 1\n"})
+    sample.git("add", "--force", "pkg/_version.py")
+    sample.write({"pkg/_version.py": "v = 2\n"})
+    with staged(opened(sample)) as copy:
+        assert (copy.directory / "pkg/_version.py").read_text() == "v = 1\n"
+        assert copy.linked == ()
+
+
+def test_nothing_is_linked_where_git_has_a_file_or_a_link_instead_of_the_directory(
+    sample, tmp_path
+):
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    (sample.path / "out").symlink_to(elsewhere)
+    sample.add({"flat": "a file\n"})
+    sample.git("add", "out")
+    sample.write({"out": None, "flat": None})
+    sample.write({"out/a.so": "binary", "flat/b.so": "binary"})
+    with staged(opened(sample)) as copy:
+        assert copy.linked == ()
+        assert (copy.directory / "out").readlink() == elsewhere
+    assert list(elsewhere.iterdir()) == []
+
+
+def test_ignored_files_of_a_submodule_are_linked_and_its_modules_importable(
+    sample, tmp_path, environ
+):
+    library = Sample.create(tmp_path / "library", environ)
+    library.committed({"layers.py": "", ".gitignore": "*.so\n"})
+    sample.git("submodule", "--quiet", "add", library.path, "lib/inner")
+    sample.write({"lib/inner/fast.so": "binary", "lib/inner/new.py": ""})
+    with staged(opened(sample)) as copy:
+        assert "lib/inner/layers.py" not in copy.tracked
+        assert copy.python_files(copy.directory, importable=True) == [
+            "pkg/__init__.py",
+            "pkg/model.py",
+            "lib/inner/layers.py",
+        ]
+        assert copy.linked == ("lib/inner/fast.so",)
+        assert (copy.directory / "lib/inner/fast.so").readlink() == (
+            sample.path / "lib/inner/fast.so"
+        )
+
+
+# --- symbolic links -----------------------------------------------------------------------------
+
+
+def test_links_that_git_has_lead_where_they_lead_from_the_working_tree(sample, tmp_path):
+    (tmp_path / "shared.yaml").write_text("width: 1\n")
+    links = {
+        "inside": "pkg/model.py",
+        "pkg/up": "../notes.txt",
+        "pkg/out": "../../shared.yaml",
+        "absolute_in": str(sample.path / "notes.txt"),
+        "absolute_out": str(tmp_path / "shared.yaml"),
+        "folder": "pkg",
+        "nowhere": "gone",
+    }
+    for name, target in links.items():
+        (sample.path / name).symlink_to(target)
+    sample.git("add", "--all")
+    before = sample.state()
+    with staged(opened(sample)) as copy:
+        found = {name: str((copy.directory / name).readlink()) for name in links}
+        assert found == links | {
+            "pkg/out": str(tmp_path / "shared.yaml"),
+            "absolute_in": str(copy.directory / "notes.txt"),
+        }
+        assert (copy.directory / "pkg/out").read_text() == "width: 1\n"
+        assert (copy.directory / "folder/model.py").read_text() == "x = 1\n"
+    assert sample.state() == before
+
+
+# --- questions ----------------------------------------------------------------------------------
+
+
+def test_paths_move_between_the_working_tree_and_the_copy(sample, tmp_path, monkeypatch):
+    (tmp_path / "alias").symlink_to(sample.path)
+    with staged(opened(sample)) as copy:
+        model = copy.directory / "pkg/model.py"
+        assert copy.copy_of(sample.path / "pkg/model.py") == model
+        assert copy.copy_of(tmp_path / "alias/pkg/model.py") == model
+        monkeypatch.chdir(sample.path / "pkg")
+        assert copy.copy_of(Path("model.py")) == model
+        assert copy.original_of(model) == sample.path / "pkg/model.py"
+        assert copy.original_of(copy.directory) == sample.path
+        with pytest.raises(ValueError, match="is outside of the repository at "):
+            copy.copy_of(tmp_path)
+        assert copy.python_files(copy.directory / "pkg") == ["__init__.py", "model.py"]
+
+
+HOME, COPY = Path("/home/u/repo"), Path("/tmp/copy")
+
+
+@pytest.mark.parametrize(
+    ("reason", "root", "expected"),
+    [
+        ("No such file: 'conf/a.yaml'", "", "conf/a.yaml is not tracked by git"),
+        ("No such file: './conf/a.yaml'", "", "conf/a.yaml is not tracked by git"),
+        ("No such file: '/home/u/repo/conf/a.yaml'", "", "conf/a.yaml is not tracked by git"),
+        ("No such file: 'a.yaml'", "conf", "conf/a.yaml is not tracked by git"),
+        ("No such file: '../lib/h.py'", "conf", "lib/h.py is not tracked by git"),
+        ("No such file: 'a.yaml'", "", None),
+        ("No such file: 'conf/a.yaml.bak'", "", None),
+        ("it reads conf/a.yaml.", "", "conf/a.yaml is not tracked by git"),
+        ("No such file: 'old/conf/a.yaml'", "", None),
+        ("No such file: '/other/conf/a.yaml'", "", None),
+        ("the data has no such key", "", None),
+        (
+            "cannot import 'x' from 'm' (/home/u/repo/m.py)",
+            "",
+            "m.py has changes that are not staged",
+        ),
+        ("cannot import 'x' from 'm' (/home/u/repo/sum.py)", "", None),
+    ],
+)
+def test_a_failure_is_traced_to_what_was_not_added(reason, root, expected):
+    copy = Snapshot(
+        COPY, HOME, (), (), untracked=("conf/a.yaml", "data", "lib/h.py"), unstaged=("m.py",)
+    )
+    found = copy.at_fault(reason, COPY / root)
+    assert found == (expected and f"{expected}; next: git add {expected.split()[0]}")

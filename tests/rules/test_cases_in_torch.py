@@ -1,0 +1,100 @@
+"""What the rules claim about their invalid cases, asked of PyTorch itself."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+import torch
+
+from nparam_lint.claims.docstring_budgets import parse_docstring
+from nparam_lint.records import DocLine
+from nparam_lint.rules import (
+    npl101_plain_container,
+    npl102_made_in_forward,
+    npl103_super_init,
+    npl104_tensor_for_parameter,
+    npl105_unknown_argument,
+)
+
+
+def invalid(rule):
+    return pytest.mark.parametrize(("source", "expected"), rule.INVALID)
+
+
+def executed(source):
+    names = {"register_model": lambda function: function}
+    exec(compile(source, "net.py", "exec"), names)
+    return names
+
+
+def built(source):
+    net = executed(source)["Net"]()
+    if type(net).__init__ is torch.nn.Module.__init__:
+        net.build()
+    return net
+
+
+def attributes(expected):
+    return [re.search(r"self\.(\w+)", line)[1] for line in expected]
+
+
+def tensors_in(value):
+    """All tensors with gradients that a value, a container or a module inside one has."""
+    if isinstance(value, torch.nn.Module):
+        return list(value.parameters())
+    if isinstance(value, torch.Tensor):
+        return [value] if value.requires_grad else []
+    if isinstance(value, dict):
+        value = value.values()
+    return [] if value is None else [t for item in value for t in tensors_in(item)]
+
+
+@invalid(npl101_plain_container)
+def test_what_a_plain_container_holds_is_no_parameter(source, expected):
+    net = built(source)
+    registered = {id(parameter) for parameter in net.parameters()}
+    for name in attributes(expected):
+        held = tensors_in(getattr(net, name))
+        assert held
+        assert registered.isdisjoint(map(id, held))
+
+
+@invalid(npl102_made_in_forward)
+def test_forward_calculates_with_what_no_optimiser_has_seen(source, expected):
+    net = built(source)
+    before = {id(parameter) for parameter in net.parameters()}
+    pending, leaves = [net(torch.ones(4, 2)).sum().grad_fn], []
+    while pending:
+        function = pending.pop()
+        leaves += [function.variable] if hasattr(function, "variable") else []
+        pending += [inner for inner, _ in function.next_functions if inner is not None]
+    assert len(expected) == 1
+    assert any(isinstance(leaf, torch.nn.Parameter) and id(leaf) not in before for leaf in leaves)
+
+
+@invalid(npl103_super_init)
+def test_an_uninitialised_module_cannot_be_used(source, expected):
+    net = executed(source)["Net"]
+    assert len(expected) == 1
+    with pytest.raises(AttributeError):
+        net()(torch.ones(4, 2))
+
+
+@invalid(npl104_tensor_for_parameter)
+def test_a_tensor_that_wants_gradients_is_no_parameter(source, expected):
+    net = built(source)
+    for name in attributes(expected):
+        assert getattr(net, name).requires_grad
+        assert name not in dict(net.named_parameters())
+
+
+@invalid(npl105_unknown_argument)
+def test_an_unknown_argument_cannot_be_given(source, expected):
+    names = executed(source)
+    target = names.get("Net") or names["net"]
+    lines = [DocLine(text, n, 1) for n, text in enumerate(target.__doc__.split("\n"), 1)]
+    ((budget,), ()) = parse_docstring(lines)
+    unknown = re.search(r"no argument '(\w+)'", expected[0])[1]
+    with pytest.raises(TypeError, match=rf"unexpected keyword argument '{unknown}'"):
+        eval(f"{target.__name__}({budget.arguments})", names)

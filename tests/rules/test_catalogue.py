@@ -1,0 +1,124 @@
+"""The catalogue: complete, readable, and helpful about a mistyped code."""
+
+import ast
+import re
+import subprocess
+import sys
+
+import pytest
+
+from nparam_lint.rules.catalogue import RULES, UnknownRule, explain
+
+SEVERITIES = {
+    "NPL001": "error",
+    "NPL002": "error",
+    "NPL003": "error",
+    "NPL004": "error",
+    "NPL005": "error",
+    "NPL006": "error",
+    "NPL007": "error",
+    "NPL008": "error",
+    "NPL009": "error",
+    "NPL010": "warning",
+    "NPL011": "error",
+    "NPL012": "warning",
+    "NPL013": "warning",
+    "NPL014": "error",
+    "NPL015": "warning",
+    "NPL101": "warning",
+    "NPL102": "warning",
+    "NPL103": "error",
+    "NPL104": "warning",
+    "NPL105": "error",
+    "NPL106": "warning",
+}
+
+
+def test_every_documented_finding_has_a_rule():
+    assert {code: rule.severity for code, rule in RULES.items()} == SEVERITIES
+    assert [code for code, rule in RULES.items() if not rule.enabled] == ["NPL012"]
+    assert len({rule.name for rule in RULES.values()}) == len(RULES)
+
+
+@pytest.mark.parametrize("rule", RULES.values(), ids=list(RULES))
+def test_a_rule_is_complete_and_fits_a_terminal(rule):
+    assert re.fullmatch(r"[a-z]+(-[a-z]+)*", rule.name)
+    assert rule.summary.endswith(".")
+    assert rule.remedy.endswith(".")
+    assert rule.example_bad != rule.example_good
+    page = explain(rule.code)
+    assert page.endswith("\n")
+    wide = [line for line in page.splitlines() if len(line) > 80]
+    assert wide in ([], [f"What to do: {rule.remedy}"])
+
+
+def test_the_examples_of_the_count_rule_add_up():
+    rule = RULES["NPL001"]
+    layers = re.findall(r"nn\.Linear\((\d+), (\d+)\)\s+#\s+([\d_]+)", rule.example_bad)
+    counts = [int(a) * int(b) + int(b) for a, b, _ in layers]
+    assert counts == [int(count) for _, _, count in layers]
+    assert f"nparam: {sum(counts):_}" in rule.example_good
+    formula = RULES["NPL011"]
+    value = re.search(r"nparam: (.*?)\"", formula.example_good)
+    wrong = re.search(r"nparam: (.*?)\"", formula.example_bad)
+    assert value is not None
+    assert wrong is not None
+    small = 784 * 64 + 64 + 64 * 10 + 10
+    assert [_evaluate(value[1], width) for width in (128, 64)] == [sum(counts), small]
+    assert _evaluate(wrong[1], 128) == sum(counts)
+    assert _evaluate(wrong[1], 64) != small
+
+
+def _evaluate(formula: str, width: int) -> int:
+    return int(eval(compile(ast.parse(formula, mode="eval"), "", "eval"), {"width": width}))
+
+
+def test_explain_reads_like_a_page():
+    assert (
+        explain("npl009")
+        == """\
+NPL009  uninitialised-lazy-parameters  (error)
+
+The model has lazy parameters, whose shapes are not known until it has run.
+
+`nn.LazyLinear` and its like take their input size from the first batch. Until
+then the model has no parameter count, and PyTorch reports none for them.
+
+Reported:
+
+    self.fc = nn.LazyLinear(10)
+
+Better:
+
+    self.fc = nn.Linear(128, 10)
+
+What to do: Give the input size to the layer, or declare an input for the model.
+"""
+    )
+
+
+def test_explain_takes_a_name_and_says_what_is_off():
+    assert explain("no-budget") == explain("NPL012")
+    assert "(warning, off by default)" in explain("NPL012")
+
+
+@pytest.mark.parametrize(
+    ("asked", "hint"),
+    [
+        ("NPL01", "did you mean NPL101?"),
+        ("NLP001", "did you mean NPL001?"),
+        ("count-outside-buget", "did you mean count-outside-budget?"),
+        ("", "there are NPL001 to NPL106"),
+        ("xyz", "there are NPL001 to NPL106"),
+    ],
+)
+def test_an_unknown_code_is_answered_with_a_near_one(asked, hint):
+    with pytest.raises(UnknownRule, match=re.escape(hint)):
+        explain(asked)
+
+
+def test_the_catalogue_is_light_to_import():
+    code = "import sys, nparam_lint.rules.catalogue;"
+    code += "print({'torch', 'libcst', 'tabulate'} & set(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "set()\n"

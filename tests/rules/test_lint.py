@@ -1,0 +1,147 @@
+"""Files as they come: encodings, what cannot be read, what other files know."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from textwrap import dedent
+
+import pytest
+
+from nparam_lint.records import Finding, Position
+from nparam_lint.rules.scan_all import lint_file, lint_source
+
+LIST = "        self.layers = [nn.Linear(2, 2), nn.Linear(2, 2)]\n"
+NET = f"from torch import nn\nclass Net(nn.Module):\n    def build(self):\n{LIST}"
+
+
+def places(findings):
+    return [(f.code, f.position.line, f.position.column) for f in findings]
+
+
+def test_a_finding_names_place_class_and_remedy():
+    assert lint_source(NET, "pkg/net.py") == [
+        Finding(
+            "NPL101",
+            "warning",
+            Position("pkg/net.py", 4, 9),
+            "self.layers keeps nn.Linear in a plain list, where parameters() does not find it",
+            "pkg/net.py::Net",
+            ("make self.layers an nn.ModuleList",),
+        )
+    ]
+
+
+def test_findings_of_all_rules_come_in_the_order_of_the_source():
+    source = dedent(
+        '''
+        import torch
+        from torch import nn
+        class Net(nn.Module):
+            """A net with 2M params.
+
+            nparam: a lot
+            nparam: 5M
+            nparam(width=3): 1M
+            """
+            def __init__(self):
+                self.fc = nn.Linear(2, 2)
+                super().__init__()
+                self.w = torch.zeros(2, requires_grad=True)
+                self.layers = [nn.Linear(2, 2), self.fc]
+            def forward(self, x):
+                return nn.Linear(2, 2)(x)
+        '''
+    )
+    assert places(lint_source(source, "net.py")) == [
+        ("NPL106", 5, 19),
+        ("NPL002", 7, 13),
+        ("NPL105", 9, 12),
+        ("NPL103", 12, 9),
+        ("NPL104", 14, 9),
+        ("NPL101", 15, 9),
+        ("NPL102", 17, 16),
+    ]
+
+
+def test_a_class_is_a_module_where_its_bases_say_so_or_the_caller_knows():
+    other = NET.replace("nn.Module", "Base").replace(
+        "import nn", "import nn\nfrom base import Base"
+    )
+    assert lint_source(other, "net.py") == []
+    assert places(lint_source(other, "net.py", frozenset({"Net"}))) == [("NPL101", 5, 9)]
+    assert lint_source(NET, "net.py", frozenset()) == []
+    for base in ("L.LightningModule", "PreTrainedModel", "torch.nn.modules.Linear"):
+        known = NET.replace("nn.Module", base).replace("from", "import torch, lightning as L\nfrom")
+        assert places(lint_source(known, "net.py")) == [("NPL101", 5, 9)]
+
+
+def test_nested_and_conditional_classes_are_looked_at():
+    source = dedent(
+        """
+        try:
+            from torch import nn
+        except ImportError:
+            nn = None
+        if nn:
+            class Outer:
+                class Net(nn.Module):
+                    def build(self):
+                        self.layers = [nn.Linear(2, 2), nn.Linear(2, 2)]
+        """
+    )
+    (found,) = lint_source(source, "net.py")
+    assert (found.position.line, found.target) == (10, "net.py::Outer.Net")
+
+
+@pytest.mark.parametrize(
+    ("content", "line", "column"),
+    [
+        (f"# coding: latin-1\n{NET.replace(' self', ' é = 1; self')}".encode("latin-1"), 5, 16),
+        (b"\xef\xbb\xbf" + NET.encode(), 4, 9),
+        (NET.replace("\n", "\r\n").encode(), 4, 9),
+        (NET.replace("        self", "        é = '😀'; self").encode(), 4, 18),
+    ],
+    ids=["latin-1", "bom", "crlf", "wide"],
+)
+def test_encodings(tmp_path, content, line, column):
+    (tmp_path / "net.py").write_bytes(content)
+    assert places(lint_file(tmp_path, "net.py")) == [("NPL101", line, column)]
+    encoding = "latin-1" if b"latin-1" in content else "utf-8"
+    assert places(lint_source(content.decode(encoding), "net.py")) == [("NPL101", line, column)]
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        NET.encode() + b"def (:\n",
+        NET.encode() + b"# \xff\n",
+        NET.encode() + b"\0",
+        b"# -*- coding: martian -*-\n" + NET.encode(),
+        NET.encode() + b"x = " + b"+".join([b"nn"] * 20_000) + b"\n",
+        b"",
+    ],
+    ids=["syntax", "encoding", "null", "unknown encoding", "deep", "empty"],
+)
+def test_what_cannot_be_read_has_no_static_finding(tmp_path, content):
+    (tmp_path / "net.py").write_bytes(content)
+    assert lint_file(tmp_path, "net.py") == []
+    assert lint_file(tmp_path, "net.py", frozenset({"Net"})) == []
+
+
+def test_a_missing_file_has_no_finding(tmp_path):
+    assert lint_file(tmp_path, "gone.py") == []
+
+
+def test_deep_expressions_do_not_stop_the_run():
+    chain = "        self.x = " + " + ".join(["[self.y]"] * 900) + "\n"
+    assert lint_source(NET + chain, "net.py") == []
+
+
+def test_torch_is_never_imported():
+    code = (
+        "import sys; from nparam_lint.rules.scan_all import lint_source;"
+        f"print(len(lint_source({NET!r}, 'net.py')), 'torch' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "1 False\n"
