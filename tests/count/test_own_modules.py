@@ -1,6 +1,7 @@
 """The worker's own modules and the project's live in one process, and never in each other's way."""
 
 import ast
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -10,8 +11,9 @@ from worker_runs import PYTHON, run
 
 from nparam_lint.count.worker_process import WORKER
 
-PARTS = Path(WORKER).parent / "nparam_worker"
-NAMES = ["worker", "nparam_worker", *sorted({p.stem for p in PARTS.glob("*.py")} - {"__init__"})]
+PACKAGE = Path(WORKER).parent
+PARTS = sorted(PACKAGE.rglob("*.py"))
+NAMES = sorted({p.stem for p in PARTS} - {"__init__"} | {p.parent.name for p in PARTS})
 
 
 @pytest.mark.parametrize("fork", ["1", "0"], ids=["forked", "spawned"])
@@ -20,7 +22,7 @@ def test_a_project_may_call_its_modules_as_the_worker_calls_its_own(
 ) -> None:
     for width, name in enumerate(NAMES, start=1):
         (tmp_path / f"{name}.py").write_text(f"WIDTH = {width}\n")
-    ours = f"[p for p in sys.path if p.startswith({str(PARTS.parent)!r})]"
+    ours = f"[p for p in sys.path if p.startswith({str(PACKAGE)!r})]"
     (tmp_path / "net.py").write_text(
         f"import sys\nfrom torch import nn\nimport {', '.join(NAMES)}\n\n\n"
         f"class Net(nn.Linear):\n    def __init__(self):\n"
@@ -32,20 +34,22 @@ def test_a_project_may_call_its_modules_as_the_worker_calls_its_own(
 
 
 def test_it_starts_where_no_bytecode_can_be_kept(tmp_path: Path) -> None:
-    copy = tmp_path / "worker.py"
-    copy.write_bytes(Path(WORKER).read_bytes())
-    (tmp_path / "nparam_worker").mkdir()
-    for part in PARTS.glob("*.py"):
-        (tmp_path / "nparam_worker" / part.name).write_bytes(part.read_bytes())
-    (tmp_path / "nparam_worker" / "__pycache__").touch()  # in the way, for whoever may write too
+    copy = Path(shutil.copytree(PACKAGE, tmp_path / "worker", ignore=lambda *_: ["__pycache__"]))
+    for folder in (copy, *filter(Path.is_dir, copy.iterdir())):
+        (folder / "__pycache__").touch()  # in the way, for whoever may write too
     done = subprocess.run(
-        [PYTHON, copy], input="", capture_output=True, encoding="utf-8", timeout=60, check=False
+        [PYTHON, copy / "launch.py"],
+        input="",
+        capture_output=True,
+        encoding="utf-8",
+        timeout=60,
+        check=False,
     )
     # Nobody told it what to do: it has imported torch, and goes without a word.
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
-@pytest.mark.parametrize("path", [Path(WORKER), *sorted(PARTS.glob("*.py"))], ids=lambda p: p.stem)
+@pytest.mark.parametrize("path", PARTS, ids=lambda p: p.relative_to(PACKAGE).as_posix())
 def test_it_keeps_to_the_standard_library_and_to_the_syntax_of_the_oldest_python(
     path: Path,
 ) -> None:

@@ -204,7 +204,8 @@ def test_without_the_option_nothing_is_imported_and_nothing_is_said(run, mixed, 
 
         def test_modules():
             ours = {n for n in sys.modules if n.partition(".")[0] == "nparam_lint"}
-            assert ours == {"nparam_lint", "nparam_lint.plugins", "nparam_lint.plugins.pytest_plugin"}
+            room = "nparam_lint.plugins"
+            assert ours == {"nparam_lint", room, f"{room}.pytest_plugin"}
             assert not {"torch", "libcst", "tabulate", "pathspec"} & set(sys.modules)
         """
     write(tmp_path, test_modules_py=test, model_py=MODELS)
