@@ -8,14 +8,15 @@ from typing import TYPE_CHECKING
 from nparam_lint.analysis.closed_forms.observations import Built, Outcome, Point, Refused, Tensor
 from nparam_lint.claims.notation import Selector, Target, matches
 from nparam_lint.discover import Discovery, discover
-from nparam_lint.gate.pipeline import Asked, Progress, ask_for, count, why_broken
+from nparam_lint.gate.measure import RunContext, count_models
+from nparam_lint.gate.requests import request_model
 from nparam_lint.records import Environment, Measured, Measurement, Position
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from nparam_lint.config.settings import Settings
-    from nparam_lint.count.interpreter import Interpreter
+    from nparam_lint.gate.measure import Progress
 
 
 class NothingBuilt(Exception):
@@ -33,41 +34,39 @@ class Model:
         environ: Mapping[str, str],
         progress: Progress | None = None,
     ) -> None:
-        self.settings, self.environ, self.progress = settings, environ, progress
-        self.target, self.selector = target, selector
+        self.context = RunContext(settings, environ, progress)
+        self.settings, self.target, self.selector = settings, target, selector
         files = [target.location] if target.is_path else []
         self.found: Discovery = discover(settings.root, files, wanted=files, store=settings.store)
-        self.asked: Asked = ask_for(target, Position(target.location), settings, self.found)
-        self.asked.device = "meta"  # the others would say the same, and take their time
-        self.interpreter: Interpreter | None = None
+        self.request = request_model(target, Position(target.location), settings, self.found)
+        self.request.parameters = True
+        self.request.device = "meta"  # the others would say the same, and take their time
         self.environment: Environment | None = None
 
     def first(self) -> Measurement:
         """As the target names it, with the arguments that could be varied."""
-        found = self._measure([{}], variables=True)[0]
+        self.request.variables = True
+        found = self._measure([{}])[0]
+        self.request.variables = False
         if isinstance(found, Measured) and found.rung == "meta":
-            self.asked.device = "meta only"  # what fails there from now on fails for its arguments
+            self.request.device = (
+                "meta only"  # what fails there from now on fails for its arguments
+            )
         return found
 
     def build(self, points: Sequence[Point]) -> list[Outcome]:
         return [self._outcome(found) for found in self._measure(points)]
 
-    def _measure(self, points: Sequence[Point], *, variables: bool = False) -> list[Measurement]:
-        answers, self.interpreter = count(
-            [replace(self.asked, vary=point) for point in points],
-            self.settings,
-            self.found,
-            self.environ,
-            self.progress,
-            parameters=True,
-            variables=variables,
-            interpreter=self.interpreter,
-        )
-        if answers.broken is not None:
-            raise NothingBuilt(why_broken(answers, self.interpreter))
-        assert self.interpreter is not None
+    def _measure(self, points: Sequence[Point]) -> list[Measurement]:
+        requests = [replace(self.request, values=point) for point in points]
+        counted = count_models(requests, self.found, self.context)
+        if counted.error is not None:
+            raise NothingBuilt(counted.error)
+        answers, interpreter = counted.answers, counted.interpreter
+        assert interpreter is not None
+        self.context = replace(self.context, interpreter=interpreter)
         self.environment = Environment(
-            self.interpreter.python, self.interpreter.reason, answers.torch, ("meta",)
+            interpreter.python, interpreter.reason, answers.torch, ("meta",)
         )
         return [answers.measurements[number] for number in range(len(points))]
 

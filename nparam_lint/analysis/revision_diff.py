@@ -5,29 +5,31 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from nparam_lint import __version__
 from nparam_lint.analysis.diff import Base, DiffReport, Side, compare
 from nparam_lint.count.interpreter import find_interpreter
-from nparam_lint.gate.pipeline import further, limits, measure, read, reported, select_models
+from nparam_lint.gate.assemble import reported_findings
+from nparam_lint.gate.measure import RunContext, limits
+from nparam_lint.gate.pipeline import measure, read_source
+from nparam_lint.gate.requests import Selection, requests_of_other_revision, select_models
 from nparam_lint.records import Report
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
     from nparam_lint.claims.grammar import Tolerance
     from nparam_lint.config.settings import Settings
-    from nparam_lint.gate.pipeline import Asked, Progress, Source
-
-_Skipped = Sequence[tuple[str, str]]
+    from nparam_lint.gate.measure import Progress
+    from nparam_lint.gate.requests import ProjectSource
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """Where one side is: its settings, and the paths to look under (none: the whole project).
+class Checkout:
+    """One state of the project: its settings, and the paths to look under (none: all of it).
     `exists`: whether anything of it is there."""
 
     settings: Settings
@@ -35,64 +37,71 @@ class Place:
     exists: bool = True
 
 
-def drift(
-    base: Place,
-    now: Place,
-    about: Base,
-    environ: Mapping[str, str],
-    *,
-    moved: Mapping[str, str],
-    staged: bool = False,
-    declared_only: bool = False,
-    tolerance: Tolerance | None = None,
-    progress: Progress | None = None,
+@dataclass(frozen=True, slots=True)
+class RevisionComparison:
+    """What to compare. `about`: the revision that `base` is a copy of. `moved`: files of the base →
+    where they are now. `staged`: `now` is the index. `declared_only`: only models that somebody
+    declares a budget for, then or now. `tolerance`: the drift that is allowed without a budget that
+    explains it; None: any."""
+
+    base: Checkout
+    now: Checkout
+    about: Base
+    moved: Mapping[str, str] = field(default_factory=dict)
+    staged: bool = False
+    declared_only: bool = False
+    tolerance: Tolerance | None = None
+
+
+def compare_revisions(
+    wanted: RevisionComparison, environ: Mapping[str, str], progress: Progress | None = None
 ) -> DiffReport:
-    """What changed between two states of a project. `moved`: files of the base → where they are
-    now. `declared_only`: only models that somebody declares a budget for, then or now."""
+    """What changed between two states of a project. Raises NoInterpreter."""
     start = time.monotonic()
-    back = {new: old for old, new in moved.items()}
-    base = replace(base, settings=_comparable(base.settings, now.settings, back))
+    back = {new: old for old, new in wanted.moved.items()}
+    now, settings = wanted.now, wanted.now.settings
+    base = replace(wanted.base, settings=_comparable(wanted.base.settings, settings, back))
     then, today = _read(base), _read(now)
-    asked_then, skipped_then = _select(then, today, back, declared_only)
-    asked_now, skipped_now = _select(today, then, moved, declared_only)
-    home = now.settings.home
+    select_then = _select(then, today, back, wanted.declared_only)
+    select_now = _select(today, then, wanted.moved, wanted.declared_only)
+    counts = [len(select_then.requests), len(select_now.requests)]
     interpreter = (
-        find_interpreter(home, now.settings.python, now.settings.python_from, environ)
-        if asked_then or asked_now
+        find_interpreter(settings.home, settings.python, settings.python_from, environ)
+        if any(counts)
         else None
     )
-    show = _Shown(progress, len(asked_then) + len(asked_now))
-    shares = 2 if asked_then and asked_now else 1
+    shown = _SharedProgress(progress, sum(counts))
 
-    def side(
-        source: Source | None, asked: Sequence[Asked], skipped: _Skipped, number: int
-    ) -> Report:
+    def count(source: ProjectSource | None, selection: Selection, number: int) -> Report:
         if source is None:
             return Report(__version__, None, (), ())
-        jobs = -(-limits(source.settings).jobs // shares)
+        jobs = limits(source.settings).jobs
+        if all(counts):
+            jobs = -(-jobs // 2)
         source = replace(source, settings=replace(source.settings, jobs=jobs))
-        return measure(source, asked, skipped, environ, show.of(number), interpreter=interpreter)
+        context = RunContext(source.settings, environ, shown.of(number), interpreter)
+        return measure(source, selection, context)
 
     try:
         before, after = _together(
-            lambda: side(then, asked_then, skipped_then, 0),
-            lambda: side(today, asked_now, skipped_now, 1),
+            lambda: count(then, select_then, 0), lambda: count(today, select_now, 1)
         )
     finally:
-        show.end()
+        shown.end()
     found = compare(
         Side(before, _unreadable(then)),
         Side(after, _unreadable(today)),
-        about,
-        now="index" if staged else "working tree",
-        moved=moved,
-        tolerance=tolerance,
-        heed=lambda findings: reported(findings, today) if today else list(findings),
+        wanted.about,
+        now="index" if wanted.staged else "working tree",
+        moved=wanted.moved,
+        tolerance=wanted.tolerance,
+        heed=lambda findings: reported_findings(findings, today) if today else list(findings),
     )
-    return replace(found, notes=_notes(base, now, about), seconds=time.monotonic() - start)
+    notes = _notes(base, now, wanted.about)
+    return replace(found, notes=notes, seconds=time.monotonic() - start)
 
 
-def _notes(base: Place, now: Place, about: Base) -> tuple[str, ...]:
+def _notes(base: Checkout, now: Checkout, about: Base) -> tuple[str, ...]:
     if not base.exists:
         return (f"at {about.called} there was nothing of it yet: everything is new",)
     return () if now.exists else ("nothing of it is there now: everything is gone",)
@@ -116,33 +125,36 @@ def _comparable(base: Settings, now: Settings, back: Mapping[str, str]) -> Setti
     )
 
 
-def _read(place: Place) -> Source | None:
-    return read(place.settings, place.paths) if place.exists else None
+def _read(checkout: Checkout) -> ProjectSource | None:
+    return read_source(checkout.settings, checkout.paths) if checkout.exists else None
 
 
-def _unreadable(source: Source | None) -> dict[str, str]:
+def _unreadable(source: ProjectSource | None) -> dict[str, str]:
     problems = source.found.problems if source else ()
     return {problem.position.path: problem.message for problem in problems}
 
 
 def _select(
-    source: Source | None, other: Source | None, moved: Mapping[str, str], declared_only: bool
-) -> tuple[list[Asked], _Skipped]:
-    """What one side builds: what it asks for, and what the other side builds in its own ways.
-    `moved`: files of the other side → where they are on this one."""
+    source: ProjectSource | None,
+    other: ProjectSource | None,
+    moved: Mapping[str, str],
+    declared_only: bool,
+) -> Selection:
+    """What to build of one state: its own models, and those that the other one builds in its own
+    ways. `moved`: files of the other state → where they are in this one."""
     if source is None:
-        return [], []
-    others = list(other.asked) if other else []
-    more = further(source, other, moved) if other else []
-    asked, skipped = select_models([*source.asked, *more], False)
+        return Selection()
+    others = other.requests if other else ()
+    more = requests_of_other_revision(source, other, moved) if other else []
+    selection = select_models([*source.requests, *more])
     if not declared_only:
-        return asked, skipped
-    wanted = {model.target for model in source.asked if model.declared}
-    for model in others:
-        if model.declared:
-            at = moved.get(model.target.location, model.target.location)
-            wanted.add(replace(model.target, location=at))
-    return [model for model in asked if model.target in wanted], []
+        return selection
+    wanted = {request.target for request in source.requests if request.is_declared}
+    for request in others:
+        if request.is_declared:
+            at = moved.get(request.target.location, request.target.location)
+            wanted.add(replace(request.target, location=at))
+    return Selection([request for request in selection.requests if request.target in wanted])
 
 
 def _together(base: Callable[[], Report], now: Callable[[], Report]) -> tuple[Report, Report]:
@@ -166,8 +178,8 @@ def _together(base: Callable[[], Report], now: Callable[[], Report]) -> tuple[Re
     return found[0], after
 
 
-class _Shown:
-    """One line of progress for both sides."""
+class _SharedProgress:
+    """One line of progress for both states, which are counted in two threads."""
 
     def __init__(self, progress: Progress | None, every: int) -> None:
         self.progress = progress
@@ -175,12 +187,12 @@ class _Shown:
         self.done = [0, 0]
         self.lock = threading.Lock()
 
-    def of(self, side: int) -> Progress | None:
-        return (lambda done, _, label: self.show(side, done, label)) if self.progress else None
+    def of(self, number: int) -> Progress | None:
+        return (lambda done, _, label: self.show(number, done, label)) if self.progress else None
 
-    def show(self, side: int, done: int, label: str) -> None:
+    def show(self, number: int, done: int, label: str) -> None:
         with self.lock:
-            self.done[side] = done
+            self.done[number] = done
             if self.progress and sum(self.done) < self.every:
                 self.progress(sum(self.done), self.every, label)
 

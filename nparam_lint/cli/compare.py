@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from nparam_lint.claims.notation import Target
     from nparam_lint.config.settings import Settings
-    from nparam_lint.gate.pipeline import Progress
+    from nparam_lint.gate.measure import Progress
     from nparam_lint.records import ModelReport, Report
     from nparam_lint.report.compare import Column, Comparison
 

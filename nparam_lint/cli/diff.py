@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from nparam_lint.analysis.diff import Base, DiffReport
     from nparam_lint.analysis.diff.path_moves import Moves
-    from nparam_lint.analysis.revision_diff import Place
+    from nparam_lint.analysis.revision_diff import Checkout
     from nparam_lint.claims.grammar import Tolerance
     from nparam_lint.config.settings import Settings
     from nparam_lint.repository.git import Repository
@@ -84,7 +84,7 @@ def _failed(revision: str, error: str) -> DiffReport:
 
 
 def _run(options: argparse.Namespace, environ: Mapping[str, str], stack: ExitStack) -> int:
-    from nparam_lint.analysis.revision_diff import drift
+    from nparam_lint.analysis.revision_diff import RevisionComparison, compare_revisions
     from nparam_lint.report.drift import DRIFT_FORMATS
     from nparam_lint.repository import snapshot
     from nparam_lint.repository.git import GitError, open_repository
@@ -106,22 +106,13 @@ def _run(options: argparse.Namespace, environ: Mapping[str, str], stack: ExitSta
         renames = repository.renames(base.commit, staged=options.staged)
         inside = _inside(settings.home, copy)
         moves = find_moves(renames, inside, lambda path: (copy.directory / path).is_dir())
-        then, now = _places(options, environ, settings, copy, moves, base)
+        then, now = _checkouts(options, environ, settings, copy, moves, base)
     except (GitError, ValueError) as error:  # ValueError: a path outside
         raise UsageError(str(error)) from None
-    report = common.guarded(
-        lambda: drift(
-            then,
-            now,
-            base,
-            environ,
-            moved=moves.files,
-            staged=options.staged,
-            declared_only=options.declared,
-            tolerance=tolerance,
-            progress=common.progress(),
-        )
+    wanted = RevisionComparison(
+        then, now, base, moves.files, options.staged, options.declared, tolerance
     )
+    report = common.guarded(lambda: compare_revisions(wanted, environ, common.progress()))
     return _deliver(report, options, settings, environ)
 
 
@@ -190,23 +181,23 @@ def _settings(
     return common.settings_for(options, environ, index.copy_of(start), index)
 
 
-def _places(
+def _checkouts(
     options: argparse.Namespace,
     environ: Mapping[str, str],
     settings: Settings,
     copy: Snapshot,
     moves: Moves,
     base: Base,
-) -> tuple[Place, Place]:
+) -> tuple[Checkout, Checkout]:
     """Where the base is and where the present is. Today's root counts for both."""
-    from nparam_lint.analysis.revision_diff import Place
+    from nparam_lint.analysis.revision_diff import Checkout
 
     top = settings.snapshot.directory if settings.snapshot else copy.home
     root = copy.directory / moves.root_then
     then = _settings_then(options, environ, settings, copy, root, base)
     exists = root.is_dir()
     if not options.paths:
-        return Place(then, exists=exists), Place(settings)
+        return Checkout(then, exists=exists), Checkout(settings)
     old: dict[Path, None] = {}
     new: dict[Path, None] = {}
     for text in options.paths:
@@ -221,7 +212,7 @@ def _places(
             raise UsageError(hint + base.called)
         old |= dict.fromkeys(before)
         new |= dict.fromkeys(after)
-    return Place(then, list(old), bool(old)), Place(settings, list(new), bool(new))
+    return Checkout(then, list(old), bool(old)), Checkout(settings, list(new), bool(new))
 
 
 def _settings_then(

@@ -1,4 +1,4 @@
-"""Formulas at other arguments than those that were declared: a claim about every size.
+"""Formulas checked with other arguments than the declared ones: a formula is about every size.
 
 Pure: which arguments to try, and what to say of a formula that is right for one size alone.
 """
@@ -6,49 +6,42 @@ Pure: which arguments to try, and what to say of a formula that is right for one
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from nparam_lint.analysis.closed_forms.design_matrix import Places
-from nparam_lint.analysis.closed_forms.fitting import fit
-from nparam_lint.analysis.closed_forms.form_writer import factored
-from nparam_lint.analysis.closed_forms.observations import Built, Tensor
-from nparam_lint.analysis.closed_forms.parameter_families import families
-from nparam_lint.claims.expression import Formula, FormulaError
-from nparam_lint.judge.budgets import Budget, amount, finding, judge, selected
+from nparam_lint.judge.budgets import finding, judge
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from nparam_lint.claims.grammar import Tolerance
-    from nparam_lint.records import BudgetResult, Finding, Measured, NameValue
+    from nparam_lint.judge.budgets import Budget
+    from nparam_lint.records import BudgetResult, Finding, Measured
 
-Factors = Mapping[str, int]
-ALONE = (2, 3, 4)  # times what was declared, for each name
-TOGETHER = (2, 3)  # for all names: what has to divide evenly still does
-MOST = 6  # names that are varied
-
-
-def factors(budgets: Sequence[Budget]) -> Sequence[Factors]:
-    """By what to multiply the arguments that formulas speak of."""
-    names = sorted({n for b in budgets if b.origin != "prose" for n in b.value.names})[:MOST]
-    if not names:
-        return []
-    alone = [{name: factor} for name in names for factor in ALONE]
-    return alone + [dict.fromkeys(names, f) for f in TOGETHER if len(names) > 1]
+FACTORS = (2, 3, 4)  # of the declared value, for one name at a time
+COMMON_FACTORS = (2, 3)  # for all names at once: what has to divide evenly still does
+MAX_NAMES = 6
 
 
-def judge_elsewhere(
+def factors_to_try(budgets: Sequence[Budget]) -> Sequence[Mapping[str, int]]:
+    """By what to multiply the arguments that the formulas name, one mapping for each build."""
+    names = sorted({n for b in budgets if b.origin != "prose" for n in b.value.names})[:MAX_NAMES]
+    one_by_one = [{name: factor} for name in names for factor in FACTORS]
+    return one_by_one + [dict.fromkeys(names, f) for f in COMMON_FACTORS if len(names) > 1]
+
+
+def check_formula(
     budget: Budget,
-    base: Measured,
+    declared: Measured,
     others: Sequence[Measured],
     tolerance: Tolerance | None,
     broken: Sequence[Finding],
 ) -> list[Finding]:
-    """The findings about a formula: those that are known already, with the term that it lacks; else
-    NPL011 for the first other arguments with which it does not hold."""
+    """The findings about a formula. `declared`: the model with the declared arguments, of which
+    `broken` are the findings: they get the missing term. Where there are none, NPL011 for the first
+    of the `others` for which the formula is wrong."""
     if broken:
-        lines = missing_term(budget, [base, *others])
+        lines = _missing_term(budget, [declared, *others])
         return [
             replace(f, detail=(*f.detail[:1], *lines, *f.detail[1:])) if f.code == "NPL001" else f
             for f in broken
@@ -57,82 +50,36 @@ def judge_elsewhere(
         results, _ = judge(budget, other, tolerance)
         wrong = next((result for result in results if not result.ok), None)
         if wrong is not None:
-            return [_wrong_elsewhere(budget, base, other, wrong, [base, *others])]
+            lines = _missing_term(budget, [declared, *others])
+            return [_wrong_at_other_size(budget, declared, other, wrong, lines)]
     return []
 
 
-def _wrong_elsewhere(
+def _wrong_at_other_size(
     budget: Budget,
-    base: Measured,
+    declared: Measured,
     other: Measured,
     wrong: BudgetResult,
-    measured: Sequence[Measured],
+    missing_term: Sequence[str],
 ) -> Finding:
-    point = ", ".join(_changed(budget, base, other)) or other.call
+    changed = ", ".join(
+        f"{name}={other.names[name]}"
+        for name in sorted(budget.value.names & other.names.keys())
+        if other.names[name] != declared.names.get(name)
+    )
     actual, value = wrong.actual or 0, wrong.value or 0
     message = (
-        f"the formula is right for {base.call} and wrong for others: with {point} it gives "
-        f"{value:,}, the model has {actual:,}: {actual - value:+,}"
+        f"the formula is right for {declared.call} and wrong for others: with "
+        f"{changed or other.call} it gives {value:,}, the model has {actual:,}: {actual - value:+,}"
     )
     target = str(budget.target)
-    detail = [f"built: {other.call}", *missing_term(budget, measured)]
+    detail = [f"built: {other.call}", *missing_term]
     detail.append(f"a form that holds for all: nparam-lint formula {shlex.quote(target)}")
     return finding("NPL011", budget.position, message, target, detail)
 
 
-def missing_term(budget: Budget, measured: Sequence[Measured]) -> list[str]:
-    """What would have to be added to the formula, in its own names, and which parameters that are;
-    nothing where the models that were built do not tell."""
-    formula = next((t for t in budget.value.terms if isinstance(t, Formula)), None)
-    if formula is None or budget.selector.metric not in ("total", "trainable"):
-        return []
-    points: list[dict[str, Fraction]] = []
-    missing: list[Fraction] = []
-    kept: list[Measured] = []
-    for one in measured:
-        point, rows = _numbers(one.names), selected(budget.selector, one.modules)
-        if not rows or not formula.names <= point.keys():
-            continue
-        try:
-            value = formula.evaluate(one.names)
-        except FormulaError:
-            continue
-        points.append(point)
-        missing.append(amount(rows[0], budget.selector.metric) - value)
-        kept.append(one)
-    term = fit(Places(points), missing, formula.names, spare=1) if points else None
-    if term is None or term.is_zero:
-        return []
-    text = factored(term, sorted(formula.names))
-    sign = "too much" if text.startswith("-") else "missing"
-    which = "" if budget.selector.module else _parameters(kept, missing)
-    return [f"{sign}: {text.removeprefix('-') if sign == 'too much' else text}{which}"]
+def _missing_term(budget: Budget, measured: Sequence[Measured]) -> list[str]:
+    # The one thing that the gate asks of `analysis`, and only of a formula that is wrong.
+    from nparam_lint.analysis.missing_term import missing_term
 
-
-def _numbers(names: Mapping[str, NameValue]) -> dict[str, Fraction]:
-    return {
-        name: Fraction(repr(value)) if isinstance(value, float) else Fraction(value)
-        for name, value in names.items()
-        if isinstance(value, int | float)
-    }
-
-
-def _parameters(measured: Sequence[Measured], missing: Sequence[Fraction]) -> str:
-    """Whose elements these are: of one family of parameters, or of all of one name."""
-    builds = [Built(tuple(Tensor(p.name, p.shape) for p in one.parameters)) for one in measured]
-    found = families(builds)
-    groups: dict[str, list[list[int]]] = {}
-    for family in found:
-        groups.setdefault(family.name, []).append(family.sizes)
-        kind = family.name.rpartition(".")[2]
-        groups.setdefault(f"all {kind}", []).append(family.sizes)
-    for name, sizes in groups.items():
-        if [sum(column) for column in zip(*sizes, strict=True)] == list(missing):
-            return f" ({name})"
-    return ""
-
-
-def _changed(budget: Budget, base: Measured, other: Measured) -> Iterator[str]:
-    for name in sorted(budget.value.names):
-        if name in other.names and other.names[name] != base.names.get(name):
-            yield f"{name}={other.names[name]}"
+    return missing_term(budget, measured)

@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING
 
 from nparam_lint.claims.expression import Formula
 from nparam_lint.claims.notation import Target, TextError, parse_target
-from nparam_lint.gate.pipeline import measure, read
+from nparam_lint.gate.measure import RunContext
+from nparam_lint.gate.pipeline import measure, read_source
+from nparam_lint.gate.requests import Selection
 from nparam_lint.judge.budgets import judge
 from nparam_lint.records import NotMeasured
 from nparam_lint.rewrite import docstring_edits, number_style, toml_edits
@@ -24,7 +26,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from nparam_lint.config.settings import ConfigBudget, Settings
-    from nparam_lint.gate.pipeline import Asked, Progress, Source
+    from nparam_lint.gate.measure import Progress
+    from nparam_lint.gate.requests import ModelRequest, ProjectSource
     from nparam_lint.judge.budgets import Budget
     from nparam_lint.records import Finding, Measurement, Origin
     from nparam_lint.rewrite.number_style import Restated
@@ -59,10 +62,11 @@ def plan_update(
     places = {settings.root / item.path for item in named if item.target is None}
     places |= {settings.root / n.path for n in named if n.target is not None and n.target.is_path}
     paths = [settings.root, *sorted(p for p in places if p.suffix == ".py" or p.is_dir())]
-    source = read(settings, [p for p in paths if p.exists()], declared_only=True)
-    check_named(named, source.asked, source.found.tree.files)
-    asked = [m for model in source.asked if (m := _only_named(model, named)).declared]
-    report = measure(source, asked, (), environ, progress)
+    source = read_source(settings, [p for p in paths if p.exists()], declared_only=True)
+    check_named(named, source.requests, source.found.tree.files)
+    requests = [r for one in source.requests if (r := _only_named(one, named)).is_declared]
+    context = RunContext(settings, environ, progress)
+    report = measure(source, Selection(requests), context)
     if report.error:
         return Plan(error=report.error)
     heard = {(f.code, f.position, f.message) for f in report.findings}  # not silenced by anybody
@@ -70,7 +74,7 @@ def plan_update(
     left = [*_unreadable(unread, named)]
     wanted: list[_Wanted] = []
     held = 0
-    for model, judged in zip(asked, report.models, strict=True):
+    for model, judged in zip(requests, report.models, strict=True):
         for budget in model.budgets:
             match _decide(budget, judged.measurement, settings):
                 case _Wanted() as item:
@@ -90,7 +94,7 @@ def _place(item: Edit | Left) -> tuple[str, int, int]:
     return item.position.path, item.position.line, item.position.column
 
 
-def _only_named(model: Asked, named: Sequence[Named]) -> Asked:
+def _only_named(model: ModelRequest, named: Sequence[Named]) -> ModelRequest:
     """The model with those of its budgets that are named; what its prose says stays with them."""
     budgets = [
         b
@@ -187,7 +191,7 @@ def _left(budget: Budget, reason: str, count: int | None = None) -> Left:
 
 
 def _files(
-    wanted: Sequence[_Wanted], source: Source, environ: Mapping[str, str]
+    wanted: Sequence[_Wanted], source: ProjectSource, environ: Mapping[str, str]
 ) -> tuple[tuple[FileEdit, ...], list[tuple[_Wanted, str]]]:
     """The files with every change made; and the changes that could not be made, with the reason."""
     by_file: dict[str, list[_Wanted]] = defaultdict(list)
@@ -209,7 +213,7 @@ def _files(
 
 
 def _in_docstrings(
-    name: str, items: Sequence[_Wanted], source: Source
+    name: str, items: Sequence[_Wanted], source: ProjectSource
 ) -> tuple[bytes, bytes, dict[int, str]]:
     old = source.found.tree.source(name)
     places = [(item.edit.position.line, item.edit.position.column) for item in items]
@@ -219,7 +223,7 @@ def _in_docstrings(
 
 
 def _in_config(
-    name: str, items: Sequence[_Wanted], source: Source
+    name: str, items: Sequence[_Wanted], source: ProjectSource
 ) -> tuple[bytes, bytes, dict[int, str]]:
     old = (source.settings.root / name).read_bytes()
     text = old.decode("utf-8")

@@ -10,7 +10,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from nparam_lint.discover.syntax import dotted_name
-from nparam_lint.gate.pipeline import measure, paste, read, select_models
+from nparam_lint.gate.measure import RunContext
+from nparam_lint.gate.pipeline import measure, read_source
+from nparam_lint.gate.requests import arguments_entry, select_models
 from nparam_lint.records import Measured, Position
 from nparam_lint.rewrite import docstring_edits, number_style, toml_edits
 from nparam_lint.rewrite.docstring_edits import parsed
@@ -22,7 +24,8 @@ if TYPE_CHECKING:
 
     from nparam_lint.claims.notation import Target
     from nparam_lint.config.settings import Settings
-    from nparam_lint.gate.pipeline import Progress, Source
+    from nparam_lint.gate.measure import Progress
+    from nparam_lint.gate.requests import ProjectSource
     from nparam_lint.records import Definition, ModelReport, Origin
 
 Into = Literal["docstring", "config"]
@@ -60,15 +63,15 @@ def plan_init(
     progress: Progress | None = None,
 ) -> Plan:
     """Measure the models under `paths`, and work out every edit. Nothing is written."""
-    source = read(settings, paths)
-    asked, skipped = select_models(source.asked, declared_only=False)
-    report = measure(source, asked, skipped, environ, progress)
+    source = read_source(settings, paths)
+    selection = select_models(source.requests)
+    report = measure(source, selection, RunContext(settings, environ, progress))
     if report.error:
         return Plan(error=report.error)
-    declared = {str(model.target.bare) for model in source.asked if model.declared}
+    declared = {str(model.target.bare) for model in source.requests if model.is_declared}
     definitions = {
         str(m.target): m.definition
-        for m in source.asked
+        for m in source.requests
         if m.definition and str(m.target) not in declared
     }
     new: list[_New] = []
@@ -111,7 +114,7 @@ def _left(definition: Definition, reason: str, count: int | None = None) -> Left
 
 
 def _written(
-    new: Sequence[_New], source: Source, wishes: Wishes, environ: Mapping[str, str]
+    new: Sequence[_New], source: ProjectSource, wishes: Wishes, environ: Mapping[str, str]
 ) -> tuple[tuple[Edit, ...], tuple[FileEdit, ...], list[Left]]:
     edits: list[Edit] = []
     files: list[FileEdit] = []
@@ -142,7 +145,7 @@ def _written(
 
 
 def _in_docstrings(
-    name: str, items: Sequence[_New], source: Source, environ: Mapping[str, str]
+    name: str, items: Sequence[_New], source: ProjectSource, environ: Mapping[str, str]
 ) -> tuple[FileEdit | None, Mapping[Definition, str]]:
     values = {item.definition: item.value for item in items}
     path = source.settings.root / name
@@ -185,12 +188,12 @@ def _in_config(
 
 
 def _hints(
-    source: Source, definitions: Mapping[str, Definition], measured: set[str]
+    source: ProjectSource, definitions: Mapping[str, Definition], measured: set[str]
 ) -> Iterator[str]:
     """The lines of config that would say how to build the models that need arguments. What a class
     of the project builds is a part of it, and no model to begin with."""
     needy: dict[Target, list[str]] = {}
-    for model in source.asked:
+    for model in source.requests:
         definition = definitions.get(str(model.target))
         if definition is not None and str(model.target) not in measured:
             required = [p.name for p in definition.parameters or () if p.required]
@@ -204,7 +207,7 @@ def _hints(
     header = ""
     for target, required in needy.items():
         if target.callable.rpartition(".")[2] not in parts:
-            _, table, line = paste(target, required, source.settings)
+            _, table, line = arguments_entry(target, required, source.settings)
             if not header:
                 yield (header := table)
             yield line

@@ -14,7 +14,7 @@ from nparam_lint.claims.notation import Selector, Target, TextError, parse_selec
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
-    from nparam_lint.gate.pipeline import Asked
+    from nparam_lint.gate.requests import ModelRequest
 
 
 class NothingNamed(ValueError):
@@ -80,9 +80,11 @@ def _same_call(named: str | None, declared: str | None) -> bool:
     return one == other
 
 
-def check_named(named: Sequence[Named], asked: Collection[Asked], files: Collection[str]) -> None:
+def check_named(
+    named: Sequence[Named], requests: Collection[ModelRequest], files: Collection[str]
+) -> None:
     """Raises NothingNamed for the first argument that names none of the declared budgets."""
-    budgets = [b for model in asked for b in model.budgets if b.origin != "prose"]
+    budgets = [b for request in requests for b in request.budgets if b.origin != "prose"]
     for item in named:
         if not any(item.covers(b.target, b.selector, b.position.path) for b in budgets):
             known = [

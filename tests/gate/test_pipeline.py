@@ -363,7 +363,7 @@ def test_the_config_to_paste_says_how_many_experts_a_token_uses(checked, tmp_pat
     arguments = "\n".join(unknown.detail[2:]).replace("tool.nparam-lint.", "")
     write(tmp_path, {"nparam-lint.toml": '[arguments]\n"moe.py::MoE" = "2"\n'})
     known = finding(checked(tmp_path), "NPL002", "moe.py::MoE(width=3)")
-    assert known.detail[1:] == ("add experts_per_token = … to what nparam-lint.toml:2 says of it",)
+    assert known.detail[1:] == ("add experts_per_token = … to its entry at nparam-lint.toml:2",)
     write(tmp_path, {"nparam-lint.toml": arguments.replace("…", "2")})
     assert found(checked(tmp_path)) == ["moe.py:11 NPL002"]
 

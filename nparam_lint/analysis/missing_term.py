@@ -1,0 +1,72 @@
+"""What a wrong formula lacks: all that a check needs of this package."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from nparam_lint.analysis.closed_forms.design_matrix import Places
+from nparam_lint.analysis.closed_forms.fitting import fit
+from nparam_lint.analysis.closed_forms.form_writer import factored
+from nparam_lint.analysis.closed_forms.observations import Built, Tensor
+from nparam_lint.analysis.closed_forms.parameter_families import families
+from nparam_lint.claims.expression import Formula, FormulaError
+from nparam_lint.judge.budgets import amount, selected
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from nparam_lint.judge.budgets import Budget
+    from nparam_lint.records import Measured, NameValue
+
+
+def missing_term(budget: Budget, measured: Sequence[Measured]) -> list[str]:
+    """What would have to be added to the budget's formula, in its own names, and which parameters
+    that are: one line; none where the models that were measured do not tell."""
+    formula = next((t for t in budget.value.terms if isinstance(t, Formula)), None)
+    if formula is None or budget.selector.metric not in ("total", "trainable"):
+        return []
+    points: list[dict[str, Fraction]] = []
+    missing: list[Fraction] = []
+    kept: list[Measured] = []
+    for one in measured:
+        point, rows = _numbers(one.names), selected(budget.selector, one.modules)
+        if not rows or not formula.names <= point.keys():
+            continue
+        try:
+            value = formula.evaluate(one.names)
+        except FormulaError:
+            continue
+        points.append(point)
+        missing.append(amount(rows[0], budget.selector.metric) - value)
+        kept.append(one)
+    term = fit(Places(points), missing, formula.names, spare=1) if points else None
+    if term is None or term.is_zero:
+        return []
+    text = factored(term, sorted(formula.names))
+    parameters = "" if budget.selector.module else _parameters(kept, missing)
+    if text.startswith("-"):
+        return [f"too much: {text[1:]}{parameters}"]
+    return [f"missing: {text}{parameters}"]
+
+
+def _numbers(names: Mapping[str, NameValue]) -> dict[str, Fraction]:
+    return {
+        name: Fraction(repr(value)) if isinstance(value, float) else Fraction(value)
+        for name, value in names.items()
+        if isinstance(value, int | float)
+    }
+
+
+def _parameters(measured: Sequence[Measured], missing: Sequence[Fraction]) -> str:
+    """Whose elements these are: of one family of parameters, or of all of one name."""
+    builds = [Built(tuple(Tensor(p.name, p.shape) for p in one.parameters)) for one in measured]
+    groups: dict[str, list[list[int]]] = {}
+    for family in families(builds):
+        groups.setdefault(family.name, []).append(family.sizes)
+        kind = family.name.rpartition(".")[2]
+        groups.setdefault(f"all {kind}", []).append(family.sizes)
+    for name, sizes in groups.items():
+        if [sum(column) for column in zip(*sizes, strict=True)] == list(missing):
+            return f" ({name})"
+    return ""

@@ -1,0 +1,291 @@
+"""From what was discovered and declared to what is to be built."""
+
+from __future__ import annotations
+
+import difflib
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from nparam_lint.claims.docstring_budgets import parse_docstring
+from nparam_lint.claims.notation import Target
+from nparam_lint.claims.prose import find_claims
+from nparam_lint.config.settings import Recipe
+from nparam_lint.judge.budgets import Budget, finding
+from nparam_lint.records import Position
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from nparam_lint.config.settings import Settings
+    from nparam_lint.discover import Discovery
+    from nparam_lint.records import Definition, Finding, NameValue
+
+_PLAIN_TYPES = {"int", "float", "str", "bool", "list", "dict", "tuple", "List[int]", "list[int]"}
+_CONFIG_WORDS = ("conf", "cfg", "arg", "param", "settings", "opt")
+
+
+@dataclass(slots=True)
+class ModelRequest:
+    """A model to build: its target, where it is defined or declared, how to build it, and what is
+    declared about it. `values`: other values for arguments of the call; `factors`: what to multiply
+    arguments by. `parameters`, `variables`: whether the answer lists every parameter, and the
+    arguments that can be varied."""
+
+    target: Target
+    position: Position
+    recipe: Recipe = field(default_factory=Recipe)
+    device: str | None = None
+    budgets: list[Budget] = field(default_factory=list)
+    definition: Definition | None = None
+    values: Mapping[str, NameValue] = field(default_factory=dict)
+    factors: Mapping[str, int] = field(default_factory=dict)
+    parameters: bool = False
+    variables: bool = False
+
+    @property
+    def is_declared(self) -> bool:
+        """Whether a budget is declared for it; a count mentioned in prose is none."""
+        return any(budget.origin != "prose" for budget in self.budgets)
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectSource:
+    """What the source of some files says, before anything is built: the models that it asks for,
+    with their budgets, and the findings about the declarations themselves."""
+
+    settings: Settings
+    files: Sequence[str]
+    found: Discovery
+    requests: Sequence[ModelRequest]
+    findings: Sequence[Finding]
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """The models to build. `skipped`: (target, reason) of those that are left out. `skip_failures`:
+    a model without a budget that cannot be built joins them."""
+
+    requests: Sequence[ModelRequest] = ()
+    skipped: Sequence[tuple[str, str]] = ()
+    skip_failures: bool = True
+
+
+def request_model(
+    target: Target, position: Position, settings: Settings, found: Discovery
+) -> ModelRequest:
+    """The request for a target; its recipe is the one of the config's `arguments` table, with the
+    arguments that the target itself names."""
+    recipe = settings.arguments.get(target.bare, Recipe())
+    if target.arguments is not None:
+        recipe = _with_arguments(target.callable, target.arguments, recipe)
+    defined_at = found.positions.get((target.location, target.callable), position)
+    return ModelRequest(target, defined_at, recipe)
+
+
+def declared_requests(
+    found: Discovery, settings: Settings, in_scope: Callable[[str], bool]
+) -> tuple[list[ModelRequest], list[Finding]]:
+    """Every model to build, with its budgets, and the findings about the declarations themselves.
+    `in_scope`: whether the config's entries for a location are looked at."""
+    requests: dict[object, ModelRequest] = {}
+    findings: list[Finding] = []
+    for definition in found.definitions:
+        bare = Target(definition.path, definition.qualname)
+        position = Position(definition.path, definition.line, definition.column)
+        requests[bare] = request_model(bare, position, settings, found)
+        requests[bare].definition = definition
+        for budget in _docstring_budgets(definition, findings):
+            if budget.target not in requests:
+                requests[budget.target] = request_model(budget.target, position, settings, found)
+            requests[budget.target].budgets.append(budget)
+    _add_config_budgets(requests, findings, found, settings, in_scope)
+    for target, at in settings.recipe_positions.items():
+        if in_scope(target.location) and (gone := why_gone(target, settings.root, found)):
+            findings.append(finding("NPL008", at, f"arguments for it: {gone}", str(target)))
+    findings += [finding("NPL003", p.position, p.message, "") for p in found.problems]
+    return list(requests.values()), findings
+
+
+def _add_config_budgets(
+    requests: dict[object, ModelRequest],
+    findings: list[Finding],
+    found: Discovery,
+    settings: Settings,
+    in_scope: Callable[[str], bool],
+) -> None:
+    for entry in settings.budgets:
+        if not in_scope(entry.target.location):
+            continue
+        gone = why_gone(entry.target, settings.root, found)
+        if gone:
+            findings.append(finding("NPL008", entry.position, gone, str(entry.target)))
+            continue
+        key = entry.target if entry.recipe is None else (entry.target, entry.recipe, entry.device)
+        if key not in requests:
+            requests[key] = request_model(entry.target, entry.position, settings, found)
+        request = requests[key]
+        request.recipe = _completed(entry.target, entry.recipe, request.recipe)
+        request.device = entry.device or request.device
+        request.budgets.append(
+            Budget(
+                entry.target,
+                entry.selector,
+                entry.value,
+                entry.declared,
+                entry.position,
+                "config",
+                entry.tolerance,
+                entry.reason,
+            )
+        )
+
+
+def _docstring_budgets(definition: Definition, findings: list[Finding]) -> Iterator[Budget]:
+    """The budgets and the claims in prose of a definition's docstrings; what cannot be read is
+    added to the findings."""
+    path, name = definition.path, definition.qualname
+    for lines in definition.docstrings:
+        declared, malformed = parse_docstring(lines)
+        for fault in malformed:
+            at = Position(path, fault.line, fault.column)
+            findings.append(finding("NPL002", at, fault.message, definition.target))
+        for line in declared:
+            target, at = Target(path, name, line.arguments), Position(path, line.line, line.column)
+            yield Budget(target, line.selector, line.value, line.text, at, "docstring")
+        for claim in find_claims(lines):
+            at = Position(path, claim.line, claim.column)
+            yield Budget(Target(path, name), claim.selector, claim.value, claim.text, at, "prose")
+
+
+def _with_arguments(callable: str, arguments: str, recipe: Recipe) -> Recipe:
+    """The recipe with other arguments. Where it has a setup, they may use the names made there."""
+    if recipe.setup is None:
+        return replace(recipe, arguments=arguments, call=None)
+    return replace(recipe, arguments=None, call=f"{callable}({arguments})")
+
+
+def _completed(target: Target, own: Recipe | None, base: Recipe) -> Recipe:
+    """A budget's own recipe; what it does not say is taken from `base`."""
+    if own is None:
+        return base
+    recipe = base
+    if own.call is not None:
+        recipe = replace(own, setup=own.setup or base.setup)
+    elif own.arguments is not None:
+        recipe = _with_arguments(target.callable, own.arguments, base)
+    return replace(
+        recipe,
+        input=own.input or base.input,
+        experts_per_token=own.experts_per_token or base.experts_per_token,
+    )
+
+
+def why_gone(target: Target, root: Path, found: Discovery) -> str | None:
+    """Why a target that the config names no longer exists; None where it does, and for an installed
+    package, which only the worker can ask."""
+    if not target.is_path:
+        return None
+    if not (root / target.location).is_file():
+        near = difflib.get_close_matches(target.location, found.tree.files, 1)
+        hint = f"; did you mean {near[0]}?" if near else ""
+        return f"there is no file {target.location}{hint}"
+    names = found.names(target.location)
+    first = target.callable.split(".")[0]
+    if names and first not in names:
+        near = difflib.get_close_matches(first, names, 1)
+        hint = f"; did you mean {near[0]!r}?" if near else ""
+        return f"{target.location} has no {first!r}{hint}"
+    return None
+
+
+# --- which of them are built ------------------------------------------------------------------
+
+
+def select_models(requests: Sequence[ModelRequest], declared_only: bool = False) -> Selection:
+    """The models to build. A model without a budget whose required arguments nobody provides is
+    left out: building it could only fail. `declared_only`: so are all models without a budget."""
+    chosen: list[ModelRequest] = []
+    skipped: list[tuple[str, str]] = []
+    for request in requests:
+        if declared_only:
+            chosen += [request] if request.is_declared else []
+        elif not request.budgets and (missing := _missing_arguments(request)):
+            skipped.append((str(request.target), f"needs {', '.join(missing)}"))
+        else:
+            chosen.append(request)
+    return Selection(chosen, skipped)
+
+
+def _missing_arguments(request: ModelRequest) -> list[str]:
+    """The required arguments that nobody provides. A single one may be a config object: the worker
+    tries that."""
+    if request.recipe.says_how_to_call or request.definition is None:
+        return []
+    required = [p for p in request.definition.parameters or () if p.required]
+    if len(required) == 1:
+        name, annotation = required[0].name.lower(), required[0].annotation or "int"
+        if any(word in name for word in _CONFIG_WORDS) or annotation not in _PLAIN_TYPES:
+            return []
+    return [parameter.name for parameter in required]
+
+
+_Key = tuple[Target, Recipe | None, str | None]
+
+
+def requests_of_other_revision(
+    source: ProjectSource, other: ProjectSource, moved: Mapping[str, str]
+) -> list[ModelRequest]:
+    """The models that `other`, the source at another revision, builds with arguments or by a
+    budget's recipe, as far as this source has them too and does not build them that way itself.
+    `moved`: files of the other revision → their path in this one, where it differs."""
+    own: set[_Key] = {(request.target, None, None) for request in source.requests}
+    own |= {(entry.target, entry.recipe, entry.device) for entry in source.settings.budgets}
+    targets = [request.target for request in other.requests]
+    keys: list[_Key] = [(t, None, None) for t in targets if t.arguments is not None]
+    keys += [(target, None, None) for target in targets if not target.is_path]
+    keys += [
+        (entry.target, entry.recipe, entry.device)
+        for entry in other.settings.budgets
+        if entry.recipe is not None and entry.target in targets
+    ]
+    settings, found = source.settings, source.found
+    added: dict[_Key, ModelRequest] = {}
+    for target, recipe, device in keys:
+        here = replace(target, location=moved.get(target.location, target.location))
+        if (here, recipe, device) in own or why_gone(here, settings.root, found):
+            continue
+        request = request_model(here, Position(here.location), settings, found)
+        request.recipe, request.device = _completed(here, recipe, request.recipe), device
+        added[here, recipe, device] = request
+    return list(added.values())
+
+
+# --- lines to add to the config ---------------------------------------------------------------
+
+
+def arguments_entry(target: Target, missing: Sequence[str], settings: Settings) -> tuple[str, ...]:
+    """The lines of config that provide missing arguments: a sentence, the table's header, and the
+    entry; nothing where none are missing."""
+    if not missing:
+        return ()
+    values = ", ".join(f"{name}=…" for name in missing)
+    return _config_lines("say how to build it", target, f'"{values}"', settings)
+
+
+def experts_entry(target: Target, settings: Settings) -> tuple[str, ...]:
+    """The lines of config that say how many experts a token uses."""
+    at = settings.recipe_positions.get(target.bare)
+    if at is not None:
+        return (f"add experts_per_token = … to its entry at {at.path}:{at.line}",)
+    value = "{ experts_per_token = … }"
+    return _config_lines("say how many a token uses", target, value, settings)
+
+
+def _config_lines(what: str, target: Target, value: str, settings: Settings) -> tuple[str, ...]:
+    name = settings.config.name if settings.config else "pyproject.toml"
+    return (
+        f"{what}, in {name}:",
+        "[tool.nparam-lint.arguments]" if name == "pyproject.toml" else "[arguments]",
+        f'"{target.bare}" = {value}',
+    )
