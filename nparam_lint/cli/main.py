@@ -100,14 +100,17 @@ def _terminated(_: int, __: FrameType | None) -> NoReturn:
 
 
 def _run(argv: list[str], environ: Mapping[str, str], given: list[str] | None) -> int:
-    if not any(argument in COMMANDS for argument in argv[:1]) and not (
-        argv[:1] and argv[0] in ("-h", "--help", "--version")
-    ):
-        argv = ["check", *argv]
+    first = argv[0] if argv else ""
     try:
-        options = _parser().parse_args(argv)
-        options.given = given
-        return int(_command(options.command).run(options, environ))
+        if first in ("-h", "--help", "--version"):
+            _general_parser().parse_args(argv)  # prints and exits
+        name, rest = (first, argv[1:]) if first in COMMANDS else ("check", argv)
+        # Only the command that is asked for: the others import what this one has no use for.
+        command: Any = import_module(f"nparam_lint.cli.{name.replace('-', '_')}")
+        parser = _Parser(usage=command.USAGE, description=command.DESCRIPTION)
+        parser.set_defaults(command=name, given=given)
+        command.add_arguments(parser)
+        return int(command.run(parser.parse_args(rest), environ))
     except UsageError as error:
         print(f"nparam-lint: {error}", file=sys.stderr)
         text, file = _failure(argv, environ, str(error))
@@ -116,10 +119,6 @@ def _run(argv: list[str], environ: Mapping[str, str], given: list[str] | None) -
         except UsageError:
             write(text, None)
         return 2
-
-
-def _command(name: str) -> Any:
-    return import_module(f"nparam_lint.cli.{name.replace('-', '_')}")
 
 
 def _failure(argv: list[str], environ: Mapping[str, str], error: str) -> tuple[str, str | None]:
@@ -143,7 +142,8 @@ class _Parser(argparse.ArgumentParser):
         raise UsageError(f"{message}\ntry: nparam-lint --help")
 
 
-def _parser() -> _Parser:
+def _general_parser() -> _Parser:
+    """Of what can be asked without a command."""
     parser = _Parser(
         prog="nparam-lint",
         usage="nparam-lint [PATH…] | show TARGET | compare TARGET… | formula TARGET "
@@ -157,10 +157,4 @@ def _parser() -> _Parser:
     parser.add_argument(
         "--version", action="version", version=f"nparam-lint {__version__}", help="show the version"
     )
-    commands = parser.add_subparsers(dest="command", help=argparse.SUPPRESS)
-    for name in COMMANDS:
-        command = _command(name)
-        command.add_arguments(
-            commands.add_parser(name, usage=command.USAGE, description=command.DESCRIPTION)
-        )
     return parser
