@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 from nparam_lint.discover import installed_names
 from nparam_lint.discover.files import list_importable, reader
-from nparam_lint.discover.gc_pause import rare_collection
-from nparam_lint.discover.import_roots import import_plan
+from nparam_lint.discover.import_plan import ImportPlanner
 from nparam_lint.discover.models import Models
 from nparam_lint.discover.name_resolution import Names
 from nparam_lint.discover.source_tree import Tree
+from nparam_lint.discover.syntax import rare_collection
 from nparam_lint.records import Position
 
 if TYPE_CHECKING:
@@ -51,10 +51,14 @@ class Discovery:
         """(path, qualified name) → where it is defined."""
         return {(d.path, d.qualname): Position(d.path, d.line, d.column) for d in self.definitions}
 
+    @cached_property
+    def _planner(self) -> ImportPlanner:
+        return ImportPlanner(self.tree)
+
     def plan(self, path: str) -> tuple[ImportAttempt, ...]:
         """The ways to import the file, best first."""
         with rare_collection():  # one plan may follow the imports of thousands of files
-            return import_plan(path, self.tree)
+            return self._planner.plan(path)
 
     def modules(self, path: str) -> frozenset[str]:
         """The qualified names of the `nn.Module` classes that the file defines."""

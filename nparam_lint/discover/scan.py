@@ -11,15 +11,16 @@ import tokenize
 import warnings
 from typing import TYPE_CHECKING
 
-from nparam_lint.discover.docstring_lines import character, docstring_lines
 from nparam_lint.discover.facts import ClassFacts, FileFacts, FunctionFacts, Import
 from nparam_lint.discover.syntax import (
     FUNCTIONS,
     Function,
     annotation_names,
     bound_names,
+    character,
     choices,
     decorators,
+    docstring_lines,
     dotted_name,
     flat,
     returned_calls,

@@ -13,7 +13,6 @@ from nparam_lint.cache.store import digest as digest_of
 from nparam_lint.discover.facts import FileFacts
 from nparam_lint.discover.files import join, parent
 from nparam_lint.discover.installed_names import HEADS
-from nparam_lint.discover.reachability import Closures
 from nparam_lint.discover.scan import scan_source
 from nparam_lint.records import Position, Problem
 
@@ -55,7 +54,6 @@ class Tree:
         self._facts: dict[str, FileFacts] = {}
         self._imports: dict[str, tuple[Imported, ...]] = {}
         self._leads: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {}
-        self._relative: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {}
         self._located: dict[tuple[str, str], tuple[str, str] | None] = {}
 
     # --- content ------------------------------------------------------------------------------
@@ -236,17 +234,6 @@ class Tree:
             own = parent(own)
             yield own
 
-    @cached_property
-    def importers(self) -> dict[str, list[str]]:
-        """For each dotted name that is imported absolutely, the files that do so."""
-        found: dict[str, list[str]] = {}
-        for path in sorted(self.files):
-            for level, module, names in self.imports(path):
-                if not level:
-                    for dotted in (module, *(f"{module}.{name}" for name in names)):
-                        found.setdefault(dotted, []).append(path)
-        return found
-
     def leads_to(self, path: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """The roots that the file's absolute imports need, and the files that it imports."""
         if path not in self._leads:
@@ -261,38 +248,6 @@ class Tree:
                     files.update(dict.fromkeys(self._run_by(inner)))
             self._leads[path] = tuple(roots), tuple(files)
         return self._leads[path]
-
-    @cached_property
-    def needed_roots(self) -> Closures:
-        """The roots that absolute imports need, of a file and all that importing it imports."""
-        return Closures(lambda path: self.leads_to(path)[1], lambda path: self.leads_to(path)[0])
-
-    @cached_property
-    def relative_packages(self) -> Closures:
-        """The packages that relative imports start from, of a file and those that it so reaches."""
-        return Closures(
-            lambda path: self._relative_imports(path)[1],
-            lambda path: self._relative_imports(path)[0],
-        )
-
-    def _relative_imports(self, path: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """The packages that the file's relative imports name, and the files that they import."""
-        if path not in self._relative:
-            folders: dict[str, None] = {}
-            files: dict[str, None] = {}
-            for level, module, names in self.imports(path):
-                if not level:
-                    continue
-                folder = parent(path)
-                for _ in range(level - 1):
-                    folder = parent(folder)
-                folders[folder] = None
-                prefix = self.relative(path, level, module)
-                for inner in () if prefix is None else (prefix, *(join(prefix, n) for n in names)):
-                    if found := self.module_file(inner):
-                        files[found] = None
-            self._relative[path] = tuple(folders), tuple(files)
-        return self._relative[path]
 
     def _run_by(self, prefix: str) -> Iterator[str]:
         """The files that importing the module at `prefix` runs: its packages' and its own."""

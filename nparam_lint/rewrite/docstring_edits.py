@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from nparam_lint.claims.docstring_budgets import parse_docstring
-from nparam_lint.discover.docstring_lines import character
 from nparam_lint.discover.scan import scan_source
+from nparam_lint.discover.syntax import character
 from nparam_lint.rewrite import docstring_literals
 from nparam_lint.rewrite.docstring_literals import NEWLINE, Place
 from nparam_lint.rewrite.edits import Unsafe

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from nparam_lint.claims.docstring_budgets import parse_docstring
-from nparam_lint.discover.docstring_lines import docstring_lines
+from nparam_lint.discover.syntax import docstring_lines
 
 if TYPE_CHECKING:
     from nparam_lint.claims.docstring_budgets import Declared

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 
 from nparam_lint.cache.file_facts import Memory
 from nparam_lint.cache.store import digest
-from nparam_lint.discover.gc_pause import rare_collection
 from nparam_lint.discover.installed_names import is_hinted
+from nparam_lint.discover.syntax import rare_collection
 from nparam_lint.records import Finding
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nparam_lint.discover.reachability import Closures
+from nparam_lint.discover.import_plan import Closures
 
 NODES = [f"n{i}" for i in range(9)]
 GRAPHS = st.dictionaries(

@@ -1,0 +1,193 @@
+"""How a file can be imported: under which name, and with which directories on the import path."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from nparam_lint.discover.files import join, parent
+from nparam_lint.records import ImportAttempt
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from nparam_lint.discover.source_tree import Tree
+
+
+class ImportPlanner:
+    """Plans imports of the files of one tree."""
+
+    def __init__(self, tree: Tree) -> None:
+        self._tree = tree
+        self._relative: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {}
+        # The roots that absolute imports need, of a file and of all that importing it imports.
+        self._roots = Closures(lambda p: tree.leads_to(p)[1], lambda p: tree.leads_to(p)[0])
+        # The packages that relative imports start from, of a file and of those that it so reaches.
+        self._packages = Closures(
+            lambda path: self._relative_imports(path)[1],
+            lambda path: self._relative_imports(path)[0],
+        )
+
+    def plan(self, path: str) -> tuple[ImportAttempt, ...]:
+        """The ways to import the file, best first.
+
+        The name comes from climbing its packages, unless the repository itself imports it under a
+        longer one (packages without `__init__.py`), then from `src` and the root, then from shorter
+        names that the repository uses, last from the file alone. Behind the directory that the name
+        needs come those that the file's own imports need, directly or through other files.
+
+        Whether a directory shadows an installed package only the worker can know.
+        """
+        further = self._needed_roots(path)
+        # The outermost package that relative imports name; None where there are none.
+        outermost = min(self._packages.of(path), key=len, default=None)
+        attempts: dict[tuple[str, str], ImportAttempt] = {}
+        name = self._tree.name
+        if outermost == "" and name:
+            # The project's own directory is the package: the dotted name begins with its name.
+            module = ".".join(filter(None, (name, _module(path, ""))))
+            attempts[module, ".."] = ImportAttempt(module, ("..", *further))
+        for root in self._name_roots(path, outermost):
+            module = _module(path, root)
+            if module:
+                roots = tuple(dict.fromkeys((root, *further)))
+                attempts.setdefault((module, root), ImportAttempt(module, roots))
+        return tuple(attempts.values())
+
+    def _name_roots(self, path: str, outermost: str | None) -> Iterator[str]:
+        """The directories above the file from which its dotted name may start, best first."""
+        climbed = self._tree.climb(path)
+        named: list[str] = []
+        if climbed not in ("", "src"):  # else climbing says it all, and asking reads every file
+            named = [root for root in _ancestors(parent(path)) if self._is_imported_as(path, root)]
+        # The longest name first, if longer than the climbed one.
+        longer = [root for root in reversed(named) if len(root) < len(climbed)]
+        # A relative import fails unless the package that it names stands below the root.
+        sound = [root for root in (*longer, climbed) if _within(outermost, root)]
+        # Packages without `__init__.py`: as near as the relative imports allow.
+        yield from sound or (root for root in _ancestors(climbed) if _within(outermost, root))
+        yield from (root for root in ("src", "") if root == climbed or _within(climbed, root))
+        yield climbed
+        yield from named
+        yield parent(parent(path)) if path.endswith("__init__.py") else parent(path)
+
+    def _is_imported_as(self, path: str, root: str) -> bool:
+        """Does a file of the repository import this one by the name that it has below `root`?"""
+        module = _module(path, root)
+        here = (root, join(root, module.replace(".", "/")))
+        importers = self._importers.get(module, ())
+        return any(self._tree.locate(importer, module) == here for importer in importers)
+
+    @cached_property
+    def _importers(self) -> dict[str, list[str]]:
+        """For each dotted name that is imported absolutely, the files that do so."""
+        found: dict[str, list[str]] = {}
+        for path in sorted(self._tree.files):
+            for level, module, names in self._tree.imports(path):
+                if not level:
+                    for dotted in (module, *(f"{module}.{name}" for name in names)):
+                        found.setdefault(dotted, []).append(path)
+        return found
+
+    def _needed_roots(self, path: str) -> list[str]:
+        """The directories from which absolute imports start, those of the file itself first."""
+        found = dict.fromkeys((*self._tree.leads_to(path)[0], *self._roots.of(path)))
+        own = parent(path)
+        first = [own] if own in found else []
+        usual = [root for root in ("src", "") if root in self._tree.folders]
+        return [*first, *usual, *found]
+
+    def _relative_imports(self, path: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """The packages that the file's relative imports name, and the files that they import."""
+        if path not in self._relative:
+            folders: dict[str, None] = {}
+            files: dict[str, None] = {}
+            for level, module, names in self._tree.imports(path):
+                if not level:
+                    continue
+                folder = parent(path)
+                for _ in range(level - 1):
+                    folder = parent(folder)
+                folders[folder] = None
+                prefix = self._tree.relative(path, level, module)
+                for inner in () if prefix is None else (prefix, *(join(prefix, n) for n in names)):
+                    if found := self._tree.module_file(inner):
+                        files[found] = None
+            self._relative[path] = tuple(folders), tuple(files)
+        return self._relative[path]
+
+
+def _module(path: str, root: str) -> str:
+    inside = path[len(root) + 1 :] if root else path
+    dotted = inside[: -len(".py")].replace("/", ".")
+    return "" if dotted == "__init__" else dotted.removesuffix(".__init__")
+
+
+def _ancestors(folder: str) -> Iterator[str]:
+    """`folder` and all above it, up to the root ""."""
+    yield folder
+    while folder:
+        folder = parent(folder)
+        yield folder
+
+
+def _within(folder: str | None, root: str) -> bool:
+    """Is `folder` really below `root`?"""
+    return folder is None or (folder != root and (not root or folder.startswith(f"{root}/")))
+
+
+class Closures:
+    """For a node, what it and every node that can be reached from it hold (`own`), each once.
+
+    Nodes that lead to one another hold the same: each such part is worked out once (Tarjan's
+    algorithm, without recursion), so that asking for all nodes costs no more than for one. Files
+    that import each other in circles are such parts: in a large package nearly all are in one.
+    """
+
+    def __init__(
+        self, follow: Callable[[str], Iterable[str]], own: Callable[[str], Iterable[str]]
+    ) -> None:
+        self._follow, self._own = follow, own
+        self._known: dict[str, tuple[str, ...]] = {}
+
+    def of(self, start: str) -> tuple[str, ...]:
+        if start not in self._known:
+            self._work_out(start)
+        return self._known[start]
+
+    def _work_out(self, start: str) -> None:
+        index, low = {start: 0}, {start: 0}
+        path, on_path = [start], {start}
+        work = [(start, iter(self._follow(start)))]
+        while work:
+            node, following = work[-1]
+            for other in following:
+                if other in self._known:
+                    continue
+                if other not in index:
+                    index[other] = low[other] = len(index)
+                    path.append(other)
+                    on_path.add(other)
+                    work.append((other, iter(self._follow(other))))
+                    break
+                if other in on_path:
+                    low[node] = min(low[node], index[other])
+            else:
+                work.pop()
+                if work:
+                    low[work[-1][0]] = min(low[work[-1][0]], low[node])
+                if low[node] == index[node]:
+                    part = [path.pop()]
+                    while part[-1] != node:
+                        part.append(path.pop())
+                    on_path.difference_update(part)
+                    self._finish(part[::-1])
+
+    def _finish(self, part: list[str]) -> None:
+        found: dict[str, None] = {}
+        for node in part:
+            found.update(dict.fromkeys(self._own(node)))
+            for other in self._follow(node):
+                found.update(dict.fromkeys(self._known.get(other, ())))
+        value = tuple(found)
+        self._known.update(dict.fromkeys(part, value))
