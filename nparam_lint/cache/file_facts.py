@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
+from nparam_lint.cache.json_decoder import json_decoder
 from nparam_lint.cache.store import tool
 
 if TYPE_CHECKING:
@@ -84,6 +85,4 @@ class Memory(Generic[_Value]):
 
     @cached_property
     def _decode(self) -> Any:
-        from msgspec import json
-
-        return json.Decoder(self._kind).decode
+        return json_decoder(self._kind).decode

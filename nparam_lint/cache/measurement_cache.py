@@ -18,6 +18,7 @@ from functools import cache
 from glob import glob
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from nparam_lint.cache.json_decoder import json_decoder
 from nparam_lint.cache.store import digest, tool
 from nparam_lint.records import Measured, Measurement, NotMeasured
 
@@ -486,19 +487,12 @@ def _devices() -> str:
     return "\n".join(found)
 
 
-@cache
-def _decoder(kind: Any) -> Any:
-    from msgspec.json import Decoder
-
-    return Decoder(kind)
-
-
 def _decode(body: bytes, kind: Any) -> Any:
     """A value of that kind; None for anything else."""
     from msgspec import DecodeError
 
     try:
-        return _decoder(kind).decode(body)
+        return json_decoder(kind).decode(body)
     except (DecodeError, UnicodeDecodeError):
         return None
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 import os
 import re
 from dataclasses import asdict, astuple, dataclass, field, replace
-from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from nparam_lint.cache.json_decoder import json_decoder
 from nparam_lint.count.worker_process import (
     SILENCE,
     TAB,
@@ -278,7 +278,7 @@ def measurement(ok: bool, body: bytes) -> Measurement:
     from msgspec import ValidationError
 
     try:
-        found: Measurement = decoder(ok).decode(body)
+        found: Measurement = json_decoder(Measured if ok else NotMeasured).decode(body)
         if isinstance(found, NotMeasured):
             if not re.fullmatch(r"NPL00[34589]", found.code):
                 raise ValueError(f"code {found.code}")
@@ -287,14 +287,6 @@ def measurement(ok: bool, body: bytes) -> Measurement:
     except (ValidationError, ValueError) as error:
         return NotMeasured("NPL005", f"the worker's answer cannot be read ({error})")
     return replace(found, notes=tuple(dict.fromkeys(found.notes)), cached=False)
-
-
-@cache
-def decoder(ok: bool) -> Any:
-    """From JSON to a measurement; it allows nothing but what the fields are declared to be."""
-    from msgspec.json import Decoder
-
-    return Decoder(Measured if ok else NotMeasured)
 
 
 def _check(found: Measured) -> None:

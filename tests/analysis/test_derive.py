@@ -6,8 +6,8 @@ import itertools
 import random
 
 import pytest
-from closed.torch_models import count, derived, told
 from torch import nn
+from torch_models import count, derived, told
 
 from nparam_lint.analysis.closed_forms.closed_form import ClosedForm, NoForm
 from nparam_lint.analysis.closed_forms.form_writer import expanded, factored

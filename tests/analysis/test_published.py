@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
-from closed.torch_models import derived
 from torch import nn
+from torch_models import derived
 
 from nparam_lint.analysis.closed_forms.closed_form import ClosedForm
 from nparam_lint.analysis.closed_forms.observations import exactly

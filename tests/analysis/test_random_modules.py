@@ -8,10 +8,10 @@ from collections.abc import Callable
 from itertools import pairwise
 
 import pytest
-from closed.torch_models import count, derived, told
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from torch import nn
+from torch_models import count, derived, told
 
 from nparam_lint.analysis.closed_forms.closed_form import ClosedForm, NoForm
 from nparam_lint.analysis.closed_forms.constraint_inference import repaired
