@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import sys
 import tempfile
@@ -120,7 +121,7 @@ def _refuse_foreign(place: Path) -> None:
             f"{place} is pre-commit's own hook, and is left as it is\n"
             "next: in .pre-commit-config.yaml, with the address of nparam-lint's repository:\n"
             "      - repo: …/nparam-lint\n"
-            f"        rev: v{__version__}\n"
+            f"        rev: {revision(__version__)}\n"
             "        hooks:\n"
             "          - id: nparam-lint"
         )
@@ -131,6 +132,13 @@ def _refuse_foreign(place: Path) -> None:
         f"{place} is another hook{first}, and is left as it is\n"
         f"next: let it call this one, too:\n      {command}"
     )
+
+
+def revision(version: str) -> str:
+    """What names a version in the repository of nparam-lint: its tag, or, between two tags, the
+    commit (`0.2.1.dev5+g1a2b3c4`)."""
+    commit = re.search(r"\+g([0-9a-f]+)", version)
+    return commit[1] if commit else f"v{version}"
 
 
 def _command() -> list[str]:

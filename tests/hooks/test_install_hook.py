@@ -16,6 +16,7 @@ from commits import accepted, model, refused
 from sample_repository import Sample
 
 from nparam_lint import __version__
+from nparam_lint.cli.install_hook import revision
 
 ROOT = Path(__file__).resolve().parents[2]
 SOURCE = ROOT / "nparam_lint/cli/hook.sh"
@@ -133,10 +134,16 @@ def test_the_hook_of_pre_commit_is_known_by_its_name(repository, install):
         "as it is\n"
         "next: in .pre-commit-config.yaml, with the address of nparam-lint's repository:\n"
         "      - repo: …/nparam-lint\n"
-        f"        rev: v{__version__}\n"
+        f"        rev: {revision(__version__)}\n"
         "        hooks:\n"
         "          - id: nparam-lint\n"
     )
+
+
+def test_a_version_is_named_by_its_tag_or_its_commit():
+    assert revision("0.2.0") == "v0.2.0"
+    assert revision("0.2.1.dev5+g1a2b3c4") == "1a2b3c4"
+    assert revision("0.2.1.dev5+g1a2b3c4.d20260102") == "1a2b3c4"
 
 
 def test_a_link_to_our_hook_is_replaced_and_not_written_through(repository, install, tmp_path):

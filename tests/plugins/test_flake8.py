@@ -5,10 +5,10 @@ from __future__ import annotations
 import ast
 import subprocess
 import sys
+from importlib.metadata import version
 
 import pytest
 
-from nparam_lint import __version__
 from nparam_lint.plugins.flake8_plugin import Plugin
 from nparam_lint.rules.lint import RULES_STATIC
 
@@ -36,7 +36,8 @@ def flake8(tmp_path, environ):
 
 
 def test_flake8_knows_the_plugin(flake8):
-    assert f"nparam-lint: {__version__}" in " ".join(flake8("--version").stdout.decode().split())
+    installed = version("nparam-lint")
+    assert f"nparam-lint: {installed}" in " ".join(flake8("--version").stdout.decode().split())
 
 
 def test_a_file_without_fault(flake8, tmp_path):

@@ -1,0 +1,184 @@
+"""The files that people and services expect in a repository: workflows, changelog, links."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+import yaml
+from markdown_it import MarkdownIt
+
+ROOT = Path(__file__).parents[1]
+PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("examples/*.md")])
+WORKFLOWS = sorted((ROOT / ".github/workflows").glob("*.yml"))
+SCHEMAS = ("workflows", "action", "issue-forms", "issue-config")
+FORM = ".github/ISSUE_TEMPLATE/bug.yml"
+
+
+def hook(name):
+    """The command and the files of a hook in .pre-commit-config.yaml."""
+    config = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text("utf-8"))
+    (found,) = (one for one in config["repos"][0]["hooks"] if one["id"] == name)
+    wanted, unwanted = re.compile(found["files"]), re.compile(found.get("exclude", "^$"))
+    names = [path.relative_to(ROOT).as_posix() for path in ROOT.glob(".github/**/*.yml")]
+    names = [name for name in [*names, "action.yml"] if wanted.search(name)]
+    return found["entry"].split(), [name for name in names if not unwanted.search(name)]
+
+
+def accepts(command, *paths):
+    done = subprocess.run(
+        [*command, *paths], cwd=ROOT, capture_output=True, encoding="utf-8", check=False
+    )
+    return done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("name", [*SCHEMAS, "zizmor"])
+def test_what_github_reads_passes_the_hooks(name):
+    command, paths = hook(name)
+    assert paths
+    accepted, output = accepts(command, *paths)
+    assert accepted, output
+
+
+@pytest.mark.parametrize(
+    ("name", "path", "old", "new"),
+    [
+        ("workflows", ".github/workflows/tests.yml", "runs-on:", "run-on:"),
+        ("action", "action.yml", "using: composite", "using: shell"),
+        ("issue-forms", FORM, "type: textarea", "type: text"),
+        ("issue-config", ".github/ISSUE_TEMPLATE/config.yml", "true", "maybe"),
+        ("zizmor", "action.yml", '"$GITHUB_ACTION_PATH/hooks', '"${{ inputs.paths }}/hooks'),
+    ],
+)
+def test_the_hooks_find_what_is_wrong(name, path, old, new, tmp_path):
+    command, paths = hook(name)
+    assert path in paths
+    text = (ROOT / path).read_text("utf-8")
+    assert old in text
+    wrong = tmp_path / Path(path).name
+    wrong.write_text(text.replace(old, new), "utf-8")
+    accepted, output = accepts(command, wrong)
+    assert not accepted, output
+
+
+@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.name)
+def test_a_workflow_may_do_no_more_than_it_needs(path):
+    workflow = yaml.safe_load(path.read_text("utf-8"))
+    assert workflow["permissions"] == {"contents": "read"}
+    for job in workflow["jobs"].values():
+        assert job["timeout-minutes"]
+        for step in job["steps"]:
+            assert re.fullmatch(r"[\w/-]+@(release/)?v\d+", step.get("uses", "a/b@v1"))
+            if "actions/checkout" in step.get("uses", ""):
+                assert step["with"]["persist-credentials"] is False
+
+
+def test_the_workflows_test_the_pythons_and_torches_of_the_package():
+    project = (ROOT / "pyproject.toml").read_text("utf-8")
+    tests = yaml.safe_load((ROOT / ".github/workflows/tests.yml").read_text("utf-8"))
+    matrix = tests["jobs"]["tests"]["strategy"]["matrix"]["include"]
+    oldest = re.search(r'requires-python = ">=(.+)"', project)[1]
+    assert oldest in {one["python"] for one in matrix}
+    torch = re.search(r'torch = \["torch>=(.+)"\]', project)[1]
+    assert {one["torch"] for one in matrix} == {"torch", f"torch=={torch}.*"}
+    assert {one["os"].partition("-")[0] for one in matrix} == {"ubuntu", "macos", "windows"}
+
+
+# --- the changelog ----------------------------------------------------------------------------
+
+
+def sections():
+    """The headings of the changelog's versions, each with its text."""
+    text = (ROOT / "CHANGELOG.md").read_text("utf-8")
+    _, *parts = re.split(r"^## (.+)\n", text, flags=re.MULTILINE)
+    return dict(zip(parts[::2], parts[1::2], strict=True))
+
+
+def test_the_changelog_begins_with_what_is_unreleased_and_goes_back_in_time():
+    first, *released = sections()
+    assert first == "[Unreleased]"
+    dates = []
+    for heading in released:
+        assert re.fullmatch(r"\[\d+\.\d+\.\d+\] - \d{4}-\d\d-\d\d", heading)
+        version, _, date = heading.partition(" - ")
+        dates.append((date, [int(number) for number in version[1:-1].split(".")]))
+    assert all(newer >= older for newer, older in pairwise(dates))
+
+
+def test_the_changelog_sorts_changes_by_their_kind():
+    kinds = {"Added", "Changed", "Deprecated", "Removed", "Fixed", "Security"}
+    for version, text in sections().items():
+        headings = re.findall(r"^### (.+)$", text, re.MULTILINE)
+        assert set(headings) <= kinds, version
+        assert len(headings) == len(set(headings)), version
+
+
+@pytest.mark.skipif(not shutil.which("awk"), reason="there is no awk")
+def test_a_release_takes_its_notes_from_the_changelog(tmp_path):
+    release = yaml.safe_load((ROOT / ".github/workflows/release.yml").read_text("utf-8"))
+    steps = release["jobs"]["build"]["steps"]
+    (script,) = (step["run"] for step in steps if step.get("name") == "the notes of this version")
+    shutil.copy(ROOT / "CHANGELOG.md", tmp_path)
+
+    def notes(tag):
+        return subprocess.run(
+            ["bash", "-e", "-c", script],
+            cwd=tmp_path,
+            env={"PATH": "/usr/bin:/bin", "GITHUB_REF_NAME": tag},
+            capture_output=True,
+            encoding="utf-8",
+            check=False,
+        )
+
+    assert notes("v0.1.0").returncode == 0
+    text = (tmp_path / "notes.md").read_text("utf-8").strip()
+    assert text == sections()["[0.1.0] - 2026-11-22"].strip()
+    refused = notes("v99.0.0")
+    assert (refused.returncode, refused.stdout) == (1, "CHANGELOG.md has no notes for v99.0.0\n")
+
+
+# --- links ------------------------------------------------------------------------------------
+
+
+def slugs(page):
+    """The anchors of a page's headings, as GitHub makes them."""
+    tokens = MarkdownIt().parse(page.read_text("utf-8"))
+    headings = (
+        "".join(piece.content for piece in after.children)
+        for token, after in pairwise(tokens)
+        if token.type == "heading_open"
+    )
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def links(page):
+    for token in MarkdownIt("commonmark").enable("table").parse(page.read_text("utf-8")):
+        for piece in token.children or ():
+            target = piece.attrGet("href") or piece.attrGet("src")
+            if target and not re.match(r"\w+:", target):
+                yield target
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_links_lead_to_files_and_headings_that_are_there(page):
+    for link in links(page):
+        path, _, anchor = link.partition("#")
+        target = (page.parent / path).resolve() if path else page
+        assert target.exists(), link
+        if anchor:
+            assert anchor in slugs(target), link
+
+
+def test_links_are_found():
+    assert "docs/extend.md#add-a-rule" in list(links(ROOT / "CONTRIBUTING.md"))
+    assert "docs/images/failing-commit.svg" in list(links(ROOT / "README.md"))
+
+
+def test_the_guide_names_every_folder_of_the_package():
+    guide = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
+    folders = {path.parent.name for path in ROOT.glob("nparam_lint/*/__init__.py")}
+    assert folders == set(re.findall(r"^\| `(\w+)/` \|", guide, re.MULTILINE))
