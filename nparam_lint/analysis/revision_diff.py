@@ -13,7 +13,7 @@ from nparam_lint import __version__
 from nparam_lint.analysis.diff import Base, DiffReport, Side, compare
 from nparam_lint.count.interpreter import find_interpreter
 from nparam_lint.gate.pipeline import further, limits, measure, read, reported, select_models
-from nparam_lint.records import Report
+from nparam_lint.records import NotMeasured, Report
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from nparam_lint.config.settings import Settings
     from nparam_lint.gate.pipeline import Asked, Progress, Source
 
-_Skipped = Sequence[tuple[str, str]]
+_Skipped = Sequence[tuple[str, NotMeasured]]
 
 
 @dataclass(frozen=True, slots=True)

@@ -150,7 +150,7 @@ def read(settings: Settings, paths: Sequence[Path], *, declared_only: bool = Fal
 def measure(
     source: Source,
     asked: Sequence[Asked],
-    skipped: Sequence[tuple[str, str]],
+    skipped: Sequence[tuple[str, NotMeasured]],
     environ: Mapping[str, str],
     progress: Progress | None = None,
     *,
@@ -402,7 +402,7 @@ def static_findings(found: Discovery, settings: Settings, declared_only: bool) -
 
 def select_models(
     asked: Sequence[Asked], declared_only: bool
-) -> tuple[list[Asked], list[tuple[str, str]]]:
+) -> tuple[list[Asked], list[tuple[str, NotMeasured]]]:
     """What is built, and what is not, with the reason: a model that nobody declares and that
     cannot be built without arguments would only fail."""
     chosen, skipped = [], []
@@ -412,7 +412,13 @@ def select_models(
         elif not declared_only:
             needs = _needs(model)
             if needs:
-                skipped.append((str(model.target), f"needs {', '.join(needs)}"))
+                failure = NotMeasured(
+                    "NPL004",
+                    f"needs {', '.join(needs)}",
+                    missing=tuple(needs),
+                    cause="arguments_missing",
+                )
+                skipped.append((str(model.target), failure))
             else:
                 chosen.append(model)
     return chosen, skipped
@@ -639,7 +645,7 @@ def _unjudged(budget: Budget) -> BudgetResult:
 
 def _not_added(failure: NotMeasured, settings: Settings) -> tuple[str, ...]:
     """What the working tree has and the index has not, where the failure owes to it."""
-    if settings.snapshot is None or "git add" in failure.reason:
+    if settings.snapshot is None or failure.cause == "not_tracked":
         return ()
     fault = settings.snapshot.at_fault(failure.reason, settings.root)
     return (fault,) if fault else ()
@@ -675,13 +681,13 @@ def _pasted(what: str, target: Target, value: str, settings: Settings) -> tuple[
 
 def _undeclared_failures(
     models: Sequence[ModelReport],
-) -> tuple[list[ModelReport], list[tuple[str, str]]]:
+) -> tuple[list[ModelReport], list[tuple[str, NotMeasured]]]:
     """Undeclared models that could not be built are no findings: they are listed as skipped."""
     kept: list[ModelReport] = []
-    skipped: list[tuple[str, str]] = []
+    skipped: list[tuple[str, NotMeasured]] = []
     for model in models:
         if isinstance(model.measurement, NotMeasured) and not model.declared:
-            skipped.append((model.target, model.measurement.reason))
+            skipped.append((model.target, model.measurement))
         else:
             kept.append(model)
     return kept, skipped
@@ -723,7 +729,7 @@ def report(
     findings: Iterable[Finding],
     answers: Answers,
     interpreter: Interpreter | None,
-    skipped: Sequence[tuple[str, str]],
+    skipped: Sequence[tuple[str, NotMeasured]],
     checked: _Checked,
     start: float,
 ) -> Report:
