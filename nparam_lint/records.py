@@ -6,12 +6,33 @@ project root and written with `/`; lines and columns count from 1; every count i
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Literal
 
 Severity = Literal["error", "warning"]
 Origin = Literal["docstring", "config", "prose"]
 NameValue = int | float | str | bool | None
+# Why a model was not counted. `package_missing`: a package is not installed; `not_tracked`: git
+# does not have a file that is imported; `target_missing`: the module has no such class or function;
+# `random`: each build has another count; `no_worker`: the interpreter cannot start or has no torch;
+# `unreadable`: the source, or the worker's answer, cannot be read.
+Cause = Literal[
+    "arguments_missing",
+    "target_missing",
+    "import_failed",
+    "package_missing",
+    "not_tracked",
+    "raised",
+    "refused",
+    "random",
+    "not_a_model",
+    "lazy",
+    "timed_out",
+    "out_of_memory",
+    "died",
+    "no_worker",
+    "unreadable",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,13 +225,17 @@ class Measured:
 @dataclass(frozen=True, slots=True)
 class NotMeasured:
     """Why a model was not counted; never a pass. `code` is the finding's code; `hint` the next
-    step; `missing` the required arguments when that is the reason; `source` a project line;
-    `output` the last lines that a process printed before it died."""
+    step; `missing` the required arguments when that is the cause; `package` the one that is not
+    installed when that is the cause; `source` a project line; `output` the last lines that a
+    process printed before it died."""
 
     code: str
     reason: str
     hint: str | None = None
     missing: tuple[str, ...] = ()
+    _: KW_ONLY
+    cause: Cause
+    package: str | None = None
     source: str | None = None
     output: str = ""
     devices: dict[str, DeviceResult] = field(default_factory=dict)
@@ -293,7 +318,7 @@ class Report:
     environment: Environment | None
     models: tuple[ModelReport, ...]
     findings: tuple[Finding, ...]
-    skipped: tuple[tuple[str, str], ...] = ()
+    skipped: tuple[tuple[str, NotMeasured], ...] = ()
     files: int = 0
     seconds: float = 0.0
     error: str | None = None

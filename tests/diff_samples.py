@@ -108,7 +108,12 @@ def budget(declared: str, actual: int | None = None, **more: object) -> BudgetRe
 
 
 def failed(reason: str = "No module named 'einops'", code: str = "NPL003") -> NotMeasured:
-    return NotMeasured(code, reason)
+    return NotMeasured(code, reason, cause="raised")
+
+
+def needs(*names: str) -> NotMeasured:
+    reason = f"needs {', '.join(names)}"
+    return NotMeasured("NPL004", reason, missing=names, cause="arguments_missing")
 
 
 def report(*models: ModelReport, **more: object) -> Report:
@@ -185,8 +190,8 @@ def samples() -> DiffReport:
     ]
     now = report(*after, findings=(finding("NPL003", "net.py::ViT", "net.py", 51),))
     return diff(
-        report(*before, skipped=(("net.py::Needs", "needs width"),)),
-        Report(**{**_fields(now), "skipped": (("net.py::Needs", "needs width, depth"),)}),
+        report(*before, skipped=(("net.py::Needs", needs("width")),)),
+        Report(**{**_fields(now), "skipped": (("net.py::Needs", needs("width", "depth")),)}),
         "0.5%",
         moved={"zoo/old.py": "zoo/new.py"},
     )

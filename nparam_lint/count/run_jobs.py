@@ -20,7 +20,7 @@ from nparam_lint.count.worker_process import (
     running,
     worker_environment,
 )
-from nparam_lint.records import ImportAttempt, Measured, Measurement, NameValue, NotMeasured
+from nparam_lint.records import Cause, ImportAttempt, Measured, Measurement, NameValue, NotMeasured
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from nparam_lint.cache.store import Store
     from nparam_lint.repository.snapshot import Snapshot
 
-PROTOCOL = 2
+PROTOCOL = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,13 +173,13 @@ def _ask(
         request = {"settings": settings, "jobs": [asdict(job) for job in jobs], "probe": not jobs}
         worker.send(request)
         meanwhile()
-        why = _read(worker, jobs, answers, memory, progress)
+        cause, why = _read(worker, jobs, answers, memory, progress)
     if answers.torch is None:
         answers.broken = why + worker.tail_text()
     for job in jobs:
         if job.id not in answers.measurements:
             answers.measurements[job.id] = NotMeasured(
-                "NPL005", why, output=worker.tail_text().strip()
+                "NPL005", why, cause=cause, output=worker.tail_text().strip()
             )
     return answers
 
@@ -231,17 +231,18 @@ def _read(
     answers: Answers,
     memory: Memory | None,
     progress: Callable[[int, int, str], None] | None,
-) -> str:
-    """Take in frames until the end marker; returns what to say of the jobs without an answer."""
+) -> tuple[Cause, str]:
+    """Take in frames until the end marker; returns why a job without an answer has none."""
     by_id = {job.id: job for job in jobs}
     for frame, body in worker.frames():
         event = frame.get("event")
         if event == "ready":
             if frame.get("protocol") != PROTOCOL:
-                return f"the worker speaks protocol {frame.get('protocol')}, not {PROTOCOL}"
+                spoken = frame.get("protocol")
+                return "no_worker", f"the worker speaks protocol {spoken}, not {PROTOCOL}"
             torch, python = frame.get("torch"), frame.get("version")
             if not isinstance(torch, str) or not isinstance(python, str):
-                return "the worker's first answer cannot be read"
+                return "unreadable", "the worker's first answer cannot be read"
             answers.torch, answers.python = torch, python
             answers.cuda = frame.get("cuda")
             if memory:
@@ -249,7 +250,7 @@ def _read(
             # It watches over its own children; this only catches the worker itself hanging.
             worker.patience = SILENCE
         elif event == "no torch":
-            return str(frame.get("reason"))
+            return "no_worker", str(frame.get("reason"))
         elif event == "result" and answers.torch is not None:
             number = frame.get("id")
             if type(number) is int and number in by_id:
@@ -267,7 +268,7 @@ def _read(
             if memory:
                 memory.ended = True
             worker.takes_more = frame.get("more") is True
-            return "the worker ended without an answer for it"
+            return "died", "the worker ended without an answer for it"
     answers.measurements.clear()  # the protocol: a run without its end has measured nothing
     return worker.obituary()
 
@@ -285,7 +286,8 @@ def measurement(ok: bool, body: bytes) -> Measurement:
         else:
             _check(found)
     except (ValidationError, ValueError) as error:
-        return NotMeasured("NPL005", f"the worker's answer cannot be read ({error})")
+        reason = f"the worker's answer cannot be read ({error})"
+        return NotMeasured("NPL005", reason, cause="unreadable")
     return replace(found, notes=tuple(dict.fromkeys(found.notes)), cached=False)
 
 

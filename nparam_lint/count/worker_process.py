@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from typing import Any
 
+    from nparam_lint.records import Cause
+
 TAB = b"\t"  # between a frame and what it carries
 WORKER = __file__.removesuffix("worker_process.py") + os.path.join("worker", "launch.py")  # noqa: PTH118
 START_LIMIT = 300.0  # seconds for importing torch; on a cold network disk it takes minutes
@@ -147,7 +149,7 @@ class Worker:
         self.start = time.time_ns()
         self.nonce = secrets.token_hex(16)
         self.marker = self.nonce.encode() + b" "
-        self.problem = ""
+        self.problem: tuple[Cause, str] | None = None
         self.takes_more = False  # whether it has done all that it was told, and waits for more
         self.patience = START_LIMIT
         self.process: subprocess.Popen[bytes] | None = None
@@ -161,7 +163,8 @@ class Worker:
                 start_new_session=os.name == "posix",
             )
         except OSError as error:
-            self.problem = f"cannot start {python}: {error.strerror or error}"
+            reason = f"cannot start {python}: {error.strerror or error}"
+            self.problem = "no_worker", reason
         self.lines: queue.Queue[bytes | None] = queue.Queue()
         self.tail = b""
         self.threads: list[threading.Thread] = []
@@ -249,7 +252,7 @@ class Worker:
             try:
                 line = self.lines.get(timeout=self.patience)
             except queue.Empty:
-                self.problem = f"the worker said nothing for {self.patience:g} s"
+                self.problem = "timed_out", f"the worker said nothing for {self.patience:g} s"
                 return
             if line is None:
                 return
@@ -259,13 +262,16 @@ class Worker:
                 if isinstance(frame, dict):
                     yield frame, body
 
-    def obituary(self) -> str:
-        if self.problem or not self.process:
+    def obituary(self) -> tuple[Cause, str]:
+        """Why it did not come to the end of its work."""
+        if self.problem:
             return self.problem
+        assert self.process is not None
         deadline = time.monotonic() + 2
         while self.process.poll() is None and time.monotonic() < deadline:
             time.sleep(0.01)
-        return f"the worker ended before its work was done (exit status {self.process.returncode})"
+        status = self.process.returncode
+        return "died", f"the worker ended before its work was done (exit status {status})"
 
     def tail_text(self) -> str:
         text = self.tail.decode("utf-8", "replace").strip()

@@ -152,7 +152,7 @@ def _no_result(budget: Budget) -> BudgetResult:
 
 def _not_staged(failure: NotMeasured, settings: Settings) -> tuple[str, ...]:
     """Which file of the working tree is missing in the index, where the model failed for that."""
-    if settings.snapshot is None or "git add" in failure.reason:
+    if settings.snapshot is None or failure.cause == "not_tracked":
         return ()
     fault = settings.snapshot.at_fault(failure.reason, settings.root)
     return (fault,) if fault else ()

@@ -218,7 +218,7 @@ def _without_failures(
     skipped = [*selection.skipped]
     for model in models:
         if isinstance(model.measurement, NotMeasured) and not model.declared:
-            skipped.append((model.target, model.measurement.reason))
+            skipped.append((model.target, model.measurement))
         else:
             kept.append(model)
     # What has a budget with arguments may fail without them: nobody needs to hear of it.

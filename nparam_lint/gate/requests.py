@@ -11,7 +11,7 @@ from nparam_lint.claims.notation import Target
 from nparam_lint.claims.prose import find_claims
 from nparam_lint.config.settings import Recipe
 from nparam_lint.judge.budgets import Budget, finding
-from nparam_lint.records import Position
+from nparam_lint.records import NotMeasured, Position
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -63,11 +63,11 @@ class ProjectSource:
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """The models to build. `skipped`: (target, reason) of those that are left out. `skip_failures`:
+    """The models to build. `skipped`: (target, why) of those that are left out. `skip_failures`:
     a model without a budget that cannot be built joins them."""
 
     requests: Sequence[ModelRequest] = ()
-    skipped: Sequence[tuple[str, str]] = ()
+    skipped: Sequence[tuple[str, NotMeasured]] = ()
     skip_failures: bool = True
 
 
@@ -206,12 +206,18 @@ def select_models(requests: Sequence[ModelRequest], declared_only: bool = False)
     """The models to build. A model without a budget whose required arguments nobody provides is
     left out: building it could only fail. `declared_only`: so are all models without a budget."""
     chosen: list[ModelRequest] = []
-    skipped: list[tuple[str, str]] = []
+    skipped: list[tuple[str, NotMeasured]] = []
     for request in requests:
         if declared_only:
             chosen += [request] if request.is_declared else []
         elif not request.budgets and (missing := _missing_arguments(request)):
-            skipped.append((str(request.target), f"needs {', '.join(missing)}"))
+            failure = NotMeasured(
+                "NPL004",
+                f"needs {', '.join(missing)}",
+                missing=tuple(missing),
+                cause="arguments_missing",
+            )
+            skipped.append((str(request.target), failure))
         else:
             chosen.append(request)
     return Selection(chosen, skipped)

@@ -285,13 +285,13 @@ def _absent(found: NotMeasured) -> str:
 # --- the end ----------------------------------------------------------------------------------
 
 
-def _uncounted(skipped: Sequence[tuple[str, str]]) -> Iterator[str]:
+def _uncounted(skipped: Sequence[tuple[str, NotMeasured]]) -> Iterator[str]:
     if not skipped:
         return
     rows = [
         f'<tr role="row"><th scope="row" role="rowheader">{_code(target)}</th>'
-        f'<td role="cell" class="wide">{escape(reason)}</td></tr>'
-        for target, reason in skipped[:_LISTED]
+        f'<td role="cell" class="wide">{escape(failure.reason)}</td></tr>'
+        for target, failure in skipped[:_LISTED]
     ]
     yield f"<section><h2>Not counted</h2>\n<details><summary>{plural(len(skipped), 'model')}"
     yield '</summary><div class="table"><table role="table"><thead role="rowgroup"><tr role="row">'

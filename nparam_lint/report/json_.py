@@ -44,7 +44,10 @@ def document(report: Report) -> Json:
         "error": report.error,
         "models": [_model(model) for model in report.models],
         "findings": [_finding(finding) for finding in report.findings],
-        "skipped": [{"target": target, "reason": reason} for target, reason in report.skipped],
+        "skipped": [
+            {"target": target, "reason": failure.reason, "cause": failure.cause}
+            for target, failure in report.skipped
+        ],
         "summary": _summary(report),
     }
 
@@ -110,6 +113,7 @@ def _measurement(measured: Measurement) -> Json:
             "counts": None,
             "modules": [],
             "code": measured.code,
+            "cause": measured.cause,
             "hint": measured.hint,
             "missing": list(measured.missing),
             "source": measured.source,

@@ -16,7 +16,7 @@ from nparam_lint.rules.catalogue import RULES
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from nparam_lint.records import Finding, ModelReport, Report
+    from nparam_lint.records import Finding, ModelReport, NotMeasured, Report
     from nparam_lint.report import Options
     from nparam_lint.report.claims import Claim
 
@@ -135,9 +135,9 @@ def _others(report: Report) -> Iterator[ElementTree.Element]:
             yield _case(at.path, name, outcome, message, finding.code, text)
 
 
-def _skipped(skipped: Iterable[tuple[str, str]]) -> Iterator[ElementTree.Element]:
-    for target, reason in skipped:
-        yield _case(_path(target), target, "skipped", reason)
+def _skipped(skipped: Iterable[tuple[str, NotMeasured]]) -> Iterator[ElementTree.Element]:
+    for target, failure in skipped:
+        yield _case(_path(target), target, "skipped", failure.reason)
 
 
 def _path(target: str) -> str:

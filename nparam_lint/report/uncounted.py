@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from nparam_lint.records import Measured
@@ -12,13 +11,17 @@ from nparam_lint.report.style import clean, plural
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from nparam_lint.records import ModelReport, Report
+    from nparam_lint.records import ModelReport, NotMeasured, Report
     from nparam_lint.report import Options
     from nparam_lint.report.style import Paint
 
-_NO_MODULE = re.compile(r"No module named '(\w+)|there is no module '(\w+)")
-_LATE = re.compile(r"said nothing|out of time|took more than|time limit|longer than")
-_MISSING = re.compile(r"needs \w+(, \w+)*$|missing \d+ required ")
+# Cause -> what is said of one such model, and of several.
+_SAID: dict[str, tuple[str, str]] = {
+    "arguments_missing": ("needs arguments", "need arguments"),
+    "timed_out": ("ran out of time", "ran out of time"),
+    "out_of_memory": ("ran out of memory", "ran out of memory"),
+}
+_FAILED = ("failed", "failed")
 _PACKAGES = 3
 
 
@@ -57,11 +60,11 @@ def _were(count: int, what: str) -> str:
     return f"1 model was not {what}" if count == 1 else f"{count:,} models were not {what}"
 
 
-def _kinds(skipped: Sequence[tuple[str, str]]) -> dict[str, int]:
-    """How many for each kind of reason, the most frequent first."""
+def _kinds(skipped: Sequence[tuple[str, NotMeasured]]) -> dict[str, int]:
+    """How many for each kind of cause, the most frequent first."""
     found: dict[str, int] = {}
-    for _, reason in skipped:
-        kind = _kind(reason)
+    for _, failure in skipped:
+        kind = _kind(failure)
         found[kind] = found.get(kind, 0) + 1
     packages = [kind for kind in found if kind.startswith("import ")]
     for kind in packages[_PACKAGES:]:
@@ -69,33 +72,26 @@ def _kinds(skipped: Sequence[tuple[str, str]]) -> dict[str, int]:
     return dict(sorted(found.items(), key=lambda item: -item[1]))
 
 
-def _kind(reason: str) -> str:
-    module = _NO_MODULE.search(reason)
-    if module:
-        return f"import {module[1] or module[2]}"
-    if _MISSING.search(reason):
-        return "arguments"
-    return "time" if _LATE.search(reason) else "failed"
+def _kind(failure: NotMeasured) -> str:
+    if failure.package:
+        return f"import {clean(failure.package)}"
+    return failure.cause if failure.cause in _SAID else "failed"
 
 
 def _told(kind: str, count: int, kinds: Mapping[str, int]) -> str:
     """`9 need arguments`; of one kind alone, `they need arguments`."""
     one = count == 1
     who = f"{count:,}" if len(kinds) > 1 else "it" if one else "they"
-    if kind == "arguments":
-        return f"{who} {'needs' if one else 'need'} arguments"
-    if kind == "time":
-        return f"{who} ran out of time"
-    if kind == "failed":
-        return f"{who} failed"
-    return f"{who} cannot {kind.replace('import others', 'import other packages')}"
+    if kind.startswith("import "):
+        return f"{who} cannot {kind.replace('import others', 'import other packages')}"
+    return f"{who} {_SAID.get(kind, _FAILED)[0 if one else 1]}"
 
 
-def _listed(skipped: Sequence[tuple[str, str]], width: int, paint: Paint) -> Iterator[str]:
+def _listed(skipped: Sequence[tuple[str, NotMeasured]], width: int, paint: Paint) -> Iterator[str]:
     files: dict[str, list[tuple[str, str]]] = {}
-    for target, reason in skipped:
+    for target, failure in skipped:
         where, _, name = clean(target).partition("::")
-        told = style.short_reason(reason, name)
+        told = style.short_reason(failure.reason, name)
         files.setdefault(where, []).append((name, told))
     for where, models in files.items():
         yield paint("bold", style.elide_middle(where, width))
@@ -129,7 +125,7 @@ def next_step(report: Report, options: Options, paint: Paint) -> list[str]:
         name, at = clean(best.target.partition("::")[2].partition("(")[0]), best.position
         where = f"the docstring of {name} ({clean(at.path)}:{at.line})"
         line = f"nparam: {_size(best):_}"
-    elif any(_kind(reason) == "arguments" for _, reason in report.skipped):
+    elif any(failure.cause == "arguments_missing" for _, failure in report.skipped):
         where = "the model's docstring, with the arguments that build it"
         line = "nparam(width=128, depth=4): 1.2M"
     elif report.models:

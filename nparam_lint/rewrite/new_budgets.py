@@ -92,8 +92,8 @@ def plan_init(
     edits, files, lost = _written(new, source, wishes, environ)
     left += lost
     left += [
-        _left(definitions[target], reason)
-        for target, reason in report.skipped
+        _left(definitions[target], failure.reason)
+        for target, failure in report.skipped
         if target in definitions
     ]
     return Plan(edits, tuple(left), files, len(declared), hints=tuple(hints))

@@ -13,6 +13,7 @@ from diff_samples import (
     gpt,
     measured,
     model,
+    needs,
     report,
     rows,
 )
@@ -434,16 +435,16 @@ def test_what_is_not_measured_on_one_side_is_never_the_same():
     assert status(one) == status(other) == {"a.py::Net": "not_measured"}
     assert one.models[0].reasons == (None, "No module named 'einops'")
     assert other.models[0].reasons == ("No module named 'einops'", None)
-    skipped = report(skipped=(("a.py::Net", "needs width"),))
+    skipped = report(skipped=(("a.py::Net", needs("width")),))
     assert diff(skipped, [model("a.py::Net", SIX)]).models[0].reasons == ("needs width", None)
     assert diff([model("a.py::Net", SIX)], skipped).models[0].reasons == (None, "needs width")
 
 
 def test_what_nobody_declares_and_was_counted_on_neither_side_is_only_listed():
-    skipped = report(skipped=(("a.py::Net", "needs width"),))
+    skipped = report(skipped=(("a.py::Net", needs("width")),))
     for before in (skipped, report()):
         found = diff(before, skipped)
-        assert (found.models, found.unmeasured) == ((), (("a.py::Net", "needs width"),))
+        assert (found.models, found.unmeasured) == ((), (("a.py::Net", needs("width")),))
     assert diff(skipped, report()).unmeasured == ()
 
 
@@ -489,12 +490,14 @@ def test_a_run_that_measured_nothing_at_all_compares_nothing():
 
 def test_what_was_only_built_with_arguments_is_not_missed_without_them():
     before = report(model("a.py::Net(depth=2)", SIX, budget("210")))
-    after = report(model("b.py::Net(depth=2)", SIX), skipped=(("b.py::Net", "needs depth"),))
+    after = report(model("b.py::Net(depth=2)", SIX), skipped=(("b.py::Net", needs("depth")),))
     found = diff(before, after, moved={"a.py": "b.py"})
     assert status(found) == {"b.py::Net(depth=2)": "renamed from a.py::Net(depth=2)"}
     assert found.unmeasured == ()
-    before = report(*before.models, skipped=(("a.py::Net", "needs depth"),))
-    assert diff(before, after, moved={"a.py": "b.py"}).unmeasured == (("b.py::Net", "needs depth"),)
+    before = report(*before.models, skipped=(("a.py::Net", needs("depth")),))
+    assert diff(before, after, moved={"a.py": "b.py"}).unmeasured == (
+        ("b.py::Net", needs("depth")),
+    )
 
 
 # --- drift that no budget explains ----------------------------------------------------------------

@@ -134,15 +134,15 @@ BROKEN = {
     "garbage": (r"read(); say(bytes(range(256)) * 500); say(b'\n\xff\xfe\n{}\n[1]\n')", ENDED),
     "killed": ("read(); os.kill(os.getpid(), 9)", ENDED.format(-9)),
     "no nonce": (
-        "read(); say(json.dumps(dict(event='ready', protocol=2, torch='1', version='3')) + '\\n')",
+        "read(); say(json.dumps(dict(event='ready', protocol=3, torch='1', version='3')) + '\\n')",
         ENDED.format(0),
     ),
     "other nonce": ("read(); nonce = '0' * 32; frame(event='end', jobs=2)", ENDED.format(0)),
     "nonce alone": ("read(); say(nonce + '\\n' + nonce + ' \\n')", ENDED.format(0)),
     "not an object": ("read(); say(nonce + ' [1, 2]\\n' + nonce + ' null\\n')", ENDED.format(0)),
     "cut off": ('read(); say(nonce + \' {"event": "ready", "proto\')', ENDED.format(0)),
-    "protocol": ("ready(protocol=99)", "the worker speaks protocol 99, not 2"),
-    "no protocol": ("ready(protocol=None)", "the worker speaks protocol None, not 2"),
+    "protocol": ("ready(protocol=99)", "the worker speaks protocol 99, not 3"),
+    "no protocol": ("ready(protocol=None)", "the worker speaks protocol None, not 3"),
     "no torch": (
         "read(); frame(event='no torch', reason='ModuleNotFoundError: torch', python='x')",
         "ModuleNotFoundError: torch",
@@ -179,7 +179,7 @@ def test_a_worker_that_cannot_start(ask: Ask, case: str) -> None:
 @pytest.mark.parametrize("missing", ["torch", "version"])
 def test_a_ready_frame_with_a_hole(ask: Ask, missing: str) -> None:
     answers = ask(
-        "read(); fields = dict(event='ready', protocol=2, torch='9', version='3')\n"
+        "read(); fields = dict(event='ready', protocol=3, torch='9', version='3')\n"
         f"del fields[{missing!r}]\nframe(**fields)\nframe(event='end', jobs=0)"
     )
     assert not_measured(answers).code == "NPL005"
@@ -248,8 +248,16 @@ RUINED = {
     "number for hidden": "r['hidden'] = 5",
     "failure without a reason": "r = dict(event='result', id=0, ok=False, code='NPL004')",
     "failure with a number": "r = dict(event='result', id=0, ok=False, code=5, reason=5)",
-    "failure of no code": "r = dict(event='result', id=0, ok=False, code='', reason='x')",
-    "failure of another code": "r = dict(event='result', id=0, ok=False, code='NPL998', reason='')",
+    "failure of no cause": "r = dict(event='result', id=0, ok=False, code='NPL004', reason='x')",
+    "failure of another cause": (
+        "r = dict(event='result', id=0, ok=False, code='NPL004', reason='x', cause='it failed')"
+    ),
+    "failure of no code": (
+        "r = dict(event='result', id=0, ok=False, code='', reason='x', cause='died')"
+    ),
+    "failure of another code": (
+        "r = dict(event='result', id=0, ok=False, code='NPL998', reason='', cause='died')"
+    ),
 }
 
 

@@ -162,6 +162,20 @@ FAIL = {
 }
 
 
+CAUSES = {
+    "ExitsHard": "died",
+    "Segfaults": "died",
+    "SegfaultsDeep": "died",
+    "ForksAndDies": "died",
+    "ClosesAll": "died",
+    "Loops": "timed_out",
+    "IgnoresSignals": "timed_out",
+    "Eats": "out_of_memory",
+    "Replaced": "not_a_model",
+    "Needs": "arguments_missing",
+}
+
+
 def building_jobs(root: Path) -> list[Job]:
     """Each with a good model after it."""
     names = [*FAIL, *SURVIVE, *(SURVIVE_ON_POSIX if os.name == "posix" else ()), *["Heavy"] * 3]
@@ -190,6 +204,8 @@ def test_a_constructor_that_fails(building: World, name: str) -> None:
     code, reason, source = FAIL[name]
     failure = building.run.failed(f"h.py::{name}")
     assert (failure.code, reason in failure.reason) == (code, True), failure
+    refused = "refused" in reason or "a network connection" in reason
+    assert failure.cause == CAUSES.get(name, "refused" if refused else "raised")
     assert len(failure.reason) < 1000
     assert "\n" not in failure.reason
     if source is not None:
@@ -412,6 +428,8 @@ def test_a_package_that_the_model_needs(scripts: World, target: str) -> None:
     failure = scripts.run.failed(target)
     assert failure.code in ("NPL003", "NPL004")
     assert "nparam_no_such_package" in "".join((failure.reason, *failure.notes))
+    if target != "frames.py::OfClasses":  # there the package is named by a note alone
+        assert (failure.cause, failure.package) == ("package_missing", "nparam_no_such_package")
     if failure.code == "NPL003":
         assert "install 'nparam_no_such_package'" in (failure.hint or "")
         places = ("import nparam_no_such_package", "class Inherits(layers.Base)")

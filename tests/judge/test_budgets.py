@@ -493,6 +493,7 @@ def test_what_was_not_measured_is_told_with_all_that_is_known():
     failure = NotMeasured(
         "NPL005",
         "Net() died: signal 9",
+        cause="died",
         hint="raise memory",
         source="net.py:12",
         output="\n".join(f"line {i}" for i in range(9)),

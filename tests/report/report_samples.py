@@ -203,6 +203,11 @@ def glob_gpt() -> ModelReport:
     )
 
 
+def needs(*names: str) -> NotMeasured:
+    reason = f"needs {', '.join(names)}"
+    return NotMeasured("NPL004", reason, missing=names, cause="arguments_missing")
+
+
 def unmeasured() -> ModelReport:
     reason = "TypeError: UNet.__init__() missing 1 required positional argument: 'channels'"
     finding = Finding(
@@ -210,7 +215,13 @@ def unmeasured() -> ModelReport:
     )
     return model(
         "models/unet.py::UNet",
-        NotMeasured("NPL004", reason, "give it: nparam(channels=3): …", ("channels",)),
+        NotMeasured(
+            "NPL004",
+            reason,
+            "give it: nparam(channels=3): …",
+            ("channels",),
+            cause="arguments_missing",
+        ),
         findings=(finding,),
         declared=True,
     )
@@ -254,7 +265,7 @@ def everything() -> Report:
         unicode_net(),
         long_named(),
         model("huge.py::GPT3", measured(gpt(96, 12_288), rung="cpu")),
-        skipped=(("zoo/a.py::A", "needs width, depth"), ("zoo/b.py::B", "needs cfg")),
+        skipped=(("zoo/a.py::A", needs("width", "depth")), ("zoo/b.py::B", needs("cfg"))),
     )
 
 
@@ -279,7 +290,16 @@ def hostile() -> Report:
         hidden=(Hidden(HOSTILE, 3, HOSTILE, HOSTILE),),
         devices={HOSTILE: DeviceResult("failed", None, HOSTILE, None, (HOSTILE,))},
     )
-    missing = NotMeasured("NPL004", HOSTILE, HOSTILE, (HOSTILE,), HOSTILE, HOSTILE)
+    missing = NotMeasured(
+        "NPL004",
+        HOSTILE,
+        HOSTILE,
+        (HOSTILE,),
+        cause="package_missing",
+        package=HOSTILE,
+        source=HOSTILE,
+        output=HOSTILE,
+    )
     other = replace(finding, code="NPL004", position=Position(HOSTILE, 9, 1))
     return report(
         model(
@@ -293,7 +313,7 @@ def hostile() -> Report:
             declared=True,
         ),
         findings=(finding, other, Finding("NPL002", "warning", Position(HOSTILE), HOSTILE)),
-        skipped=((f"{HOSTILE}::C", HOSTILE),),
+        skipped=((f"{HOSTILE}::C", replace(missing, hint=None)),),
         environment=replace(ENVIRONMENT, python=HOSTILE, reason=HOSTILE, devices=(HOSTILE,)),
     )
 

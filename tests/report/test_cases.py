@@ -73,7 +73,7 @@ def test_what_nobody_could_count_is_an_error_or_skipped_but_never_passes():
     reason = "Net raised\nValueError"
     unbuilt = replace(
         holding(found("NPL004")),
-        measurement=NotMeasured("NPL004", reason),
+        measurement=NotMeasured("NPL004", reason, cause="raised"),
         budgets=(budget(None, None, None, "12", at=AT),),
     )
     name = "net.py::Net[12]"

@@ -55,7 +55,10 @@ SPARSE = column(
 )
 ABSENT = Column(
     "nets/zoo.py::Gone",
-    model("nets/zoo.py::Gone", NotMeasured("NPL004", "Gone needs width", hint="say width=…")),
+    model(
+        "nets/zoo.py::Gone",
+        NotMeasured("NPL004", "Gone needs width", hint="say width=…", cause="arguments_missing"),
+    ),
 )
 
 

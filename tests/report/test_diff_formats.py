@@ -93,7 +93,13 @@ def test_the_json_document():
         ("NPL014", "net.py", 30),
         ("NPL003", "net.py", 51),
     ]
-    assert document["skipped"] == [{"target": "net.py::Needs", "reason": "needs width, depth"}]
+    assert document["skipped"] == [
+        {
+            "target": "net.py::Needs",
+            "reason": "needs width, depth",
+            "cause": "arguments_missing",
+        }
+    ]
     assert document["summary"] == {
         "models": 9,
         "same": 1,

@@ -107,7 +107,9 @@ def test_no_change_is_one_line():
 def test_drift_that_is_no_failure_is_no_alarm():
     grown = diff([model("a.py::Net", SIX)], [model("a.py::Net", SIX.replace("60", "61"))])
     assert "### Δ nparam-lint diff: 1 model changed: Net +1 (+0.48 %)\n" in markdown(grown)
-    lost = diff([model("a.py::Net", SIX)], [model("a.py::Net", NotMeasured("NPL004", "no"))])
+    lost = diff(
+        [model("a.py::Net", SIX)], [model("a.py::Net", NotMeasured("NPL004", "no", cause="raised"))]
+    )
     assert "### ⚠️ nparam-lint diff: 1 not measured\n" in markdown(lost)
 
 
@@ -131,7 +133,9 @@ def test_the_project_cannot_write_into_the_comment():
     nasty = "</details> @everyone | `x` <!-- --> [a](b)"
     found = diff(
         [model(f"a|{nasty}.py::Net", measured(SIX, f"Net({nasty!r})"))],
-        report(model(f"a|{nasty}.py::Net", NotMeasured("NPL004", f"raised {nasty}"))),
+        report(
+            model(f"a|{nasty}.py::Net", NotMeasured("NPL004", f"raised {nasty}", cause="raised"))
+        ),
     )
     page = check(markdown(found))
     assert "@everyone" not in page.prose

@@ -1,7 +1,17 @@
 """The comparison as people read it: whole outputs, and what holds at every width."""
 
 import pytest
-from diff_samples import SIX, diff, failed, gpt, measured, model, report, samples
+from diff_samples import (
+    SIX,
+    diff,
+    failed,
+    gpt,
+    measured,
+    model,
+    needs,
+    report,
+    samples,
+)
 
 from nparam_lint.report import Options
 from nparam_lint.report.drift import DRIFT_FORMATS
@@ -94,7 +104,7 @@ def test_colors_change_no_letter():
 def test_no_change_is_one_calm_line():
     same = [model("a.py::Net", SIX), model("a.py::Act", "act ReLU 0")]
     assert text(diff(same, same)) == "No change since main (1a2b3c4): 1 model · 1.0 s\n"
-    skipped = report(*same, skipped=(("a.py::Needs", "needs width"),))
+    skipped = report(*same, skipped=(("a.py::Needs", needs("width")),))
     assert text(diff(skipped, skipped)) == (
         "No change since main (1a2b3c4): 1 model; 1 could be counted on neither side (-v\n"
         "lists them) · 1.0 s\n"
@@ -109,7 +119,7 @@ def test_what_came_or_went_without_parameters_is_no_news():
 
 
 def test_verbose_lists_what_is_unchanged_and_what_could_not_be_counted():
-    skipped = report(model("a.py::Net", SIX), skipped=(("a.py::Needs", "needs width"),))
+    skipped = report(model("a.py::Net", SIX), skipped=(("a.py::Needs", needs("width")),))
     assert (
         text(diff(skipped, skipped), verbose=1)
         == """\

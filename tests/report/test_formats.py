@@ -17,6 +17,7 @@ from report_samples import (
     many,
     measured,
     model,
+    needs,
     net,
     prose,
     report,
@@ -93,7 +94,7 @@ def models(draw):
         st.lists(models(), max_size=2),
         st.lists(FINDINGS, max_size=3),
         st.none() | WORDS,
-        st.lists(st.tuples(WORDS, WORDS), max_size=1),
+        st.lists(st.tuples(WORDS, st.builds(needs, WORDS)), max_size=1),
     )
 )
 @settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow])

@@ -13,6 +13,7 @@ from report_samples import (
     many,
     measured,
     model,
+    needs,
     net,
     prose,
     report,
@@ -190,7 +191,7 @@ def test_a_page_of_a_thousand_models_is_capped():
 
 def test_lists_are_capped():
     found = tuple(Finding("NPL002", "error", Position("a.py", i), "x") for i in range(1_002))
-    skipped = tuple((f"a.py::A{i}", "needs x") for i in range(1_001))
+    skipped = tuple((f"a.py::A{i}", needs("x")) for i in range(1_001))
     page = words(html(report(findings=found, skipped=skipped)))
     assert "… and 2 more findings" in page
     assert "… and 1 more model" in page

@@ -11,6 +11,7 @@ from report_samples import (
     glob_gpt,
     measured,
     model,
+    needs,
     net,
     prose,
     report,
@@ -80,7 +81,7 @@ def test_what_was_not_measured_is_an_error_for_each_budget():
         replace(budget(None, None, None, text), position=Position("a.py", line, 5))
         for text, line in (("10", 3), ("<= 20", 4))
     )
-    missing = NotMeasured("NPL004", "A needs width")
+    missing = NotMeasured("NPL004", "A needs width", cause="arguments_missing")
     value = model("a.py::A", missing, budgets=budgets, findings=(finding,), declared=True)
     assert outcomes(report(value)) == [("a.py::A: 10", "error"), ("a.py::A: <= 20", "error")]
     assert [case[0].get("message") for case in junit(report(value))] == ["A needs width"] * 2
@@ -138,7 +139,7 @@ def test_a_formula_that_is_wrong_elsewhere_fails_its_budget():
 
 
 def test_models_that_were_not_counted_are_skipped():
-    [case] = junit(report(skipped=(("zoo/a.py::A", "needs width, depth"),)))
+    [case] = junit(report(skipped=(("zoo/a.py::A", needs("width", "depth")),)))
     assert case.attrib == {"classname": "zoo/a.py", "name": "zoo/a.py::A"}
     assert case[0].attrib == {"message": "needs width, depth"}
 

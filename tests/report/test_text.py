@@ -566,7 +566,7 @@ def test_a_call_without_blanks_is_broken_after_a_comma():
 def test_a_hostile_message_cannot_touch_the_terminal():
     reason = "\x1b[2J\x07 two\nlines \u202e"
     value = report(
-        model("a.py::A", NotMeasured("NPL005", reason)),
+        model("a.py::A", NotMeasured("NPL005", reason, cause="died")),
         findings=(Finding("NPL005", "error", Position("a.py"), reason, "", (reason,)),),
     )
     page = text(value)

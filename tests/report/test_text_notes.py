@@ -12,6 +12,7 @@ from report_samples import (
     glob_gpt,
     measured,
     model,
+    needs,
     net,
     prose,
     report,
@@ -19,7 +20,7 @@ from report_samples import (
     unmeasured,
 )
 
-from nparam_lint.records import DeviceResult, Finding, Position
+from nparam_lint.records import DeviceResult, Finding, NotMeasured, Position
 from nparam_lint.report import FORMATS, Options, render_show
 from nparam_lint.report.style import elide_apart, short_reason
 
@@ -140,14 +141,38 @@ def test_models_without_parameters_are_counted_and_listed_when_asked():
     assert "1 model has no parameters (-v lists it)" in text(report(counted("a.py::Act", 0)))
 
 
+def lacks(package, reason="cannot be imported", code="NPL003"):
+    return NotMeasured(code, reason, cause="package_missing", package=package)
+
+
 SKIPPED = (
-    ("zoo/a.py::A", "needs width, depth"),
-    ("zoo/b.py::Bottleneck", "Bottleneck needs planes"),
-    ("zoo/a.py::C", "C() raised TypeError: B.__init__() missing 1 required argument: 'x'"),
-    ("zoo/a.py::D", "D() raised NameError: name 'x' is not defined (No module named 'timm')"),
-    ("zoo/b.py::E", "cannot import zoo/b.py: ModuleNotFoundError: No module named 'timm.data'"),
-    ("zoo/b.py::F", "F() raised ValueError: depth must be positive, and a multiple of eight"),
-    ("zoo/b.py::G", "the worker said nothing for 240 s"),
+    ("zoo/a.py::A", needs("width", "depth")),
+    ("zoo/b.py::Bottleneck", replace(needs("planes"), reason="Bottleneck needs planes")),
+    (
+        "zoo/a.py::C",
+        NotMeasured(
+            "NPL004",
+            "C() raised TypeError: B.__init__() missing 1 required argument: 'x'",
+            cause="arguments_missing",
+        ),
+    ),
+    (
+        "zoo/a.py::D",
+        lacks("timm", "D() raised NameError: name 'x' is not defined (No module named 'timm')"),
+    ),
+    (
+        "zoo/b.py::E",
+        lacks("timm", "cannot import zoo/b.py: ModuleNotFoundError: No module named 'timm.data'"),
+    ),
+    (
+        "zoo/b.py::F",
+        NotMeasured(
+            "NPL004",
+            "F() raised ValueError: depth must be positive, and a multiple of eight",
+            cause="raised",
+        ),
+    ),
+    ("zoo/b.py::G", NotMeasured("NPL005", "the worker said nothing for 240 s", cause="timed_out")),
 )
 
 
@@ -185,26 +210,37 @@ zoo/b.py
     )
 
 
+BOOM = NotMeasured("NPL004", "boom", cause="raised")
+# As the worker words it, without one of the words that a search for "time" would look for.
+LATE = NotMeasured("NPL005", "the process that built a did not finish in 60 s", cause="timed_out")
+LARGE = NotMeasured("NPL005", "Net() needs a lot", cause="out_of_memory")
+
+
 @pytest.mark.parametrize(
-    ("reasons", "said"),
+    ("failures", "said"),
     [
-        (["needs x"], "1 model was not counted: it needs arguments (-v lists it)"),
-        (["needs x", "needs y"], "2 models were not counted: they need arguments (-v lists them)"),
-        (["No module named 'a'"], "1 model was not counted: it cannot import a (-v lists it)"),
-        (["boom", "boom"], "2 models were not counted: they failed (-v lists them)"),
+        ([needs("x")], "1 model was not counted: it needs arguments (-v lists it)"),
         (
-            [*(f"No module named '{name}'" for name in "abcde"), "boom"],
+            [needs("x"), needs("y")],
+            "2 models were not counted: they need arguments (-v lists them)",
+        ),
+        ([lacks("a")], "1 model was not counted: it cannot import a (-v lists it)"),
+        ([BOOM, BOOM], "2 models were not counted: they failed (-v lists them)"),
+        ([LATE], "1 model was not counted: it ran out of time (-v lists it)"),
+        ([LARGE], "1 model was not counted: it ran out of memory (-v lists it)"),
+        (
+            [*map(lacks, "abcde"), BOOM],
             "6 models were not counted: 2 cannot import other packages, 1 cannot import a, 1",
         ),
     ],
 )
-def test_one_kind_of_reason_is_not_counted_twice(reasons, said):
-    skipped = tuple((f"a.py::A{i}", reason) for i, reason in enumerate(reasons))
+def test_one_kind_of_cause_is_not_counted_twice(failures, said):
+    skipped = tuple((f"a.py::A{i}", failure) for i, failure in enumerate(failures))
     assert said in text(report(skipped=skipped)).splitlines()
 
 
 def test_missing_packages_are_named_where_nothing_could_be_counted():
-    skipped = (SKIPPED[3], ("a.py::X", "No module named 'einops'"))
+    skipped = (SKIPPED[3], ("a.py::X", lacks("einops")))
     page = " ".join(text(report(skipped=skipped)).split())
     assert (
         "To count them, install timm and einops for .venv/bin/python, or name the project's own "

@@ -66,7 +66,7 @@ def compare(
         models=tuple(models),
         findings=_findings(models, before, after, moved),
         unmeasured=tuple(
-            (model.target, model.after.reason)
+            (model.target, model.after)
             for model in every
             if isinstance(model.after, NotMeasured) and not (_is_counted(model) or model.declared)
         ),
@@ -113,7 +113,7 @@ def _without_needless(now: list[Entry], then: list[Entry], moved: Mapping[str, s
 def _unread(entry: Entry, place: str, unreadable: Mapping[str, str]) -> Entry | None:
     if place not in unreadable:
         return None
-    reason = NotMeasured("NPL003", f"{place} {unreadable[place]}")
+    reason = NotMeasured("NPL003", f"{place} {unreadable[place]}", cause="unreadable")
     return replace(entry, location=place, measurement=reason, report=None)
 
 

@@ -121,7 +121,7 @@ class DiffReport:
     now: Literal["working tree", "index"]
     models: tuple[ModelDiff, ...] = ()
     findings: tuple[Finding, ...] = ()
-    unmeasured: tuple[tuple[str, str], ...] = ()
+    unmeasured: tuple[tuple[str, NotMeasured], ...] = ()
     environment: Environment | None = None
     tolerance: str | None = None
     notes: tuple[str, ...] = ()

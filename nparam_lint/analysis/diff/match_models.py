@@ -10,7 +10,7 @@ from difflib import SequenceMatcher
 from typing import TYPE_CHECKING
 
 from nparam_lint.analysis.diff.module_tree import Likeness, best_pairs, likeness, link
-from nparam_lint.records import Measured, Measurement, ModelReport, NotMeasured, Position
+from nparam_lint.records import Measured, Measurement, ModelReport, Position
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
@@ -63,9 +63,8 @@ class Match:
 def entries(report: Report) -> list[Entry]:
     """All models of a report, those that were not counted included."""
     found = [_entry(m.target, m.measurement, m.position, m) for m in report.models]
-    for target, reason in report.skipped:
-        at = Position(target.partition("::")[0])
-        found.append(_entry(target, NotMeasured("NPL004", reason), at))
+    for target, failure in report.skipped:
+        found.append(_entry(target, failure, Position(target.partition("::")[0])))
     return found
 
 

@@ -12,11 +12,12 @@ from .building.device_ladder import READ, RUNGS, no_cuda, rung
 from .building.partial_exec import explain_name_error, slice_of
 from .building.side_effect_guard import REFUSALS, Refused
 from .counting.count_model import Count
-from .tracing.failures import Failure, NextRung, NotTracked, describe
+from .tracing.failures import Failure, NextRung, NotTracked, describe, missing_package
 from .tracing.project_paths import line_of, line_of_error, relative
 from .tracing.read_tracer import note_callers, note_classes
 
 NEVER_THE_DEVICE = (NameError, ImportError, SystemExit, KeyboardInterrupt, MemoryError, Refused)
+MISSING_ARGUMENTS = re.compile(r"missing \d+ required .*argument")  # as Python words it
 TOO_LARGE = re.compile("overflow(ed)? (with sizes|when unpacking)|multiplication overflow", re.I)
 
 
@@ -84,7 +85,8 @@ class Job:
     def failed(self, error, devices):
         call = self.text
         if isinstance(error, MemoryError):
-            return Failure("NPL005", "{} ran out of memory".format(call), devices=devices)
+            reason = "{} ran out of memory".format(call)
+            return Failure("NPL005", "out_of_memory", reason, devices=devices)
         reason = "{} raised {}".format(call, describe(error))
         if isinstance(error, SystemExit):
             reason = "{} {}".format(call, describe(error))
@@ -95,9 +97,13 @@ class Job:
             r"'_(modules|parameters)'|before Module\.__init__\(\) call", reason
         ):
             hint = "its constructor must call super().__init__() before it assigns anything"
+        lost, package = explain_name_error(error, self.module)
+        package = package or missing_package(error)
         return Failure(
             "NPL004",
-            reason + explain_name_error(error, self.module),
+            "package_missing" if package else cause_of(error),
+            reason + lost,
+            package=package,
             hint=hint,
             source=line_of_error(error),
             devices=devices,
@@ -143,6 +149,7 @@ class Job:
         if count.lazy:
             raise Failure(
                 "NPL009",
+                "lazy",
                 "{} has {} uninitialised lazy parameters: {}".format(
                     call.text, len(count.lazy), ", ".join(count.lazy[:4])
                 ),
@@ -159,6 +166,7 @@ class Job:
             if other != result["counts"]["total"]:
                 raise Failure(
                     "NPL004",
+                    "random",
                     "{} has {:,} parameters in one build and {:,} in the next: its widths come "
                     "from random numbers".format(call.text, result["counts"]["total"], other),
                     hint="give the constructor fixed widths, or fix them in the call",
@@ -241,7 +249,19 @@ def only_module(torch, value, text):
         modules = [v for v in items if isinstance(v, torch.nn.Module)]
         if len(modules) == 1:
             return modules[0]
-    raise Failure("NPL004", "{} returned {}, not a model".format(text, type(value).__name__))
+    reason = "{} returned {}, not a model".format(text, type(value).__name__)
+    raise Failure("NPL004", "not_a_model", reason)
+
+
+def cause_of(error):
+    """The cause of a failure, from the exception that a call raised."""
+    if isinstance(error, Refused):
+        return "refused"
+    if isinstance(error, NotTracked):
+        return "not_tracked"
+    if isinstance(error, TypeError) and MISSING_ARGUMENTS.search(describe(error)):
+        return "arguments_missing"
+    return "raised"
 
 
 def seed(torch, value):

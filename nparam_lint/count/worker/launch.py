@@ -8,7 +8,7 @@ In:    one line of JSON on standard input (`count/run.py` writes it); standard i
        open, and its end means that the front end is gone: everything is killed.
 Out:   frames, one a line, `NONCE JSON`, on a private copy of standard output that is taken away
        from file descriptor 1 before any code of the project runs. What it prints goes elsewhere.
-       {"event": "ready", "protocol": 2, "torch": …, "python": …}
+       {"event": "ready", "protocol": 3, "torch": …, "python": …}
        {"event": "alive"}                                        every few seconds
        {"event": "reads"} TAB READS                            what was read, as far as it is known
        {"event": "result", "id": …, "ok": true | false} TAB RESULT TAB READS    one for each job

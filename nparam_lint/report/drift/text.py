@@ -86,8 +86,9 @@ def _unmeasured(report: DiffReport, options: Options, paint: Paint) -> list[str]
     hint = "" if options.verbose else " (-v lists them)" if count > 1 else " (-v says why)"
     text = f"{plural(count, 'model')} could be counted on neither side{hint}"
     lines = [paint("dim", line) for line in style.wrap(text, options.width)]
-    for target, reason in report.unmeasured if options.verbose else ():
-        told = f"{clean(target)}: {style.short_reason(reason, target.partition('::')[2])}"
+    for target, failure in report.unmeasured if options.verbose else ():
+        reason = style.short_reason(failure.reason, target.partition("::")[2])
+        told = f"{clean(target)}: {reason}"
         lines += [paint("dim", line) for line in style.wrap(told, options.width, "  ", "    ")]
     return lines
 

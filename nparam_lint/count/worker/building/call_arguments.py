@@ -50,6 +50,7 @@ class Calls:
             if found is None:
                 raise Failure(
                     "NPL004",
+                    "raised",
                     "{!r} cannot be varied: it is neither an argument of {} nor of a config "
                     "object that is made in that call".format(
                         name, ast.unparse(self.calls[0][0]) if self.calls else "the call"
@@ -70,7 +71,8 @@ class Calls:
             with contextlib.suppress(Exception):
                 value = element(value, path)
             if type(value) is not int:
-                raise Failure("NPL004", "{!r} is {!r}, not a whole number".format(name, value))
+                reason = "{!r} is {!r}, not a whole number".format(name, value)
+                raise Failure("NPL004", "raised", reason)
             changes[name] = value * factor
         self.change(changes)
 
@@ -195,7 +197,8 @@ def with_element(value, path, new):
         changed = dict(value) if isinstance(value, dict) else list(value)
         changed[path[0]] = with_element(changed[path[0]], path[1:], new)
     except (TypeError, LookupError):
-        raise Failure("NPL004", "{!r} has no element {!r}".format(value, path[0])) from None
+        reason = "{!r} has no element {!r}".format(value, path[0])
+        raise Failure("NPL004", "raised", reason) from None
     return tuple(changed) if isinstance(value, tuple) else changed
 
 

@@ -44,18 +44,20 @@ class Call:
                     near = difflib.get_close_matches(part, dir(found), 1)
                     text = "{} has no {!r}".format(where, part)
                     text += "; did you mean {!r}?".format(near[0]) if near else ""
-                    raise Failure("NPL008", text) from None
+                    raise Failure("NPL008", "target_missing", text) from None
+                package = read.needs.get(part)
                 raise Failure(
                     "NPL003",
+                    "package_missing" if package else "import_failed",
                     "{} has no {!r}: {}".format(where, part, why),
                     source=read.lines.get(part),
-                    hint=install(read.needs.get(part)),
+                    package=package,
+                    hint=install(package),
                 ) from None
             done.append(part)
         if not callable(found):
-            raise Failure(
-                "NPL004", "{} is {}, not a class or function".format(qualname, type(found))
-            )
+            reason = "{} is {}, not a class or function".format(qualname, type(found))
+            raise Failure("NPL004", "not_a_model", reason)
         return found
 
     def namespace(self):
@@ -124,6 +126,7 @@ class Call:
             missing = [p.name for p in required]
             raise Failure(
                 "NPL004",
+                "arguments_missing",
                 "{} needs {}".format(self.job["callable"], ", ".join(missing)),
                 missing=missing,
             )

@@ -233,9 +233,10 @@ def why_missing(module, name):
 
 
 def explain_name_error(error, module):
-    """What a NameError at build time owes to a file that was only read in part."""
+    """(text, package): why a name that a build lacks was lost when its file was read in part, and
+    the package whose absence cost it."""
     if not isinstance(error, NameError):
-        return ""
+        return "", None
     name = missing_name(error)
     trace = error.__traceback__
     while trace.tb_next is not None:
@@ -243,5 +244,6 @@ def explain_name_error(error, module):
     here = SLICED.get(os.path.realpath(trace.tb_frame.f_code.co_filename))
     for part in [here] if here is not None else SLICED.values():
         if name in part.lost:
-            return " ({!r} in {}: {})".format(name, relative(part.path), part.lost[name])
-    return ""
+            text = " ({!r} in {}: {})".format(name, relative(part.path), part.lost[name])
+            return text, part.needs[name]
+    return "", None

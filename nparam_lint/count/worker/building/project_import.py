@@ -10,9 +10,17 @@ import sys
 
 from ..tracing import project_paths
 from ..tracing.dependency_record import RECORD, state_of
-from ..tracing.failures import Failure, NotTracked, describe, install
+from ..tracing.failures import (
+    BarredImport,
+    Failure,
+    NotTracked,
+    describe,
+    install,
+    missing_package,
+)
 from ..tracing.project_modules import is_ours
 from ..tracing.project_paths import is_project, line_of_error, relative
+from .side_effect_guard import Refused
 
 
 def shadows(root):
@@ -68,6 +76,7 @@ def import_target(job):
         if top in sys.modules and not is_ours(sys.modules[top]):
             raise Failure(
                 "NPL003",
+                "import_failed",
                 "{} cannot be imported as {!r}: an installed package has the name {!r}".format(
                     job["file"], name, top
                 ),
@@ -82,6 +91,7 @@ def import_target(job):
         if found != os.path.realpath(expected):
             raise Failure(
                 "NPL003",
+                "import_failed",
                 "importing {!r} gave {} instead of {}".format(name, relative(found), job["file"]),
                 next_attempt=True,
             )
@@ -101,20 +111,31 @@ def load_lazily(module, qualname):
 def _raise_import_failure(job, error):
     if isinstance(error, KeyboardInterrupt):
         raise error
-    what = job["file"] or job["module"]
-    hint = None
-    if isinstance(error, ModuleNotFoundError) and error.name:
-        missing = error.name.split(".")[0]
-        hint = install(missing)
-        if not job["file"] and missing == job["module"].split(".")[0]:
-            raise Failure(
-                "NPL003", "there is no module {!r} in {}".format(error.name, sys.prefix), hint=hint
-            )
+    package = missing_package(error)
+    if package and not job["file"] and package == job["module"].split(".")[0]:
+        raise Failure(
+            "NPL003",
+            "package_missing",
+            "there is no module {!r} in {}".format(error.name, sys.prefix),
+            package=package,
+            hint=install(package),
+        )
     raise Failure(
         "NPL003",
-        "cannot import {}: {}".format(what, describe(error)),
-        hint=hint,
+        "package_missing" if package else cause_of_import(error),
+        "cannot import {}: {}".format(job["file"] or job["module"], describe(error)),
+        package=package,
+        hint=install(package),
         source=line_of_error(error),
         next_attempt=isinstance(error, ImportError),
         not_tracked=isinstance(error, NotTracked),
     )
+
+
+def cause_of_import(error):
+    """The cause of a failure, from the exception that an import raised."""
+    if isinstance(error, BarredImport):
+        return error.cause
+    if isinstance(error, Refused):
+        return "refused"
+    return "not_tracked" if isinstance(error, NotTracked) else "import_failed"

@@ -13,13 +13,13 @@ import sys
 
 from ..tracing import project_paths
 from ..tracing.dependency_record import RECORD, RUNNING, File, digest, state_of
-from ..tracing.failures import NotTracked
+from ..tracing.failures import BarredImport, NotTracked
 from ..tracing.project_paths import from_copy, is_project, relative
 from .partial_exec import SLICED, Slice, may_be_elsewhere
 from .script_analysis import would_work
 
 SUSPECTS = set()  # files that hung or killed their process when run whole: read in part
-BARRED = {}  # path -> what it did, for files that do so even when read in part
+BARRED = {}  # path -> (cause, words): how the process ended that ran it, even in part
 ANNOUNCE = []  # [function that says which file is being run]; the innermost is at fault for a death
 FOREIGN = []  # the module of a package that is being run, if any: what it changes is its own affair
 
@@ -72,7 +72,9 @@ def exec_project(module, path):
     now (pre-commit's stash makes edits of the same size and time, which bytecode would hide), and
     run in part where the whole file would work or has failed."""
     if path in BARRED:
-        raise ImportError("the process that imported {} {}".format(relative(path), BARRED[path]))
+        cause, words = BARRED[path]
+        reason = "the process that imported {} {}".format(relative(path), words)
+        raise BarredImport(cause, reason)
     with io.open(path, "rb") as file:
         source = file.read()
     RECORD.edges().add(path)

@@ -51,6 +51,7 @@ class Count:
             if "_parameters" not in vars(module):
                 raise Failure(
                     "NPL004",
+                    "raised",
                     "the constructor of {} never calls super().__init__()".format(
                         type(module).__name__
                     ),

@@ -11,6 +11,7 @@ import signal
 import sys
 import time
 
+from ..tracing.failures import Ending
 from .channel import TAB, Channel
 
 # On macOS system libraries that torch loads do not survive a fork.
@@ -95,10 +96,11 @@ class Child:
                 head, mark, body = line[len(nonce) + 1 :].partition(TAB)
                 yield json.loads(head), body if mark else None
 
-    def kill(self, why):
-        """End the process, unless it has ended, and whatever it forked; `why`: its obituary."""
+    def kill(self, ending):
+        """End the process, unless it has ended, and whatever it forked. `ending`: why, an Ending;
+        None where nobody will ask."""
         if not self.exited():
-            self.killed = self.killed or why
+            self.killed = self.killed or ending
         if self.process is not None and os.name != "posix":
             self.process.kill()
             return
@@ -110,7 +112,7 @@ class Child:
 
     def end(self):
         """Kill it, and let go of all that is kept of it."""
-        self.kill("stopped")
+        self.kill(None)
         self.wait()
         for descriptor in self.open:
             os.close(descriptor)
@@ -133,7 +135,7 @@ class Child:
         return self.status is not None
 
     def wait(self):
-        """How the process ended, in words; None for an orderly end."""
+        """How the process ended; None for an orderly end."""
         while not self.exited():
             time.sleep(0.001)
         status = self.status
@@ -146,8 +148,8 @@ class Child:
                 name = signal.Signals(-status).name
             except ValueError:
                 name = "signal {}".format(-status)
-            return "was killed by {}".format(name)
-        return "ended with exit status {} before it was counted".format(status)
+            return Ending("died", "was killed by {}".format(name))
+        return Ending("died", "ended with exit status {} before it was counted".format(status))
 
 
 def fork_child(task, body, nonce):

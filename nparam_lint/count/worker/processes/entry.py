@@ -19,7 +19,7 @@ from .children import ADOPT_ORPHANS, CAN_FORK, DIE_WITH_PARENT, prctl
 from .groups import GroupTask
 from .server import Server
 
-PROTOCOL = 2
+PROTOCOL = 3
 
 
 def take_standard_streams():

@@ -269,14 +269,14 @@ class GroupTask:
     def say_building(self, number):
         self.up.send(event="building", id=number, limit=self.settings["timeout"] + GRACE)
 
-    def on_death(self, task, why, tail):
+    def on_death(self, task, ending, tail):
         """The job at hand is at fault; one that had not begun gets another chance, once."""
         if task.given:
             job = self.jobs_by_id[task.given[0][0]]
             if task.building == job["id"] or job.get("spared"):
                 task.given.popleft()
                 limit = self.settings["timeout"] + GRACE
-                self.up.send_result(job["id"], died(job, why, tail), limit=limit)
+                self.up.send_result(job["id"], died(job, ending, tail), limit=limit)
             job["spared"] = True
         return task.ended()
 

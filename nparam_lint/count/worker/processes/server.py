@@ -132,15 +132,15 @@ class Server:
             frame = {"id": job["id"], "ok": frame["ok"], "retried": retried, "kept": kept}
             self.channel.send(body, event="result", **frame)
 
-    def at_fault(self, job, why, tail, what=None):
+    def at_fault(self, job, ending, tail, what=None):
         """Answer for a job whose process died; `what` it did, where it was not building."""
-        result = died(job, why, tail)
+        result = died(job, ending, tail)
         if what:
-            result["reason"] = "the process that {} {}".format(what, why)
+            result["reason"] = "the process that {} {}".format(what, ending.words)
         frame = {"ok": False, "code": result["code"]}
         self.answer(job, frame, result_body(result, None))
 
-    def on_death(self, task, why, tail):
+    def on_death(self, task, ending, tail):
         """A group died: because it was spoiled for what came next; while importing (the file is at
         fault: try again, reading it in part, then without it); or, where it builds by itself,
         while building."""
@@ -162,7 +162,7 @@ class Server:
             name = task.importing["module"]
             guilty = [j for j in left if j["module"] == name]
             if path and path not in self.files["barred"]:
-                self.files["barred"][path] = why
+                self.files["barred"][path] = ending.cause, ending.words
                 guilty = [
                     j
                     for j in left
@@ -171,7 +171,7 @@ class Server:
             elif not guilty:  # it died between two imports
                 guilty = left
             for job in guilty:
-                self.at_fault(job, why, tail, "imported {}".format(job["file"] or job["module"]))
+                self.at_fault(job, ending, tail, "imported {}".format(job["file"] or job["module"]))
         elif task.child and not task.building:  # while it waited: nothing of this run
             return [self.group(left, task.splits, task.width)]
         elif CAN_FORK and not task.careful:  # a model killed it, and it may not have said which
@@ -179,6 +179,6 @@ class Server:
         else:
             guilty = list(task.building.values()) or left
             for job in guilty:
-                self.at_fault(job, why, tail)
+                self.at_fault(job, ending, tail)
         rest = [j for j in left if j not in guilty]
         return [self.group(rest, task.splits, task.width, task.careful)] if rest else []

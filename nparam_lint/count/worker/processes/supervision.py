@@ -11,6 +11,7 @@ import sys
 import threading
 import time
 
+from ..tracing.failures import Ending
 from .children import CAN_FORK, resident
 
 HEARTBEAT = 5.0  # seconds between two signs of life of the server
@@ -86,8 +87,8 @@ def supervise(tasks, settings, on_frame, on_death, alive=None, heartbeat=None):
     """Run `tasks`, at most `settings["jobs"]` at a time, each in a process of its own.
 
     A task has `limit` (seconds without a frame) and `start()` → Child. `on_frame(task, frame,
-    body)` gets what it sends, and may return tasks to follow. `on_death(task, why, tail)` is told
-    of one that ended otherwise than by its "done" frame, and returns tasks to run in its place.
+    body)` gets what it sends, and may return tasks to follow. `on_death(task, ending, tail)` is
+    told of one that ended otherwise than by its "done" frame, and returns tasks to run instead.
     `alive`: a descriptor whose end means that nobody waits for the answers any more.
     `heartbeat()` is called every few seconds. Returns the processes that have done their task and
     wait for another one (their last frame was "idle").
@@ -115,7 +116,7 @@ def supervise(tasks, settings, on_frame, on_death, alive=None, heartbeat=None):
                 if key is None:
                     if not data:  # the front end is gone
                         for child in running.values():
-                            child.kill("stopped")
+                            child.kill(None)
                         reap_strays([])
                         os._exit(3)
                     continue
@@ -142,13 +143,12 @@ def supervise(tasks, settings, on_frame, on_death, alive=None, heartbeat=None):
                 reap_strays([*running.values(), *idle])
             for child in list(running.values()):
                 if time.monotonic() > child.deadline and not child.finished:
-                    child.kill("did not finish within {:g} s".format(settings["timeout"]))
+                    words = "did not finish within {:g} s".format(settings["timeout"])
+                    child.kill(Ending("timed_out", words))
                 elif resident(child.pid) > settings["memory"] > 0:
-                    child.kill(
-                        "used more than the {:,} MB of memory that it may".format(
-                            settings["memory"] >> 20
-                        )
-                    )
+                    limit = settings["memory"] >> 20
+                    words = "used more than the {:,} MB of memory that it may".format(limit)
+                    child.kill(Ending("out_of_memory", words))
                 # Its own end of the channel counts; a grandchild may hold the output open for ever.
                 if child.channel not in child.open and child.closed_at is None:
                     child.closed_at = time.monotonic()
@@ -159,17 +159,18 @@ def supervise(tasks, settings, on_frame, on_death, alive=None, heartbeat=None):
                     for descriptor in child.open:
                         poller.remove(descriptor)
                     child.close()
-                    child.kill("closed the channel that it answers on" if closed else None)
-                    why = child.wait()
+                    words = "closed the channel that it answers on"
+                    child.kill(Ending("died", words) if closed else None)
+                    ending = child.wait()
                     tail = child.tail.decode("utf-8", "replace")
                     reap_strays([*running.values(), *idle])
-                    if why is not None and not child.finished:
-                        waiting.extendleft(reversed(on_death(child.task, why, tail) or []))
+                    if ending is not None and not child.finished:
+                        waiting.extendleft(reversed(on_death(child.task, ending, tail) or []))
                 else:
                     child.gone = child.exited()  # what it still had to say is heard first
     finally:
         for child in running.values():
-            child.kill("stopped")
+            child.kill(None)
         poller.close()
     return idle
 

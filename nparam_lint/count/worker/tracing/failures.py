@@ -39,11 +39,12 @@ class NotTracked(ModuleNotFoundError):
 
 
 class Failure(Exception):
-    """Why a job was not measured. `code`: the finding; the rest goes into the result."""
+    """Why a job was not measured. `code`: of the finding; `cause`: one of `records.Cause`; `more`:
+    other fields of `records.NotMeasured`."""
 
-    def __init__(self, code, reason, **more):
+    def __init__(self, code, cause, reason, **more):
         super().__init__(reason)
-        self.result = dict(more, ok=False, code=code, reason=reason)
+        self.result = dict(more, ok=False, code=code, cause=cause, reason=reason)
 
 
 class NextRung(Exception):
@@ -62,7 +63,29 @@ def install(package):
     )
 
 
-def died(job, why, tail):
+class BarredImport(ImportError):
+    """An import of a file that ended the process that imported it before; `cause`: how."""
+
+    def __init__(self, cause, reason):
+        super().__init__(reason)
+        self.cause = cause
+
+
+class Ending:
+    """How a process ended that should not have: a cause of `records.Cause`, and the same in
+    words that follow the name of the process."""
+
+    def __init__(self, cause, words):
+        self.cause, self.words = cause, words
+
+
+def missing_package(error):
+    """The name of the package whose absence an exception tells of; None for any other exception."""
+    name = error.name if isinstance(error, ModuleNotFoundError) else None
+    return name.partition(".")[0] if name else None
+
+
+def died(job, ending, tail):
     """The result of a job whose process ended without one."""
     source = None
     for path, line in re.findall(r'File "([^"]+)", line (\d+)', tail):
@@ -72,7 +95,8 @@ def died(job, why, tail):
     return {
         "ok": False,
         "code": "NPL005",
-        "reason": "the process that built {} {}".format(job["label"], why),
+        "cause": ending.cause,
+        "reason": "the process that built {} {}".format(job["label"], ending.words),
         "source": source,
         "output": last_words(tail),
     }
