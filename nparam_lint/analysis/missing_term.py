@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from nparam_lint.analysis.closed_forms.design_matrix import Places
+from nparam_lint.analysis.closed_forms.design_matrix import DesignMatrix
 from nparam_lint.analysis.closed_forms.fitting import fit
 from nparam_lint.analysis.closed_forms.form_writer import factored
 from nparam_lint.analysis.closed_forms.observations import Built, Tensor
@@ -40,7 +40,7 @@ def missing_term(budget: Budget, measured: Sequence[Measured]) -> list[str]:
         points.append(point)
         missing.append(amount(rows[0], budget.selector.metric) - value)
         kept.append(one)
-    term = fit(Places(points), missing, formula.names, spare=1) if points else None
+    term = fit(DesignMatrix(points), missing, formula.names, spare=1) if points else None
     if term is None or term.is_zero:
         return []
     text = factored(term, sorted(formula.names))

@@ -5,7 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from nparam_lint.analysis.closed_forms.observations import Built, Outcome, Point, Refused, Tensor
+from nparam_lint.analysis.closed_forms.observations import (
+    Built,
+    Outcome,
+    Point,
+    RefusedBuild,
+    Tensor,
+)
 from nparam_lint.claims.notation import Selector, Target, matches
 from nparam_lint.discover import Discovery, discover
 from nparam_lint.gate.measure import RunContext, count_models
@@ -72,7 +78,7 @@ class Model:
 
     def _outcome(self, found: Measurement) -> Outcome:
         if not isinstance(found, Measured):
-            return Refused(found.reason, found.code)
+            return RefusedBuild(found.reason, found.code)
         tensors = (
             Tensor(row.name, row.shape, row.source)
             for row in found.parameters

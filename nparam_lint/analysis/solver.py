@@ -6,7 +6,7 @@ import difflib
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from nparam_lint.analysis.closed_forms.build_history import Session
+from nparam_lint.analysis.closed_forms.build_history import BuildHistory
 from nparam_lint.analysis.closed_forms.closed_form import ClosedForm
 from nparam_lint.analysis.closed_forms.compiled_form import (
     NOWHERE,
@@ -20,7 +20,7 @@ from nparam_lint.analysis.closed_forms.derive import derive
 from nparam_lint.analysis.closed_forms.form_writer import factored
 from nparam_lint.analysis.closed_forms.observations import Built, Variable
 from nparam_lint.analysis.closed_forms.polynomial import Polynomial
-from nparam_lint.analysis.closed_forms.requirements import Demands, tie_of
+from nparam_lint.analysis.closed_forms.requirements import Requirements, tie_of
 from nparam_lint.analysis.closed_forms.search import search
 from nparam_lint.analysis.closed_forms.search_by_building import search_built
 from nparam_lint.analysis.model_builder import Model, NothingBuilt
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from nparam_lint.analysis.closed_forms.closed_form import Derived
-    from nparam_lint.analysis.closed_forms.constraint_inference import Rule
+    from nparam_lint.analysis.closed_forms.constraint_inference import Constraint
     from nparam_lint.analysis.closed_forms.search import Goal, Search, Unknown, Whole
     from nparam_lint.claims.expression import Formula
     from nparam_lint.claims.notation import Selector, Target
@@ -47,7 +47,7 @@ ROUNDS = 4  # of solutions, where it refuses more than that
 
 
 class NoAnswer(Exception):
-    """The question cannot be answered as it was put; the message says what to do."""
+    """The command cannot do what was asked; the message says what to do."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,12 +89,12 @@ def solve(
                 Variable(r.name, r.value, r.holder) for r in first.variables if type(r.value) is int
             ]
             unknowns = _unknowns(question, first, given)
-            session = Session(model.build, variables)
-            ((_, as_asked),) = session.build([{}])
+            history = BuildHistory(model.build, variables)
+            ((_, as_asked),) = history.build([{}])
             if isinstance(as_asked, Built) and not as_asked.tensors:
                 raise NoAnswer(f"{given} has no parameters: {selector.module!r} matches no module")
-            form = derive(session, variables)
-            solver = _Solver(question, unknowns, given, first, session, form)
+            form = derive(history, variables)
+            solver = _Solver(question, unknowns, given, first, history, form)
             return [solver.solved(budget) for budget in question.budgets]
         except NothingBuilt as error:
             raise NoAnswer(str(error)) from None
@@ -144,11 +144,11 @@ class _Solver:
         unknowns: dict[str, Unknown],
         given: str,
         first: Measured,
-        session: Session,
+        history: BuildHistory,
         derived: Derived,
     ) -> None:
-        self.question, self.given, self.first, self.session = question, given, first, session
-        self.base = {name: v for name, v in session.base.items() if type(v) is int}
+        self.question, self.given, self.first, self.history = question, given, first, history
+        self.base = {name: v for name, v in history.base.items() if type(v) is int}
         self.form = derived if isinstance(derived, ClosedForm) else None
         self.unknowns = unknowns
         self.ties = {name: f for name, f in question.ties.items() if name in self.base}
@@ -168,8 +168,8 @@ class _Solver:
             self.text = factored(self.form.total, list(self.form.base))
             self.prepare(self.form)
         self.names = [*self.unknowns, *self.ties]
-        tests: list[Rule | Formula] = [*self.rules, *self.conditions]
-        self.demands = Demands(self.base, self.unknowns, self.ties, tests)
+        tests: list[Constraint | Formula] = [*self.rules, *self.conditions]
+        self.requirements = Requirements(self.base, self.unknowns, self.ties, tests)
 
     # --- the question, for this target ---
 
@@ -185,7 +185,7 @@ class _Solver:
             if name in form.fixed:
                 raise NoAnswer(f"{name} cannot be varied in {self.first.call}: {form.fixed[name]}")
 
-    def follow(self, rule: Rule) -> None:
+    def follow(self, rule: Constraint) -> None:
         """What the model itself ties to the unknowns (`d_ff == 4*d_model`) follows them."""
         if rule.kind != "==" or rule.left in self.ties:
             return
@@ -226,7 +226,7 @@ class _Solver:
         count = compiled(total, [*self.unknowns, *self.ties])
 
         def at(*values: int) -> int:
-            full = self.demands.completed(dict(zip(self.unknowns, values, strict=True)))
+            full = self.requirements.completed(dict(zip(self.unknowns, values, strict=True)))
             tied = [full[name] for name in self.ties]
             return NOWHERE if None in tied else count(*values, *tied)
 
@@ -237,12 +237,12 @@ class _Solver:
     def find(self, budget: int, goal: Goal, number: int) -> Search:
         unknowns = list(self.unknowns.values())
         if self.form is None:
-            return search_built(self.count_all, self.demands, unknowns, budget, goal, number)
-        return search(self.count, self.demands, unknowns, self.growing, budget, goal, number)
+            return search_built(self.count_all, self.requirements, unknowns, budget, goal, number)
+        return search(self.count, self.requirements, unknowns, self.growing, budget, goal, number)
 
     def count_all(self, points: Sequence[Whole]) -> list[int | None]:
         """Without a closed form every count takes a build."""
-        done = self.session.build([self.values(point) for point in points])
+        done = self.history.build([self.values(point) for point in points])
         return [built.total if isinstance(built, Built) else None for _, built in done]
 
     def solved(self, budget: int) -> Solved:
@@ -283,13 +283,13 @@ class _Solver:
         for _ in range(ROUNDS):
             found = self.find(budget, goal, number + SPARE)
             met = []
-            points = [self.values(solution.point) for solution in found.solutions]
-            done = self.session.build(points)
-            for solution, values, (_, built) in zip(found.solutions, points, done, strict=True):
+            points = [self.values(solution.point) for solution in found.candidates]
+            done = self.history.build(points)
+            for solution, values, (_, built) in zip(found.candidates, points, done, strict=True):
                 if isinstance(built, Built) and built.total == solution.count:
                     met.append(Met(values, built.total, built.call))
                     continue
-                self.demands.exclude(solution.point)
+                self.requirements.exclude(solution.point)
                 strayed += isinstance(built, Built)
                 refused += not isinstance(built, Built)
                 why = why or getattr(built, "reason", None)
@@ -309,10 +309,10 @@ class _Solver:
             self.idle,
             refused,
             strayed,
-            None if met else f"the model refuses what its form gives: {why}",
+            None if met else f"the model refuses the arguments that its form gives: {why}",
         )
 
     def values(self, point: Whole) -> dict[str, int]:
         """The unknowns, and what is tied to them."""
-        full = self.demands.completed(point)
+        full = self.requirements.completed(point)
         return {name: v for name in self.names if isinstance(v := full[name], int)}

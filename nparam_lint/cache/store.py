@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 VERSION = "v1"  # of the layout; what another one wrote is left alone until `clean`
 TAG = "CACHEDIR.TAG"  # https://bford.info/cachedir: backups pass over the directory
 PARTIAL = ".partial"  # how the name of what is not finished ends
-NOWHERE = "there is no home directory; NPARAM_LINT_CACHE_DIR can name a place"
+NOWHERE = "there is no home directory; set NPARAM_LINT_CACHE_DIR to a directory"
 # The same in every version: by it a directory is known as ours.
 _TAG_TEXT = (
     b"Signature: 8a477f597d28d172789f06886806bc55\n"
@@ -165,7 +165,7 @@ class Store:
     def _is_private(self, folder: str) -> bool:
         state = os.lstat(folder)
         if not stat.S_ISDIR(state.st_mode):
-            self.trouble = f"{folder} is no directory"
+            self.trouble = f"{folder} is not a directory"
         elif hasattr(os, "geteuid") and state.st_uid != os.geteuid():
             self.trouble = f"{folder} belongs to another user"
         elif hasattr(os, "geteuid") and state.st_mode & (stat.S_IWGRP | stat.S_IWOTH):

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 MANY = 200
 
 USAGE = "nparam-lint [PATH…] [options]"
-DESCRIPTION = "Count the models under PATH and check their budgets."
+DESCRIPTION = "Count the models below PATH and check their budgets."
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -36,11 +36,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--staged",
         action="store_true",
-        help="judge what is staged, which a commit would contain, instead of the working tree",
+        help="check what is staged for the next commit instead of the working tree",
     )
-    parser.add_argument(
-        "--static", action="store_true", help="what the source alone shows; nothing is built"
-    )
+    parser.add_argument("--static", action="store_true", help="only read source; build nothing")
     common.add_judging(parser)
     common.add_output(parser)
     common.add_building(parser)
@@ -188,10 +186,10 @@ def _refuse_unread(settings: Settings, paths: list[Path], environ: Mapping[str, 
         if find_root(place.parent, top) == place.parent:
             inner = file.rpartition("/")[0]
             raise UsageError(
-                f"{file} configures nparam-lint, but a check that starts further up does not read "
+                f"{file} configures nparam-lint, but a check that starts above it does not read"
                 f"it\nnext: nparam-lint --declared {inner}; as a hook: nparam-lint install-hook "
                 f'{inner}, or with pre-commit args: ["{inner}"]\n'
-                f'      and in the config further up, if there is one: exclude = ["{inner}/**"]'
+                f'      and in the config above it, if there is one: exclude = ["{inner}/**"]'
             )
 
 

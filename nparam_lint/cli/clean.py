@@ -1,4 +1,4 @@
-"""`nparam-lint clean`: removes what is remembered between runs, of all projects."""
+"""`nparam-lint clean`: deletes the cache, of all projects."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 USAGE = "nparam-lint clean"
-DESCRIPTION = "Remove what is remembered between runs, of all projects."
+DESCRIPTION = "Delete the cache: what is remembered between runs, of all projects."
 
 
 def add_arguments(_: argparse.ArgumentParser) -> None:

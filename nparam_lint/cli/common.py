@@ -24,7 +24,7 @@ _SETTINGS = ("python", "device", "tolerance", "timeout", "memory", "jobs", "form
 
 
 class UsageError(Exception):
-    """The question cannot be answered as it was put; the message says what to do."""
+    """The command cannot do what was asked; the message says what to do."""
 
 
 # --- options ----------------------------------------------------------------------------------
@@ -47,7 +47,7 @@ def add_output(parser: argparse.ArgumentParser) -> None:
     out.add_argument("--depth", help="how deep the tables go (default: what fits)")
     out.add_argument("--color", choices=("auto", "always", "never"), default="auto")
     out.add_argument(
-        "-v", "--verbose", action="count", default=0, help="more: what was skipped, why"
+        "-v", "--verbose", action="count", default=0, help="more detail: what was skipped, why"
     )
     out.add_argument("-q", "--quiet", action="store_true", help="findings and summary only")
 
@@ -59,13 +59,13 @@ def add_building(parser: argparse.ArgumentParser) -> None:
     build.add_argument("--config", metavar="FILE", help="config file (default: pyproject.toml)")
     build.add_argument("--timeout", metavar="SECONDS", help="for one model (default: 60)")
     build.add_argument("--memory", help='for one model: "8GB" (default: half of the machine\'s)')
-    build.add_argument("--jobs", metavar="N", help="models built at a time (default: one a core)")
-    build.add_argument("--no-cache", action="store_true", help="find out everything anew")
+    build.add_argument("--jobs", metavar="N", help="models built at a time (default: one per core)")
+    build.add_argument("--no-cache", action="store_true", help="neither read nor write the cache")
 
 
 def add_judging(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--tolerance", help='drift that is allowed where "86.6M" is declared: "0.5%%"'
+        "--tolerance", help='how far a count may be from a rounded budget (86.6M): "0.5%%"'
     )
     parser.add_argument("--select", metavar="CODES", help="report only these codes: NPL001,NPL013")
     parser.add_argument("--ignore", metavar="CODES", help="do not report these codes")
@@ -117,12 +117,12 @@ def checked_paths(texts: list[str]) -> list[Path]:
             hint = f"; to see one model: nparam-lint show '{path}'" if target else ""
             raise UsageError(f"there is no file or directory {path}{hint}")
         if path.is_file() and path.suffix != ".py":
-            raise UsageError(f"{path} is no Python file: models are read from .py files")
+            raise UsageError(f"{path} is not a Python file; models are read from .py files")
     return [path.absolute() for path in paths]
 
 
 def guarded(work: Callable[[], T]) -> T:
-    """Errors of the user's environment as usage errors."""
+    """Do the work; a missing interpreter is a usage error."""
     from nparam_lint.count.interpreter import NoInterpreter
 
     try:
@@ -156,9 +156,9 @@ def deliver(
     page: Callable[[Options], str] | None = None,
     failed: bool = False,
 ) -> int:
-    """Write the report in the format that is asked for, and say with the exit code what came out.
-    `page`: what is shown to people in place of the text report. Where another format goes to a
-    file, people get theirs on standard output: a log that says nothing helps nobody."""
+    """Write the report in the requested format; returns the exit code. `page` renders what is shown
+    to people instead of the text report. If another format goes to a file, the text report goes to
+    standard output: an empty log helps nobody."""
     from nparam_lint.report import FORMATS
 
     shown = layout(options, settings)
@@ -177,7 +177,7 @@ def deliver(
 
 
 def exit_code(error: str | None, findings: Iterable[Finding], failed: bool = False) -> int:
-    """0 clean, 1 findings, 2 nothing could be answered, which is said on standard error."""
+    """0 no findings, 1 findings, 2 the check could not be done; then the error is printed."""
     if error:
         print(f"nparam-lint: {error}", file=sys.stderr)
         return 2
@@ -185,8 +185,8 @@ def exit_code(error: str | None, findings: Iterable[Finding], failed: bool = Fal
 
 
 def failed(error: Exception, document: str, options: argparse.Namespace) -> int:
-    """The way out where the question could not be answered and a machine is listening: the error
-    for people, and a document that says the same. Gives the exit code."""
+    """Report that the command could not be carried out: the error for people on standard error, and
+    a document in the requested format that says the same. Returns the exit code."""
     print(f"nparam-lint: {error}", file=sys.stderr)
     write(document, options.output_file)
     return 2

@@ -24,7 +24,7 @@ USAGE = "nparam-lint compare TARGET TARGET… [options]"
 DESCRIPTION = (
     "The counts of several models side by side, by role: embedding, attention, feed-forward, "
     "recurrent, convolution, norm, output, other. The models may belong to different projects; "
-    "each is built by its own. -v lists which modules have which role, and why."
+    "each is built by its own interpreter. -v lists which modules have which role, and why."
 )
 
 

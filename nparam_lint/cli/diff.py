@@ -50,8 +50,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--tolerance",
         dest="drift",
         metavar="DRIFT",
-        help='fail where a count drifted by more than that ("0.5%%", "50k", "0") and no budget '
-        "that was added or changed says so",
+        help='fail if a count changed by more than this ("0.5%%", "50k", "0") and no budget was '
+        "added or changed for it",
     )
     common.add_output(parser)
     common.add_building(parser)
@@ -143,7 +143,7 @@ def _base(repository: Repository, revision: str) -> Base:
         if dots:
             if right not in ("", "HEAD", "@"):
                 raise GitError(
-                    f"{revision}: what a revision is compared with is the working tree, not "
+                    f"{revision}: a revision is compared with the working tree, not with "
                     f"{right}; next: check {right} out, then nparam-lint diff {left}..."
                 )
             commit = repository.merge_base(left or "HEAD", "HEAD")

@@ -37,7 +37,10 @@ def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
     rows = [
         ("nparam-lint", f"{__version__} ({sys.executable})"),
         ("project", str(settings.root)),
-        ("config", str(settings.config or "none: [tool.nparam-lint] in pyproject.toml would be")),
+        (
+            "config",
+            str(settings.config or "none; it could be [tool.nparam-lint] in pyproject.toml"),
+        ),
         ("budgets", f"{len(settings.budgets)} in the config"),
         ("python", f"{found.python}"),
         ("because", found.reason),

@@ -39,23 +39,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--vary",
         metavar="NAMES",
-        help="arguments that the form is in (default: all that matter); values of a choice: "
-        "d_model,n_layer,norm=layer|rms",
+        help="the arguments of the form (default: all that have an effect), with the values of a "
+        "choice: d_model,n_layer,norm=layer|rms",
     )
     parser.add_argument(
-        "--write", action="store_true", help="put it into the docstring, as a budget"
+        "--write", action="store_true", help="write it into the docstring as a budget"
     )
     parser.add_argument(
         "--format", help="text (default), python (a function), latex, json", default=None
     )
     out = parser.add_argument_group("output")
-    out.add_argument("--output-file", metavar="FILE", help="write it there")
+    out.add_argument("--output-file", metavar="FILE", help="write the result there")
     out.add_argument("--depth", help="how deep the table of modules goes (default: 2)")
     out.add_argument("--color", choices=("auto", "always", "never"), default="auto")
     out.add_argument(
         "-v", "--verbose", action="count", default=0, help="the shape of every parameter"
     )
-    out.add_argument("-q", "--quiet", action="store_true", help="the formula alone")
+    out.add_argument("-q", "--quiet", action="store_true", help="only the formula")
     common.add_building(parser)
 
 
@@ -93,7 +93,7 @@ def formula(
     environ: Mapping[str, str],
 ) -> Formula:
     """Derive the form, in as many runs of one worker as it takes."""
-    from nparam_lint.analysis.closed_forms.build_history import Session
+    from nparam_lint.analysis.closed_forms.build_history import BuildHistory
     from nparam_lint.analysis.closed_forms.form_cases import derive_all
     from nparam_lint.analysis.model_builder import Model, NothingBuilt
     from nparam_lint.count.worker_process import staying
@@ -104,7 +104,7 @@ def formula(
     if selector.metric not in ("total", "trainable"):
         raise UsageError(f"a formula counts total or trainable parameters, not {selector.metric}")
     if options.write and (str(selector) or options.vary):
-        raise UsageError("option --write takes the whole formula: no selector, no --vary")
+        raise UsageError("option --write writes the whole formula: no selector, no --vary")
     given = options.target
     with staying():
         try:
@@ -119,8 +119,8 @@ def formula(
                     environment=model.environment,
                 )
             variables = _variables(first, options.vary)
-            session = Session(model.build, variables)
-            cases, untold = derive_all(session, variables, chosen=bool(options.vary))
+            history = BuildHistory(model.build, variables)
+            cases, untold = derive_all(history, variables, chosen=bool(options.vary))
         except NothingBuilt as error:
             return Formula(__version__, given, error=str(error))
     told = Formula(

@@ -3,9 +3,9 @@
 # `nparam-lint install-hook` writes this file and overwrites it: put nothing of your own here.
 
 python=''   # the interpreter that nparam-lint was installed with
-projects='' # the directories to check, one a line; none: the whole repository
+projects='' # the directories to check, one per line; empty: the whole repository
 
-# The user's files lie in the current directory: nothing may be imported from there.
+# The user's files are in the current directory: nothing may be imported from there.
 start='import sys; sys.path[:] = filter(None, sys.path)'
 
 has_it() {
@@ -32,8 +32,8 @@ if [ $# -eq 0 ] && has_it python3; then
 fi
 if [ $# -eq 0 ]; then
     cat >&2 <<END
-nparam-lint is not found: the parameter counts of this commit cannot be checked.
-looked for: ${python:+$python, }.venv and venv in $PWD and in its main worktree, PATH, python3
+nparam-lint was not found: the parameter counts of this commit cannot be checked.
+looked in: ${python:+$python, }.venv and venv of $PWD and of its main worktree, PATH, python3
 next: pip install nparam-lint in one of these; or, in the environment that has it, nparam-lint install-hook
 END
     exit 1

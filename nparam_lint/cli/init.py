@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 
 USAGE = "nparam-lint init [PATH…] [--diff] [options]"
 DESCRIPTION = """\
-Write a budget for every model that has none and can be built: into its docstring (which it gets
-where it has none), or into the config where that cannot be done. The models that others contain are
-left out; so are test files, models without parameters, and those whose widths are random.
+Write a budget for every model that has none and can be built: into its docstring (a new one, if it
+has none), or into the config, if that is not possible. Left out are models that are parts of other
+models, models in test files, models without parameters, and models with random widths.
 """
 EPILOG = """\
-exit codes: 0 done, 1 a budget could not be written where it was to be, 2 nothing could be measured
+exit codes: 0 done, 1 a budget could not be written, 2 nothing could be measured
 """
 
 
@@ -31,13 +31,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--into",
         choices=("docstring", "config"),
-        help="only there (default: docstring, else config)",
+        help="write only there (default: docstring, else config)",
     )
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--exact", action="store_true", help="86_567_656 (default)")
     form.add_argument("--rounded", action="store_true", help="86.6M")
-    parser.add_argument("--all", action="store_true", help="also models that others contain")
-    parser.add_argument("-v", "--verbose", action="store_true", help="say which got none, and why")
+    parser.add_argument("--all", action="store_true", help="also models that are parts of others")
+    parser.add_argument(
+        "-v", "--verbose", action="store_true", help="list the models that got none, and why"
+    )
     add_writing(parser)
     common.add_building(parser)
 

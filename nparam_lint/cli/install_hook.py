@@ -34,9 +34,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "projects",
         nargs="*",
         metavar="PROJECT",
-        help="directories that have a config of their own (default: the whole repository)",
+        help="directories with their own config (default: the whole repository)",
     )
-    parser.add_argument("--uninstall", action="store_true", help="remove our own hooks")
+    parser.add_argument("--uninstall", action="store_true", help="remove these hooks again")
 
 
 def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:

@@ -1,7 +1,7 @@
 """The command line: reads options, hands over to a command, and exits.
 
-Exit codes: 0 clean (warnings may have been printed), 1 findings, 2 the question could not be
-answered (usage, config, no interpreter with torch).
+Exit codes: 0 no findings (there may be warnings), 1 findings, 2 the check could not be done (usage,
+config, no interpreter with torch).
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ COMMANDS = tuple(
 HELP = """\
 Check the parameter counts that a repository claims for its PyTorch models.
 
-  nparam-lint [PATH…]          count the models under PATH (default: here), check their budgets
-  nparam-lint show TARGET      the per-module table of one model, budget or none
-  nparam-lint compare TARGET…  several models side by side, by what their parameters are for
+  nparam-lint [PATH…]          count the models below PATH (default: here), check their budgets
+  nparam-lint show TARGET      the per-module table of one model
+  nparam-lint compare TARGET…  several models side by side: embedding, attention, …
   nparam-lint formula TARGET   the closed form of the count, derived and verified
   nparam-lint solve TARGET…    arguments that meet a budget
   nparam-lint diff REV         what changed since a revision, by model and by module
@@ -42,15 +42,15 @@ Check the parameter counts that a repository claims for its PyTorch models.
   nparam-lint install-hook     check what is staged, at every commit
   nparam-lint rule CODE        what a finding means, by example
   nparam-lint doctor           which interpreter, torch and config are used, and why
-  nparam-lint clean            forget what earlier runs found out
+  nparam-lint clean            delete the cache
 
 A budget is a line in the docstring of a model class or factory, or of its __init__:
 
     class Net(nn.Module):
         \"\"\"A small classifier.
 
-        nparam: 86.6M                        right to the digit written
-        nparam[encoder]: 12_582_912          one part, to the parameter
+        nparam: 86.6M                        rounded or cut off
+        nparam[encoder]: 12_582_912          one part, exactly
         nparam(depth=24): <= 354M            with other arguments
         nparam: 12*n_layer*d_model**2 ± 1%   a formula of the constructor's arguments
         \"\"\"
@@ -64,7 +64,7 @@ project's code is executed, without network and without writing to your files.
 """
 
 EPILOG = """\
-exit codes: 0 clean, 1 findings, 2 the question could not be answered (usage, config, no torch)
+exit codes: 0 no findings, 1 findings, 2 the check could not be done (usage, config, no torch)
 the options of each command: nparam-lint check --help, nparam-lint show --help
 """
 
@@ -75,7 +75,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # a terminal that does not know ✓ gets a ?
             stream.reconfigure(errors="replace")
-    # A hook runner gives up, a terminal is closed: leave the way that removes what was made.
+    # A hook runner gives up, or a terminal is closed: temporary files must still be removed.
     for name in ("SIGTERM", "SIGHUP"):
         with suppress(AttributeError, ValueError):  # not on Windows; not in the main thread
             if signal.getsignal(getattr(signal, name)) == signal.SIG_DFL:  # else nohup
@@ -122,8 +122,8 @@ def _run(argv: list[str], environ: Mapping[str, str], given: list[str] | None) -
 
 
 def _failure(argv: list[str], environ: Mapping[str, str], error: str) -> tuple[str, str | None]:
-    """What a program reads instead of a report, and where it looks for it; nothing in the formats
-    for people."""
+    """The document that replaces the report, in the requested format, and the file it goes to;
+    empty in the text format, where the error was printed."""
     from nparam_lint.records import Report
     from nparam_lint.report import FORMATS, Options
 

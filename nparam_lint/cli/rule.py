@@ -15,7 +15,9 @@ DESCRIPTION = "Explain a finding."
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("code", nargs="?", metavar="CODE", help="NPL001; without: all, a line each")
+    parser.add_argument(
+        "code", nargs="?", metavar="CODE", help="such as NPL001 (default: list all)"
+    )
 
 
 def run(options: argparse.Namespace, _: Mapping[str, str]) -> int:

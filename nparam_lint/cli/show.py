@@ -1,4 +1,4 @@
-"""`nparam-lint show TARGET`: the per-module table of any model, budget or none."""
+"""`nparam-lint show TARGET`: the per-module table of any model, with or without a budget."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def settings_and_target(
     try:
         target = parse_target(text)
     except TextError as error:
-        raise UsageError(f"{text!r} is no target: {error}") from None
+        raise UsageError(f"{text!r} is not a target: {error}") from None
     return settings_for_target(options, environ, target)
 
 
@@ -72,7 +72,7 @@ def settings_and_selected(
     try:
         target, selector = parse_selected(text)
     except TextError as error:
-        raise UsageError(f"{text!r} is no target: {error}") from None
+        raise UsageError(f"{text!r} is not a target: {error}") from None
     return *settings_for_target(options, environ, target), selector
 
 

@@ -39,19 +39,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     ask.add_argument(
         "--vary",
         metavar="NAMES",
-        help="the unknowns, with limits where wanted: d_model,n_layers=1..24; several without "
-        "limits keep to half to twice the call's proportions; a target that lacks some of them is "
-        "solved for the others",
+        help="the unknowns, with or without limits: d_model,n_layers=1..24; several without limits "
+        "stay between half and twice the proportions of the call; a target that lacks some of them "
+        "is solved for the others",
     )
     ask.add_argument(
-        "--tie", action="append", default=[], metavar="'b=4*a'", help="what follows the unknowns"
+        "--tie",
+        action="append",
+        default=[],
+        metavar="'b=4*a'",
+        help="an argument computed from the unknowns",
     )
     ask.add_argument(
         "--where",
         action="append",
         default=[],
         metavar="'a % 64 == 0'",
-        help="what has to hold, besides what the model itself asks",
+        help="a condition, besides those of the model itself",
     )
     goal = ask.add_mutually_exclusive_group()
     for name, text in (
@@ -70,7 +74,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     out = parser.add_argument_group("output")
     out.add_argument("--format", help="text (default), json")
-    out.add_argument("--output-file", metavar="FILE", help="write it there")
+    out.add_argument("--output-file", metavar="FILE", help="write the result there")
     out.add_argument("--color", choices=("auto", "always", "never"), default="auto")
     out.add_argument(
         "-v", "--verbose", action="count", default=0, help="the closed forms, and every call"

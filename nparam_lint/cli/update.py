@@ -18,16 +18,16 @@ if TYPE_CHECKING:
 
 USAGE = "nparam-lint update [TARGET…] [--diff | --check] [options]"
 DESCRIPTION = """\
-Write today's counts into the budgets that do not hold, each in the form in which it stands: 124M
-becomes 126M, 124_475_904 becomes 125_891_072, and 7.1M ± 2% keeps its ± 2%. What holds is not
-touched. Formulas, limits (<= 25k), ranges and prose are left alone and reported.
+Write today's counts into the budgets that do not hold, and keep their form: 124M becomes 126M,
+124_475_904 becomes 125_891_072, and 7.1M ± 2% keeps its ± 2%. Budgets that hold are not touched.
+Formulas, limits (<= 25k), ranges and prose are not changed, but reported.
 
 A TARGET names the budgets of one model, nets/vit.py::ViT or nets/vit.py::ViT(depth=24)[encoder],
-or those of a file or a directory. Without one, all budgets of the project are looked at.
+or those of a file or a directory. Without a TARGET, all budgets of the project are checked.
 """
 EPILOG = """\
-exit codes: 0 all that was named holds now; 1 something was left alone that does not hold or, with
---check, something would be rewritten; 2 the question could not be answered
+exit codes: 0 all these budgets hold now; 1 a budget that does not hold was not changed or, with
+--check, a budget would change; 2 the update could not be done
 """
 
 
@@ -36,7 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = EPILOG
     parser.add_argument("targets", nargs="*", metavar="TARGET", help="model, selector, or path")
     parser.add_argument(
-        "--check", action="store_true", help="write nothing; 1 if anything would be"
+        "--check", action="store_true", help="write nothing; exit code 1 if a budget would change"
     )
     add_writing(parser)
     common.add_building(parser)
@@ -51,7 +51,9 @@ def add_writing(parser: argparse.ArgumentParser) -> None:
     out.add_argument("--format", choices=("text", "json"), help="text (default) or json")
     out.add_argument("--output-file", metavar="FILE", help="write the report there instead")
     out.add_argument("--color", choices=("auto", "always", "never"), default="auto")
-    out.add_argument("-q", "--quiet", action="store_true", help="only what is left, and a summary")
+    out.add_argument(
+        "-q", "--quiet", action="store_true", help="only what was not changed, and a summary"
+    )
 
 
 def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:

@@ -42,7 +42,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.getgroup(NAME, "parameter counts (nparam-lint)").addoption(
         "--nparam",
         action="store_true",
-        help="check the declared parameter counts of the project's models: an item for each",
+        help="check the declared parameter counts of the project's models: one test for each",
     )
 
 

@@ -314,7 +314,7 @@ def open_repository(start: Path, environ: Mapping[str, str]) -> Repository:
             if directory == own_directory or not nested:
                 return Repository(own_top, own)
     if top is None:
-        raise GitError(f"{start} is in no git repository: {os.fsdecode(found.stderr).strip()}")
+        raise GitError(f"{start} is not in a git repository: {os.fsdecode(found.stderr).strip()}")
     return Repository(top, bare)
 
 

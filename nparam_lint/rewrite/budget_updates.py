@@ -146,7 +146,7 @@ def _decide(budget: Budget, measurement: Measurement, settings: Settings) -> _He
         budget.value, count, budget.selector.metric, own or tolerance, own is not None
     )
     if change is None:
-        return _left(budget, "no number of this form holds", count)
+        return _left(budget, "no number in this form holds", count)
     old, new = budget.value.text, change.result
     if old.isdecimal() and budget.declared == f"{int(old):_}":  # an integer in TOML
         old, new = budget.declared, f"{count:_}"
@@ -167,11 +167,11 @@ def _stays(budget: Budget, declared: int | None) -> str | None:
     """Why a broken budget is not for a count to rewrite."""
     value = budget.value
     if budget.origin == "prose":
-        return "prose is for people to mend"
+        return "a count in prose is not rewritten; correct it by hand"
     if any(isinstance(term, Formula) for term in value.terms):
         return f"a formula, which gives {declared:,}" if declared is not None else "a formula"
     if not number_style.is_movable(value):
-        return f"a {'range' if value.form == 'range' else 'limit'} that somebody has set"
+        return f"a {'range' if value.form == 'range' else 'limit'}, which is never changed"
     return None
 
 
@@ -202,7 +202,7 @@ def _files(
     for name, items in sorted(by_file.items()):
         path = source.settings.root / name
         if is_outside(path, source.settings.root, environ):
-            failed += [(item, "its file lies outside of the repository") for item in items]
+            failed += [(item, "its file is outside of the repository") for item in items]
             continue
         rewrite = _in_docstrings if items[0].budget.origin == "docstring" else _in_config
         old, new, reasons = rewrite(name, items, source)

@@ -58,7 +58,7 @@ def restate(source: bytes, changes: Mapping[Place, Restated]) -> tuple[bytes, di
         ]
         written = _written(source, file.module, replacements)
         if [budget for _, budget in _declared(written)] != expected:
-            raise Unsafe("the changed file would not declare what it should")
+            raise Unsafe("the changed file would not declare the right budgets")
     except Unsafe as error:
         return source, dict.fromkeys(changes, str(error))
     reason = "its number is not written in one piece"
@@ -77,7 +77,7 @@ def add(source: bytes, values: Mapping[Definition, str]) -> tuple[bytes, dict[De
             key = (definition.line, definition.qualname.rpartition(".")[2])
             try:
                 if key not in known:
-                    raise Unsafe("it stands no longer where it was found")
+                    raise Unsafe("it has moved since it was found")
                 replacements |= _with_budget(file, *known[key], value)
             except Unsafe as error:
                 failed[definition] = str(error)
@@ -85,7 +85,7 @@ def add(source: bytes, values: Mapping[Definition, str]) -> tuple[bytes, dict[De
         added = [(d.qualname, None, "", v) for d, v in values.items() if d not in failed]
         before = [budget for _, budget in _declared(source)]
         if sorted(map(repr, [*before, *added])) != sorted(repr(b) for _, b in _declared(written)):
-            raise Unsafe("the changed file would not declare what it should")
+            raise Unsafe("the changed file would not declare the right budgets")
     except Unsafe as error:
         return source, dict.fromkeys(values, str(error))
     return written, failed
@@ -113,7 +113,7 @@ def _read(source: bytes) -> _File:
     try:
         module = cst.parse_module(source)
         if module.bytes != source:
-            raise Unsafe("libcst does not keep this file as it is")
+            raise Unsafe("libcst would change other parts of the file")
         code = module.code
         tree = parsed(code)
         collector = _Collector()

@@ -84,7 +84,7 @@ class Plan:
 
 
 def is_outside(path: Path, root: Path, environ: Mapping[str, str]) -> bool:
-    """Whether a file, or what it links to, lies outside of the repository of the project at `root`
+    """Whether a file, or what it links to, is outside of the repository of the project at `root`
     (of the project, where that is in none): such a file is never written."""
     try:
         top = open_repository(root, environ).top

@@ -61,7 +61,7 @@ def write_budget(
         return None
     path = settings.root / target.location
     if is_outside(path, settings.root, environ):
-        raise Unsafe(f"{target.location} lies outside of the repository")
+        raise Unsafe(f"{target.location} is outside of the repository")
     old = found.tree.source(target.location)
     new, failed = docstring_edits.add(old, {definition: text})
     if definition in failed:

@@ -150,7 +150,7 @@ def _in_docstrings(
     values = {item.definition: item.value for item in items}
     path = source.settings.root / name
     if is_outside(path, source.settings.root, environ):
-        return None, dict.fromkeys(values, "its file lies outside of the repository")
+        return None, dict.fromkeys(values, "its file is outside of the repository")
     old = source.found.tree.source(name)
     new, failed = docstring_edits.add(old, values)
     return (FileEdit(name, path, old, new) if new != old else None), failed
@@ -166,7 +166,7 @@ def _in_config(
         path = project if project.is_file() else settings.root / "nparam-lint.toml"
     name = os.path.relpath(path, settings.root).replace(os.sep, "/")
     if is_outside(path, settings.root, environ):
-        raise Unsafe(f"{name} lies outside of the repository")
+        raise Unsafe(f"{name} is outside of the repository")
     values = {item.key: item.value for item in sorted(items, key=lambda item: item.key)}
     try:
         old = path.read_bytes() if path.is_file() else None

@@ -157,7 +157,7 @@ def _hint_lines(hints: Sequence[str], look: Look) -> Iterator[str]:
     table, *models = hints
     shown = models if look.verbose else models[:_HINTS]
     yield ""
-    yield f"# Not built, for want of arguments: {len(models):,}. Say them in the config:"
+    yield f"# Not built, since arguments are missing: {len(models):,}. Add them to the config:"
     yield f"# {table}"
     yield from (f"# {clean(line)}" for line in shown)
     if len(shown) < len(models):

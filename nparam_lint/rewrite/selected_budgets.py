@@ -57,7 +57,7 @@ def read_named(text: str, root: Path) -> Named:
     try:
         target, selector = parse_selected(text)
     except TextError as error:
-        raise NothingNamed(f"{text!r} is no target: {error}") from None
+        raise NothingNamed(f"{text!r} is not a target: {error}") from None
     if target.is_path:
         target = Target(_relative(Path(target.location), root), target.callable, target.arguments)
     chosen = selector if text.rstrip().endswith("]") else None

@@ -149,5 +149,5 @@ def _written(text: str, expected: dict[str, Any]) -> str:
     except tomllib.TOMLDecodeError:
         same = False
     if not same:
-        raise Unsafe("the changed file would not say what it should")
+        raise Unsafe("the changed file would not have the right budgets")
     return text

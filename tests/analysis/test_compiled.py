@@ -15,9 +15,9 @@ from nparam_lint.analysis.closed_forms.compiled_form import (
     polynomial_of,
     substituted,
 )
-from nparam_lint.analysis.closed_forms.constraint_inference import Rule
+from nparam_lint.analysis.closed_forms.constraint_inference import Constraint
 from nparam_lint.analysis.closed_forms.polynomial import Exponential, Polynomial
-from nparam_lint.analysis.closed_forms.requirements import Demands, tie_of
+from nparam_lint.analysis.closed_forms.requirements import Requirements, tie_of
 from nparam_lint.claims.expression import parse_formula
 
 FORMS = [
@@ -114,31 +114,31 @@ def test_a_form_without_a_value_is_never_met():
 
 
 def test_demands_of_a_model_and_of_a_question():
-    demands = Demands(
+    requirements = Requirements(
         {"h": 12, "d": 768, "f": 3072, "n": 2},
         ["d", "n"],
         {"f": parse_formula("4*d")},
-        [Rule("d", "%", ("h",)), parse_formula("f % 64 == 0"), parse_formula("d <= 100*n")],
+        [Constraint("d", "%", ("h",)), parse_formula("f % 64 == 0"), parse_formula("d <= 100*n")],
     )
-    assert demands.step({}, "d") == 48  # of 12, and of 64 for four times as much
-    assert demands.step({"d": 48}, "n") == 1
-    assert demands.hold({"d": 96, "n": 1})
-    assert demands.hold({"d": 144})  # n may be large enough
-    assert not demands.hold({"d": 144, "n": 1})
-    assert not demands.hold({"d": 100, "n": 3})
-    assert demands.completed({"d": 96})["f"] == 384
-    demands.exclude({"d": 96, "n": 1})
-    assert not demands.hold({"n": 1, "d": 96})
+    assert requirements.step({}, "d") == 48  # of 12, and of 64 for four times as much
+    assert requirements.step({"d": 48}, "n") == 1
+    assert requirements.hold({"d": 96, "n": 1})
+    assert requirements.hold({"d": 144})  # n may be large enough
+    assert not requirements.hold({"d": 144, "n": 1})
+    assert not requirements.hold({"d": 100, "n": 3})
+    assert requirements.completed({"d": 96})["f"] == 384
+    requirements.exclude({"d": 96, "n": 1})
+    assert not requirements.hold({"n": 1, "d": 96})
 
 
 def test_what_is_not_whole_or_divides_by_zero_is_not_allowed():
-    demands = Demands(
+    requirements = Requirements(
         {}, ["d", "n"], {"f": parse_formula("8*d/3")}, [parse_formula("d / (n - 1) > 2")]
     )
-    assert demands.hold({"d": 9, "n": 2})
-    assert not demands.hold({"d": 10, "n": 2})
-    assert not demands.hold({"d": 9, "n": 1})
-    tied = Demands({}, ["d"], {"h": parse_formula("d // (d // 64)")}, [])
+    assert requirements.hold({"d": 9, "n": 2})
+    assert not requirements.hold({"d": 10, "n": 2})
+    assert not requirements.hold({"d": 9, "n": 1})
+    tied = Requirements({}, ["d"], {"h": parse_formula("d // (d // 64)")}, [])
     assert tied.hold({"d": 128})
     assert not tied.hold({"d": 1})
 
@@ -146,9 +146,9 @@ def test_what_is_not_whole_or_divides_by_zero_is_not_allowed():
 @pytest.mark.parametrize(
     ("rule", "text"),
     [
-        (Rule("d_ff", "==", ("d",), Fraction(4)), "4*d"),
-        (Rule("d", "==", ("h", "k")), "h*k"),
-        (Rule("f", "==", ("d",), Fraction(3, 2)), "3/2*d"),
+        (Constraint("d_ff", "==", ("d",), Fraction(4)), "4*d"),
+        (Constraint("d", "==", ("h", "k")), "h*k"),
+        (Constraint("f", "==", ("d",), Fraction(3, 2)), "3/2*d"),
     ],
 )
 def test_a_tie_of_the_model_as_a_formula(rule, text):

@@ -395,4 +395,4 @@ class Stubborn(nn.Module):
 def test_one_model_makes_no_form():
     form = derived(Stubborn, width=8)
     assert isinstance(form, NoForm)
-    assert form.reason == "nothing but the call itself can be built: ValueError: 8 it is"
+    assert form.reason == "the model can only be built as called: ValueError: 8 it is"

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nparam_lint.analysis.closed_forms import search as searching
-from nparam_lint.analysis.closed_forms.requirements import Demands
+from nparam_lint.analysis.closed_forms.requirements import Requirements
 from nparam_lint.analysis.closed_forms.search import MOST, Unknown, limited, search
 from nparam_lint.analysis.closed_forms.search_by_building import search_built
 from nparam_lint.claims.expression import parse_formula
@@ -22,7 +22,7 @@ def count(n, d):
 
 
 def asked(*conditions):
-    return Demands({}, ["n", "d"], {}, [parse_formula(text) for text in conditions])
+    return Requirements({}, ["n", "d"], {}, [parse_formula(text) for text in conditions])
 
 
 def every(budget, holds, goal, high):
@@ -45,13 +45,13 @@ def every(budget, holds, goal, high):
 )
 def test_those_found_are_the_best_of_all(budget, goal, step, divided, growing, number):
     high = 40
-    demands = asked(f"d % {step} == 0", *(["d % n == 0"] if divided else []))
+    requirements = asked(f"d % {step} == 0", *(["d % n == 0"] if divided else []))
     unknowns = [Unknown("n", 1, high), Unknown("d", 1, high)]
-    found = search(count, demands, unknowns, growing, budget, goal, number)
+    found = search(count, requirements, unknowns, growing, budget, goal, number)
     best = every(budget, lambda n, d: d % step == 0 and not (divided and d % n), goal, high)
-    assert [abs(s.count - budget) for s in found.solutions] == best[:number]
-    assert all(s.count == count(**s.point) for s in found.solutions)
-    assert len({tuple(s.point.values()) for s in found.solutions}) == len(found.solutions)
+    assert [abs(s.count - budget) for s in found.candidates] == best[:number]
+    assert all(s.count == count(**s.point) for s in found.candidates)
+    assert len({tuple(s.point.values()) for s in found.candidates}) == len(found.candidates)
     assert not found.cut
 
 
@@ -80,7 +80,7 @@ def test_more_than_can_be_looked_at_is_said(limit, goal, condition, monkeypatch)
     odd = 10**10 + 1
     found = search(lambda n, d: 2 * n + 2 * d, asked(condition), unknowns, BOTH, odd, goal, 3)
     assert found.cut
-    assert found.solutions == ()
+    assert found.candidates == ()
     assert found.combinations <= 1000
 
 
@@ -94,7 +94,7 @@ def test_several_without_limits_keep_to_the_proportions_of_the_call():
     assert (small["d"].low, small["d"].high) == (small["d"].base // 2, small["d"].base * 2)
     found = search(count, asked(), unknowns, BOTH, 1_000_000, "closest", 5)
     assert found.limits == {u.name: (u.low, u.high) for u in small.values()}
-    for solution in found.solutions:
+    for solution in found.candidates:
         assert all(low <= solution.point[n] <= high for n, (low, high) in found.limits.items())
 
 
@@ -102,13 +102,13 @@ def test_one_without_limits_needs_none():
     unknowns = [Unknown("n", 1, 5, base=2), Unknown("d", base=8)]
     found = search(count, asked(), unknowns, BOTH, count(5, 3000), "exact", 1)
     assert found.limits == {}
-    assert found.solutions[0].point == {"n": 5, "d": 3000}
+    assert found.candidates[0].point == {"n": 5, "d": 3000}
 
 
 def test_limits_that_were_asked_for_are_kept():
     unknowns = [Unknown("n", 2, 4), Unknown("d", 8, 16)]
     found = search(count, asked(), unknowns, BOTH, 10**9, "closest", 3)
-    assert dict(found.solutions[0].point) == {"n": 4, "d": 16}
+    assert dict(found.candidates[0].point) == {"n": 4, "d": 16}
     assert found.limits == {}
 
 
@@ -117,13 +117,13 @@ def test_what_gives_less_is_looked_at_around_the_call():
         lambda n: 100_000 // n, asked(), [Unknown("n", base=8)], frozenset(), 9_000, "closest", 2
     )
     assert found.limits == {"n": (8, 32)}
-    assert [s.count for s in found.solutions] == [9_090, 8_333]
+    assert [s.count for s in found.candidates] == [9_090, 8_333]
 
 
 def test_of_equally_good_ones_the_most_usual_comes_first():
     unknowns = [Unknown("n", 1, 64, base=8), Unknown("d", 1, 64, base=8)]
     found = search(lambda n, d: n * d, asked(), unknowns, BOTH, 64, "exact", 3)
-    assert [dict(s.point) for s in found.solutions] == [
+    assert [dict(s.point) for s in found.candidates] == [
         {"n": 8, "d": 8},
         {"n": 16, "d": 4},
         {"n": 4, "d": 16},
@@ -143,13 +143,13 @@ def test_what_is_built_comes_close_without_a_form(goal):
 
     unknowns = [Unknown("n", base=2), Unknown("d", base=16)]
     found = search_built(count_all, asked(), unknowns, 1_000_000, goal, 3)
-    off = [abs(s.count - 1_000_000) for s in found.solutions]
+    off = [abs(s.count - 1_000_000) for s in found.candidates]
     assert off == sorted(off)
     assert off[0] < 10_000
     assert found.limits.keys() == BOTH
     assert all(
         low <= s.point[n] <= high
-        for s in found.solutions
+        for s in found.candidates
         for n, (low, high) in found.limits.items()
     )
     assert len(built) < 2000
@@ -163,5 +163,5 @@ def test_builds_do_not_grow_with_the_limits():
         return [p["n"] for p in points]
 
     found = search_built(count_all, asked(), [Unknown("n", 1, MOST)], 5_000_123, "exact", 1)
-    assert [s.count for s in found.solutions] == [5_000_123]
+    assert [s.count for s in found.candidates] == [5_000_123]
     assert len(built) < 300

@@ -6,10 +6,16 @@ from typing import TYPE_CHECKING
 
 import torch
 
-from nparam_lint.analysis.closed_forms.build_history import Session
+from nparam_lint.analysis.closed_forms.build_history import BuildHistory
 from nparam_lint.analysis.closed_forms.derive import derive
 from nparam_lint.analysis.closed_forms.form_writer import expanded, factored
-from nparam_lint.analysis.closed_forms.observations import Built, Refused, Tensor, Variable, exactly
+from nparam_lint.analysis.closed_forms.observations import (
+    Built,
+    RefusedBuild,
+    Tensor,
+    Variable,
+    exactly,
+)
 from nparam_lint.claims.expression import parse_formula
 
 if TYPE_CHECKING:
@@ -30,14 +36,14 @@ def _outcome(make, arguments):
         with torch.device("meta"):
             model = make(**arguments)
     except Exception as error:
-        return Refused(f"{type(error).__name__}: {error}")
+        return RefusedBuild(f"{type(error).__name__}: {error}")
     named = model.named_parameters()
     return Built(tuple(Tensor(name, tuple(parameter.shape)) for name, parameter in named))
 
 
 def derived(make, **base) -> ClosedForm | NoForm:
     variables = [Variable(name, value) for name, value in base.items()]
-    return derive(Session(asking(make, **base), variables), variables)
+    return derive(BuildHistory(asking(make, **base), variables), variables)
 
 
 def count(make, **arguments) -> int:

@@ -224,7 +224,7 @@ def test_a_file_in_the_place_of_the_cache_directory(base, store):
 def test_a_file_in_the_place_of_the_layout(base, store):
     base.mkdir()
     (base / "v1").write_text("mine")
-    useless(store, because=f"{base / 'v1'} is no directory")
+    useless(store, because=f"{base / 'v1'} is not a directory")
     assert tree(base) == {"v1": b"mine"}
 
 
@@ -246,7 +246,7 @@ def test_a_link_in_the_place_of_the_projects_folder(store, base, tmp_path):
     assert store.save("name", b"body")
     folder = Path(store.folder)
     folder.symlink_to(folder.rename(tmp_path / "moved"))
-    useless(Store(str(base), "/some/project"), because=f"{store.folder} is no directory")
+    useless(Store(str(base), "/some/project"), because=f"{store.folder} is not a directory")
 
 
 @pytest.mark.skipif(os.name != "posix", reason="modes are of POSIX")

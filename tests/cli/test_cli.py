@@ -197,7 +197,7 @@ def test_a_project_without_models_is_no_error(nparam_lint, tmp_path):
     [
         (["nope/net.py"], "there is no file or directory nope/net.py"),
         (["plain.py::Net"], "nparam-lint show 'plain.py::Net'"),
-        (["nparam-lint.toml"], "nparam-lint.toml is no Python file"),
+        (["nparam-lint.toml"], "nparam-lint.toml is not a Python file"),
         (["--format", "jsn"], "there is no format 'jsn'; did you mean json?"),
         (["--fromat", "json"], "--fromat"),
         (["--device", "gpu", "--jobs", "0"], "option --jobs is '0', expected a whole number"),

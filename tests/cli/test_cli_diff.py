@@ -405,7 +405,7 @@ def test_one_line_of_progress_on_a_terminal(sample, environ):
         (["main...v1"], "next: check v1 out, then nparam-lint diff main..."),
         (["nets"], "nets is a path: nparam-lint diff HEAD nets"),
         (["HEAD", "nope.py"], "no file or directory nope.py now, and there was none at HEAD"),
-        (["HEAD", "nparam-lint.toml"], "nparam-lint.toml is no Python file"),
+        (["HEAD", "nparam-lint.toml"], "nparam-lint.toml is not a Python file"),
         (["HEAD", "/"], "/ is in no git repository"),
         (["HEAD", "--tolerance", "much"], "option --tolerance is 'much': found 'much', expected"),
         (["HEAD", "--format", "junit"], "diff has no format 'junit'; it has text, concise, json,"),

@@ -89,7 +89,7 @@ TEST = (
 PYPROJECT = '[project]\nname = "x"  # mine\n\n[tool.nparam-lint]\ntimeout = 60\n\n[tool.ruff]\n'
 TABLE = '\n[tool.nparam-lint.budgets]\n"nets/net.py::Pieces" = 90\n'
 HINTS = """
-# Not built, for want of arguments: 1. Say them in the config:
+# Not built, since arguments are missing: 1. Add them to the config:
 # [tool.nparam-lint.arguments]
 # "nets/net.py::Needy" = "width=…, depth=…"
 """

@@ -85,11 +85,12 @@ nparam-lint.toml:5  net.py::Net[head]  20 → 22  (22)
 nparam-lint.toml:6  net.py::Net  0.2k → 0.4k  (352)
 """
 LEFT = """\
-../shared.toml:2  torch.nn::Linear(2, 3)  8  left alone: cannot be rewritten: its file lies \
+../shared.toml:2  torch.nn::Linear(2, 3)  8  left alone: cannot be rewritten: its file is \
 outside of the repository; counted: 9
-net.py:6  Net  ~2K parameters  left alone: prose is for people to mend; counted: 352
-net.py:13  Net  <= 300  left alone: a limit that somebody has set; counted: 352
-net.py:14  Net  1..300  left alone: a range that somebody has set; counted: 352
+net.py:6  Net  ~2K parameters  left alone: a count in prose is not rewritten; correct it by \
+hand; counted: 352
+net.py:13  Net  <= 300  left alone: a limit, which is never changed; counted: 352
+net.py:14  Net  1..300  left alone: a range, which is never changed; counted: 352
 net.py:15  Net  width*(3*width + 2)  left alone: a formula, which gives 320; counted: 352
 net.py:18  Net[*]  330  left alone: its modules have different counts: 22 … 330
 net.py:29  Broken  5  left alone: not measured: Broken() raised ValueError: no
@@ -208,7 +209,7 @@ def test_only_what_is_named_is_touched(tmp_path, update):
     root = make(tmp_path)
     done = update(root / "..", "project/net.py::Net[blocks.*]", "project/net.py::small", "-q")
     prose, summary = done.stdout.splitlines()
-    assert prose.startswith("net.py:6  Net  ~2K parameters  left alone: prose")
+    assert prose.startswith("net.py:6  Net  ~2K parameters  left alone: a count in prose")
     assert summary == "2 budgets rewritten in net.py · 1 left alone"
     assert (done.returncode, done.stderr) == (0, "")
     lines = zip(NET.splitlines(), (root / "net.py").read_text("utf-8").splitlines(), strict=True)
@@ -250,11 +251,11 @@ def test_a_file_names_what_stands_in_it_and_a_call_what_it_builds(project, updat
         ("torch::x", "no budget is declared for torch::x; next: write one into the config"),
         (
             "net.py::Net[",
-            "'net.py::Net[' is no target: found `[` that is never closed, expected `]`",
+            "'net.py::Net[' is not a target: found `[` that is never closed, expected `]`",
         ),
         (
             "net.py::Net(",
-            "'net.py::Net(' is no target: found `(` that is never closed, expected `)`",
+            "'net.py::Net(' is not a target: found `(` that is never closed, expected `)`",
         ),
     ],
 )

@@ -317,7 +317,7 @@ def test_no_message_has_a_path_of_the_copy(repository, staged):
             "nparam-lint: a b/new.py is not in the index; next: git add 'a b/new.py'\n",
         ),
         (["gone.py"], "nparam-lint: there is no file or directory gone.py\n"),
-        (["/"], "nparam-lint: / is in no git repository: fatal: not a git repository"),
+        (["/"], "nparam-lint: / is not in a git repository: fatal: not a git repository"),
         (["net.py", "/"], "nparam-lint: / is outside of the repository at {}\n"),
         (["--config", "new.toml"], "nparam-lint: new.toml is not in the index; next: git add new"),
         (["--config", "gone.toml"], "nparam-lint: there is no file or directory gone.toml\n"),
@@ -338,7 +338,7 @@ def test_a_directory_without_tracked_files_is_a_place_to_ask_from(repository, st
 def test_outside_of_a_repository(nparam_lint, tmp_path):
     done = nparam_lint("--staged", cwd=tmp_path)
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.startswith(f"nparam-lint: {tmp_path} is in no git repository: ")
+    assert done.stderr.startswith(f"nparam-lint: {tmp_path} is not in a git repository: ")
 
 
 def test_a_file_that_was_deleted_without_staging_is_judged(repository, staged):

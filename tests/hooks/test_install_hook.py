@@ -192,7 +192,7 @@ def test_a_project_that_is_none_is_told(repository, install, options, message):
 def test_outside_of_a_repository_it_says_so(nparam_lint, tmp_path):
     done = nparam_lint("install-hook", cwd=tmp_path)
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.startswith(f"nparam-lint: {tmp_path} is in no git repository: ")
+    assert done.stderr.startswith(f"nparam-lint: {tmp_path} is not in a git repository: ")
 
 
 # --- which nparam-lint the hook runs ------------------------------------------------------------
@@ -222,8 +222,8 @@ def test_without_any_nparam_lint_the_commit_is_refused(bare):
     done = bare.commit("--allow-empty")
     refused(done)
     assert done.stdout + done.stderr == (
-        "nparam-lint is not found: the parameter counts of this commit cannot be checked.\n"
-        f"looked for: .venv and venv in {bare.path} and in its main worktree, PATH, python3\n"
+        "nparam-lint was not found: the parameter counts of this commit cannot be checked.\n"
+        f"looked in: .venv and venv of {bare.path} and of its main worktree, PATH, python3\n"
         "next: pip install nparam-lint in one of these; or, in the environment that has it, "
         "nparam-lint install-hook\n"
     )
@@ -268,7 +268,7 @@ def test_an_interpreter_that_is_gone_is_passed_over(bare, tmp_path):
     shutil.rmtree(environment)
     refused(bare.commit("--allow-empty"), "path: ")
     (tmp_path / "bin/nparam-lint").unlink()
-    refused(bare.commit("--allow-empty"), f"looked for: {python}, .venv and venv in ")
+    refused(bare.commit("--allow-empty"), f"looked in: {python}, .venv and venv of ")
 
 
 def test_python_on_path_is_the_last_resort_and_imports_nothing_from_the_users_files(bare, tmp_path):
@@ -306,11 +306,11 @@ def test_a_config_that_the_hook_would_not_read_is_no_open_gate(hooked):
     done = sample.commit("--allow-empty")
     assert done.returncode == 1
     assert done.stderr == (
-        "nparam-lint: one/nparam-lint.toml configures nparam-lint, but a check that starts further "
-        "up does not read it\n"
+        "nparam-lint: one/nparam-lint.toml configures nparam-lint, but a check that starts above "
+        "it does not read it\n"
         "next: nparam-lint --declared one; as a hook: nparam-lint install-hook one, or with "
         'pre-commit args: ["one"]\n'
-        '      and in the config further up, if there is one: exclude = ["one/**"]\n'
+        '      and in the config above it, if there is one: exclude = ["one/**"]\n'
     )
     sample.add({"nparam-lint.toml": 'exclude = ["one/**"]\n'})
     accepted(sample.commit(), "nothing to check")

@@ -404,7 +404,7 @@ def test_what_the_user_says_to_git_holds_and_what_changes_its_answers_does_not(s
 
 
 def test_where_there_is_no_repository_and_where_there_is_no_git(sample, tmp_path):
-    with pytest.raises(GitError, match="is in no git repository: fatal: not a git repository"):
+    with pytest.raises(GitError, match="is not in a git repository: fatal: not a git repository"):
         open_repository(tmp_path, sample.environ)
     with pytest.raises(GitError, match=r"there is no directory .*gone"):
         open_repository(tmp_path / "gone", sample.environ)

@@ -170,7 +170,7 @@ def test_line_ends_stay():
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("[tool]\nnparam-lint = { timeout = 5 }\n", "would not say what it should"),
+        ("[tool]\nnparam-lint = { timeout = 5 }\n", "would not have the right budgets"),
         ("[tool", "tomlkit cannot read the file"),
     ],
 )

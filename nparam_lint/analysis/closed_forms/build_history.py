@@ -21,7 +21,7 @@ class Learned:
     free: set[str] = field(default_factory=set)
 
 
-class Session:
+class BuildHistory:
     """Everything that was built so far, each point once. `base`: what a point leaves open."""
 
     def __init__(self, ask: Ask, variables: Sequence[Variable]) -> None:
@@ -31,7 +31,7 @@ class Session:
         self.base = self._origin
         self.learned = Learned()
 
-    def case(self, values: Point) -> Session:
+    def case(self, values: Point) -> BuildHistory:
         """The same with another base; what either builds both know."""
         other = copy(self)
         other.base = {**self.base, **values}

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from nparam_lint.analysis.closed_forms.constraint_inference import Rule
+    from nparam_lint.analysis.closed_forms.constraint_inference import Constraint
     from nparam_lint.analysis.closed_forms.observations import Value
     from nparam_lint.analysis.closed_forms.parameter_forms import ShapeForm, Wrong
     from nparam_lint.analysis.closed_forms.polynomial import Polynomial
@@ -25,7 +25,7 @@ class ClosedForm:
     shapes: tuple[ShapeForm, ...]
     base: Mapping[str, Value]
     value: int
-    rules: tuple[Rule, ...]
+    rules: tuple[Constraint, ...]
     idle: tuple[str, ...]
     fixed: Mapping[str, str]
     built: int
@@ -33,12 +33,12 @@ class ClosedForm:
     case: Mapping[str, Value] = field(default_factory=dict)
 
     @property
-    def limits(self) -> list[Rule]:
+    def limits(self) -> list[Constraint]:
         """Where the form holds; the model can be built elsewhere too."""
         return [rule for rule in self.rules if rule.is_limit]
 
     @property
-    def demands(self) -> list[Rule]:
+    def demands(self) -> list[Constraint]:
         return [rule for rule in self.rules if not rule.is_limit]
 
 

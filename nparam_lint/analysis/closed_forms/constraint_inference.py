@@ -33,7 +33,7 @@ _BROKEN = 2  # refusals that it has to explain
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class Constraint:
     """`left % right == 0`, or a comparison; `right` is a product of names and a number. `>=`, `>`
     and `!=` limit a form, not a model: they are not found from refusals. `times`: what `left` is
     multiplied with in one of these."""
@@ -79,11 +79,11 @@ def explain(
     refused: Sequence[Numbers],
     base: Numbers,
     integers: Container[str],
-) -> tuple[list[Rule], list[Numbers]]:
+) -> tuple[list[Constraint], list[Numbers]]:
     """(the rules, the refused points that no rule explains). `base`: a point that was built, which
     says what numbers may be in a rule; `integers`: names that only whole numbers are given."""
     left = list(refused)
-    rules: list[Rule] = []
+    rules: list[Constraint] = []
     if not left:
         return rules, left
     candidates = [
@@ -104,7 +104,7 @@ def explain(
     return [rule for rule in rules if _is_needed(rule, rules, refused)], left
 
 
-def _is_tried(rule: Rule, built: Sequence[Numbers], base: Numbers) -> bool:
+def _is_tried(rule: Constraint, built: Sequence[Numbers], base: Numbers) -> bool:
     """Whether models were built with other values of all that it is about: a rule that nothing
     could have broken only happens to hold."""
     telling = [{name for name in rule.names if p[name] != base[name]} for p in built]
@@ -112,44 +112,44 @@ def _is_tried(rule: Rule, built: Sequence[Numbers], base: Numbers) -> bool:
     return set().union(*telling) == rule.names and sum(map(bool, telling)) >= enough
 
 
-def _is_needed(rule: Rule, rules: Sequence[Rule], refused: Sequence[Numbers]) -> bool:
+def _is_needed(rule: Constraint, rules: Sequence[Constraint], refused: Sequence[Numbers]) -> bool:
     others = [other for other in rules if other != rule]
     return any(not rule.holds(p) and all(o.holds(p) for o in others) for p in refused)
 
 
-def _candidates(base: Numbers, integers: Container[str]) -> Iterator[Rule]:
+def _candidates(base: Numbers, integers: Container[str]) -> Iterator[Constraint]:
     """The simplest first."""
     whole = [name for name, value in base.items() if name in integers and value > 0]
     for one, other in permutations(whole, 2):
         if base[one] % base[other] == 0:
-            yield Rule(one, "%", (other,))
+            yield Constraint(one, "%", (other,))
     for number in map(Fraction, (2, 4, 8, 16, 32, 64)):
-        yield from (Rule(one, "%", (), number) for one in whole if base[one] % number == 0)
+        yield from (Constraint(one, "%", (), number) for one in whole if base[one] % number == 0)
         for one, other in permutations(whole, 2):
             # Twice a one is a two by chance.
             if number == 2 and base[other] > 1 and base[one] % (2 * base[other]) == 0:
-                yield Rule(one, "%", (other,), Fraction(2))
+                yield Constraint(one, "%", (other,), Fraction(2))
     for one, other in permutations(base, 2):
         if (one in integers) != (other in integers):
             continue  # a rate and a width
         if base[one] <= base[other]:
-            yield Rule(one, "<=", (other,))
+            yield Constraint(one, "<=", (other,))
         if base[one] < base[other]:
-            yield Rule(one, "<", (other,))
+            yield Constraint(one, "<", (other,))
     for place, one in enumerate(whole):
         for other in whole:
             # The later depends on the earlier, or the larger on the smaller.
             ratio = base[one] / base[other]
             if ratio > 1 or (ratio == 1 and other in whole[:place]):
-                yield Rule(one, "==", (other,), ratio)
+                yield Constraint(one, "==", (other,), ratio)
     for one in whole:
         for pair in combinations([name for name in whole if name != one], 2):
             number = base[one] / (base[pair[0]] * base[pair[1]])
             if number == 1:
-                yield Rule(one, "==", pair, number)
+                yield Constraint(one, "==", pair, number)
 
 
-def repaired(point: Numbers, rules: Iterable[Rule]) -> Numbers | None:
+def repaired(point: Numbers, rules: Iterable[Constraint]) -> Numbers | None:
     """The point, changed as little as is easy so that all rules hold; None where that fails."""
     rules = list(rules)
     point = dict(point)

@@ -12,13 +12,13 @@ from fractions import Fraction
 from itertools import combinations, islice, product
 from typing import TYPE_CHECKING
 
-from nparam_lint.analysis.closed_forms.build_history import Session, differs
+from nparam_lint.analysis.closed_forms.build_history import BuildHistory, differs
 from nparam_lint.analysis.closed_forms.closed_form import ClosedForm, Derived, NoForm
-from nparam_lint.analysis.closed_forms.constraint_inference import ORDERED, Rule, explain
+from nparam_lint.analysis.closed_forms.constraint_inference import ORDERED, Constraint, explain
 from nparam_lint.analysis.closed_forms.observations import (
     Built,
     Point,
-    Refused,
+    RefusedBuild,
     Value,
     Variable,
     exactly,
@@ -55,19 +55,23 @@ LEAST = (2, 3)  # of an argument, where the form does not hold for what is small
 ROUNDS = 4  # of more points, where those so far do not suffice
 
 
-def derive(session: Session, variables: Sequence[Variable], case: Point | None = None) -> Derived:
+def derive(
+    history: BuildHistory, variables: Sequence[Variable], case: Point | None = None
+) -> Derived:
     """The closed form in those of the `variables` that are numbers; in a `case`, with other values
     for others."""
-    session = session.case(case or {})
-    ((base, first),) = session.build([{}])
-    if isinstance(first, Refused):
+    history = history.case(case or {})
+    ((base, first),) = history.build([{}])
+    if isinstance(first, RefusedBuild):
         return NoForm(f"the model cannot be built: {first.reason}", case=case or {})
-    shallow = _shallow(session, variables, first)
+    shallow = _shallow(history, variables, first)
     variables = [replace(v, base=shallow.get(v.name, v.base)) for v in variables]
-    return _Derivation(session.case(shallow), variables, (base, first), case or {}).run()
+    return _Derivation(history.case(shallow), variables, (base, first), case or {}).run()
 
 
-def _shallow(session: Session, variables: Sequence[Variable], first: Built) -> dict[str, Value]:
+def _shallow(
+    history: BuildHistory, variables: Sequence[Variable], first: Built
+) -> dict[str, Value]:
     """Less of what makes many parameters (layers, experts), where there are many: forms are derived
     from models that are built in no time, and hold for the one that was asked about."""
     if len(first.tensors) < MANY:
@@ -77,7 +81,7 @@ def _shallow(session: Session, variables: Sequence[Variable], first: Built) -> d
         for v in variables
         if isinstance(v.base, int) and not v.choices and v.base > FEW
     }
-    more = session.build([{name: 2 * base} for name, base in bases.items()])
+    more = history.build([{name: 2 * base} for name, base in bases.items()])
     deep = [
         name
         for name, (_, built) in zip(bases, more, strict=True)
@@ -87,7 +91,7 @@ def _shallow(session: Session, variables: Sequence[Variable], first: Built) -> d
         return {}
     ways: list[dict[str, Value]] = [dict.fromkeys(deep, FEW)]
     ways += [{name: FEW} for name in deep]
-    done = zip(ways, session.build(ways), strict=True)
+    done = zip(ways, history.build(ways), strict=True)
     return next((way for way, (_, built) in done if isinstance(built, Built)), {})
 
 
@@ -98,14 +102,14 @@ def _shapes(built: Built) -> list[tuple[str, tuple[int, ...]]]:
 class _Derivation:
     def __init__(
         self,
-        session: Session,
+        history: BuildHistory,
         variables: Sequence[Variable],
         asked: tuple[dict[str, Value], Built],
         case: Point,
     ) -> None:
         """`asked`: the arguments of the call that was asked about, and what they give."""
-        self.session, self.asked, self.case = session, asked, case
-        ((base, first),) = session.build([{}])
+        self.history, self.asked, self.case = history, asked, case
+        ((base, first),) = history.build([{}])
         assert isinstance(first, Built)
         self.base, self.first = base, first
         self.numbers = [v for v in variables if v.is_number]
@@ -118,10 +122,10 @@ class _Derivation:
             self.seen.builds,
             self.seen.influence,
         )
-        self.refused: list[tuple[dict[str, Value], Refused]] = []
+        self.refused: list[tuple[dict[str, Value], RefusedBuild]] = []
         self.lines: dict[str, list[Value]] = {v.name: [] for v in self.numbers}
-        self.rules: list[Rule] = []
-        self.limits: list[Rule] = []  # beyond which the form is not looked for
+        self.rules: list[Constraint] = []
+        self.limits: list[Constraint] = []  # beyond which the form is not looked for
         self.free: set[str] = set()  # what takes values that it was not yet built with
         self.renaming: list[str] = []  # what only moves parameters: a dropout that is a module
         self.fresh = 0  # points at which the form was verified
@@ -132,8 +136,8 @@ class _Derivation:
     def ask(self, points: Iterable[Point]) -> list[int]:
         """Build at these points; gives the indices of those that were built."""
         done = []
-        for point, outcome in self.session.build(points):
-            if isinstance(outcome, Refused):
+        for point, outcome in self.history.build(points):
+            if isinstance(outcome, RefusedBuild):
                 self.refused.append((point, outcome))
             elif point in self.points:
                 done.append(self.points.index(point))
@@ -190,7 +194,7 @@ class _Derivation:
     # --- the course of it ---
 
     def run(self) -> Derived:
-        known = self.session.learned
+        known = self.history.learned
         self.along({v.name: probes(v)[: 1 if known.lines else None] for v in self.numbers})
         # What could not be varied may matter all the more.
         matters = [v for v in self.numbers if self.differ(v.name) or not self.influence[v.name]]
@@ -233,7 +237,7 @@ class _Derivation:
         quotients = {g for part in forms.parts() for g in part.generators}
         limits = [rule for g in quotients if (rule := self.limit_of(g))]
         seen, fresh = self.built_since(forms)
-        found: dict[Rule, None] = {}
+        found: dict[Constraint, None] = {}
         for index in forms.misses(seen, fresh):
             point = exactly(seen.points[index])
             broken = [limit for limit in limits if not limit.holds(point)]
@@ -244,7 +248,7 @@ class _Derivation:
         self.learn_rules()
         return self.stands(forms)
 
-    def limit_of(self, generator: Generator) -> Rule | None:
+    def limit_of(self, generator: Generator) -> Constraint | None:
         """What keeps it from being nothing, if it is a product over another, rounded down, and the
         call keeps it."""
         if not isinstance(generator, Rounded) or generator.up:
@@ -253,7 +257,7 @@ class _Derivation:
         if top is None or bottom is None or not top[1]:
             return None
         names = sorted(top[1], key=lambda name: not isinstance(self.base[name], int))
-        limit = Rule(names[0], ">=", bottom[1], bottom[0] / top[0], tuple(names[1:]))
+        limit = Constraint(names[0], ">=", bottom[1], bottom[0] / top[0], tuple(names[1:]))
         points = self.exactly, exactly(self.asked[0])
         return limit if all(map(limit.holds, points)) else None
 
@@ -276,18 +280,18 @@ class _Derivation:
         self.limits = []
         return None
 
-    def limits_to_try(self, varied: Sequence[Variable]) -> Iterator[Rule]:
+    def limits_to_try(self, varied: Sequence[Variable]) -> Iterator[Constraint]:
         """Those that the call keeps, and that something that was built does not."""
         whole = [v.name for v in varied if isinstance(v.base, int)]
-        least = (Rule(name, ">=", (), Fraction(n)) for n, name in product(LEAST, whole))
-        apart = (Rule(one, "!=", (other,)) for one, other in combinations(whole, 2))
+        least = (Constraint(name, ">=", (), Fraction(n)) for n, name in product(LEAST, whole))
+        apart = (Constraint(one, "!=", (other,)) for one, other in combinations(whole, 2))
         for limit in (*least, *apart):
             there = map(limit.holds, map(exactly, self.points))
             kept = limit.holds(self.exactly) and limit.holds(exactly(self.asked[0]))
             if kept and not all(there):
                 yield limit
 
-    def vanishing(self, forms: Forms, varied: Sequence[Variable]) -> list[Rule]:
+    def vanishing(self, forms: Forms, varied: Sequence[Variable]) -> list[Constraint]:
         """The arguments that the form does not hold for where they are zero (something is off), as
         far as its limits do not say so."""
         numbers = [
@@ -299,29 +303,29 @@ class _Derivation:
         ]
         zeros = [{v.name: 0.0 if isinstance(v.base, float) else 0} for v in numbers]
         wrong = []
-        for variable, (point, outcome) in zip(numbers, self.session.build(zeros), strict=True):
+        for variable, (point, outcome) in zip(numbers, self.history.build(zeros), strict=True):
             if isinstance(outcome, Built):
                 try:
                     right = forms.total.value(exactly(point)) == outcome.total
                 except ZeroDivisionError:
                     right = False
                 if not right:
-                    wrong.append(Rule(variable.name, ">", (), Fraction(0)))
+                    wrong.append(Constraint(variable.name, ">", (), Fraction(0)))
         return wrong
 
     def forget(self, names: Container[str]) -> None:
         """Leave out what was built with other values of these."""
         kept = [
-            place
-            for place, point in enumerate(self.points)
+            index
+            for index, point in enumerate(self.points)
             if not any(name in names and differs(v, self.base[name]) for name, v in point.items())
         ]
-        self.points[:] = [self.points[place] for place in kept]
-        self.builds[:] = [self.builds[place] for place in kept]
-        moved = {place: now for now, place in enumerate(kept)}
-        for name, places in self.influence.items():
-            places[:] = [moved[place] for place in places if place in moved]
-            self.lines[name] = [self.points[place][name] for place in places]
+        self.points[:] = [self.points[index] for index in kept]
+        self.builds[:] = [self.builds[index] for index in kept]
+        moved = {index: now for now, index in enumerate(kept)}
+        for name, indices in self.influence.items():
+            indices[:] = [moved[index] for index in indices if index in moved]
+            self.lines[name] = [self.points[index][name] for index in indices]
 
     def differ(self, name: str, of: Callable[[Built], object] = _shapes) -> bool:
         """Whether varying this one alone ever made a difference."""
@@ -412,9 +416,9 @@ class _Derivation:
     def closed(
         self, forms: Forms, fixed: Mapping[str, str], varied: Sequence[Variable]
     ) -> ClosedForm:
-        if not self.session.learned.lines:
-            self.session.learned.lines.update(self.lines)
-            self.session.learned.free |= self.free
+        if not self.history.learned.lines:
+            self.history.learned.lines.update(self.lines)
+            self.history.learned.free |= self.free
         used = {name for part in forms.parts() for name in part.names}
         limits = self.vanishing(forms, varied)
         used |= {limit.left for limit in (*self.limits, *limits)}
@@ -437,7 +441,7 @@ class _Derivation:
     def no_form(self, forms: Forms) -> NoForm:
         if len(self.points) == 1 and self.refused:
             why = self.refused[0][1].reason
-            return NoForm(f"nothing but the call itself can be built: {why}", case=self.case)
+            return NoForm(f"the model can only be built as called: {why}", case=self.case)
         if forms.unknown:
             return NoForm("no closed form found", forms.wrong(forms.unknown), self.case)
         if self.missed is None:
@@ -445,4 +449,4 @@ class _Derivation:
             reason = f"{built} arguments could be built, too few to verify a form"
             return NoForm(reason, case=self.case)
         wrong = Wrong("", "parameters", forms.total, *self.missed)
-        return NoForm("what fits at some points is wrong at others", wrong, self.case)
+        return NoForm("a form that fits some arguments is wrong for others", wrong, self.case)

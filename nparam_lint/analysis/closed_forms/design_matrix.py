@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 PRIME = (1 << 61) - 1  # systems are solved modulo this; solutions are checked exactly
 
 
-class Places:
+class DesignMatrix:
     """Some points."""
 
     def __init__(self, points: Sequence[Values]) -> None:
@@ -39,8 +39,8 @@ class Places:
         there = [i for i, p in enumerate(self.points) if all(p[o] == start[o] for o in others)]
         return list({self.points[i][name]: i for i in reversed(there)}.values())[::-1]
 
-    def some(self, indices: Sequence[int]) -> Places:
-        return Places([self.points[index] for index in indices])
+    def some(self, indices: Sequence[int]) -> DesignMatrix:
+        return DesignMatrix([self.points[index] for index in indices])
 
 
 def residue(number: Fraction) -> int:

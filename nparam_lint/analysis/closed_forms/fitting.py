@@ -29,7 +29,7 @@ from nparam_lint.analysis.closed_forms.rounding import multiple, quotients
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from nparam_lint.analysis.closed_forms.design_matrix import Places
+    from nparam_lint.analysis.closed_forms.design_matrix import DesignMatrix
     from nparam_lint.analysis.closed_forms.polynomial import Values
 
 SPARE = 3  # points beyond the number of unknowns that a solution has to hold at
@@ -40,7 +40,7 @@ _NUMERATOR, _DENOMINATOR = 1 << 46, 1 << 10  # of coefficients; others are a sig
 
 
 def fit(
-    places: Places,
+    matrix: DesignMatrix,
     observed: Sequence[Fraction],
     names: Iterable[str],
     spare: int = SPARE,
@@ -52,46 +52,48 @@ def fit(
     points are too few: there must be `spare` more than unknowns. Without `rounded` quotients, of
     which there are many, it takes no time."""
     names = sorted(names)
-    if not places.points:
+    if not matrix.points:
         return None
-    found = polynomial(places, observed, names, _degrees(len(names)), spare)
-    found = found or multiple(places.points, observed, names)
-    found = found or _bounded(places, observed, names, spare)
-    found = found or _doubling(places, observed, names, spare)
+    found = polynomial(matrix, observed, names, _degrees(len(names)), spare)
+    found = found or multiple(matrix.points, observed, names)
+    found = found or _bounded(matrix, observed, names, spare)
+    found = found or _doubling(matrix, observed, names, spare)
     if found or not rounded:
         return found
-    lines = _lines(places, observed, names)
-    for atoms in quotients(places, names):
+    lines = _lines(matrix, observed, names)
+    for atoms in quotients(matrix, names):
         if _explains(atoms, lines):
             degrees = (1, 2, 3)[: 4 - len(atoms)]
-            found = polynomial(places, observed, [*atoms, *names], degrees, spare)
+            found = polynomial(matrix, observed, [*atoms, *names], degrees, spare)
             if found:
                 return found
     return None
 
 
 @dataclass(frozen=True, slots=True)
-class _Line:
+class _Axis:
     """What was seen where one name alone was varied; `straight`: there is a polynomial in it."""
 
-    places: Places
+    matrix: DesignMatrix
     observed: Sequence[Fraction]
     straight: bool
 
 
-def _lines(places: Places, observed: Sequence[Fraction], names: Sequence[str]) -> dict[str, _Line]:
+def _lines(
+    matrix: DesignMatrix, observed: Sequence[Fraction], names: Sequence[str]
+) -> dict[str, _Axis]:
     """From the first point, where they are long enough to tell."""
     found = {}
     for name in names:
-        there = places.line(name, names)
+        there = matrix.line(name, names)
         if len(there) > DEGREE + 1:
-            line, seen = places.some(there), [observed[i] for i in there]
+            line, seen = matrix.some(there), [observed[i] for i in there]
             straight = polynomial(line, seen, [name], range(DEGREE), spare=1) is not None
-            found[name] = _Line(line, seen, straight)
+            found[name] = _Axis(line, seen, straight)
     return found
 
 
-def _explains(atoms: Sequence[Rounded], lines: Mapping[str, _Line]) -> bool:
+def _explains(atoms: Sequence[Rounded], lines: Mapping[str, _Axis]) -> bool:
     """Whether something like them could be at work: they bend the lines that are bent, which costs
     little to try, and none that is straight. Where lines are too few to tell, it could."""
     equal = len(atoms) == 2 and atoms[0].top == atoms[1].bottom  # one where both are, else nothing
@@ -105,7 +107,7 @@ def _explains(atoms: Sequence[Rounded], lines: Mapping[str, _Line]) -> bool:
         generators = [*own, name]
         enough = len(line.observed) > comb(len(generators) + 3, 3)
         if not own or (
-            enough and not polynomial(line.places, line.observed, generators, (1, 2, 3), spare=1)
+            enough and not polynomial(line.matrix, line.observed, generators, (1, 2, 3), spare=1)
         ):
             return False
     return True
@@ -131,14 +133,14 @@ def _degrees(names: int) -> range:
 
 
 def polynomial(
-    places: Places,
+    matrix: DesignMatrix,
     observed: Sequence[Fraction],
     generators: Sequence[Generator],
     degrees: Iterable[int],
     spare: int,
 ) -> Polynomial | None:
     """The polynomial of the lowest of these degrees that gives what was observed."""
-    columns = [column for g in generators if (column := places.column(g)) is not None]
+    columns = [column for g in generators if (column := matrix.column(g)) is not None]
     if len(columns) < len(generators):
         return None
     values = zip(*columns, strict=True) if generators else repeat(())
@@ -155,7 +157,7 @@ def polynomial(
         for powers, coefficient in zip(monomials.exponents, solution, strict=True):
             terms[_monomial(generators, powers)] = coefficient
         found = Polynomial.of(terms)
-        if all(found.value(p) == o for p, o in zip(places.points, observed, strict=True)):
+        if all(found.value(p) == o for p, o in zip(matrix.points, observed, strict=True)):
             return found
     return None
 
@@ -190,12 +192,12 @@ def _monomials(number: int, degree: int) -> _Monomials:
         (p for p in product_range(range(degree + 1), repeat=number) if sum(p) <= degree),
         key=lambda powers: (sum(powers), [-power for power in powers]),
     )
-    places = {powers: place for place, powers in enumerate(exponents)}
+    indices = {powers: index for index, powers in enumerate(exponents)}
     steps = []
     for powers in exponents[1:]:
         generator = next(g for g, power in enumerate(powers) if power)
         less = tuple(p - (g == generator) for g, p in enumerate(powers))
-        steps.append((places[less], generator))
+        steps.append((indices[less], generator))
     return _Monomials(tuple(exponents), tuple(steps))
 
 
@@ -247,10 +249,10 @@ def _rational(residue: int) -> Fraction | None:
 
 
 def _bounded(
-    places: Places, observed: Sequence[Fraction], names: Sequence[str], spare: int
+    matrix: DesignMatrix, observed: Sequence[Fraction], names: Sequence[str], spare: int
 ) -> Polynomial | None:
     """What is never below, or never above, a name or a number: `max(8, d // 16)`."""
-    points = places.points
+    points = matrix.points
     for larger in (True, False):
         end = min(observed) if larger else max(observed)
         bounds = [Polynomial.constant(end), *map(Polynomial.generator, names)]
@@ -260,7 +262,7 @@ def _bounded(
             beyond = any((observed[i] < limits[i]) is larger for i in free)
             if beyond or not free or len(observed) - len(free) < max(spare, 1):
                 continue
-            there, seen = places.some(free), [observed[i] for i in free]
+            there, seen = matrix.some(free), [observed[i] for i in free]
             form = polynomial(there, seen, names, (1, 2), spare)
             form = form or multiple(there.points, seen, names)
             if form is None:
@@ -272,25 +274,25 @@ def _bounded(
 
 
 def _doubling(
-    places: Places, observed: Sequence[Fraction], names: Sequence[str], spare: int
+    matrix: DesignMatrix, observed: Sequence[Fraction], names: Sequence[str], spare: int
 ) -> Polynomial | None:
     """What doubles with every level, summed over the levels: `base**2*(4**depth - 1)`; with the
     number of levels in no other place, then with it."""
     for name in names:
         power = Exponential(name)
-        if not _doubles(places, observed, power, names, spare):
+        if not _doubles(matrix, observed, power, names, spare):
             continue
         others = [other for other in names if other != name]
         tried: list[list[Generator]] = [[*others, power], [*names, power]]
         for generators in tried:
-            found = polynomial(places, observed, generators, range(1, DEGREE + 3), spare)
+            found = polynomial(matrix, observed, generators, range(1, DEGREE + 3), spare)
             if found:
                 return found
     return None
 
 
 def _doubles(
-    places: Places,
+    matrix: DesignMatrix,
     observed: Sequence[Fraction],
     power: Exponential,
     names: Sequence[str],
@@ -298,12 +300,12 @@ def _doubles(
 ) -> bool:
     """Whether there is such a form along the line on which the exponent alone differs from the
     first point, and no polynomial in the exponent."""
-    points, name = places.points, power.exponent
-    line = places.line(name, names)
+    points, name = matrix.points, power.exponent
+    line = matrix.line(name, names)
     numbers = {points[i][name] for i in line}
     if min(numbers) < 0 or max(numbers) > LEVELS or any(n.denominator > 1 for n in numbers):
         return False
-    there, seen = places.some(line), [observed[i] for i in line]
+    there, seen = matrix.some(line), [observed[i] for i in line]
     if polynomial(there, seen, [name], range(DEGREE + 1), spare=1) is not None:
         return False
     ways: list[list[Generator]] = [[power], [name, power]]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import product
 from typing import TYPE_CHECKING
 
-from nparam_lint.analysis.closed_forms.build_history import Session, differs
+from nparam_lint.analysis.closed_forms.build_history import BuildHistory, differs
 from nparam_lint.analysis.closed_forms.closed_form import ClosedForm, Derived
 from nparam_lint.analysis.closed_forms.derive import derive
 from nparam_lint.analysis.closed_forms.observations import Built, Value, Variable
@@ -18,19 +18,19 @@ ALONE = 4  # choices that are changed one at a time, where nobody asked for more
 
 
 def derive_all(
-    session: Session, variables: Sequence[Variable], *, chosen: bool = False
+    history: BuildHistory, variables: Sequence[Variable], *, chosen: bool = False
 ) -> tuple[list[Derived], list[str]]:
     """(the forms, the base's case first; the names of choices that matter too, and were left out).
     `chosen`: all combinations of the choices are asked for; otherwise each of those that matter is
     changed alone, to the values that give other parameters."""
-    base = derive(session, variables)
+    base = derive(history, variables)
     found = [base]
     if not isinstance(base, ClosedForm):
         return found, []
     switches = [v for v in variables if not v.is_number and v.choices]
     # All at once: each time that models are built costs something.
-    session.build([{v.name: value} for v in switches for value in _values(v)])
-    others = {v.name: _others(session, v) for v in switches}
+    history.build([{v.name: value} for v in switches for value in _values(v)])
+    others = {v.name: _others(history, v) for v in switches}
     telling = [v for v in switches if chosen or others[v.name]]
     every = list(product(*(_values(v) for v in telling)))
     left: list[str] = []
@@ -40,8 +40,8 @@ def derive_all(
         cases = [{v.name: value} for v in telling[:ALONE] for value in others[v.name]]
         left = [v.name for v in telling[ALONE:]]
     for case in cases:
-        if any(differs(value, session.base[name]) for name, value in case.items()):
-            form = derive(session, variables, case)
+        if any(differs(value, history.base[name]) for name, value in case.items()):
+            form = derive(history, variables, case)
             if not isinstance(form, ClosedForm) or _differs(form, base):
                 found.append(form)
     return found, left
@@ -55,10 +55,10 @@ def _values(variable: Variable) -> list[Value]:
     return list(dict.fromkeys([variable.base, *variable.choices]))
 
 
-def _others(session: Session, switch: Variable) -> list[Value]:
+def _others(history: BuildHistory, switch: Variable) -> list[Value]:
     """The choices that, alone, give other parameters, whatever those are called."""
     values = _values(switch)
-    ((_, first), *built) = session.build([{switch.name: value} for value in values])
+    ((_, first), *built) = history.build([{switch.name: value} for value in values])
     return [
         value
         for value, (_, other) in zip(values[1:], built, strict=True)

@@ -56,7 +56,7 @@ class Built:
 
 
 @dataclass(frozen=True, slots=True)
-class Refused:
+class RefusedBuild:
     """`code`: NPL004 where the constructor said no, NPL005 where the process died, or took too
     long."""
 
@@ -64,7 +64,7 @@ class Refused:
     code: str = "NPL004"
 
 
-Outcome = Built | Refused
+Outcome = Built | RefusedBuild
 Ask = Callable[[Sequence[Point]], Sequence[Outcome]]
 
 

@@ -7,7 +7,7 @@ from fractions import Fraction
 from itertools import product
 from typing import TYPE_CHECKING
 
-from nparam_lint.analysis.closed_forms.design_matrix import Places
+from nparam_lint.analysis.closed_forms.design_matrix import DesignMatrix
 from nparam_lint.analysis.closed_forms.fitting import depends_only_on, fit, polynomial
 from nparam_lint.analysis.closed_forms.observations import Built, Value, exactly
 from nparam_lint.analysis.closed_forms.parameter_families import Family, families
@@ -16,7 +16,7 @@ from nparam_lint.analysis.closed_forms.polynomial import Polynomial, product_of,
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from nparam_lint.analysis.closed_forms.constraint_inference import Rule
+    from nparam_lint.analysis.closed_forms.constraint_inference import Constraint
     from nparam_lint.analysis.closed_forms.polynomial import Values
 
 PRESENT = 4  # builds that have to have a parameter that is not always there
@@ -31,7 +31,7 @@ class Seen:
     builds: list[Built]
     influence: dict[str, list[int]] = field(default_factory=dict)
 
-    def within(self, limits: Sequence[Rule]) -> Seen:
+    def within(self, limits: Sequence[Constraint]) -> Seen:
         """What was seen where these hold."""
         if not limits:
             return self
@@ -44,7 +44,7 @@ class Seen:
         return Seen(
             [self.points[place] for place in kept],
             [self.builds[place] for place in kept],
-            {n: [moved[i] for i in places if i in moved] for n, places in self.influence.items()},
+            {n: [moved[i] for i in indices if i in moved] for n, indices in self.influence.items()},
         )
 
 
@@ -83,7 +83,7 @@ class Forms:
     ) -> None:
         self.seen, self.names = seen, names
         self.points = [exactly(point) for point in seen.points]
-        self.places: dict[tuple[int, ...], Places] = {}  # where quantities were seen
+        self.matrices: dict[tuple[int, ...], DesignMatrix] = {}  # where quantities were seen
         self.known: dict[tuple[int | None, ...], Polynomial | None] = {}
         self.families = families(seen.builds)
         self.unknown: Family | None = None
@@ -131,8 +131,8 @@ class Forms:
         names = next(self.candidates(observed), None)
         if names is None:
             return None
-        places = self.places.setdefault(there, Places([self.points[i] for i in there]))
-        return fit(places, values, names, rounded=self.rounded)
+        matrix = self.matrices.setdefault(there, DesignMatrix([self.points[i] for i in there]))
+        return fit(matrix, values, names, rounded=self.rounded)
 
     def candidates(self, observed: Sequence[int | None]) -> Iterator[list[str]]:
         """Names that a quantity may depend on: those that change it alone; one more; all."""
@@ -208,10 +208,10 @@ class Forms:
         """The polynomial that goes furthest, with the first of these points where it is wrong."""
         points = [self.points[i] for i in indices]
         values = [Fraction(n) for i in indices if (n := observed[i]) is not None]
-        if fit(Places(points), values, names) is not None:
+        if fit(DesignMatrix(points), values, names) is not None:
             return None
         for spare, end in product((1, 0), range(len(points) - 1, 1, -1)):
-            guess = polynomial(Places(points[:end]), values[:end], names, range(3), spare)
+            guess = polynomial(DesignMatrix(points[:end]), values[:end], names, range(3), spare)
             if guess is None:
                 continue
             for index, point, value in zip(indices, points, values, strict=True):

@@ -9,7 +9,7 @@ from math import gcd, lcm
 from typing import TYPE_CHECKING
 
 from nparam_lint.analysis.closed_forms.compiled_form import NoPolynomial, read
-from nparam_lint.analysis.closed_forms.constraint_inference import Rule
+from nparam_lint.analysis.closed_forms.constraint_inference import Constraint
 from nparam_lint.analysis.closed_forms.observations import exactly
 from nparam_lint.claims.expression import FormulaError
 from nparam_lint.claims.notation import read_expression
@@ -36,7 +36,7 @@ class _Multiple:
     factors: tuple[str, ...]
 
 
-class Demands:
+class Requirements:
     """`base`: the values of what the unknowns and the ties leave open; `ties`: formulas of what
     follows them. Where a formula has no value, since it divides by zero, nothing holds."""
 
@@ -45,7 +45,7 @@ class Demands:
         base: Whole,
         unknowns: Iterable[str],
         ties: Mapping[str, Formula],
-        tests: Sequence[Rule | Formula],
+        tests: Sequence[Constraint | Formula],
     ) -> None:
         self.ties = ties
         self.known = {n: v for n, v in base.items() if n not in {*unknowns, *ties}}
@@ -96,9 +96,9 @@ def _value(formula: Formula, full: Mapping[str, NameValue]) -> int | float | Non
     return int(value) if value.denominator == 1 else float(value)
 
 
-def _multiple(test: Rule | Formula, ties: Mapping[str, Formula]) -> _Multiple | None:
+def _multiple(test: Constraint | Formula, ties: Mapping[str, Formula]) -> _Multiple | None:
     """`a % (8*b) == 0`; of what is a multiple of an unknown by a tie, of that."""
-    if isinstance(test, Rule):
+    if isinstance(test, Constraint):
         if test.kind != "%" or test.number.denominator != 1:
             return None
         name, number, factors = test.left, int(test.number), test.right
@@ -134,13 +134,13 @@ def _product(node: ast.expr) -> tuple[int, tuple[str, ...]] | None:
     return int(factors[0]), factors[1]
 
 
-def _test(exact: Formula | Rule) -> Test:
+def _test(exact: Formula | Constraint) -> Test:
     """A condition in whole numbers. It is compiled, since it is asked a hundred thousand times: a
     formula was read before, and holds nothing but names, numbers and operators. What divides, has
     decimals, or speaks of elements of lists, is worked out exactly."""
-    text = exact.text if not isinstance(exact, Rule) else str(exact)
+    text = exact.text if not isinstance(exact, Constraint) else str(exact)
     if any(sign in text for sign in "/.["):
-        if isinstance(exact, Rule):
+        if isinstance(exact, Constraint):
             return lambda point: exact.holds(exactly(point))
         return lambda point: bool(_value(exact, point))
     code = compile(text, "<condition>", "eval")
@@ -154,6 +154,6 @@ def _test(exact: Formula | Rule) -> Test:
     return holds
 
 
-def tie_of(rule: Rule) -> str:
+def tie_of(rule: Constraint) -> str:
     """`d_ff == 4*d_model` as the formula of `d_ff`."""
     return "*".join([str(rule.number), *rule.right]) if rule.number != 1 else "*".join(rule.right)

@@ -13,7 +13,7 @@ from nparam_lint.analysis.closed_forms.polynomial import ONE, Polynomial, Rounde
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from nparam_lint.analysis.closed_forms.design_matrix import Places
+    from nparam_lint.analysis.closed_forms.design_matrix import DesignMatrix
     from nparam_lint.analysis.closed_forms.polynomial import Values
 
 DIVISORS = (2, 3, 4, 8, 16, 32, 64, 5, 6, 10, 12, 128, 256)  # the usual ones first
@@ -133,7 +133,7 @@ def _rounded(what: _Quotient, share: Fraction, unit: Polynomial, rounding: str) 
     return rounded(top, bottom_of_all, up) * unit
 
 
-def quotients(places: Places, names: Sequence[str]) -> Iterator[tuple[Rounded, ...]]:
+def quotients(matrix: DesignMatrix, names: Sequence[str]) -> Iterator[tuple[Rounded, ...]]:
     """Rounded quotients that a formula might be a polynomial in, one or two at a time."""
     atoms = []
     generator = Polynomial.generator
@@ -146,9 +146,9 @@ def quotients(places: Places, names: Sequence[str]) -> Iterator[tuple[Rounded, .
             for up in (False, True)
         ]
     for one, other in combinations(names, 2):
-        if any(p[one].denominator > 1 or p[other].denominator > 1 for p in places.points):
+        if any(p[one].denominator > 1 or p[other].denominator > 1 for p in matrix.points):
             atoms.append(Rounded(generator(one) * generator(other), ONE))
-    usable = [atom for atom in atoms if len(set(places.column(atom) or ())) > 1]
+    usable = [atom for atom in atoms if len(set(matrix.column(atom) or ())) > 1]
     yield from ((atom,) for atom in usable)
     # `(a//b)*(b//a)` is one where both are equal, else nothing.
     yield from (

@@ -7,7 +7,7 @@ from fractions import Fraction
 from itertools import combinations, count, islice
 from typing import TYPE_CHECKING
 
-from nparam_lint.analysis.closed_forms.constraint_inference import Rule, repaired
+from nparam_lint.analysis.closed_forms.constraint_inference import Constraint, repaired
 from nparam_lint.analysis.closed_forms.observations import Point, Value, Variable, exact
 from nparam_lint.analysis.closed_forms.polynomial import Extreme, Rounded
 
@@ -55,7 +55,7 @@ def line(variable: Variable) -> list[Value]:
 
 def scattered(
     variables: Sequence[Variable],
-    rules: Sequence[Rule],
+    rules: Sequence[Constraint],
     lines: Mapping[str, Sequence[Value]],
     free: Container[str],
     dice: random.Random,
@@ -74,15 +74,15 @@ def scattered(
             name = variable.name
             at_will = name in free and turn % 4 < 2
             point[name] = _value(variable, lines.get(name, ()), at_will, dice)
-        mended = _mended(point, open_, rules)
-        if mended is not None and mended != base:
-            yield mended
+        allowed = _allowed(point, open_, rules)
+        if allowed is not None and allowed != base:
+            yield allowed
 
 
 def far(
     variables: Sequence[Variable],
     points: Sequence[Point],
-    rules: Sequence[Rule],
+    rules: Sequence[Constraint],
     dice: random.Random,
 ) -> list[dict[str, Value]]:
     """For each variable a point far beyond all values that it had (some, where there are few of
@@ -95,31 +95,31 @@ def far(
         point = dict(points[0] if deep else dice.choice(points))
         most = max(value for p in points if isinstance(value := p[variable.name], int))
         point[variable.name] = most * 2 + dice.randint(1, most)
-        mended = _mended(point, variables, rules)
-        if mended is not None and exact(mended[variable.name]) > most and mended not in found:
-            found.append(mended)
+        allowed = _allowed(point, variables, rules)
+        if allowed is not None and exact(allowed[variable.name]) > most and allowed not in found:
+            found.append(allowed)
     return found
 
 
-def low(variables: Sequence[Variable], rules: Sequence[Rule]) -> list[dict[str, Value]]:
+def low(variables: Sequence[Variable], rules: Sequence[Constraint]) -> list[dict[str, Value]]:
     """Each whole number alone at its least values: a single one is often made in another way."""
     base = {v.name: v.base for v in variables}
     whole = [v.name for v in variables if not v.choices and isinstance(v.base, int) and v.base > 2]
     points = (
-        _mended({**base, name: value}, variables, rules) for name in whole for value in (1, 2)
+        _allowed({**base, name: value}, variables, rules) for name in whole for value in (1, 2)
     )
     return [point for point in points if point is not None]
 
 
-def _mended(
-    point: Mapping[str, Value], variables: Sequence[Variable], rules: Sequence[Rule]
+def _allowed(
+    point: Mapping[str, Value], variables: Sequence[Variable], rules: Sequence[Constraint]
 ) -> dict[str, Value] | None:
     """The point, with as few other numbers as are easy to find so that the rules hold."""
     exactly = {v.name: exact(point[v.name]) for v in variables if v.is_number}
-    mended = repaired(exactly, [r for r in rules if r.names <= exactly.keys()])
-    if mended is None:
+    allowed = repaired(exactly, [r for r in rules if r.names <= exactly.keys()])
+    if allowed is None:
         return None
-    return {**point, **{n: written(v) for n, v in mended.items() if v != exactly[n]}}
+    return {**point, **{n: written(v) for n, v in allowed.items() if v != exactly[n]}}
 
 
 def _value(variable: Variable, known: Sequence[Value], at_will: bool, dice: random.Random) -> Value:
@@ -136,7 +136,7 @@ def _value(variable: Variable, known: Sequence[Value], at_will: bool, dice: rand
 
 def wild(
     variables: Sequence[Variable],
-    rules: Sequence[Rule],
+    rules: Sequence[Constraint],
     lines: Mapping[str, Sequence[Value]],
     free: Container[str],
     dice: random.Random,
@@ -153,14 +153,14 @@ def wild(
                 point[name] = min(high, int(2 ** dice.uniform(0, math.log2(high + 1))))
             else:
                 point[name] = _value(variable, lines.get(name, ()), False, dice)
-        mended = _mended(point, variables, rules)
-        if mended is not None:
-            found.append(mended)
+        allowed = _allowed(point, variables, rules)
+        if allowed is not None:
+            found.append(allowed)
     return found
 
 
 def equal(
-    variables: Sequence[Variable], free: Container[str], rules: Sequence[Rule]
+    variables: Sequence[Variable], free: Container[str], rules: Sequence[Constraint]
 ) -> list[dict[str, Value]]:
     """Points at which two widths are the same, all that is small being one as well: what is left
     out where it is not needed (a projection, a shortcut) is left out there."""
@@ -179,9 +179,9 @@ def equal(
     for one, other in islice(combinations(large, 2), PAIRS):
         for point in ({one: large[other]}, {one: large[other], **small}):
             # What a form is limited to has been found with these points: it is kept, not they.
-            mended = _mended({**base, **point}, variables, rules)
-            if mended is not None and mended[one] == mended[other]:
-                found.append(mended)
+            allowed = _allowed({**base, **point}, variables, rules)
+            if allowed is not None and allowed[one] == allowed[other]:
+                found.append(allowed)
     return found
 
 

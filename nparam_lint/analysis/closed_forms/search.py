@@ -6,12 +6,14 @@ import heapq
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import count as count_up
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import TYPE_CHECKING, Literal
 
 from nparam_lint.analysis.closed_forms.compiled_form import NOWHERE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Mapping, Sequence
+
+    from nparam_lint.analysis.closed_forms.requirements import Requirements
 
     Whole = Mapping[str, int]
 
@@ -37,17 +39,8 @@ class Unknown:
     base: int = 1
 
 
-class Demanding(Protocol):
-    """What has to hold of a point, which may lack some of the unknowns; and what divides all values
-    of a name that may stand beside it (0: there are none)."""
-
-    def hold(self, point: Whole) -> bool: ...
-
-    def step(self, point: Whole, name: str) -> int: ...
-
-
 @dataclass(frozen=True, slots=True)
-class Solution:
+class Candidate:
     """`point`: the unknowns; `count`: what they give."""
 
     point: Mapping[str, int]
@@ -60,7 +53,7 @@ class Search:
     which had to be looked at; `solved`: that one, "" where all values of all were tried; `cut`:
     whether there were more than could be looked at; `limits`: of the unknowns that had none."""
 
-    solutions: tuple[Solution, ...]
+    candidates: tuple[Candidate, ...]
     combinations: int
     solved: str
     cut: bool = False
@@ -125,7 +118,7 @@ def _last(count: Callable[[int], int], low: int, high: int, most: int) -> int:
 
 def search(
     count: Callable[..., int],
-    demands: Demanding,
+    requirements: Requirements,
     unknowns: Sequence[Unknown],
     growing: Container[str],
     budget: int,
@@ -142,7 +135,7 @@ def search(
         for u, v in zip(own, unknowns, strict=True)
         if u.high and v.high is None
     }
-    return _Searching(count, demands, own, growing, budget, goal, number).run(limits)
+    return _Searching(count, requirements, own, growing, budget, goal, number).run(limits)
 
 
 class _Enough(Exception):
@@ -153,14 +146,14 @@ class _Searching:
     def __init__(
         self,
         count: Callable[..., int],
-        demands: Demanding,
+        requirements: Requirements,
         unknowns: Sequence[Unknown],
         growing: Container[str],
         budget: int,
         goal: Goal,
         number: int,
     ) -> None:
-        self.demands, self.budget, self.goal, self.number = demands, budget, goal, number
+        self.requirements, self.budget, self.goal, self.number = requirements, budget, goal, number
         self.count, self.unknowns = count, {u.name: u for u in unknowns}
         least = [u.low for u in unknowns]
         self.ranges = {
@@ -175,7 +168,7 @@ class _Searching:
         # From which place on all that is still open grows.
         self.bounded = [all(n in growing for n in rest[place:]) for place in range(len(rest) + 1)]
         self.values = dict(zip(self.ranges, least, strict=True))  # what is open has its least
-        self.best: list[tuple[int, Fraction, int, Solution]] = []
+        self.best: list[tuple[int, Fraction, int, Candidate]] = []
         self.turn = count_up()
         self.seen = self.walked = 0
 
@@ -225,13 +218,13 @@ class _Searching:
                     break
                 continue
             point = {**fixed, name: value}
-            if self.demands.hold(point):
+            if self.requirements.hold(point):
                 self.descend(place + 1, point)
         self.values[name] = least
 
     def steps(self, fixed: Whole, name: str) -> range:
         """The values of an unknown that the multiples allow."""
-        values, step = self.ranges[name], self.demands.step(fixed, name)
+        values, step = self.ranges[name], self.requirements.step(fixed, name)
         return range(-(-values.start // step) * step, values.stop, step) if step else range(0)
 
     def is_beyond(self) -> bool:
@@ -276,7 +269,7 @@ class _Searching:
             if self.walked > WALKED:
                 raise _Enough
             point = {**fixed, self.solved: values[index]}
-            if self.demands.hold(point):
+            if self.requirements.hold(point):
                 self.offer(point, count)
 
     def offer(self, point: Whole, count: int) -> None:
@@ -289,7 +282,7 @@ class _Searching:
             -distance,
             -self.oddness(point),
             -next(self.turn),
-            Solution({n: point[n] for n in self.ranges}, count),
+            Candidate({n: point[n] for n in self.ranges}, count),
         )
         (heapq.heappush if len(self.best) < self.number else heapq.heappushpop)(self.best, item)
 

@@ -6,12 +6,13 @@ import math
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from nparam_lint.analysis.closed_forms.search import DOUBLED, FINE, WIDE, Search, Solution
+from nparam_lint.analysis.closed_forms.search import DOUBLED, FINE, WIDE, Candidate, Search
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from nparam_lint.analysis.closed_forms.search import Demanding, Goal, Unknown, Whole
+    from nparam_lint.analysis.closed_forms.requirements import Requirements
+    from nparam_lint.analysis.closed_forms.search import Goal, Unknown, Whole
 
     CountAll = Callable[[Sequence[Whole]], Sequence[int | None]]
 
@@ -21,7 +22,7 @@ NARROW = 8  # values that are built at a time between two that enclose the budge
 
 def search_built(
     count_all: CountAll,
-    demands: Demanding,
+    requirements: Requirements,
     unknowns: Sequence[Unknown],
     budget: int,
     goal: Goal,
@@ -30,18 +31,18 @@ def search_built(
     """The best of what was built, where there is no closed form: the unknown that ranges widest in
     steps of a quarter, then ever closer between the two that enclose the budget. None for a count
     means that the model refuses the arguments."""
-    return _Building(count_all, demands, unknowns, budget).run(goal, number)
+    return _Building(count_all, requirements, unknowns, budget).run(goal, number)
 
 
 class _Building:
     def __init__(
         self,
         count_all: CountAll,
-        demands: Demanding,
+        requirements: Requirements,
         unknowns: Sequence[Unknown],
         budget: int,
     ) -> None:
-        self.count_all, self.demands, self.budget = count_all, demands, budget
+        self.count_all, self.requirements, self.budget = count_all, requirements, budget
         self.limits: dict[str, tuple[int, int]] = {}
         own = self.limited(unknowns)
         self.ranges = {u.name: range(u.low, (u.high or u.low) + 1) for u in own}
@@ -99,7 +100,7 @@ class _Building:
         ]:
             self.look(between)
         found = [
-            Solution({n: point[n] for n in self.ranges}, count)
+            Candidate({n: point[n] for n in self.ranges}, count)
             for (place, value), count in self.counts.items()
             if count is not None
             and (
@@ -116,7 +117,7 @@ class _Building:
         """Build what is allowed."""
         points = {(p, v): {**self.fixed[p], self.solved: v} for p, v in wanted}
         self.counts.update(dict.fromkeys(points))
-        there = [key for key, point in points.items() if self.demands.hold(point)]
+        there = [key for key, point in points.items() if self.requirements.hold(point)]
         self.counts.update(zip(there, self.count_all([points[k] for k in there]), strict=True))
 
     def between(self, place: int) -> list[int]:

@@ -15,7 +15,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from nparam_lint.analysis.roles.role_tree import Role, Tree
+from nparam_lint.analysis.roles.role_tree import Role, RoleTree
 
 if TYPE_CHECKING:
     from nparam_lint.records import Measured
@@ -65,7 +65,7 @@ class Roles:
 
 def find_roles(measured: Measured) -> Roles:
     """The roles of a model that was measured with its parameters."""
-    tree = Tree(measured.modules, measured.parameters)
+    tree = RoleTree(measured.modules, measured.parameters)
     parts: dict[tuple[str, Role], list[int | str]] = {}
     tied: list[str] = []
     output_tied = False

@@ -71,7 +71,7 @@ class _Module:
 _Decision = tuple[Role, str] | None  # and the path of the module that decided
 
 
-class Tree:
+class RoleTree:
     """The modules of one model, and what each says of those inside it."""
 
     def __init__(self, modules: Sequence[ModuleRow], parameters: Sequence[ParameterRow]) -> None:
