@@ -83,15 +83,22 @@ def worker_environment(environ: Mapping[str, str], place: str) -> dict[str, str]
 
 _waiting: list[tuple[Worker, dict[str, str]]] = []  # those that nobody has work for
 _staying: list[bool] = []  # whether one that has done its work waits for more
+_taking = threading.Lock()  # the two sides of a diff take theirs in two threads
 
 
 def start_early(python: str, environ: Mapping[str, str]) -> None:
     """Have torch imported while it is still found out what there is to build."""
-    _waiting.append((_start(python, environ), dict(environ)))
+    if not any(_fits(waiting, python, environ) for waiting in _waiting):
+        _waiting.append((_start(python, environ), worker_environment(environ, "")))
 
 
 def end_waiting() -> None:
-    """End what nobody has work for."""
+    """End what nobody has work for, unless more work is to come."""
+    if not _staying:
+        _end_all()
+
+
+def _end_all() -> None:
     while _waiting:
         worker, _ = _waiting.pop()
         with worker:
@@ -119,20 +126,26 @@ def _start(python: str, environ: Mapping[str, str]) -> Worker:
     return Worker(python, environ, temporary.make("nparam-lint-"))
 
 
+def _fits(waiting: tuple[Worker, dict[str, str]], python: str, environ: Mapping[str, str]) -> bool:
+    worker, given = waiting
+    return worker.python == python and given == worker_environment(environ, "")
+
+
 @contextmanager
 def running(python: str, environ: Mapping[str, str]) -> Iterator[Worker]:
     """A worker: one that waits, or a new one. It ends with all that it started, and what it wrote
     is removed; or it waits again."""
-    if _waiting and (_waiting[-1][0].python, _waiting[-1][1]) != (python, environ):
-        end_waiting()
-    worker = _waiting.pop()[0] if _waiting else _start(python, environ)
+    with _taking:
+        if _waiting and not _fits(_waiting[-1], python, environ):
+            _end_all()
+        worker = _waiting.pop()[0] if _waiting else _start(python, environ)
     with ExitStack() as stack:
         stack.callback(temporary.remove, worker.temporary)
         stack.enter_context(worker)
         yield worker
         if worker.takes_more and _staying:
             stack.pop_all()
-            _waiting.append((worker, dict(environ)))
+            _waiting.append((worker, worker_environment(environ, "")))
 
 
 class Worker:

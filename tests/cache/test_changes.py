@@ -41,14 +41,14 @@ def install(site: Path, width: int, version: str) -> None:
 
 
 @pytest.fixture
-def made(tmp_path: Path, nparam_lint: Callable[..., Any]) -> Callable[..., Checker]:
+def made(tmp_path: Path, nparam_lint_process: Callable[..., Any]) -> Callable[..., Checker]:
     """A checker of a repository with some files."""
 
     def make(files: dict[str, str], *arguments: object) -> Checker:
         root = tmp_path / "project"
         new_repository(root)
         write(root, files)
-        return Checker(nparam_lint, root, tmp_path / "cache", arguments)
+        return Checker(nparam_lint_process, root, tmp_path / "cache", arguments)
 
     return make
 
