@@ -68,8 +68,8 @@ Command: TypeAlias = "Callable[..., subprocess.CompletedProcess[str]]"
 
 @pytest.fixture(scope="module")
 def nparam_lint(environ: dict[str, str]) -> Iterator[Command]:
-    """Runs the command line in this process; `more` is added to the environment. Models are built by
-    a real worker, which stays until the module's tests are over: torch is imported once for all."""
+    """Runs the command line in this process; `more` is added to the environment. Models are built
+    by a real worker, which stays until the tests of the module are over: torch is imported once."""
 
     def run(*arguments: object, cwd: Path, **more: str) -> subprocess.CompletedProcess[str]:
         command = [*map(str, arguments)]
@@ -96,7 +96,7 @@ def nparam_lint(environ: dict[str, str]) -> Iterator[Command]:
             told.append(stream.buffer.getvalue().decode())
         return subprocess.CompletedProcess(command, code, *told)
 
-    with staying():
+    with staying(imports=False):
         yield run
 
 

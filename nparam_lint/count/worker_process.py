@@ -82,7 +82,7 @@ def worker_environment(environ: Mapping[str, str], place: str) -> dict[str, str]
 
 
 _waiting: list[tuple[Worker, dict[str, str]]] = []  # those that nobody has work for
-_staying: list[bool] = []  # whether one that has done its work waits for more
+_staying: list[bool] = []  # one that has done its work waits for more; whether with its imports
 _taking = threading.Lock()  # the two sides of a diff take theirs in two threads
 
 
@@ -108,9 +108,10 @@ def _end_all() -> None:
 
 
 @contextmanager
-def staying() -> Iterator[None]:
-    """What is built now is built in several runs: torch is imported once for all of them."""
-    _staying.append(True)
+def staying(*, imports: bool = True) -> Iterator[None]:
+    """What is built now is built in several runs: torch is imported once for all of them.
+    `imports`: so are the project's modules, as long as nothing else is asked for."""
+    _staying.append(imports)
     try:
         yield
     finally:
@@ -118,8 +119,8 @@ def staying() -> Iterator[None]:
         end_waiting()
 
 
-def is_staying() -> bool:
-    return bool(_staying)
+def keeps_imports() -> bool:
+    return any(_staying)
 
 
 def _start(python: str, environ: Mapping[str, str]) -> Worker:
@@ -139,6 +140,8 @@ def running(python: str, environ: Mapping[str, str]) -> Iterator[Worker]:
         if _waiting and not _fits(_waiting[-1], python, environ):
             _end_all()
         worker = _waiting.pop()[0] if _waiting else _start(python, environ)
+        if worker.takes_more and not worker.keeps_imports:
+            worker.start = time.time_ns()
     with ExitStack() as stack:
         stack.callback(temporary.remove, worker.temporary)
         stack.enter_context(worker)
@@ -157,7 +160,8 @@ class Worker:
         # the import path by the worker itself.
         command = [python, "-X", "faulthandler", WORKER]
         self.python, self.temporary = python, place
-        self.start = time.time_ns()
+        self.start = time.time_ns()  # what it knows of the project is no older
+        self.keeps_imports = False
         self.nonce = secrets.token_hex(16)
         self.marker = self.nonce.encode() + b" "
         self.problem = ""
@@ -243,6 +247,7 @@ class Worker:
     def send(self, request: object) -> None:
         """Write in a thread of its own: an interpreter that does not read must not hold us up."""
         self.takes_more = False
+        self.keeps_imports = keeps_imports()
         if self.process:
             data = json.dumps(request).encode() + b"\n"
             self.writer = threading.Thread(target=self._write, args=(data,), daemon=True)

@@ -340,7 +340,7 @@ def place(case: Case, package: Path) -> None:
 
 @pytest.fixture(scope="module")
 def all_reads(
-    nparam_lint_process: Callable[..., Any], tmp_path_factory: pytest.TempPathFactory
+    nparam_lint: Callable[..., Any], tmp_path_factory: pytest.TempPathFactory
 ) -> Callable[[str], tuple[Answer, Answer, Answer]]:
     """A project with all packages of a kind: the answers before the changes, after them, and after
     them without what was remembered."""
@@ -352,7 +352,7 @@ def all_reads(
         new_repository(root)
         for name, case in KINDS[kind].items():
             place(case, root / name)
-        checker = Checker(nparam_lint_process, root, top / "cache")
+        checker = Checker(nparam_lint, root, top / "cache")
         first = checker.check()
         for name, case in KINDS[kind].items():
             case.change(root / name)
@@ -390,12 +390,12 @@ def test_all_else_is_the_same(
 
 
 def test_files_that_read_alike_are_told_apart(
-    nparam_lint_process: Callable[..., Any], tmp_path: Path
+    nparam_lint: Callable[..., Any], tmp_path: Path
 ) -> None:
     root = tmp_path / "project"
     new_repository(root)
     write(root, {name: net("", 16) for name in ("a.py", "b.py", "c.py")})
-    report = Checker(nparam_lint_process, root, tmp_path / "cache").check().report
+    report = Checker(nparam_lint, root, tmp_path / "cache").check().report
     sources = {m["path"]: m["modules"][1]["source"] for m in report["models"]}
     assert sources == {name: f"{name}:6" for name in ("a.py", "b.py", "c.py")}
 
@@ -491,13 +491,13 @@ AT_EVERY_COMMIT = {
     ],
 )
 def test_an_import_that_finds_something_else(
-    name: str, nparam_lint_process: Callable[..., Any], tmp_path: Path
+    name: str, nparam_lint: Callable[..., Any], tmp_path: Path
 ) -> None:
     case, root = IMPORTS[name], tmp_path / "project"
     new_repository(root)
     write(root, case.files)
     write(outside_of(root), case.beside)
-    checker = Checker(nparam_lint_process, root, tmp_path / "cache")
+    checker = Checker(nparam_lint, root, tmp_path / "cache")
     assert [*checker.check().totals.values()] == [68]
     case.change(root)
     cached, anew = checker.both()
@@ -505,9 +505,7 @@ def test_an_import_that_finds_something_else(
     assert (cached.code, cached.report) == (anew.code, anew.report)
 
 
-def test_a_project_in_shared_memory(
-    nparam_lint_process: Callable[..., Any], tmp_path: Path
-) -> None:
+def test_a_project_in_shared_memory(nparam_lint: Callable[..., Any], tmp_path: Path) -> None:
     shared = Path("/dev/shm")
     if not os.access(shared, os.W_OK):
         pytest.skip("no /dev/shm")
@@ -516,7 +514,7 @@ def test_a_project_in_shared_memory(
         new_repository(root)
         write(root, {"a.py": net(f"{HERE}\nW = json.loads((H / 'c.json').read_text())", "W")})
         write(root, {"c.json": "16"})
-        checker = Checker(nparam_lint_process, root, tmp_path / "cache")
+        checker = Checker(nparam_lint, root, tmp_path / "cache")
         assert checker.check().totals == {"a.py::Net": 68}
         edit(root / "c.json", "16", "32")
         assert checker.check().totals == {"a.py::Net": 132}
@@ -545,7 +543,7 @@ COMPANY = {
 @pytest.mark.parametrize("name", COMPANY)
 @pytest.mark.parametrize("edited", [pytest.param("a.py", marks=pytest.mark.thorough), "b.py"])
 def test_what_another_models_file_left_behind(
-    name: str, edited: str, nparam_lint_process: Callable[..., Any], tmp_path: Path
+    name: str, edited: str, nparam_lint: Callable[..., Any], tmp_path: Path
 ) -> None:
     """Whether it is in the same process must not matter, or must always be the same."""
     left, found, width = COMPANY[name]
@@ -553,14 +551,14 @@ def test_what_another_models_file_left_behind(
     new_repository(root)
     write(root, {"shared.py": "W = 16\nD = {}\n", "a.py": net(left, 4), "b.py": net(found, width)})
     write(root, {"extra/only_there.py": "W = 32\n"})
-    checker = Checker(nparam_lint_process, root, tmp_path / "cache")
+    checker = Checker(nparam_lint, root, tmp_path / "cache")
     checker.check()
     (root / edited).write_text((root / edited).read_text().replace("32", "64") + "\n# edited\n")
     checker.agree()
 
 
 def test_a_function_that_only_another_models_file_registers(
-    nparam_lint_process: Callable[..., Any], tmp_path: Path
+    nparam_lint: Callable[..., Any], tmp_path: Path
 ) -> None:
     root = tmp_path / "project"
     new_repository(root)
@@ -573,21 +571,21 @@ def test_a_function_that_only_another_models_file_registers(
             "b.py": net("from registry import R", 4).replace("nn.Linear(4, 4)", "R['big']()"),
         },
     )
-    checker = Checker(nparam_lint_process, root, tmp_path / "cache")
+    checker = Checker(nparam_lint, root, tmp_path / "cache")
     checker.check()
     write(root, {"b.py": (root / "b.py").read_text() + "\n# edited\n"})
     checker.agree()
 
 
 def test_a_part_of_the_project_and_all_of_it(
-    nparam_lint_process: Callable[..., Any], tmp_path: Path
+    nparam_lint: Callable[..., Any], tmp_path: Path
 ) -> None:
     root = tmp_path / "project"
     new_repository(root)
     left, found, width = COMPANY["an attribute"]
     write(root, {"shared.py": "W = 16\n", "a.py": net(left, 4), "b.py": net(found, width)})
-    part = Checker(nparam_lint_process, root, tmp_path / "cache", ("b.py",))
-    whole = Checker(nparam_lint_process, root, tmp_path / "cache")
+    part = Checker(nparam_lint, root, tmp_path / "cache", ("b.py",))
+    whole = Checker(nparam_lint, root, tmp_path / "cache")
     part.agree()
     whole.agree()
     part.agree()
