@@ -2,19 +2,33 @@
 
 from __future__ import annotations
 
+import io
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
+import tempfile
+import warnings
+from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
+from unittest import mock
 
 import pytest
 from hypothesis import settings
 
+from nparam_lint.cli.main import main
+from nparam_lint.count.worker_process import staying
+
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
+
+# A shell that starts us with `&` has us ignore Ctrl-C, and what we start would inherit that. Tests
+# interrupt what they start.
+if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # A check of a commit must not fail by chance, or by how busy its machine is.
 settings.register_profile("commit", derandomize=True, deadline=None)
@@ -49,9 +63,46 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
     return copy
 
 
+Command: TypeAlias = "Callable[..., subprocess.CompletedProcess[str]]"
+
+
+@pytest.fixture(scope="module")
+def nparam_lint(environ: dict[str, str]) -> Iterator[Command]:
+    """Runs the command line in this process; `more` is added to the environment. Models are built
+    by a real worker, which stays until the tests of the module are over: torch is imported once."""
+
+    def run(*arguments: object, cwd: Path, **more: str) -> subprocess.CompletedProcess[str]:
+        command = [*map(str, arguments)]
+        output, errors = (io.TextIOWrapper(io.BytesIO(), "utf-8", newline="") for _ in range(2))
+        before = Path.cwd()
+        with (
+            mock.patch.dict(os.environ, environ | more, clear=True),
+            mock.patch.object(tempfile, "tempdir", None),  # found out anew, from the environment
+            redirect_stdout(output),
+            redirect_stderr(errors),
+            warnings.catch_warnings(),
+        ):
+            warnings.simplefilter("ignore")
+            os.chdir(cwd)
+            try:
+                code = main(command)
+            except SystemExit as end:  # --help
+                code = int(end.code or 0)
+            finally:
+                os.chdir(before)
+        told = []
+        for stream in (output, errors):
+            stream.flush()
+            told.append(stream.buffer.getvalue().decode())
+        return subprocess.CompletedProcess(command, code, *told)
+
+    with staying(imports=False):
+        yield run
+
+
 @pytest.fixture(scope="session")
-def nparam_lint(environ: dict[str, str]) -> Callable[..., subprocess.CompletedProcess[str]]:
-    """Runs the command line as a user does; `more` is added to the environment."""
+def nparam_lint_process(environ: dict[str, str]) -> Command:
+    """The same in a process of its own, as a user runs it, with a worker of its own."""
 
     def run(
         *arguments: object, cwd: Path, python: str = sys.executable, **more: str

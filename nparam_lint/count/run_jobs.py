@@ -16,7 +16,7 @@ from nparam_lint.count.worker_process import (
     SILENCE,
     TAB,
     Worker,
-    is_staying,
+    keeps_imports,
     running,
     worker_environment,
 )
@@ -168,7 +168,7 @@ def _ask(
             "jobs": limits.jobs,
             "names": names,
             "snapshot": None if snapshot is None else _copy(snapshot),
-            "staying": is_staying(),
+            "staying": keeps_imports(),
         }
         request = {"settings": settings, "jobs": [asdict(job) for job in jobs], "probe": not jobs}
         worker.send(request)

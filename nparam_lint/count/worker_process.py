@@ -84,16 +84,23 @@ def worker_environment(environ: Mapping[str, str], place: str) -> dict[str, str]
 
 
 _waiting: list[tuple[Worker, dict[str, str]]] = []  # those that nobody has work for
-_staying: list[bool] = []  # whether one that has done its work waits for more
+_staying: list[bool] = []  # one that has done its work waits for more; whether with its imports
+_taking = threading.Lock()  # the two sides of a diff take theirs in two threads
 
 
 def start_early(python: str, environ: Mapping[str, str]) -> None:
     """Have torch imported while it is still found out what there is to build."""
-    _waiting.append((_start(python, environ), dict(environ)))
+    if not any(_fits(waiting, python, environ) for waiting in _waiting):
+        _waiting.append((_start(python, environ), worker_environment(environ, "")))
 
 
 def end_waiting() -> None:
-    """End what nobody has work for."""
+    """End what nobody has work for, unless more work is to come."""
+    if not _staying:
+        _end_all()
+
+
+def _end_all() -> None:
     while _waiting:
         worker, _ = _waiting.pop()
         with worker:
@@ -103,9 +110,10 @@ def end_waiting() -> None:
 
 
 @contextmanager
-def staying() -> Iterator[None]:
-    """What is built now is built in several runs: torch is imported once for all of them."""
-    _staying.append(True)
+def staying(*, imports: bool = True) -> Iterator[None]:
+    """What is built now is built in several runs: torch is imported once for all of them.
+    `imports`: so are the project's modules, as long as nothing else is asked for."""
+    _staying.append(imports)
     try:
         yield
     finally:
@@ -113,28 +121,36 @@ def staying() -> Iterator[None]:
         end_waiting()
 
 
-def is_staying() -> bool:
-    return bool(_staying)
+def keeps_imports() -> bool:
+    return any(_staying)
 
 
 def _start(python: str, environ: Mapping[str, str]) -> Worker:
     return Worker(python, environ, temporary.make("nparam-lint-"))
 
 
+def _fits(waiting: tuple[Worker, dict[str, str]], python: str, environ: Mapping[str, str]) -> bool:
+    worker, given = waiting
+    return worker.python == python and given == worker_environment(environ, "")
+
+
 @contextmanager
 def running(python: str, environ: Mapping[str, str]) -> Iterator[Worker]:
     """A worker: one that waits, or a new one. It ends with all that it started, and what it wrote
     is removed; or it waits again."""
-    if _waiting and (_waiting[-1][0].python, _waiting[-1][1]) != (python, environ):
-        end_waiting()
-    worker = _waiting.pop()[0] if _waiting else _start(python, environ)
+    with _taking:
+        if _waiting and not _fits(_waiting[-1], python, environ):
+            _end_all()
+        worker = _waiting.pop()[0] if _waiting else _start(python, environ)
+        if worker.takes_more and not worker.keeps_imports:
+            worker.start = time.time_ns()
     with ExitStack() as stack:
         stack.callback(temporary.remove, worker.temporary)
         stack.enter_context(worker)
         yield worker
         if worker.takes_more and _staying:
             stack.pop_all()
-            _waiting.append((worker, dict(environ)))
+            _waiting.append((worker, worker_environment(environ, "")))
 
 
 class Worker:
@@ -146,7 +162,8 @@ class Worker:
         # the import path by the worker itself.
         command = [python, "-X", "faulthandler", WORKER]
         self.python, self.temporary = python, place
-        self.start = time.time_ns()
+        self.start = time.time_ns()  # what it knows of the project is no older
+        self.keeps_imports = False
         self.nonce = secrets.token_hex(16)
         self.marker = self.nonce.encode() + b" "
         self.problem: tuple[Cause, str] | None = None
@@ -233,6 +250,7 @@ class Worker:
     def send(self, request: object) -> None:
         """Write in a thread of its own: an interpreter that does not read must not hold us up."""
         self.takes_more = False
+        self.keeps_imports = keeps_imports()
         if self.process:
             data = json.dumps(request).encode() + b"\n"
             self.writer = threading.Thread(target=self._write, args=(data,), daemon=True)

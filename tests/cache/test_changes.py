@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -99,16 +100,18 @@ def test_branches(made: Any) -> None:
         assert (found.totals["a.py::Net"], len(found.recalled)) == (total, 2)
 
 
-def test_another_version_of_the_tool(made: Any, tmp_path: Path) -> None:
+def test_another_version_of_the_tool(
+    made: Any, nparam_lint_process: Callable[..., Any], tmp_path: Path
+) -> None:
     import nparam_lint
 
     package = tmp_path / "tool" / "nparam_lint"
     shutil.copytree(Path(nparam_lint.__file__).parent, package)
-    checker = made({"a.py": net("", 4)})
+    checker = replace(made({"a.py": net("", 4)}), run=nparam_lint_process)
     checker.environ["PYTHONPATH"] = str(package.parent)
-    assert checker.agree().totals == {"a.py::Net": 20}
+    assert checker.check().totals == {"a.py::Net": 20}
     assert checker.check().recalled
-    with (package / "judge.py").open("a") as file:
+    with (package / "records.py").open("a") as file:
         file.write("# changed\n")
     assert not checker.check().recalled
 
@@ -142,14 +145,17 @@ MANY = {f"m{i}.py": net("from shared import W", f"W + {i}") for i in range(6)} |
 TOTALS = {f"m{i}.py::Net": 4 * (4 + i) + 4 for i in range(6)}
 
 
-def test_several_runs_at_once(made: Any) -> None:
-    checker = made(MANY)
-    with ThreadPoolExecutor(4) as pool:
-        cold = [found.totals for found in pool.map(lambda _: checker.check(), range(4))]
+@pytest.mark.parametrize("number", [2, pytest.param(4, marks=pytest.mark.thorough)])
+def test_several_runs_at_once(
+    made: Any, nparam_lint_process: Callable[..., Any], number: int
+) -> None:
+    checker = replace(made(MANY), run=nparam_lint_process)
+    with ThreadPoolExecutor(number) as pool:
+        cold = [found.totals for found in pool.map(lambda _: checker.check(), range(number))]
         edit(checker.root / "m3.py", "3", "5")
-        warm = [found.totals for found in pool.map(lambda _: checker.check(), range(4))]
-    assert cold == [TOTALS] * 4
-    assert warm == [TOTALS | {"m3.py::Net": 40}] * 4
+        warm = [found.totals for found in pool.map(lambda _: checker.check(), range(number))]
+    assert cold == [TOTALS] * number
+    assert warm == [TOTALS | {"m3.py::Net": 40}] * number
 
 
 @pytest.mark.skipif(os.name != "posix", reason="there is no such signal")

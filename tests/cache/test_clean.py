@@ -21,12 +21,12 @@ def base(tmp_path):
 
 
 @pytest.fixture
-def clean_up(nparam_lint, base, tmp_path):
+def clean_up(nparam_lint_process, base, tmp_path):
     """Runs the command; returns its exit code and what it writes."""
 
     def run(**more: str) -> tuple[int, str, str]:
         environ = {"NPARAM_LINT_CACHE_DIR": str(base), **more}
-        done = nparam_lint("clean", cwd=tmp_path, **environ)
+        done = nparam_lint_process("clean", cwd=tmp_path, **environ)
         return done.returncode, done.stdout, done.stderr
 
     return run
@@ -208,12 +208,14 @@ def test_what_may_not_be_removed_is_named_with_the_reason():
         assert len(survey(str(base)).files) == 4
 
 
-def test_doctor_says_where_it_is_how_large_and_why_there_is_none(nparam_lint, base, tmp_path):
+def test_doctor_says_where_it_is_how_large_and_why_there_is_none(
+    nparam_lint_process, base, tmp_path
+):
     bare = tmp_path / "venv"  # without torch, which is quicker
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", bare], check=True)
 
     def row(*arguments: str, **environ: str) -> str:
-        done = nparam_lint("doctor", "--python", bare, *arguments, cwd=tmp_path, **environ)
+        done = nparam_lint_process("doctor", "--python", bare, *arguments, cwd=tmp_path, **environ)
         assert (done.returncode, done.stderr) == (2, "")
         (found,) = re.findall(r"^cache +(.+)$", done.stdout, re.MULTILINE)
         return str(found)

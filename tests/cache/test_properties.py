@@ -411,14 +411,14 @@ steps = st.builds(
 
 @pytest.fixture(scope="module")
 def world(
-    nparam_lint: Callable[..., Any],
+    nparam_lint_process: Callable[..., Any],
     environ: dict[str, str],
     tmp_path_factory: pytest.TempPathFactory,
 ) -> World:
     top = tmp_path_factory.mktemp("world")
     for name, width in (("one", 4), ("two", 8)):
         new_environment(top / name, width)
-    return World(nparam_lint, environ, top)
+    return World(nparam_lint_process, environ, top)
 
 
 def live(world: World, history: Sequence[Step]) -> None:

@@ -26,14 +26,14 @@ OURS = "\n".join(path for path in sys.path if path.endswith("site-packages"))
 
 
 @pytest.fixture
-def made(tmp_path: Path, nparam_lint: Callable[..., Any]) -> Callable[..., Checker]:
+def made(tmp_path: Path, nparam_lint_process: Callable[..., Any]) -> Callable[..., Checker]:
     """A checker of a repository with a budget that cannot be read."""
 
     def make(files: dict[str, str], *arguments: object) -> Checker:
         root = tmp_path / "project"
         new_repository(root)
         write(root, {"a.py": WRONG, **files})
-        return Checker(nparam_lint, root, tmp_path / "cache", arguments)
+        return Checker(nparam_lint_process, root, tmp_path / "cache", arguments)
 
     return make
 

@@ -52,8 +52,8 @@ def document(text):
 
 
 @pytest.fixture(scope="module")
-def clean(nparam_lint, right):
-    return nparam_lint(cwd=right, COLUMNS="80")
+def clean(nparam_lint_process, right):
+    return nparam_lint_process(cwd=right, COLUMNS="80")
 
 
 def test_without_a_path_the_current_project_is_checked_and_a_clean_one_exits_with_0(clean):
@@ -72,10 +72,10 @@ def test_the_report_fits_the_terminal(clean, nparam_lint, gone):
 
 
 @pytest.fixture(scope="module")
-def written(nparam_lint, drift, tmp_path_factory):
+def written(nparam_lint_process, drift, tmp_path_factory):
     """A JSON report in a file, and the run that wrote it."""
     path = tmp_path_factory.mktemp("out") / "report.json"
-    done = nparam_lint(
+    done = nparam_lint_process(
         "check", "--format", "json", "--output-file", path, "--device", "meta", cwd=drift
     )
     return done, document(path.read_text())
@@ -403,8 +403,8 @@ def test_a_reader_that_goes_away_is_no_error_to_tell(environ, gone, arguments):
 
 
 @pytest.mark.parametrize("arguments", [[], ["--help"], ["rule", "NPL006"]])
-def test_a_terminal_that_knows_only_ascii_is_served(nparam_lint, gone, arguments):
-    done = nparam_lint(*arguments, cwd=gone, PYTHONIOENCODING="ascii", FORCE_COLOR="1")
+def test_a_terminal_that_knows_only_ascii_is_served(nparam_lint_process, gone, arguments):
+    done = nparam_lint_process(*arguments, cwd=gone, PYTHONIOENCODING="ascii", FORCE_COLOR="1")
     assert done.returncode == (0 if arguments else 1)
     assert done.stderr == ""
     assert done.stdout.isascii()
