@@ -11,6 +11,7 @@ from nparam_lint.discover.files import list_importable, reader
 from nparam_lint.discover.import_plan import ImportPlanner
 from nparam_lint.discover.models import Models
 from nparam_lint.discover.name_resolution import Names
+from nparam_lint.discover.scan import scan_source
 from nparam_lint.discover.source_tree import Tree
 from nparam_lint.discover.syntax import rare_collection
 from nparam_lint.records import Position
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from nparam_lint.cache.store import Store
+    from nparam_lint.discover.parallel_scan import Scan
     from nparam_lint.records import Definition, ImportAttempt, Problem
 
 _FEW = 300
@@ -78,6 +80,7 @@ def discover(
     wanted: Collection[str] = (),
     declared_only: bool = False,
     store: Store | None = None,
+    scan: Scan = scan_source,
 ) -> Discovery:
     """Find the model classes and the factories in `files` (relative to `root`).
 
@@ -87,11 +90,12 @@ def discover(
     parsed: the hook's fast way. `wanted` files (named by the user, or by a budget in the config)
     are looked through in full in either case. `store`: where what a file's content says is kept
     for the next run; after it asked for plans, the caller has `Tree.remember` keep those too.
+    `scan`: what reads a file; a function at the top level of a module.
     """
     if importable is None:
         importable = list_importable(root) if read is None else ()
     every = {*importable, *files}
-    tree = Tree(every, read or reader(root), root.absolute().name, store)
+    tree = Tree(every, read or reader(root), root.absolute().name, store, scan)
     with rare_collection():
         found = _discovered(tree, files, wanted, declared_only)
     tree.remember()
@@ -117,6 +121,7 @@ def _discovered(
                 parsed.append(path)
             elif path not in strict:
                 rest.append(path)
+    tree.scan_all(parsed)
     parsed += _naming_models(tree, models, rest)
     problems = (tree.facts(path).problem for path in parsed)
     return Discovery(

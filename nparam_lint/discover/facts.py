@@ -60,7 +60,8 @@ class ClassFacts:
 class FileFacts:
     """`aliases`: module-level `X = dotted.name`. `exports`: `__all__`. `names`: all that the top
     level binds. A file with a `problem` has nothing else; `fleeting`: the problem may lie in the
-    state of this process or machine, and not in the file."""
+    state of this process or machine, and not in the file. `suspect`: whether a rule may find
+    something in the source; None where the rules have not looked at it."""
 
     path: str
     imports: tuple[Import, ...] = ()
@@ -71,3 +72,4 @@ class FileFacts:
     names: frozenset[str] = field(default_factory=frozenset)
     problem: Problem | None = None
     fleeting: bool = False
+    suspect: bool | None = None

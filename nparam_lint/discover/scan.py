@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tokenize
 import warnings
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from nparam_lint.discover.facts import ClassFacts, FileFacts, FunctionFacts, Import
@@ -44,8 +45,23 @@ _STDIN = "sys.stdin.buffer.read()"
 _NPARAM = re.compile(r"\s*:?nparam\s*[:(\[]")
 
 
+@dataclass(frozen=True, slots=True)
+class Parsed:
+    """One file: what it says, its syntax tree, and its lines as the tree counts them. Where the
+    facts have a `problem`, the tree and the lines are empty."""
+
+    facts: FileFacts
+    tree: ast.Module = field(default_factory=lambda: ast.Module([], []))
+    lines: Sequence[str] = ()
+
+
 def scan_source(path: str, source: bytes) -> FileFacts:
     """Read one file. Never raises for its content: what cannot be read becomes its `problem`."""
+    return parse_source(path, source).facts
+
+
+def parse_source(path: str, source: bytes) -> Parsed:
+    """As `scan_source`, with the syntax tree for more to be read from it."""
     if b"\0" in source:
         line = source.count(b"\n", 0, source.index(b"\0")) + 1
         return _unreadable(path, line, 1, "cannot be parsed: it contains null bytes")
@@ -58,11 +74,17 @@ def scan_source(path: str, source: bytes) -> FileFacts:
         column = error.start - (source.rfind(b"\n", 0, error.start) + 1) + 1
         reason = f"cannot be decoded: byte 0x{source[error.start]:02x} is no {error.encoding}"
         return _unreadable(path, line, column, reason)
+    return parse_text(path, text)
+
+
+def parse_text(path: str, text: str) -> Parsed:
+    """As `parse_source`, of a text with the line ends that Python knows."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # invalid escapes are not our business
             tree = ast.parse(text)
-        return _Scanner(path, text.split("\n")).scan(tree)
+        lines = text.split("\n")
+        return Parsed(_Scanner(path, lines).scan(tree), tree, lines)
     except SyntaxError as error:
         second = _second_opinion(text)
         reason = f"cannot be parsed: {error.msg}{second or ''}"
@@ -75,10 +97,9 @@ def scan_source(path: str, source: bytes) -> FileFacts:
 
 def _unreadable(
     path: str, line: int, column: int, message: str, *, fleeting: bool = False
-) -> FileFacts:
-    return FileFacts(
-        path, problem=Problem(Position(path, line, column), message), fleeting=fleeting
-    )
+) -> Parsed:
+    problem = Problem(Position(path, line, column), message)
+    return Parsed(FileFacts(path, problem=problem, fleeting=fleeting))
 
 
 def _decode(source: bytes) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -13,6 +14,7 @@ from nparam_lint.cache.store import digest as digest_of
 from nparam_lint.discover.facts import FileFacts
 from nparam_lint.discover.files import join, parent
 from nparam_lint.discover.installed_names import HEADS
+from nparam_lint.discover.parallel_scan import scan_many
 from nparam_lint.discover.scan import scan_source
 from nparam_lint.records import Position, Problem
 
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from nparam_lint.cache.store import Store
+    from nparam_lint.discover.parallel_scan import Scan
 
 # (level, module, names); an unparsed import statement, so that following the imports of thousands
 # of files costs no parsing. What it finds in a docstring by mistake is an import all the same.
@@ -36,7 +39,8 @@ _COMMENT = re.compile(r"#[^\n]*")
 class Tree:
     """`files`: all Python files that imports may reach, relative to the root. `read` gives the
     content of one of them, or raises OSError. `name`: what the root directory is called. `store`:
-    where what was worked out from a content is kept for the next run (see `remember`)."""
+    where what was worked out from a content is kept for the next run (see `remember`). `scan`: what
+    reads a content; a function at the top level of a module."""
 
     def __init__(
         self,
@@ -44,10 +48,12 @@ class Tree:
         read: Callable[[str], bytes],
         name: str = "",
         store: Store | None = None,
+        scan: Scan = scan_source,
     ) -> None:
         self.files = frozenset(files)
         self.name = name
         self._read = read
+        self._scan = scan
         self._digests: dict[str, str] = {}
         self._known_facts = Memory[FileFacts](store, "facts", FileFacts)
         self._known_imports = Memory[tuple[Imported, ...]](store, "imports", tuple[Imported, ...])
@@ -86,14 +92,29 @@ class Tree:
                 self._facts[path] = FileFacts(path, problem=Problem(Position(path), reason))
         return self._facts[path]
 
+    def scan_all(self, paths: Iterable[str]) -> None:
+        """Have the facts about these files; where there is much to read, over all cores."""
+        contents: dict[str, bytes] = {}
+        for path in paths:
+            with suppress(OSError):
+                known = self._facts.get(path) or self._known(path)
+                if known is None:
+                    contents[path] = self._read(path)
+                else:
+                    self._facts[path] = known
+        for path, facts in scan_many(contents, self._scan):
+            self._facts[path] = self._noted(path, contents[path], facts)
+
     def _known(self, path: str) -> FileFacts | None:
         facts = self._known_facts.get(self.digest(path))
         return facts and _moved(facts, path)
 
     def _scanned(self, path: str) -> FileFacts:
         content = self._read(path)
+        return self._noted(path, content, self._scan(path, content))
+
+    def _noted(self, path: str, content: bytes, facts: FileFacts) -> FileFacts:
         self._digests[path] = digest_of(content)
-        facts = scan_source(path, content)
         if not facts.fleeting:
             self._known_facts.put(self._digests[path], _moved(facts, ""))
         return facts
@@ -125,11 +146,12 @@ class Tree:
         back, but not the whole past of the project."""
         return 2 * len(self.files) + 100
 
-    def alone(self, path: str) -> Tree:
-        """The same as if the file were all there is: what it says by itself."""
-        other = Tree({path}, self._read)
-        other._facts[path] = self.facts(path)
-        return other
+    @classmethod
+    def of_one(cls, facts: FileFacts) -> Tree:
+        """A tree in which one file is all there is: what it says by itself."""
+        tree = cls({facts.path}, _nothing)
+        tree._facts[facts.path] = facts
+        return tree
 
     # --- layout -------------------------------------------------------------------------------
 
@@ -256,6 +278,10 @@ class Tree:
             yield found
             while (prefix := parent(prefix)) and self.is_package(prefix):
                 yield join(prefix, "__init__.py")
+
+
+def _nothing(path: str) -> bytes:
+    raise FileNotFoundError(path)
 
 
 def _moved(facts: FileFacts, path: str) -> FileFacts:

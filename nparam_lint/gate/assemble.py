@@ -25,8 +25,8 @@ _BUDGET_CODES = frozenset(
     "NPL001 NPL003 NPL004 NPL005 NPL006 NPL007 NPL009 NPL011".split()
 )  # found where a budget is declared
 _MODEL_CODES = frozenset("NPL010 NPL012 NPL013".split())  # found in models without budgets too
-# What NPL010 says of a model that was built, these say of its source.
-_SAME_AS_HIDDEN = ("NPL101", "NPL104")
+# What NPL010 says of a model that was built, this says of its source.
+_SAME_AS_HIDDEN = "NPL101"
 
 
 def complete_codes(declared_only: bool, static_only: bool) -> frozenset[str]:
@@ -96,7 +96,7 @@ def _reported(
     hidden = {(f.position.path, f.position.line) for f, _ in kept if f.code == "NPL010"}
     for item, own in kept:
         place = (item.position.path, item.position.line)
-        if item.code not in _SAME_AS_HIDDEN or place not in hidden:
+        if item.code != _SAME_AS_HIDDEN or place not in hidden:
             severity = own.severity.get(item.code)
             yield replace(item, severity=severity) if severity else item
 

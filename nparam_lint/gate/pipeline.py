@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from nparam_lint.count.worker_process import end_waiting
-from nparam_lint.discover import discover, list_files, list_project
+from nparam_lint.discover import discover, list_files, list_project, scan_source
 from nparam_lint.gate.assemble import assemble_report, complete_codes
 from nparam_lint.gate.judgements import ResizedModel, judge_models
 from nparam_lint.gate.measure import CountResult, RunContext, count_models, start_worker_early
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
     from nparam_lint.claims.notation import Target
     from nparam_lint.config.settings import Settings
+    from nparam_lint.discover.parallel_scan import Scan
     from nparam_lint.gate.measure import Progress
     from nparam_lint.records import Finding
 
@@ -54,7 +55,7 @@ def check(
     try:
         if not static_only:
             start_worker_early(context)
-        source = read_source(settings, paths, declared_only=declared_only)
+        source = read_source(settings, paths, _scan(declared_only), declared_only=declared_only)
         report = measure(
             source,
             Selection() if static_only else select_models(source.requests, declared_only),
@@ -114,9 +115,14 @@ def measure(
 
 
 def read_source(
-    settings: Settings, paths: Sequence[Path], *, declared_only: bool = False
+    settings: Settings,
+    paths: Sequence[Path],
+    scan: Scan = scan_source,
+    *,
+    declared_only: bool = False,
 ) -> ProjectSource:
-    """Find the models under `paths` (the whole project when empty), and what is declared."""
+    """Find the models under `paths` (the whole project when empty), and what is declared. `scan`:
+    what reads a file."""
     copy = settings.snapshot
     if copy:
         files = list_files(settings.root, paths, settings.exclude, copy.python_files(settings.root))
@@ -131,6 +137,7 @@ def read_source(
         declared_only=declared_only,
         wanted=budgeted & set(files),
         store=settings.store,
+        scan=scan,
     )
     if settings.witness:
         settings.witness.add_source(str(settings.home), found.tree.files, found.tree.digest)
@@ -165,16 +172,24 @@ def _scope(root: Path, paths: Sequence[Path]) -> Callable[[str], bool]:
     return lambda location: any(location == p or location.startswith(f"{p}/") for p in places)
 
 
+def _scan(declared_only: bool) -> Scan:
+    """What reads a file: the rules look at all that is read, unless only budgets are wanted."""
+    if declared_only:
+        return scan_source
+    from nparam_lint.rules.lint import scan_and_lint
+
+    return scan_and_lint
+
+
 def _lint(source: ProjectSource, definitions_only: bool) -> list[Finding]:
     """NPL1xx: what the source shows by itself, of all files or of those that define models."""
-    from nparam_lint.rules.scan_all import lint_files
+    from nparam_lint.rules.lint import lint_files
 
     found = source.found
     files = sorted({d.path for d in found.definitions}) if definitions_only else found.parsed
-    findings = lint_files(
+    return lint_files(
         found.tree, [(path, found.modules(path)) for path in files], source.settings.store
     )
-    return [item for item in findings if item.code != "NPL002"]  # among the source's already
 
 
 # --- count and judge --------------------------------------------------------------------------

@@ -6,6 +6,8 @@ That such a comment is unused is not reported here: some findings need more file
 
 from __future__ import annotations
 
+import io
+import tokenize
 from typing import TYPE_CHECKING
 
 from nparam_lint import __version__
@@ -32,12 +34,17 @@ class Plugin:
         """(line, column from 0, "CODE message", this class) for each finding."""
         if not any(hint.decode() in self.source for hint in HINTS):
             return
-        # libcst takes longer to import than most files take to check.
         from nparam_lint.claims.suppressions import apply
-        from nparam_lint.rules.scan_all import encoded, lint_source
+        from nparam_lint.rules.lint import lint_source
 
         findings = lint_source(self.source, self.filename)
-        for item in apply(findings, lambda _: encoded(self.source)):
+        for item in apply(findings, lambda _: self._encoded()):
             remedy = f"; {item.detail[0]}" if item.detail else ""
             text = f"{item.code} {item.message}{remedy}"
             yield item.position.line, item.position.column - 1, text, type(self)
+
+    def _encoded(self) -> bytes:
+        """The source as on disk: in the encoding that its first lines declare."""
+        text = self.source.removeprefix("\ufeff")
+        lines = io.BytesIO(text.encode("utf-8", "surrogateescape"))
+        return text.encode(tokenize.detect_encoding(lines.readline)[0])

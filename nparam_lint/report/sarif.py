@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from nparam_lint.records import Finding, Report
     from nparam_lint.report import Options
-    from nparam_lint.rules.catalogue import Rule
+    from nparam_lint.rules.rule import Rule
 
 Json = dict[str, Any]
 _SCHEMA = (

@@ -1,72 +1,128 @@
-"""The rules, run over one file."""
+"""The rules that need source alone: no torch, no interpreter, nothing is imported or built.
+
+A file is first looked at as if each of its classes that has a base were an `nn.Module`, with the
+syntax tree that finds its models: where the rules find nothing then, they find nothing at all.
+Whether a base in another file makes it one is known later, and the few files that are left are
+parsed once more.
+"""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-import libcst as cst
-
+from nparam_lint.cache.file_facts import Memory
+from nparam_lint.cache.store import digest
+from nparam_lint.discover.installed_names import is_hinted
+from nparam_lint.discover.scan import Parsed, parse_source, parse_text
+from nparam_lint.discover.syntax import rare_collection
 from nparam_lint.judge.budgets import finding
-from nparam_lint.records import Position
-from nparam_lint.rules import (
-    npl002_malformed_budget,
-    npl101_plain_container,
-    npl102_made_in_forward,
-    npl103_super_init,
-    npl104_tensor_for_parameter,
-    npl105_unknown_argument,
-    npl106_prose_disagrees,
-)
-from nparam_lint.rules.source import SourceFile
-from nparam_lint.rules.walk import walk_classes
+from nparam_lint.records import Finding, Position
+from nparam_lint.rules.catalogue import RULES
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
+    from pathlib import Path
 
+    from nparam_lint.cache.store import Store
+    from nparam_lint.discover.facts import FileFacts
     from nparam_lint.discover.source_tree import Tree
-    from nparam_lint.records import Finding
-    from nparam_lint.rules.walk import Found, Visitor
 
-RULES_STATIC = (
-    npl002_malformed_budget,
-    npl101_plain_container,
-    npl102_made_in_forward,
-    npl103_super_init,
-    npl104_tensor_for_parameter,
-    npl105_unknown_argument,
-    npl106_prose_disagrees,
-)
+_Findings = tuple[Finding, ...]
+_UNREADABLE_BUDGET = "NPL002"
 
 
-def findings(
-    path: str, source: bytes, modules: frozenset[str] | None, tree: Tree | None = None
-) -> list[Finding]:
-    """All findings of one file, sorted by place; none where it cannot be parsed.
+def source_codes() -> list[str]:
+    """The codes of the rules that look at the classes of a source."""
+    return [code for code in RULES if code.startswith("NPL1")]
 
-    Raises RecursionError where expressions are nested deeper than can be followed.
+
+def lint_source(source: str, path: str, modules: frozenset[str] | None = None) -> list[Finding]:
+    """All static findings of one file, sorted by place, and its budgets that cannot be read.
+
+    `modules`: the qualified names of the classes in it that are known to be an `nn.Module`; None:
+    those that the file itself shows to be one. A source that cannot be parsed has no findings.
     """
-    file = SourceFile(path, source, modules, tree)
-    if not file.is_readable:
-        return []
-    rules = [(module.CODE, module.Rule(file)) for module in RULES_STATIC]
+    text = source.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
     try:
-        _visit(file, [visitor for _, visitor in rules])
-    except cst.ParserSyntaxError:  # Python takes a little more than libcst does
+        return _lint_alone(parse_text(path, text), modules)
+    except ValueError:  # half of a surrogate pair, a null byte
         return []
-    found = [_located(file, code, item) for code, rule in rules for item in rule.found]
+
+
+def lint_file(root: Path, path: str, modules: frozenset[str] | None = None) -> list[Finding]:
+    """As `lint_source`, for the file `path` below `root`; none where it cannot be read."""
+    try:
+        return _lint_alone(parse_source(path, (root / path).read_bytes()), modules)
+    except OSError:
+        return []
+
+
+def lint_files(
+    tree: Tree, files: Iterable[tuple[str, frozenset[str]]], store: Store | None = None
+) -> list[Finding]:
+    """The static findings of several files of a project, each given with its `modules`. Those of a
+    content that an earlier run has linted come from the `store`."""
+    memory = Memory[_Findings](store, "findings", _Findings)
+    found: list[Finding] = []
+    with rare_collection():
+        for path, modules in files:
+            if modules and tree.facts(path).suspect is not False:
+                found += _remembered(tree, path, modules, memory)
+    memory.save(tree.room)
+    return found
+
+
+def scan_and_lint(path: str, source: bytes) -> FileFacts:
+    """What a scan of the file says, with whether the rules may find something in it."""
+    parsed = parse_source(path, source)
+    heirs = frozenset(item.qualname for item in parsed.facts.classes if item.bases)
+    suspect = bool(heirs and is_hinted(source) and _findings(parsed, heirs, source_codes()))
+    return replace(parsed.facts, suspect=suspect)
+
+
+def _lint_alone(parsed: Parsed, modules: frozenset[str] | None) -> list[Finding]:
+    return _findings(parsed, modules, [_UNREADABLE_BUDGET, *source_codes()])
+
+
+def _remembered(
+    tree: Tree, path: str, modules: frozenset[str], memory: Memory[_Findings]
+) -> _Findings:
+    if tree.facts(path).problem is not None:
+        return ()
+    parts = (tree.digest(path), path, *sorted(modules))
+    key = digest(*(part.encode("utf-8", "surrogateescape") for part in parts))
+    found = memory.get(key)
+    if found is None:
+        source = tree.source(path)
+        found = tuple(_findings(parse_source(path, source), modules, source_codes()))
+        if digest(source) == tree.digest(path):  # it was not written to meanwhile
+            memory.put(key, found)
+    return found
+
+
+def _findings(
+    parsed: Parsed, modules: frozenset[str] | None, codes: Sequence[str]
+) -> list[Finding]:
+    from nparam_lint.rules.source_file import SourceFile
+
+    if parsed.facts.problem is not None:
+        return []
+    found, path = [], parsed.facts.path
+    file = SourceFile(parsed, modules)
+    for code in codes:
+        visitor_type = RULES[code].visitor
+        if visitor_type is None:
+            continue
+        visitor = visitor_type(file)
+        try:
+            visitor.visit_file()
+        except RecursionError:  # expressions that are nested deeper than can be followed
+            return []
+        for item in visitor.found:
+            at, remedy = (
+                Position(path, item.line, item.column),
+                [item.remedy] if item.remedy else [],
+            )
+            found.append(finding(code, at, item.message, f"{path}::{item.qualname}", remedy))
     return sorted(found, key=lambda f: (f.position.line, f.position.column, f.code))
-
-
-def _visit(file: SourceFile, visitors: Sequence[Visitor]) -> None:
-    for definition in file.declared if b"nparam" in file.source else ():
-        for lines in definition.docstrings:
-            for visitor in visitors:
-                visitor.visit_docstring(definition, lines)
-    if file.modules:
-        walk_classes([owner for owner in file.classes if owner.is_module], visitors)
-
-
-def _located(file: SourceFile, code: str, item: Found) -> Finding:
-    at = item.at if isinstance(item.at, Position) else file.position(item.at)
-    remedy = [item.remedy] if item.remedy else []
-    return finding(code, at, item.message, f"{file.path}::{item.qualname}", remedy)

@@ -1,23 +1,28 @@
-"""A budget that cannot be read, or whose text can never be a count.
+"""A budget cannot be read, or its formula uses an unknown name.
 
-The same finding that building the models gives, for where nothing is built: in an editor, in
-flake8, in an environment without torch. An error, since such a budget checks nothing.
+A line that starts with `nparam` is always taken for a budget: one that cannot
+be read is reported at its line and column and is never skipped. A formula may
+use constructor arguments, fields of a config argument, integer attributes of
+the built module, and `min max abs ceil floor`. A declared `experts_per_token`
+that does not fit the model is reported in the same way.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from nparam_lint.claims.docstring_budgets import parse_docstring
+from nparam_lint.rules.rule import Rule
 from nparam_lint.rules.rule_cases import Invalid, source
-from nparam_lint.rules.walk import Visitor
+from nparam_lint.rules.visitor import Found, Visitor
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
-    from nparam_lint.records import Definition, DocLine
+class MalformedBudget(Visitor):
+    def visit_file(self) -> None:
+        for definition in self.file.declared:
+            for lines in definition.docstrings:
+                for fault in parse_docstring(lines)[1]:
+                    found = Found(fault.line, fault.column, fault.message, "", definition.qualname)
+                    self.found.append(found)
 
-CODE = "NPL002"
 
 VALID = (
     source('class Net(nn.Module):\n    """A net.\n\n    nparam: 124M\n    """'),
@@ -46,8 +51,21 @@ INVALID: tuple[Invalid, ...] = (
     ),
 )
 
-
-class Rule(Visitor):
-    def visit_docstring(self, definition: Definition, lines: Sequence[DocLine]) -> None:
-        for fault in parse_docstring(lines)[1]:
-            self.report((fault.line, fault.column), fault.message, "", definition.qualname)
+RULE = Rule(
+    __name__,
+    __doc__,
+    severity="error",
+    example_bad="""\
+nparam: about a million
+nparam: hidden_sise * 10""",
+    example_good="""\
+nparam: ~1M
+nparam: hidden_size * 10""",
+    remedy=(
+        "Write a number (`124_475_904`, `86.6M ± 1%`, `<= 25k`) or a formula over the "
+        "constructor's arguments."
+    ),
+    visitor=MalformedBudget,
+    valid=VALID,
+    invalid=INVALID,
+)

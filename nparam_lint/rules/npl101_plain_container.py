@@ -1,37 +1,157 @@
-"""Submodules or parameters that are kept in a plain list, dict, tuple or set.
+"""Submodules or parameters are kept in a plain list, dict, tuple or set.
 
-`nn.Module` registers what is assigned to an attribute; it does not look into containers. What they
-hold is missing from `parameters()`, so that no optimiser trains it, from `state_dict()`, so that it
-is not saved, and from every count; `.to(device)` leaves it where it is.
+Found in the source, without building anything. PyTorch registers what is
+assigned to an attribute and does not look into containers: `parameters()`
+leaves the content out, so that no optimiser trains it, `state_dict()` does not
+save it, `.to()` does not move it. NPL010 says the same of the built model, with
+the count. What is appended, comprehensions, and local lists that are assigned
+later are found too.
 
-A warning: the code runs, and now and then it is meant. No finding where something may register the
-content after all (the container, or what is in it, is given to `nn.ModuleList`, `add_module`,
-`setattr` or to a function that is not known), where the class says itself what its parameters are
-(it defines `parameters`, `_apply`, …), where a single module is wrapped and only read as
-`self.teacher[0]`, which hides it on purpose, and for modules that are not known to have parameters.
+A warning: the code runs, and now and then it is meant. Silent where
+
+- what is kept may have no parameters: `nn.ReLU()`, a class of another file;
+- the container or its content is given to something that may register it
+  (`nn.ModuleList(…)`, `nn.Sequential(*…)`, `add_module`, `setattr`, a function
+  that is not known), or is an attribute of its own as well;
+- the class says itself what its parameters are: it defines `parameters`,
+  `state_dict`, `_apply` or the like;
+- it is meant: one module that is only read as `self.teacher[0]`, or modules
+  made with `.eval()` or `.requires_grad_(False)`.
 """
 
 from __future__ import annotations
 
+import ast
 from collections import Counter, defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import libcst as cst
-
-from nparam_lint.rules.classes import assigned, put_into
+from nparam_lint.rules.class_methods import assigned, put_into
 from nparam_lint.rules.contents import Contents
+from nparam_lint.rules.nodes import is_constant, statements
+from nparam_lint.rules.rule import Rule
 from nparam_lint.rules.rule_cases import Invalid, built, source
-from nparam_lint.rules.uses import handed_over, is_name, overrides_registration, registers_values
+from nparam_lint.rules.value_flow import overrides_registration, registers_values
 from nparam_lint.rules.values import Box, Made, Values
-from nparam_lint.rules.walk import Visitor, nodes
+from nparam_lint.rules.visitor import Visitor
 
 if TYPE_CHECKING:
-    from nparam_lint.rules.classes import Class, Method
-    from nparam_lint.rules.source import SourceFile
-    from nparam_lint.rules.uses import Test
+    from nparam_lint.rules.class_methods import Class, Method
+    from nparam_lint.rules.source_file import SourceFile
 
-CODE = "NPL101"
+_BETTER = {
+    ("module", "dict"): "nn.ModuleDict",
+    ("module", "list"): "nn.ModuleList",
+    ("parameter", "dict"): "nn.ParameterDict",
+    ("parameter", "list"): "nn.ParameterList",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _Store:
+    """What an attribute is given; `whole`: as the container that it becomes."""
+
+    at: ast.expr
+    value: ast.expr
+    method: Method
+    whole: bool
+
+
+class _Attributes:
+    """The attributes of a class that are plain containers. `kinds`: which kind; `unclear`: those
+    that are assigned something else too; `stores`: all that they are given, in order; `singles`:
+    how often a container of one is assigned."""
+
+    def __init__(self) -> None:
+        self.kinds: dict[str, Box] = {}
+        self.unclear: set[str] = set()
+        self.stores: dict[str, list[_Store]] = defaultdict(list)
+        self.singles: Counter[str] = Counter()
+
+
+class PlainContainer(Visitor):
+    def __init__(self, file: SourceFile) -> None:
+        super().__init__(file)
+        self.values = Values(file)
+        self.contents = Contents(self.values)
+
+    def visit_class(self, owner: Class) -> None:
+        methods = [method for method in owner.methods.values() if not method.runs_forward]
+        if not any(self._assigns_container(method) for method in methods):
+            return
+        attributes = _Attributes()
+        for method in methods:
+            for node in method.nodes:
+                self._note(node, method, attributes)
+        found = {
+            name: first
+            for name in attributes.kinds
+            if (first := self._first(name, attributes)) is not None
+        }
+        if not found or overrides_registration(owner) or self._registers_others(owner):
+            return
+        for name, (store, made) in found.items():
+            if _may_be_meant(owner, name, attributes.singles[name]):
+                continue
+            kind = attributes.kinds[name]
+            message = (
+                f"self.{name} keeps {made.name} in a plain {kind}, where parameters() does not "
+                "find it"
+            )
+            better = _BETTER[made.kind, "dict" if kind == "dict" else "list"]
+            self.report(store.at, message, f"make self.{name} an {better}", owner.qualname)
+
+    def _assigns_container(self, method: Method) -> bool:
+        return any(
+            method.attribute(target) and self.contents.box(value, method) is not None
+            for statement in statements(method.node.body)
+            for target, value in assigned(statement)
+        )
+
+    def _note(self, node: ast.AST, method: Method, attributes: _Attributes) -> None:
+        for target, value in assigned(node):
+            name = method.attribute(target)
+            box = self.contents.box(value, method) if name else None
+            if box is not None:
+                attributes.kinds.setdefault(name, box[0])
+                attributes.singles[name] += _is_display(value) and len(box[1]) == 1
+                attributes.stores[name].append(_Store(target, value, method, whole=True))
+            elif name and not is_constant(value, None):
+                attributes.unclear.add(name)
+        for holder, value in put_into(node):
+            if name := method.attribute(holder):
+                attributes.stores[name].append(_Store(holder, value, method, whole=False))
+
+    def _first(self, name: str, attributes: _Attributes) -> tuple[_Store, Made] | None:
+        for store in attributes.stores[name]:
+            # What is put into an attribute that may be an nn.ModuleList may be registered.
+            if store.whole or name not in attributes.unclear:
+                made = self.contents.fresh(store.value, store.method)
+                if made is not None:
+                    return store, made
+        return None
+
+    def _registers_others(self, owner: Class) -> bool:
+        return registers_values(
+            owner, lambda node, method: self.values.made(node, method) is not None
+        )
+
+
+def _is_display(value: ast.expr) -> bool:
+    """`[X]` or `(X,)`"""
+    return isinstance(value, (ast.List, ast.Tuple))
+
+
+def _may_be_meant(owner: Class, name: str, singles: int) -> bool:
+    """Is the attribute given to something that may register it, or does it hide one module?"""
+    attribute, found, hidden = f"self.{name}", 0, 0
+    for method in owner.methods.values():
+        if not method.runs_forward and method.flow.handed_over(attribute):
+            return True
+        found += method.flow.uses[attribute]
+        hidden += method.flow.firsts[attribute]
+    return 0 < hidden == found - singles
+
 
 VALID = (
     built("self.layers = nn.ModuleList([nn.Linear(2, 2) for _ in range(n)])"),
@@ -243,124 +363,14 @@ INVALID: tuple[Invalid, ...] = (
     ),
 )
 
-_BETTER = {
-    ("module", "dict"): "nn.ModuleDict",
-    ("module", "list"): "nn.ModuleList",
-    ("parameter", "dict"): "nn.ParameterDict",
-    ("parameter", "list"): "nn.ParameterList",
-}
-
-
-@dataclass(frozen=True, slots=True)
-class _Store:
-    """What an attribute is given; `whole`: as the container that it becomes."""
-
-    at: cst.CSTNode
-    value: cst.BaseExpression
-    method: Method
-    whole: bool
-
-
-class Rule(Visitor):
-    def __init__(self, file: SourceFile) -> None:
-        super().__init__(file)
-        self.values = Values(file)
-        self.contents = Contents(self.values)
-
-    def enter_class(self) -> None:
-        self.kinds: dict[str, Box] = {}
-        self.unclear: set[str] = set()
-        self.stores: dict[str, list[_Store]] = defaultdict(list)
-        self.singles: Counter[str] = Counter()  # assignments of a container of one
-
-    def visit_Assign(self, node: cst.Assign | cst.AnnAssign, method: Method) -> None:
-        for target, value in assigned(node):
-            self._assigned(target, value, method)
-        self._put(node, method)
-
-    visit_AnnAssign = visit_Assign
-
-    def visit_AugAssign(self, node: cst.AugAssign, method: Method) -> None:
-        self._put(node, method)
-
-    def visit_Call(self, node: cst.Call, method: Method) -> None:
-        self._put(node, method)
-
-    def _assigned(self, target: cst.CSTNode, value: cst.BaseExpression, method: Method) -> None:
-        name = method.attribute(target)
-        if not name or method.runs_forward:
-            return
-        box = self.contents.box(value, method)
-        if box is not None:
-            self.kinds.setdefault(name, box[0])
-            self.singles[name] += isinstance(value, (cst.List, cst.Tuple)) and len(box[1]) == 1
-            self.stores[name].append(_Store(target, value, method, whole=True))
-        elif not is_name("None")(value):
-            self.unclear.add(name)
-
-    def _put(self, node: cst.CSTNode, method: Method) -> None:
-        for holder, value in put_into(node):
-            name = method.attribute(holder)
-            if name and not method.runs_forward:
-                self.stores[name].append(_Store(holder, value, method, whole=False))
-
-    def leave_class(self, owner: Class) -> None:
-        found = {
-            name: first
-            for name, stores in self.stores.items()
-            if name in self.kinds and (first := self._first(name, stores)) is not None
-        }
-        if not found or overrides_registration(owner) or self._registers_others(owner):
-            return
-        for name, (store, made) in found.items():
-            if self._may_be_meant(owner, name):
-                continue
-            kind = self.kinds[name]
-            message = (
-                f"self.{name} keeps {made.name} in a plain {kind}, where parameters() does not "
-                "find it"
-            )
-            better = _BETTER[made.kind, "dict" if kind == "dict" else "list"]
-            remedy = f"make self.{name} an {better}"
-            self.report(store.at, message, remedy, owner.qualname)
-
-    def _first(self, name: str, stores: list[_Store]) -> tuple[_Store, Made] | None:
-        for store in stores:
-            # What is put into an attribute that may be an nn.ModuleList may be registered.
-            if store.whole or name not in self.unclear:
-                made = self.contents.fresh(store.value, store.method)
-                if made is not None:
-                    return store, made
-        return None
-
-    def _registers_others(self, owner: Class) -> bool:
-        return registers_values(
-            owner, lambda node, method: self.values.made(node, method) is not None
-        )
-
-    def _may_be_meant(self, owner: Class, name: str) -> bool:
-        """Is the attribute given to something that may register it, or does it hide one module?"""
-        found = hidden = 0
-        for method in owner.methods.values():
-            body = method.node.body
-
-            def is_it(node: cst.CSTNode, method: Method = method) -> bool:
-                return method.attribute(node) == name
-
-            if not method.runs_forward and handed_over(body, is_it):
-                return True
-            found += sum(is_it(node) for node in nodes(body))
-            hidden += sum(_first_of(node, is_it) for node in nodes(body))
-        return 0 < hidden == found - self.singles[name]
-
-
-def _first_of(node: cst.CSTNode, is_it: Test) -> bool:
-    """`self.name[0]`"""
-    if not isinstance(node, cst.Subscript) or not is_it(node.value) or len(node.slice) != 1:
-        return False
-    index = node.slice[0].slice
-    return (
-        isinstance(index, cst.Index)
-        and isinstance(index.value, cst.Integer)
-        and index.value.value == "0"
-    )
+RULE = Rule(
+    __name__,
+    __doc__,
+    severity="warning",
+    example_bad="self.blocks = [nn.Linear(64, 64) for _ in range(4)]",
+    example_good="self.blocks = nn.ModuleList(nn.Linear(64, 64) for _ in range(4))",
+    remedy="Use `nn.ModuleList`, `nn.ModuleDict`, `nn.ParameterList` or `nn.ParameterDict`.",
+    visitor=PlainContainer,
+    valid=VALID,
+    invalid=INVALID,
+)

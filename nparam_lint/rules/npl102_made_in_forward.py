@@ -1,35 +1,135 @@
-"""A layer or parameter that `forward` makes and forgets.
+"""A layer or parameter is created in `forward` and forgotten.
 
-What `forward` creates is new for every batch: random weights that no optimiser has seen, and that
-no count, `state_dict` or `.to(device)` includes.
+Found in the source, without building anything. What `forward` creates is new at
+every call: random weights that no optimiser has seen and that no count,
+`state_dict()` or `.to()` includes.
 
-A warning: the code runs, and a random projection may be meant. Only what surely has trainable
-parameters counts (`nn.Linear(…)(x)`; not `nn.ReLU()(x)`, not `affine=False`), and only where it is
-used on the spot, or replaces an attribute at every call. No finding where it is kept (assigned to
-an attribute under a condition, put into a container, registered, returned), where its weights are
-set (`conv.weight = …`, `conv.weight.data.fill_(…)`), or in a `forward` that optimises by itself
-(`backward`, `autograd.grad`, an optimiser).
+A warning: the code runs, and a random projection may be meant. Found only where
+it is used on the spot, or replaces an attribute at every call. Silent about
+
+- layers without parameters: `nn.ReLU()`, `nn.BatchNorm2d(3, affine=False)`;
+- what is kept: assigned to an attribute under a condition, put into a
+  container, registered, returned;
+- layers whose weights are set before their use (`conv.weight = …`);
+- a `forward` that optimises by itself (`backward`, `autograd.grad`, an
+  optimiser).
 """
 
 from __future__ import annotations
 
-import itertools
+import ast
 import re
 from typing import TYPE_CHECKING
 
-import libcst as cst
-
-from nparam_lint.rules.classes import dotted_name
+from nparam_lint.rules.nodes import arguments, children, nodes, plain_name
+from nparam_lint.rules.rule import Rule
 from nparam_lint.rules.rule_cases import Invalid, run, source
-from nparam_lint.rules.uses import handed_over, is_name
 from nparam_lint.rules.values import Made, Values
-from nparam_lint.rules.walk import Visitor, nodes
+from nparam_lint.rules.visitor import Visitor
 
 if TYPE_CHECKING:
-    from nparam_lint.rules.classes import Class, Method
-    from nparam_lint.rules.source import SourceFile
+    from collections.abc import Iterator
 
-CODE = "NPL102"
+    from nparam_lint.rules.class_methods import Class, Method
+    from nparam_lint.rules.source_file import SourceFile
+
+_OPTIMISES = re.compile(r"backward|autograd|optim|grad$")
+# Methods of a module or parameter that leave its values as they are.
+_MOVES = frozenset("to cuda cpu half float double bfloat16 type train".split())
+
+
+class MadeInForward(Visitor):
+    def __init__(self, file: SourceFile) -> None:
+        super().__init__(file)
+        self.values = Values(file)
+        self.parents: dict[int, ast.AST] = {}
+
+    def visit_class(self, owner: Class) -> None:
+        method = owner.methods.get("forward")
+        made = list(self._made(method)) if method is not None else []
+        if not made or method is None or _optimises(method):
+            return
+        # id(node) → the node that it is part of
+        self.parents = {id(child): node for node in method.nodes for child in children(node)}
+        for node, what in made:
+            if self._is_lost(node, what, method):
+                message = (
+                    f"forward makes {what.name} anew at every call: its weights are never trained"
+                )
+                self.report(node, message, "make it once, in __init__", owner.qualname)
+
+    def _made(self, method: Method) -> Iterator[tuple[ast.Call, Made]]:
+        for node in method.nodes:
+            if isinstance(node, ast.Call) and not _continues(node):
+                made = self.values.made(node, method)
+                if made is not None and made.weighty and not made.frozen:
+                    yield node, made
+
+    def _is_lost(self, node: ast.AST, made: Made, method: Method) -> bool:
+        """Is what is made at `node` used on the spot, and then gone?"""
+        parent = self.parents.get(id(node))
+        if isinstance(parent, ast.Call) and parent.func is node:
+            return made.kind == "module"
+        if isinstance(parent, (ast.IfExp, ast.BoolOp)):
+            return self._is_lost(parent, made, method)
+        if isinstance(parent, ast.Attribute) and parent.attr in _MOVES:
+            call = self.parents.get(id(parent))
+            return isinstance(call, ast.Call) and self._is_lost(call, made, method)
+        if isinstance(parent, ast.Assign) and len(parent.targets) == 1:
+            target = parent.targets[0]
+            if method.attribute(target):
+                return _always_runs(parent, method)
+            return isinstance(target, ast.Name) and self._is_used_up(target.id, made, method)
+        if made.kind == "module":
+            return False
+        if isinstance(parent, (ast.BinOp, ast.Compare)):
+            return True
+        call = self.parents.get(id(parent)) if isinstance(parent, ast.keyword) else parent
+        return isinstance(call, ast.Call) and self._computes(call)
+
+    def _is_used_up(self, name: str, made: Made, method: Method) -> bool:
+        """Is a local variable only called (a module), or calculated with (a parameter)?"""
+
+        def is_it(node: ast.AST) -> bool:
+            return isinstance(node, ast.Name) and node.id == name
+
+        called = computed = 0
+        for node in method.nodes:
+            if isinstance(node, ast.Call):
+                called += is_it(node.func)
+                computed += self._computes(node) and sum(is_it(v) for _, v in arguments(node))
+            elif isinstance(node, ast.Attribute) and node.attr not in _MOVES and is_it(node.value):
+                return False
+        given = method.flow.handed_over(name)
+        return called > 0 and given == 0 if made.kind == "module" else given == computed
+
+    def _computes(self, call: ast.Call) -> bool:
+        """Does it call a function of torch, which keeps nothing of what it is given?"""
+        full = self.file.outside(plain_name(call.func))
+        return re.match(r"torch\.(nn\.functional\.)?[a-z]\w*$", full) is not None
+
+
+def _continues(node: ast.Call) -> bool:
+    """`….to(device)`: what is made was found before."""
+    return isinstance(node.func, ast.Attribute) and isinstance(node.func.value, ast.Call)
+
+
+def _always_runs(statement: ast.Assign, method: Method) -> bool:
+    """Does it stand under no condition, and behind no return?"""
+    body = method.node.body
+    if statement not in body:
+        return False
+    before = nodes(body[: body.index(statement)])
+    return not any(isinstance(node, ast.Return) for node in before)
+
+
+def _optimises(method: Method) -> bool:
+    """Does it take gradients or steps by itself?"""
+    return any(
+        isinstance(node, ast.Attribute) and _OPTIMISES.search(node.attr) is not None
+        for node in method.nodes
+    )
+
 
 VALID = (
     run("return self.fc(x)", init="self.fc = nn.Linear(n, n)"),
@@ -96,102 +196,24 @@ INVALID: tuple[Invalid, ...] = (
     ),
 )
 
-_OPTIMISES = re.compile(r"backward|autograd|optim|grad$")
-# Methods of a module or parameter that leave its values as they are.
-_MOVES = frozenset("to cuda cpu half float double bfloat16 type train".split())
+RULE = Rule(
+    __name__,
+    __doc__,
+    severity="warning",
+    example_bad="""\
+def forward(self, x):
+    return nn.Linear(64, 10)(x)""",
+    example_good="""\
+def __init__(self):
+    super().__init__()
+    self.out = nn.Linear(64, 10)
 
-
-class Rule(Visitor):
-    def __init__(self, file: SourceFile) -> None:
-        super().__init__(file)
-        self.values = Values(file)
-
-    def enter_class(self) -> None:
-        self.made: list[tuple[cst.Call, Made]] = []
-
-    def visit_Call(self, node: cst.Call, method: Method) -> None:
-        if method.name != "forward" or _continues(node):
-            return
-        made = self.values.made(node, method)
-        if made is not None and made.weighty and not made.frozen:
-            self.made.append((node, made))
-
-    def leave_class(self, owner: Class) -> None:
-        method = owner.methods.get("forward")
-        if not self.made or method is None or _optimises(method):
-            return
-        for node, made in self.made:
-            if self._is_lost(node, made, method):
-                message = (
-                    f"forward makes {made.name} anew at every call: its weights are never trained"
-                )
-                self.report(node, message, "make it once, in __init__", owner.qualname)
-
-    def _is_lost(self, node: cst.CSTNode, made: Made, method: Method) -> bool:
-        """Is what is made at `node` used on the spot, and then gone?"""
-        parent = method.parents.get(id(node))
-        if isinstance(parent, cst.Call) and parent.func is node:
-            return made.kind == "module"
-        if isinstance(parent, (cst.IfExp, cst.BooleanOperation)):
-            return self._is_lost(parent, made, method)
-        if isinstance(parent, cst.Attribute) and parent.attr.value in _MOVES:
-            call = method.parents.get(id(parent))
-            return isinstance(call, cst.Call) and self._is_lost(call, made, method)
-        if isinstance(parent, cst.Assign) and len(parent.targets) == 1:
-            target = parent.targets[0].target
-            if method.attribute(target):
-                return _always_runs(parent, method)
-            return isinstance(target, cst.Name) and self._is_used_up(target.value, made, method)
-        if made.kind == "module":
-            return False
-        if isinstance(parent, (cst.BinaryOperation, cst.Comparison)):
-            return True
-        return isinstance(parent, cst.Arg) and self._is_computation(parent, method)
-
-    def _is_used_up(self, name: str, made: Made, method: Method) -> bool:
-        """Is a local variable only called (a module), or calculated with (a parameter)?"""
-        called = computed = 0
-        for node in nodes(method.node.body):
-            if isinstance(node, cst.Call) and is_name(name)(node.func):
-                called += 1
-            elif isinstance(node, cst.Arg) and is_name(name)(node.value):
-                computed += self._is_computation(node, method)
-            elif (
-                isinstance(node, cst.Attribute)
-                and is_name(name)(node.value)
-                and node.attr.value not in _MOVES
-            ):
-                return False
-        given = handed_over(method.node.body, is_name(name))
-        if made.kind == "module":
-            return called > 0 and given == 0
-        return given == computed
-
-    def _is_computation(self, argument: cst.Arg, method: Method) -> bool:
-        """Is it an argument of a function of torch, which keeps nothing?"""
-        call = method.parents.get(id(argument))
-        full = self.file.outside(dotted_name(call.func)) if isinstance(call, cst.Call) else ""
-        return re.match(r"torch\.(nn\.functional\.)?[a-z]\w*$", full) is not None
-
-
-def _continues(node: cst.Call) -> bool:
-    """`….to(device)`: what is made was found before."""
-    return isinstance(node.func, cst.Attribute) and isinstance(node.func.value, cst.Call)
-
-
-def _always_runs(statement: cst.Assign, method: Method) -> bool:
-    """Does it stand under no condition, and behind no return?"""
-    line = method.parents.get(id(statement))
-    before = nodes(method.node.body)
-    return line in method.node.body.body and not any(
-        isinstance(node, cst.Return)
-        for node in itertools.takewhile(lambda n: n is not line, before)
-    )
-
-
-def _optimises(method: Method) -> bool:
-    """Does it take gradients or steps by itself?"""
-    return any(
-        isinstance(node, cst.Attribute) and _OPTIMISES.search(node.attr.value) is not None
-        for node in nodes(method.node.body)
-    )
+def forward(self, x):
+    return self.out(x)""",
+    remedy=(
+        "Create it in `__init__`, or use the function (`F.layer_norm`) where no weights are meant."
+    ),
+    visitor=MadeInForward,
+    valid=VALID,
+    invalid=INVALID,
+)

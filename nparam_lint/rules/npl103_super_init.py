@@ -1,33 +1,125 @@
-"""`super().__init__()` that is missing, or comes after the first module or parameter.
+"""`super().__init__()` is missing, or comes too late.
 
-`nn.Module.__init__` makes the tables in which modules and parameters are registered. Assigning one
-before raises `AttributeError: cannot assign module before Module.__init__() call`; without it the
-first call of the model fails, and it has no parameters.
+Found in the source, without building anything. `nn.Module.__init__` makes the
+tables in which modules and parameters are registered. Assigning one before it
+raises AttributeError; without it the first call of the model does.
 
-An error: such code cannot run. Plain values may be assigned before, and are; a class that assigns
-nothing else must define `forward` to be found, since only its call is sure to fail. No finding
-where something that is called may initialise the module: a method that is inherited or that does
-so, a function that is given `self`, any `__init__` of a base; where `self.__dict__` is replaced;
-in a class that replaces `__new__` or `__setattr__`, has a metaclass or an unknown decorator; and
-in one whose `__init__` is called by name elsewhere in the file, after that of another base.
+An error: such code cannot run. Plain values may be assigned before. A class
+that assigns nothing else is reported only where it defines `forward`, since
+only its call is sure to fail. Silent where
+
+- something that is called may initialise the module: a method that is inherited
+  or does so, a function that is given `self`, any `__init__` of a base;
+- `self.__dict__` is replaced;
+- the class has `__new__`, `__setattr__`, a metaclass or an unknown decorator;
+- its `__init__` is called by name in the file, after that of another base.
 """
 
 from __future__ import annotations
 
+import ast
 from typing import TYPE_CHECKING
 
-import libcst as cst
-
-from nparam_lint.rules.classes import assigned, dotted_name, keeps_signature
+from nparam_lint.discover.syntax import FUNCTIONS
+from nparam_lint.rules.class_methods import assigned, keeps_signature
+from nparam_lint.rules.nodes import arguments, nodes, plain_name
+from nparam_lint.rules.rule import Rule
 from nparam_lint.rules.rule_cases import Invalid, built, source
 from nparam_lint.rules.values import Values
-from nparam_lint.rules.walk import Visitor, nodes
+from nparam_lint.rules.visitor import Visitor
 
 if TYPE_CHECKING:
-    from nparam_lint.rules.classes import Class, Method
-    from nparam_lint.rules.source import SourceFile
+    from nparam_lint.rules.class_methods import Class, Method
+    from nparam_lint.rules.source_file import SourceFile
 
-CODE = "NPL103"
+_REMEDY = "call super().__init__() first"
+# Methods of nn.Module that need what its __init__ makes.
+_NEEDS_INIT = frozenset("register_buffer register_parameter register_module add_module".split())
+_HARMLESS = frozenset(
+    "isinstance hasattr getattr setattr delattr type id len vars str repr print callable".split()
+)
+_REPLACES = frozenset("__new__ __setattr__ __getattr__ __init_subclass__".split())
+
+
+class SuperInit(Visitor):
+    def __init__(self, file: SourceFile) -> None:
+        super().__init__(file)
+        self.values = Values(file)
+        self._initialising: dict[Method, bool] = {}
+
+    def visit_class(self, owner: Class) -> None:
+        method = owner.methods.get("__init__")
+        if method is None or method.node.decorator_list:
+            return
+        early: tuple[ast.expr, str, str] | None = None
+        acts = False
+        for node in nodes(method.node.body, skip=(*FUNCTIONS, ast.Lambda)):
+            if self._may_initialise(node, method):
+                if early is not None and not self._is_special(owner):
+                    self.report(early[0], early[1], _REMEDY, owner.qualname)
+                return
+            early = early or self._early(node, method)
+            acts |= any(method.attribute(target) for target, _ in assigned(node))
+            acts |= isinstance(node, ast.Call) and method.attribute(node.func) in owner.methods
+        fails = "forward" in owner.methods and self.file.inherits_from_torch(owner.qualname)
+        if (early or (acts and fails)) and not self._is_special(owner):
+            message = f"{owner.qualname}.__init__ never calls super().__init__()"
+            message += early[2] if early else ""
+            self.report(method.node, message, _REMEDY, owner.qualname)
+
+    def _is_special(self, owner: Class) -> bool:
+        """May the module be initialised in a way that `__init__` does not show?"""
+        return self.file.calls_init_of(owner.node.name) or any(
+            not _REPLACES.isdisjoint(member.methods)
+            or member.node.keywords
+            or not all(keeps_signature(_decorator(item)) for item in member.node.decorator_list)
+            for member in self.file.family(owner.qualname)
+        )
+
+    def _early(self, node: ast.AST, method: Method) -> tuple[ast.expr, str, str] | None:
+        """What fails before `Module.__init__`: where, and how to say so with and without it."""
+        for target, value in assigned(node):
+            name = method.attribute(target)
+            made = self.values.made(value, method) if name else None
+            if made is not None:
+                what = f"self.{name} is assigned {made.name} before super().__init__() is called"
+                return target, what, f", and assigns {made.name} to self.{name}"
+        if isinstance(node, ast.Call) and method.attribute(node.func) in _NEEDS_INIT:
+            name = f"self.{method.attribute(node.func)}()"
+            return node, f"{name} is called before super().__init__()", f", and calls {name}"
+        return None
+
+    def _may_initialise(self, node: ast.AST, method: Method) -> bool:
+        """May `Module.__init__` be called by this?"""
+        if isinstance(node, ast.Attribute) and node.attr in ("__init__", "__dict__"):
+            return True
+        if not isinstance(node, ast.Call):
+            return False
+        function = node.func
+        if isinstance(function, ast.Attribute) and isinstance(function.value, ast.Call):
+            return plain_name(function.value.func) == "super"
+        name = method.attribute(function)
+        if not name:
+            called = plain_name(function)
+            given = any(_is_self(value, method) for _, value in arguments(node))
+            return called in ("exec", "eval") or (given and called not in (*_HARMLESS, "super"))
+        helper = method.owner.methods.get(name)
+        if name in _NEEDS_INIT or helper is None:  # None: it is inherited
+            return name not in _NEEDS_INIT
+        if helper not in self._initialising:
+            self._initialising[helper] = False  # until its body says otherwise: it may call itself
+            self._initialising[helper] = any(
+                self._may_initialise(inner, helper) for inner in helper.nodes
+            )
+        return self._initialising[helper]
+
+
+def _is_self(node: ast.expr, method: Method) -> bool:
+    return isinstance(node, ast.Name) and node.id == method.self_name
+
+
+def _decorator(node: ast.expr) -> str:
+    return plain_name(node.func if isinstance(node, ast.Call) else node)
 
 
 def _net(body: str, more: str = "") -> str:
@@ -143,94 +235,22 @@ INVALID: tuple[Invalid, ...] = (
     ),
 )
 
-_REMEDY = "call super().__init__() first"
-# Methods of nn.Module that need what its __init__ makes.
-_NEEDS_INIT = frozenset("register_buffer register_parameter register_module add_module".split())
-_HARMLESS = frozenset(
-    "isinstance hasattr getattr setattr delattr type id len vars str repr print callable".split()
+RULE = Rule(
+    __name__,
+    __doc__,
+    severity="error",
+    example_bad="""\
+class Net(nn.Module):
+    def __init__(self):
+        self.fc = nn.Linear(784, 10)
+        super().__init__()""",
+    example_good="""\
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(784, 10)""",
+    remedy="Call `super().__init__()` first.",
+    visitor=SuperInit,
+    valid=VALID,
+    invalid=INVALID,
 )
-_REPLACES = frozenset("__new__ __setattr__ __getattr__ __init_subclass__".split())
-
-
-class Rule(Visitor):
-    def __init__(self, file: SourceFile) -> None:
-        super().__init__(file)
-        self.values = Values(file)
-
-    def enter_method(self, method: Method) -> None:
-        owner = method.owner
-        if method.name != "__init__" or method.node.decorators or self._is_special(owner):
-            return
-        own = owner.node.name.value.encode()
-        if any(other.endswith(own) for other in self.file.initialised):
-            return
-        early: tuple[cst.CSTNode, str, str] | None = None
-        acts = False
-        for node in nodes(method.node.body, skip=(cst.FunctionDef, cst.Lambda)):
-            if _may_initialise(node, method, set()):
-                if early is not None:
-                    self.report(early[0], early[1], _REMEDY, owner.qualname)
-                return
-            early = early or self._early(node, method)
-            acts |= any(method.attribute(target) for target, _ in assigned(node))
-            acts |= isinstance(node, cst.Call) and method.attribute(node.func) in owner.methods
-        name = f"{owner.qualname}.__init__ never calls super().__init__()"
-        if early is not None:
-            self.report(method.node, f"{name}{early[2]}", _REMEDY, owner.qualname)
-        elif acts and "forward" in owner.methods and self.file.inherits_from_torch(owner.qualname):
-            self.report(method.node, name, _REMEDY, owner.qualname)
-
-    def _is_special(self, owner: Class) -> bool:
-        return any(
-            not _REPLACES.isdisjoint(member.methods)
-            or any(item.keyword for item in member.node.keywords)
-            or not all(keeps_signature(_decorator(item)) for item in member.node.decorators)
-            for member in self.file.family(owner.qualname)
-        )
-
-    def _early(self, node: cst.CSTNode, method: Method) -> tuple[cst.CSTNode, str, str] | None:
-        """What fails before `Module.__init__`: where, and how to say so with and without it."""
-        for target, value in assigned(node):
-            name = method.attribute(target)
-            made = self.values.made(value, method) if name else None
-            if made is not None:
-                what = f"self.{name} is assigned {made.name} before super().__init__() is called"
-                return target, what, f", and assigns {made.name} to self.{name}"
-        if isinstance(node, cst.Call) and method.attribute(node.func) in _NEEDS_INIT:
-            name = f"self.{method.attribute(node.func)}()"
-            return node, f"{name} is called before super().__init__()", f", and calls {name}"
-        return None
-
-
-def _may_initialise(node: cst.CSTNode, method: Method, seen: set[str]) -> bool:
-    """May `Module.__init__` be called by this?"""
-    if isinstance(node, cst.Attribute) and node.attr.value in ("__init__", "__dict__"):
-        return True
-    if not isinstance(node, cst.Call):
-        return False
-    function = node.func
-    called = dotted_name(function)
-    if isinstance(function, cst.Attribute) and isinstance(function.value, cst.Call):
-        return dotted_name(function.value.func) == "super"
-    name = method.attribute(function)
-    if not name:
-        given = any(_is_self(item.value, method) for item in node.args)
-        return called in ("exec", "eval") or (given and called not in (*_HARMLESS, "super"))
-    if name in _NEEDS_INIT:
-        return False
-    helper = method.owner.methods.get(name)
-    if helper is None:
-        return True  # inherited
-    if name in seen:
-        return False
-    seen.add(name)
-    return any(_may_initialise(inner, helper, seen) for inner in nodes(helper.node.body))
-
-
-def _is_self(node: cst.CSTNode, method: Method) -> bool:
-    return isinstance(node, cst.Name) and node.value == method.self_name
-
-
-def _decorator(node: cst.Decorator) -> str:
-    plain = node.decorator
-    return dotted_name(plain.func if isinstance(plain, cst.Call) else plain)

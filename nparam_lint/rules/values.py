@@ -3,22 +3,22 @@ what is not surely one of them is none."""
 
 from __future__ import annotations
 
+import ast
 import re
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import TYPE_CHECKING, Literal
 
-import libcst as cst
-
-from nparam_lint.discover.installed_names import is_factory
-from nparam_lint.rules.classes import dotted_name
-from nparam_lint.rules.walk import nodes
+from nparam_lint.discover.installed_names import is_factory, is_module
+from nparam_lint.discover.syntax import FUNCTIONS
+from nparam_lint.rules.nodes import arguments, is_constant, nodes, plain_name, unstarred
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from nparam_lint.discover.name_resolution import Symbol
-    from nparam_lint.rules.classes import Class, Method
-    from nparam_lint.rules.source import SourceFile
+    from nparam_lint.rules.class_methods import Class, Method
+    from nparam_lint.rules.source_file import SourceFile
 
 Box = Literal["list", "tuple", "set", "dict"]
 
@@ -74,34 +74,34 @@ class Values:
         self._weighty: dict[str, bool] = {}
         self._returned: dict[Method, Made | None] = {}
 
-    def made(self, node: cst.CSTNode, method: Method | None) -> Made | None:
+    def made(self, node: ast.AST, method: Method | None) -> Made | None:
         """The module or parameter that evaluating `node` creates. `method`: where it stands."""
-        if isinstance(node, cst.IfExp):
+        if isinstance(node, ast.Call):
+            return self._called(node, method)
+        if isinstance(node, ast.IfExp):
             return self._either((node.body, node.orelse), method)
-        if isinstance(node, cst.BooleanOperation):
-            return self._either((node.left, node.right), method)
-        if isinstance(node, cst.NamedExpr):
-            return self.made(node.value, method)
-        return self._called(node, method) if isinstance(node, cst.Call) else None
+        if isinstance(node, ast.BoolOp):
+            return self._either(node.values, method)
+        return self.made(node.value, method) if isinstance(node, ast.NamedExpr) else None
 
-    def box(self, node: cst.CSTNode) -> tuple[Box, Sequence[cst.BaseExpression]] | None:
+    def box(self, node: ast.AST) -> tuple[Box, Sequence[ast.expr]] | None:
         """The plain container that evaluating `node` creates, and the expressions for what is in
         it; a starred or copied one stands for what is in that."""
-        if isinstance(node, (cst.List, cst.Tuple, cst.Set)):
-            kind: Box = "list" if isinstance(node, cst.List) else "tuple"
-            kind = "set" if isinstance(node, cst.Set) else kind
-            return kind, [item.value for item in node.elements]
-        if isinstance(node, cst.Dict):
-            return "dict", [item.value for item in node.elements]
-        if isinstance(node, (cst.ListComp, cst.SetComp)):
-            return "list" if isinstance(node, cst.ListComp) else "set", [node.elt]
-        if isinstance(node, cst.DictComp):
+        if isinstance(node, (ast.List, ast.Tuple, ast.Set)):
+            kind: Box = "list" if isinstance(node, ast.List) else "tuple"
+            kind = "set" if isinstance(node, ast.Set) else kind
+            return kind, [unstarred(item) for item in node.elts]
+        if isinstance(node, ast.Dict):
+            return "dict", node.values
+        if isinstance(node, (ast.ListComp, ast.SetComp)):
+            return "list" if isinstance(node, ast.ListComp) else "set", [node.elt]
+        if isinstance(node, ast.DictComp):
             return "dict", [node.value]
-        if isinstance(node, cst.BinaryOperation):
+        if isinstance(node, ast.BinOp):
             return self._joined(node)
-        if isinstance(node, cst.IfExp):
+        if isinstance(node, ast.IfExp):
             return self.box(node.body) or self.box(node.orelse)
-        if isinstance(node, cst.Call):
+        if isinstance(node, ast.Call):
             return self._boxed(node)
         return None
 
@@ -115,71 +115,74 @@ class Values:
                 for member in self.file.family(name)
                 for method in member.methods.values()
                 if not method.runs_forward
-                for node in nodes(method.node.body)
-                if isinstance(node, cst.Call)
+                for node in method.nodes
+                if isinstance(node, ast.Call)
                 for made in (self._called(node, method),)
             )
         return self._weighty[name]
 
     # --- calls --------------------------------------------------------------------------------
 
-    def _either(self, choices: Sequence[cst.CSTNode], method: Method | None) -> Made | None:
+    def _either(self, choices: Sequence[ast.expr], method: Method | None) -> Made | None:
         found = [made for node in choices if (made := self.made(node, method)) is not None]
         return max(found, key=lambda made: made.weighty, default=None)
 
-    def _called(self, node: cst.Call, method: Method | None) -> Made | None:
+    def _called(self, node: ast.Call, method: Method | None) -> Made | None:
         function = node.func
-        if isinstance(function, cst.Attribute) and isinstance(function.value, cst.Call):
-            inner = self.made(function.value, method) if _same(function) else None
-            fixed = function.attr.value == "eval" or _is_false(_argument(node, 0, "requires_grad"))
+        if isinstance(function, ast.Attribute) and isinstance(function.value, ast.Call):
+            if function.attr not in _SAME_MODULE:
+                return None
+            inner = self.made(function.value, method)
+            fixed = function.attr == "eval" or is_constant(
+                _argument(node, 0, "requires_grad"), False
+            )
             return replace(inner, frozen=True) if inner and fixed else inner
         if method is not None and method.attribute(function):
             return self._by_method(method, method.attribute(function))
-        name = dotted_name(function)
-        head = name.partition(".")[0]
+        name = plain_name(function)
         symbol = self.file.resolve(name)
+        if symbol is None:
+            return None
+        made = (
+            self._from_outside(node, name, method)
+            if symbol.kind == "outside"
+            else self._from_file(symbol, name)
+        )
         # A name that the function binds itself hides the file's; nobody calls another thing `nn`.
-        if symbol is None or (
-            method is not None and head not in ("nn", "torch") and head in method.bindings
-        ):
-            return None
-        if symbol.kind == "outside":
-            return self._from_outside(node, name, method)
-        return self._from_file(symbol, name)
+        head = name.partition(".")[0]
+        hidden = made and method and head not in ("nn", "torch") and head in method.bindings
+        return None if hidden else made
 
-    def _from_outside(self, node: cst.Call, name: str, method: Method | None) -> Made | None:
-        full = self.file.outside(name)
-        if _PARAMETER.match(full):
-            fixed = _is_false(_argument(node, 1, "requires_grad"))
-            return Made("parameter", name, weighty=True, frozen=fixed)
-        if _WRAPPER.match(full):
-            return self.made(node.args[0].value, method) if node.args else None
-        if _CONTAINER.match(full):
-            weighty = any(self._holds(item.value, method) for item in node.args)
-            return Made("module", name, weighty)
-        if is_factory(full) and full != "torch.hub.load":
-            return Made("module", name, weighty=True)
-        if not self.file.is_torch_module(name):
+    def _from_outside(self, node: ast.Call, name: str, method: Method | None) -> Made | None:
+        kind = _kind_outside(self.file.outside(name))
+        if kind is None:
             return None
-        weight = _WEIGHTY.match(full)
-        weighty = weight is not None and bool(weight["always"] or _is_affine(node))
+        if kind == "parameter":
+            fixed = is_constant(_argument(node, 1, "requires_grad"), False)
+            return Made("parameter", name, weighty=True, frozen=fixed)
+        given = arguments(node)
+        if kind == "wrapper":
+            return self.made(given[0][1], method) if given else None
+        weighty = kind == "weighty" or (kind == "affine" and _is_affine(node))
+        if kind == "container":
+            weighty = any(self._holds(value, method) for _, value in given)
         return Made("module", name, weighty)
 
-    def _holds(self, node: cst.BaseExpression, method: Method | None) -> bool:
+    def _holds(self, node: ast.expr, method: Method | None) -> bool:
         made = self.made(node, method)
         if made is not None:
             return made.weighty
-        box = self.box(node)
-        if box is None and isinstance(node, cst.GeneratorExp):
+        if isinstance(node, ast.GeneratorExp):
             return self._holds(node.elt, method)
+        box = self.box(node)
         return box is not None and any(self._holds(item, method) for item in box[1])
 
     def _from_file(self, symbol: Symbol, name: str) -> Made | None:
         if symbol.kind == "class" and symbol.name in self.file.modules:
-            owner = next((o for o in self.file.classes if o.qualname == symbol.name), None)
-            return Made("module", name, owner is not None and self.has_parameters(owner))
+            owners = self.file.classes_named(symbol.name)
+            return Made("module", name, bool(owners) and self.has_parameters(owners[0]))
         if symbol.kind == "function":
-            facts = self.file.names.functions(self.file.path)[symbol.name]
+            facts = self.file.function(symbol)
             makes = [self._makes_weights(callee) for callee in facts.returned]
             if makes and all(makes) and not facts.hands_back and not facts.decorators:
                 return Made("module", facts.returned[0], weighty=True)
@@ -196,14 +199,14 @@ class Values:
     def _by_method(self, method: Method, name: str) -> Made | None:
         """What `self.name(…)` makes, where all that the method returns is made in place."""
         callee = method.owner.methods.get(name)
-        if callee is None or callee.node.decorators:
+        if callee is None or callee.node.decorator_list:
             return None
         if callee not in self._returned:
             self._returned[callee] = None  # until its body says otherwise: it may call itself
             returned = [
                 None if node.value is None else self.made(node.value, callee)
-                for node in nodes(callee.node.body, skip=(cst.FunctionDef, cst.Lambda))
-                if isinstance(node, cst.Return)
+                for node in nodes(callee.node.body, skip=(*FUNCTIONS, ast.Lambda))
+                if isinstance(node, ast.Return)
             ]
             if returned and all(made is not None and made.weighty for made in returned):
                 self._returned[callee] = returned[0]
@@ -211,53 +214,65 @@ class Values:
 
     # --- containers ---------------------------------------------------------------------------
 
-    def _joined(self, node: cst.BinaryOperation) -> tuple[Box, list[cst.BaseExpression]] | None:
-        if isinstance(node.operator, cst.Multiply):
-            return next(filter(None, map(self.box, (node.left, node.right))), None)  # type: ignore[return-value]
-        left, right = self.box(node.left), self.box(node.right)
-        if not isinstance(node.operator, (cst.Add, cst.BitOr)) or not (left or right):
+    def _joined(self, node: ast.BinOp) -> tuple[Box, Sequence[ast.expr]] | None:
+        if isinstance(node.op, ast.Mult):
+            return self.box(node.left) or self.box(node.right)
+        if not isinstance(node.op, (ast.Add, ast.BitOr)):
             return None
-        kind = (left or right or ("list",))[0]
-        return kind, [
+        left, right = self.box(node.left), self.box(node.right)
+        first = left or right
+        if first is None:
+            return None
+        return first[0], [
             *(left[1] if left else [node.left]),
             *(right[1] if right else [node.right]),
         ]
 
-    def _boxed(self, node: cst.Call) -> tuple[Box, list[cst.BaseExpression]] | None:
+    def _boxed(self, node: ast.Call) -> tuple[Box, Sequence[ast.expr]] | None:
         """`list(X)`, `dict(a=X)`, `OrderedDict([(name, X)])`."""
-        symbol = self.file.resolve(dotted_name(node.func))
+        symbol = self.file.resolve(plain_name(node.func))
         kind = _BOXES.get(symbol.name) if symbol is not None and symbol.kind == "outside" else None
-        return None if kind is None else (kind, list(_given(node)))
+        return None if kind is None else (kind, list(_contents(node)))
 
 
-def is_true(node: cst.CSTNode | None) -> bool:
-    return isinstance(node, cst.Name) and node.value == "True"
+@cache
+def _kind_outside(full: str) -> str | None:
+    """What calling this of an installed package makes; None: nothing that is known."""
+    if _PARAMETER.match(full):
+        return "parameter"
+    if _WRAPPER.match(full):
+        return "wrapper"
+    if _CONTAINER.match(full):
+        return "container"
+    if is_factory(full) and full != "torch.hub.load":
+        return "weighty"
+    if not (full.startswith("torch.nn.") and is_module(full)):
+        return None
+    weight = _WEIGHTY.match(full)
+    if weight is None:
+        return "module"
+    return "weighty" if weight["always"] else "affine"
 
 
-def _is_affine(node: cst.Call) -> bool:
+def _is_affine(node: ast.Call) -> bool:
     """Does this call of a normalisation leave it its weight and bias?"""
-    plain = [item.value for item in node.args if item.keyword is None]
-    named = [item.value for item in node.args if item.keyword and "affine" in item.keyword.value]
-    return all(map(is_true, named)) and len(plain) <= 3 and not any(map(_is_false, plain))
+    given = arguments(node)
+    plain = [value for keyword, value in given if keyword is None]
+    named = [value for keyword, value in given if keyword and "affine" in keyword]
+    return (
+        all(is_constant(value, True) for value in named)
+        and len(plain) <= 3
+        and not any(is_constant(value, False) for value in plain)
+    )
 
 
-def _given(node: cst.Call) -> Iterator[cst.BaseExpression]:
-    for item in node.args:
-        yield item.value.elt if isinstance(item.value, cst.GeneratorExp) else item.value
+def _contents(node: ast.Call) -> Iterator[ast.expr]:
+    for _, value in arguments(node):
+        yield value.elt if isinstance(value, ast.GeneratorExp) else value
 
 
-def _is_false(node: cst.CSTNode | None) -> bool:
-    return isinstance(node, cst.Name) and node.value == "False"
-
-
-def _same(function: cst.Attribute) -> bool:
-    return function.attr.value in _SAME_MODULE
-
-
-def _argument(node: cst.Call, index: int, keyword: str) -> cst.BaseExpression | None:
+def _argument(node: ast.Call, index: int, keyword: str) -> ast.expr | None:
     """The argument of that keyword, or else at that place."""
-    for item in node.args:
-        if item.keyword is not None and item.keyword.value == keyword:
-            return item.value
-    plain = [item.value for item in node.args if item.keyword is None and not item.star]
-    return plain[index] if index < len(plain) else None
+    named = [item.value for item in node.keywords if item.arg == keyword]
+    plain = [item for item in node.args if not isinstance(item, ast.Starred)]
+    return named[0] if named else plain[index] if index < len(plain) else None

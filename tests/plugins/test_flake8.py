@@ -10,7 +10,7 @@ from importlib.metadata import version
 import pytest
 
 from nparam_lint.plugins.flake8_plugin import Plugin
-from nparam_lint.rules.lint import RULES_STATIC
+from nparam_lint.rules.catalogue import RULES
 
 HEAD = "from torch import nn\n\n\nclass Net(nn.Module):\n    def build(self):\n"
 LIST = "        self.layers = [nn.Linear(2, 2), nn.Linear(2, 2)]"
@@ -48,13 +48,13 @@ def test_a_file_without_fault(flake8, tmp_path):
 
 def test_every_rule_speaks_through_flake8(flake8, tmp_path):
     expected = []
-    for rule in RULES_STATIC:
-        source, findings = rule.INVALID[0]
-        name = f"{rule.CODE.lower()}.py"
+    for rule in (rule for rule in RULES.values() if rule.visitor):
+        source, findings = rule.invalid[0]
+        name = f"{rule.code.lower()}.py"
         (tmp_path / name).write_text(source, encoding="utf-8")
         for line in findings:
             place, _, message = line.partition(" ")
-            expected.append(f"./{name}:{place}: {rule.CODE} {message}")
+            expected.append(f"./{name}:{place}: {rule.code} {message}")
     done = flake8("--select", "NPL", "--jobs", "2")
     lines = done.stdout.decode().splitlines()
     assert done.returncode == 1

@@ -13,27 +13,29 @@ import pytest
 
 from nparam_lint.cache.store import Store, digest, tool
 from nparam_lint.discover import discover, list_project
-from nparam_lint.rules.lint import RULES_STATIC
-from nparam_lint.rules.scan_all import lint_file, lint_files
+from nparam_lint.rules.catalogue import RULES
+from nparam_lint.rules.lint import lint_file, lint_files, source_codes
 
 LIST = "        self.layers = [nn.Linear(2, 2), nn.Linear(2, 2)]\n"
 NET = f"from torch import nn\nclass Net(nn.Module):\n    def build(self):\n{LIST}"
 HEIR = f"from torch import nn\nfrom net import Net\nclass Heir(Net):\n    def build(self):\n{LIST}"
-# Run in a process of its own, since others here have imported libcst before.
+CLEAN = NET.replace("[nn.Linear(2, 2), nn.Linear(2, 2)]", "nn.Linear(2, 2)")
+# Run in a process of its own, since others here have imported the rules before.
 LINT = """\
 import json, sys
 from pathlib import Path
 from nparam_lint.cache.store import Store
 from nparam_lint.discover import discover, list_project
-from nparam_lint.rules.scan_all import lint_files
+from nparam_lint.rules.lint import lint_files, scan_and_lint
 root, store = Path(sys.argv[1]), Store(sys.argv[2], sys.argv[1])
 files, importable = list_project(root)
-found = discover(root, files, importable=importable, store=store)
+found = discover(root, files, importable=importable, store=store, scan=scan_and_lint)
 parsed = []
 sys.addaudithook(lambda e, given: e == "compile" and given[1] == "<unknown>" and parsed.append(e))
 linted = lint_files(found.tree, [(path, found.modules(path)) for path in found.parsed], store)
 places = [f"{f.position.path}:{f.position.line} {f.code}" for f in linted]
-print(json.dumps([places, "libcst" in sys.modules, bool(parsed)]))
+assert "libcst" not in sys.modules
+print(json.dumps([places, "nparam_lint.rules.values" in sys.modules, len(parsed)]))
 """
 
 
@@ -45,6 +47,7 @@ def root(tmp_path):
         "net.py": NET,
         "copy.py": NET,
         "heir.py": HEIR,
+        "clean.py": CLEAN,
         "bad.py": "class A(:",
     }.items():
         (place / name).write_text(source)
@@ -78,7 +81,8 @@ def places(findings):
 
 
 def process(root, base):
-    """The places of the findings, whether libcst was imported, and whether anything was parsed."""
+    """The places of the findings, whether a rule looked at anything, and how many files were parsed
+    after the scan."""
     done = subprocess.run(
         [sys.executable, "-c", LINT, root, base], capture_output=True, text=True, check=True
     )
@@ -88,22 +92,22 @@ def process(root, base):
 def test_the_cases_of_all_rules_are_found_again(tmp_path, base):
     root = tmp_path / "project"
     root.mkdir()
-    for rule in RULES_STATIC:
-        for number, (source, _) in enumerate(rule.INVALID):
-            (root / f"{rule.CODE.lower()}_{number}.py").write_text(source, encoding="utf-8")
+    for code in source_codes():
+        for number, (source, _) in enumerate(RULES[code].invalid):
+            (root / f"{code.lower()}_{number}.py").write_text(source, encoding="utf-8")
     found = same(root, base)
-    assert {place.split()[1] for place in found} == {rule.CODE for rule in RULES_STATIC}
-    assert process(root, base) == [found, False, False]
+    assert {place.split()[1] for place in found} == {*source_codes()}
+    assert process(root, base) == [found, False, 0]
 
 
-def test_libcst_is_imported_only_where_something_is_new(root, base):
+def test_only_what_is_new_and_may_hold_a_finding_is_looked_at_again(root, base):
     found = ["copy.py:4 NPL101", "heir.py:5 NPL101", "net.py:4 NPL101"]
-    assert process(root, base) == [found, True, False]  # the scan's own parsing serves it, too
-    assert process(root, base) == [found, False, False]
+    assert process(root, base) == [found, True, 3]
+    assert process(root, base) == [found, False, 0]
     (root / "net.py").write_text(f"import os\n{NET}")
     found[-1] = "net.py:5 NPL101"
-    assert process(root, base) == [found, True, False]
-    assert process(root, base) == [found, False, False]
+    assert process(root, base) == [found, True, 1]
+    assert process(root, base) == [found, False, 0]
 
 
 def test_a_base_in_another_file_counts(root, base):
@@ -170,7 +174,7 @@ def test_findings_of_wrong_types_were_never_there(root, base, value):
     store = Store(base, str(root))
     assert store.save("findings", msgspec.msgpack.encode((tool(), entries(root, value))))
     assert linted(root, store) == plain
-    assert process(root, base) == [places(plain), False, False]
+    assert process(root, base) == [places(plain), False, 0]
 
 
 def test_findings_of_another_version_are_not_asked(root, base):
@@ -188,7 +192,7 @@ def test_a_damaged_entry_was_never_there(root, base):
     body = path.read_bytes()
     path.write_bytes(body[:-1] + bytes([body[-1] ^ 1]))
     assert process(root, base)[:2] == [plain, True]
-    assert process(root, base) == [plain, False, False]
+    assert process(root, base) == [plain, False, 0]
 
 
 def test_where_nothing_can_be_written_nothing_is_remembered(root, tmp_path):

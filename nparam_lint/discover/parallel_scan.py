@@ -1,0 +1,108 @@
+"""Many files read at once: by this process and by others beside it, one for each further core.
+
+A process that fails costs time alone: what it did not read is read when it is asked for.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from contextlib import suppress
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from nparam_lint.discover.facts import FileFacts
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+Scan = Callable[[str, bytes], FileFacts]
+_Items = list[tuple[str, bytes]]
+_SHARE = 2_000_000  # bytes that take longer to read than a process takes to start
+
+
+def scan_many(contents: Mapping[str, bytes], scan: Scan) -> Iterator[tuple[str, FileFacts]]:
+    """(path, facts) of each file, in no order. `scan`: a function at the top level of a module."""
+    size = sum(map(len, contents.values()))
+    mine, *others = _shares(contents, max(1, min(_cores(), size // _SHARE)))
+    processes = [(_started(scan, share), share) for share in others]
+    try:
+        yield from ((path, scan(path, content)) for path, content in mine)
+        for process, share in processes:
+            yield from zip((path for path, _ in share), _answer(process), strict=False)
+    finally:
+        for process, _ in processes:
+            _end(process)
+
+
+def serve() -> None:
+    """What such a process does: it reads what is asked on standard input, answers on standard
+    output."""
+    import pickle
+
+    from msgspec import msgpack
+
+    from nparam_lint.discover.syntax import rare_collection
+
+    module, name, items = pickle.load(sys.stdin.buffer)  # from our own process
+    scan: Scan = getattr(import_module(module), name)
+    with rare_collection():
+        answer = msgpack.encode([scan(path, content) for path, content in items])
+    sys.stdout.buffer.write(answer)
+
+
+def _cores() -> int:
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def _shares(contents: Mapping[str, bytes], count: int) -> list[_Items]:
+    """The files in parts of about the same size."""
+    shares: list[_Items] = [[] for _ in range(count)]
+    sizes = [0] * count
+    for path, content in sorted(contents.items(), key=lambda item: len(item[1]), reverse=True):
+        least = sizes.index(min(sizes))
+        shares[least].append((path, content))
+        sizes[least] += len(content)
+    return shares
+
+
+def _started(scan: Scan, share: _Items) -> subprocess.Popen[bytes] | None:
+    import pickle
+
+    code = f"import sys; sys.path[:] = {sys.path!r}; from {__name__} import serve; serve()"
+    try:
+        process = subprocess.Popen(
+            [sys.executable, "-I", "-c", code],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+        )
+    except OSError:
+        return None
+    assert process.stdin
+    with suppress(OSError):  # it is gone already
+        pickle.dump((scan.__module__, scan.__name__, share), process.stdin)
+        process.stdin.close()
+    return process
+
+
+def _answer(process: subprocess.Popen[bytes] | None) -> list[FileFacts]:
+    from msgspec import msgpack
+
+    if process is None or process.stdout is None:
+        return []
+    try:
+        return msgpack.decode(process.stdout.read(), type=list[FileFacts])
+    except ValueError:  # all that msgspec raises
+        return []
+
+
+def _end(process: subprocess.Popen[bytes] | None) -> None:
+    if process is not None and process.stdout is not None:
+        process.kill()
+        process.stdout.close()
+        process.wait()

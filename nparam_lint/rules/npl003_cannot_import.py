@@ -1,0 +1,18 @@
+"""The file that defines the model cannot be imported.
+
+To count a model, its file is imported by the project's own Python interpreter.
+That failed: a package is missing there, the file has an error, or another
+interpreter than the one you meant was chosen. A declared model that cannot be
+counted is an error, never a pass.
+"""
+
+from nparam_lint.rules.rule import Rule
+
+RULE = Rule(
+    __name__,
+    __doc__,
+    severity="error",
+    example_bad="import einops  # not installed in the interpreter that nparam-lint found",
+    example_good="$ .venv/bin/pip install einops   # or: nparam-lint --python path/to/python",
+    remedy="`nparam-lint doctor` says which interpreter was chosen, and why.",
+)

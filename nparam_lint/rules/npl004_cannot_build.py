@@ -1,0 +1,29 @@
+"""The model cannot be built: its constructor failed or needs arguments.
+
+The class or factory was called and raised an exception, or it has required
+arguments that no budget gives. Say in the budget how it is to be called, or
+once for all its budgets in the configuration.
+"""
+
+from nparam_lint.rules.rule import Rule
+
+RULE = Rule(
+    __name__,
+    __doc__,
+    severity="error",
+    example_bad='''\
+class Net(nn.Module):
+    """nparam: 101_770"""
+    def __init__(self, width):  # nobody says how wide''',
+    example_good='''\
+class Net(nn.Module):
+    """nparam(width=128): 101_770"""
+
+# or in pyproject.toml:
+[tool.nparam-lint.arguments]
+"net.py::Net" = "width=128"''',
+    remedy=(
+        "Give the arguments: `nparam(width=128): …` in the docstring, or under "
+        "`[tool.nparam-lint.arguments]`."
+    ),
+)

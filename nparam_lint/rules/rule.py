@@ -1,0 +1,57 @@
+"""What a rule file says in its `RULE`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from nparam_lint.records import Severity
+    from nparam_lint.rules.visitor import Visitor
+
+_STRIPPED = "Its text is not there: Python runs with -OO, which leaves out docstrings."
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One rule. The name of its file, `npl101_plain_container.py`, gives its code and name, the
+    file's docstring its summary (the first line) and its explanation (the rest).
+
+    `example_bad` is what is reported, `example_good` what is not. `enabled`: reported unless it is
+    ignored; a rule that is off must be selected. A rule that needs source alone has a code from
+    NPL100 on, a `visitor`, and cases: files with no finding (`valid`), and files with the findings
+    expected of them, as "line:column message" (`invalid`).
+    """
+
+    module: str
+    text: str | None
+    severity: Severity
+    example_bad: str
+    example_good: str
+    remedy: str
+    enabled: bool = True
+    visitor: type[Visitor] | None = None
+    valid: tuple[str, ...] = ()
+    invalid: tuple[tuple[str, tuple[str, ...]], ...] = ()
+
+    @property
+    def code(self) -> str:
+        return code_and_name(self.module)[0]
+
+    @property
+    def name(self) -> str:
+        return code_and_name(self.module)[1]
+
+    @property
+    def summary(self) -> str:
+        return (self.text or _STRIPPED).partition("\n")[0]
+
+    @property
+    def explanation(self) -> str:
+        return (self.text or _STRIPPED).partition("\n")[2].strip()
+
+
+def code_and_name(module: str) -> tuple[str, str]:
+    """`nparam_lint.rules.npl101_plain_container` → ("NPL101", "plain-container")."""
+    code, _, words = module.rpartition(".")[2].partition("_")
+    return code.upper(), words.replace("_", "-")
