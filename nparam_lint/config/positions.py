@@ -1,0 +1,153 @@
+"""Where each key and each value of a TOML file stands, which the parser does not say.
+
+The file is valid: tomllib has read it. So this only tells keys from texts, comments and brackets.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from bisect import bisect_right
+from typing import TYPE_CHECKING
+
+from nparam_lint.records import Position
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+Path = tuple[str, ...]  # of a key, through the tables; an element of an array by its number
+_TOKEN = re.compile(
+    r"""
+    [\s,]+ | \#[^\n]*
+    | (?P<text> \"{3}(?:\\.|[^\\])*?\"{3}(?!\") | '{3}.*?'{3}(?!') | "(?:\\.|[^"\\])*" | '[^']*')
+    | (?P<mark> [][{}=.])
+    | (?P<plain> [0-9-]+[ ][0-9]{2}:[^\s,\]}\#]+ | [^][{}=.,\s\#'"]+ )
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+
+
+class Positions:
+    """The places of what a file holds. `name`: how its path is written in messages."""
+
+    def __init__(self, name: str, text: str) -> None:
+        self.name = name
+        self._lines = [0, *(match.end() for match in re.finditer("\n", text))]
+        self._keys, self._values = _Scanner(text).scan()
+
+    def key(self, path: Sequence[str]) -> Position:
+        """Where a key stands; where it is not there itself, the nearest table around it."""
+        ends = (tuple(path[:end]) for end in range(len(path), 0, -1))
+        return self._at(next((self._keys[end] for end in ends if end in self._keys), 0))
+
+    def value(self, path: Sequence[str]) -> Position:
+        """Where the value of a key begins; that of the key where it is a table with a header."""
+        offset = self._values.get(tuple(path))
+        return self.key(path) if offset is None else self._at(offset)
+
+    def _at(self, offset: int) -> Position:
+        line = bisect_right(self._lines, offset)
+        return Position(self.name, line, offset - self._lines[line - 1] + 1)
+
+
+class _Scanner:
+    """`keys` and `values`: the offset at which each begins first."""
+
+    def __init__(self, text: str) -> None:
+        tokens = [m for m in _TOKEN.finditer(text) if m.lastgroup]
+        self.tokens = [(m.group(), m.start()) for m in tokens]
+        self.next = 0
+        self.keys: dict[Path, int] = {}
+        self.values: dict[Path, int] = {}
+        self.lengths: dict[Path, int] = {}  # of each array of tables, so far
+
+    def scan(self) -> tuple[dict[Path, int], dict[Path, int]]:
+        table: Path = ()
+        while self.next < len(self.tokens):
+            if self._token() == "[":
+                table = self._header()
+            else:
+                self._pair(table)
+        return self.keys, self.values
+
+    def _token(self) -> str:
+        return self.tokens[self.next][0]
+
+    def _take(self) -> tuple[str, int]:
+        self.next += 1
+        return self.tokens[self.next - 1]
+
+    def _header(self) -> Path:
+        self._take()
+        is_array = self._token() == "["
+        if is_array:
+            self._take()
+        path: Path = ()
+        for name, offset in self._names():
+            path = self._last(path)  # a table below an array of tables belongs to its last entry
+            path = self._note((*path, name), offset)
+        self._take()
+        if not is_array:
+            return self._last(path)
+        self._take()
+        self.lengths[path] = self.lengths.get(path, 0) + 1
+        return self._note(self._last(path), offset)
+
+    def _last(self, path: Path) -> Path:
+        return (*path, str(self.lengths[path] - 1)) if path in self.lengths else path
+
+    def _pair(self, table: Path) -> None:
+        path = table
+        for name, offset in self._names():
+            path = self._note((*path, name), offset)
+        self._take()  # =
+        self._value(path)
+
+    def _value(self, path: Path) -> None:
+        token, offset = self._take()
+        self.values[path] = offset
+        if token == "{":
+            while self._token() != "}":
+                self._pair(path)
+            self._take()
+        elif token == "[":
+            number = 0
+            while self._token() != "]":
+                element = (*path, str(number))
+                self._value(self._note(element, self.tokens[self.next][1]))
+                number += 1
+            self._take()
+        elif self._is_fraction():  # 3.5: the point is a mark of its own
+            self._take()
+            self._take()
+
+    def _is_fraction(self) -> bool:
+        if self.next == len(self.tokens) or self._token() != ".":
+            return False
+        _, before = self.tokens[self.next - 1]
+        return self.tokens[self.next][1] == before + len(self.tokens[self.next - 1][0])
+
+    def _names(self) -> Iterator[tuple[str, int]]:
+        """The parts of a dotted key, each with its offset."""
+        yield _plain(*self._take())
+        while self._token() == ".":
+            self._take()
+            yield _plain(*self._take())
+
+    def _note(self, path: Path, offset: int) -> Path:
+        self.keys.setdefault(path, offset)
+        return path
+
+
+def _plain(token: str, offset: int) -> tuple[str, int]:
+    """A part of a key without its quotes."""
+    if token[0] not in "\"'":
+        return token, offset
+    if "\\" in token and token[0] == '"':
+        return next(iter(tomllib.loads(f"{token} = 0"))), offset
+    return token[1:-1], offset
