@@ -48,7 +48,7 @@ class FormulaError(TextError):
 
 
 class FormulaSyntaxError(FormulaError):
-    """A text that is no expression at all."""
+    """A text that is not an expression at all."""
 
 
 class UnknownName(FormulaError):

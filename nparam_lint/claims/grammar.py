@@ -45,7 +45,7 @@ _NO_NAMES: Mapping[str, NameValue] = {}
 
 
 class GrammarError(TextError):
-    """A text that is no count: what was found and expected, and the 0-based offset in it."""
+    """A text that is not a count: what was found and expected, and the 0-based offset in it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from nparam_lint.records import DocLine
 
 _SMALLEST_PLAIN = 100  # "takes 3 parameters" speaks of a function
-_LONGEST = 2000  # characters; what is longer is no sentence
+_LONGEST = 2000  # characters; what is longer is not a sentence
 
 _NUMBER = (
     r"(?:[0-9]{1,3}(?:,[0-9]{3})+|[0-9]+(?:_[0-9]{3})+|[0-9]+(?:\.[0-9]+)?)(?![0-9_]|[.,][0-9])"

@@ -226,7 +226,7 @@ def _resized_models(
 def _without_failures(
     models: Sequence[ModelReport], selection: Selection
 ) -> tuple[Sequence[ModelReport], Selection]:
-    """A model without a budget that cannot be built is no finding: it is listed as skipped."""
+    """A model without a budget that cannot be built is listed as skipped, not as a finding."""
     if not selection.skip_failures:
         return models, selection
     kept: list[ModelReport] = []

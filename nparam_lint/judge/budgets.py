@@ -45,6 +45,7 @@ class Budget:
 def finding(
     code: str, position: Position, message: str, target: str, detail: Sequence[str] = ()
 ) -> Finding:
+    """A finding with the severity that its rule has by default."""
     severity: Severity = RULES[code].severity
     return Finding(code, severity, position, message, target, tuple(detail))
 
@@ -53,16 +54,16 @@ def judge(
     budget: Budget,
     measured: Measured,
     tolerance: Tolerance | None,
-    undeclared: Sequence[str] = (),
+    experts_hint: Sequence[str] = (),
 ) -> tuple[list[BudgetResult], list[Finding]]:
     """Every count that the budget selects, against its bounds. `tolerance`: the configured one.
-    `undeclared`: lines that say where to declare what nothing in a model says."""
+    `experts_hint`: lines that say how to declare how many experts a token uses."""
     target = str(budget.target)
     where, selector = budget.position, budget.selector
     if selector.metric == "active" and measured.no_routing:
         message = f"the active parameters of {measured.call} are unknown: {measured.no_routing}"
         usual = "usual fields of the router or the config: num_experts_per_tok, top_k, moe_top_k"
-        return [], [finding("NPL002", where, message, target, [usual, *undeclared])]
+        return [], [finding("NPL002", where, message, target, [usual, *experts_hint])]
     try:
         bounds = budget.value.bounds(
             measured.names, budget.tolerance or tolerance, forced=budget.tolerance is not None
@@ -176,14 +177,14 @@ def _values(budget: Budget, measured: Measured) -> str:
 
 
 def _heaviest(rows: Sequence[ModuleRow], metric: str) -> list[str]:
-    """The modules that weigh most: the first level at which the model divides."""
+    """Lines for the largest modules, of the first level at which the model divides."""
     root, level = rows[0], ""
     below: dict[str, list[ModuleRow]] = {}
     for row in rows[1:]:
         below.setdefault(row.path.rpartition(".")[0], []).append(row)
     while True:
         children = [r for r in below.get(level, ()) if amount(r, metric)]
-        # One that is tied throughout weighs nothing of its own.
+        # One whose parameters are all tied adds nothing.
         children = [r for r in children if r.own or not r.tied]
         if len(children) != 1 or children[0].own or children[0].path not in below:
             break
@@ -201,9 +202,7 @@ def _heaviest(rows: Sequence[ModuleRow], metric: str) -> list[str]:
 def _next_step(budget: Budget, actual: int) -> str:
     where = f"{budget.position.path}:{budget.position.line}"
     if budget.origin == "prose":
-        return (
-            f"mend the sentence at {where}, or say it in a form that is checked: nparam: {actual:_}"
-        )
+        return f"correct the docstring at {where}, or declare what is checked exactly: nparam: {actual:_}"
     if budget.value.names:
         return f"if the change is meant, the formula at {where} must give {actual:_}"
     if budget.value.form in ("plain", "written", "around", "about"):
@@ -246,8 +245,8 @@ def judge_devices(
     for name, result in measured.devices.items():
         if result.status == "measured" and result.differences:
             message = (
-                f"{measured.call} is another model on {name}: "
-                f"{len(result.differences)} parameters differ"
+                f"{measured.call} has different parameters on {name}: "
+                f"{len(result.differences)} differ"
             )
             findings.append(finding("NPL006", position, message, target, result.differences[:8]))
         elif result.status == "measured" and result.total != measured.counts.total:
@@ -274,7 +273,7 @@ def judge_hidden(measured: Measured, position: Position, target: str) -> list[Fi
             f"{measured.call} keeps {hidden.count:,} parameters in {where}, where parameters() "
             "does not find them"
         )
-        at = _place(hidden.source) or position
+        at = _position(hidden.source) or position
         remedy = "keep them in an nn.ModuleList, nn.ModuleDict, nn.ParameterList or as attributes"
         findings.append(finding("NPL010", at, message, target, [remedy]))
     return findings
@@ -283,6 +282,8 @@ def judge_hidden(measured: Measured, position: Position, target: str) -> list[Fi
 def judge_not_measured(
     failure: NotMeasured, position: Position, target: str, hint: Sequence[str] = ()
 ) -> Finding:
+    """The finding about a declared model that was not counted: where, what it printed, what to do.
+    `hint`: further lines."""
     detail = [f"at {failure.source}"] if failure.source else []
     detail += [f"| {line}" for line in failure.output.splitlines()[-6:]]
     detail += [note for note in failure.notes if note not in failure.reason]
@@ -291,6 +292,6 @@ def judge_not_measured(
     return finding(failure.code, position, failure.reason, target, detail)
 
 
-def _place(source: str | None) -> Position | None:
+def _position(source: str | None) -> Position | None:
     path, _, line = (source or "").rpartition(":")
     return Position(path, int(line)) if path and line.isdigit() else None

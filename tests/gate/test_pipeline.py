@@ -568,7 +568,7 @@ def test_the_cpu_is_compared_with_meta_parameter_by_parameter(checked, project):
     }
     differs = finding(report, "NPL006", "model.py::Differs")
     assert differs.severity == "error"
-    assert differs.message == "Differs() is another model on cpu: 2 parameters differ"
+    assert differs.message == "Differs() has different parameters on cpu: 2 differ"
     assert "layer.weight: [5, 4] float32, then [4, 4] float32" in differs.detail
     assert len(report.findings) == 1
     assert report.environment.devices == ("meta", "cpu")
@@ -604,7 +604,7 @@ def test_cuda_is_compared_with_meta_parameter_by_parameter(checked, project):
         assert (on_cuda.status, on_cuda.total) == ("measured", 20)
         assert on_cuda.bytes >= 4 * 20
         differs = finding(report, "NPL006")
-        assert differs.message == "Differs() is another model on cuda:0: 2 parameters differ"
+        assert differs.message == "Differs() has different parameters on cuda:0: 2 differ"
 
 
 # --- show -----------------------------------------------------------------------------------
