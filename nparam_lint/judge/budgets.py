@@ -202,7 +202,7 @@ def _heaviest(rows: Sequence[ModuleRow], metric: str) -> list[str]:
 def _next_step(budget: Budget, actual: int) -> str:
     where = f"{budget.position.path}:{budget.position.line}"
     if budget.origin == "prose":
-        return f"correct the docstring at {where}, or declare what is checked exactly: nparam: {actual:_}"
+        return f"correct the docstring at {where}, or declare the count there: nparam: {actual:_}"
     if budget.value.names:
         return f"if the change is meant, the formula at {where} must give {actual:_}"
     if budget.value.form in ("plain", "written", "around", "about"):

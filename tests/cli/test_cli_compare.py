@@ -198,7 +198,7 @@ def test_the_same_model_twice(compare):
     [
         ([], "which models?"),
         (["nets/none.py::GPT"], "there is no file nets/none.py"),
-        (["GPT"], "'GPT' is no target"),
+        (["GPT"], "'GPT' is not a target"),
         (["nets/models.py::GPT", "--timeout", "soon"], "timeout"),
     ],
 )

@@ -260,7 +260,7 @@ def test_a_model_that_cannot_be_built_says_why(formula):
         (["nets.py::GPT[bytes]"], "counts total or trainable parameters, not bytes"),
         (["nets.py::GPT", "--format", "html"], "formula has no format 'html'; it has text, python"),
         (["missing.py::GPT"], "there is no file missing.py"),
-        (["nets.py"], "is no target"),
+        (["nets.py"], "is not a target"),
     ],
 )
 def test_usage(formula, arguments, message):

@@ -449,7 +449,7 @@ def test_devices_that_differ_are_shown_parameter_by_parameter():
     differences = tuple(f"layer.{i}.weight: [4] float32, then [5] float32" for i in range(10))
     cuda = DeviceResult("measured", 1_010, differences=differences)
     (finding,) = devices_say(meta=META, cuda=cuda)
-    assert finding.message == "Net() is another model on cuda: 10 parameters differ"
+    assert finding.message == "Net() has different parameters on cuda: 10 differ"
     assert finding.detail == differences[:8]
 
 

@@ -1,0 +1,94 @@
+"""How much of the package a run loads: what is counted is modules, in a process of their own."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+NET = '''\
+import torch.nn as nn
+
+
+class Net(nn.Module):
+    """A net.
+
+    nparam: 110
+    """
+
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(10, 10)
+'''
+# What `nparam-lint` does, and then writes down. An answer that is given again leaves at once.
+RUN = """
+import json, os, sys
+file, *sys.argv[1:] = sys.argv[1:]
+from nparam_lint.cli.start import main
+def write(code):
+    ours = sorted(name for name in sys.modules if name.partition(".")[0] == "nparam_lint")
+    with open(file, "w") as stream:
+        json.dump([code, ours], stream)
+leave = os._exit
+os._exit = lambda code: (write(code), leave(code))
+write(main())
+"""
+
+
+@pytest.fixture(scope="module")
+def loaded(tmp_path_factory, environ):
+    """The modules of ours that a command loads on a project of one file; its cache is its own, and
+    filled by the runs before."""
+    root = tmp_path_factory.mktemp("project")
+    (root / "net.py").write_text(NET)
+    (root / "nparam-lint.toml").write_text('device = "meta"\n')
+    subprocess.run(["git", "init", "-q"], cwd=root, check=True)
+    for path in (*root.rglob("*"), root):  # what has just changed is not relied upon
+        os.utime(path, (1_600_000_000, 1_600_000_000))
+    told = tmp_path_factory.mktemp("told") / "modules.json"
+
+    def run(*arguments, cache):
+        place = tmp_path_factory.getbasetemp() / cache
+        subprocess.run(
+            [sys.executable, "-c", RUN, str(told), *arguments],
+            cwd=root,
+            env={**environ, "NPARAM_LINT_CACHE_DIR": str(place)},
+            check=True,
+            stdout=subprocess.PIPE,
+        )
+        code, modules = json.loads(told.read_text())
+        assert code == 0
+        return modules
+
+    return run
+
+
+@pytest.mark.parametrize(("arguments", "most"), [([], 81), (["--declared"], 82)])
+def test_a_check_loads_little(loaded, arguments, most):
+    modules = loaded(*arguments, cache=f"cold{len(arguments)}")
+    assert len(modules) <= most, modules
+    rooms = {name.split(".")[1] for name in modules if "." in name}
+    assert rooms.isdisjoint({"analysis", "rewrite", "plugins"})
+
+
+def test_an_answer_that_is_given_again_loads_nothing_but_the_cache(loaded):
+    loaded(cache="warm")
+    assert loaded(cache="warm") == [
+        "nparam_lint",
+        "nparam_lint.cache",
+        "nparam_lint.cache.replay",
+        "nparam_lint.cache.store",
+        "nparam_lint.cli",
+        "nparam_lint.cli.start",
+    ]
+
+
+@pytest.mark.parametrize("command", ["rule", "clean", "doctor"])
+def test_a_command_loads_no_other(loaded, command):
+    modules = loaded(command, cache="other")
+    commands = "check show compare formula solve diff update init install_hook rule doctor clean"
+    listed = {f"nparam_lint.cli.{name}" for name in commands.split()}
+    assert listed.intersection(modules) == {f"nparam_lint.cli.{command}"}
