@@ -17,7 +17,7 @@ from nparam_lint.records import Finding, Position
 from nparam_lint.rules.catalogue import RULES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable
+    from collections.abc import Callable, Collection, Iterable, Iterator
 
 _COMMENT = re.compile(r"#\s*nparam:\s*ignore\b(?:\[([^\]#]*)\])?")
 UNUSED = "NPL015"
@@ -36,13 +36,12 @@ class _Comment:
 def apply(
     findings: Iterable[Finding],
     read: Callable[[str], bytes],
-    files: Iterable[str] = (),
-    checked: Collection[str] = (),
+    files: Collection[str] = (),
+    is_complete: Callable[[str], bool] = lambda _: False,
 ) -> list[Finding]:
-    """The findings that no comment silences. `read` gives a file's content or raises OSError.
-
-    Comments in `files` are reported where they silence nothing, for those codes that were `checked`
-    there (a run that builds no models cannot know what is unused about them).
+    """The findings that no comment silences, and NPL015 for each comment in `files` that silences
+    nothing. `read` gives a file's content or raises OSError. `is_complete`: whether all findings of
+    a code are among these: a run that builds no models cannot call a comment about them unused.
     """
     findings = list(findings)
     comments: dict[str, list[_Comment]] = {}
@@ -59,14 +58,12 @@ def apply(
             comment.used.add(item.code)
         if not silencing:
             kept.append(item)
-    listed = set(files)
-    for path, found in comments.items():
-        if path in listed and checked:
-            kept += [f for comment in found for f in _faults(comment, checked)]
+    for path in files:
+        kept += [f for comment in comments[path] for f in _faults(comment, is_complete)]
     return kept
 
 
-def _faults(comment: _Comment, checked: Collection[str]) -> Iterable[Finding]:
+def _faults(comment: _Comment, is_complete: Callable[[str], bool]) -> Iterator[Finding]:
     rule = RULES[UNUSED]
 
     def fault(message: str) -> Finding:
@@ -79,11 +76,11 @@ def _faults(comment: _Comment, checked: Collection[str]) -> Iterable[Finding]:
             near = difflib.get_close_matches(code.upper(), RULES, 1)
             hint = f"; did you mean {near[0]}?" if near else ""
             yield fault(f"there is no {code!r} to ignore{hint}")
-        elif code in checked and code not in comment.used:
+        elif code not in comment.used and is_complete(code):
             yield fault(f"nothing on this line gives {code}, which is ignored here")
 
 
-def _comments(path: str, read: Callable[[str], bytes]) -> Iterable[_Comment]:
+def _comments(path: str, read: Callable[[str], bytes]) -> Iterator[_Comment]:
     try:
         content = read(path)
     except OSError:
@@ -97,7 +94,7 @@ def _comments(path: str, read: Callable[[str], bytes]) -> Iterable[_Comment]:
             yield from _found(path, line, number, 0, (number,))
 
 
-def _python_comments(path: str, content: bytes) -> Iterable[_Comment]:
+def _python_comments(path: str, content: bytes) -> Iterator[_Comment]:
     """Only what Python takes for a comment: a text that mentions one is none."""
     ends: dict[int, int] = {}  # the line on which texts of several lines end → the first of it
     found = []
@@ -116,7 +113,7 @@ def _python_comments(path: str, content: bytes) -> Iterable[_Comment]:
 
 def _found(
     path: str, text: str, line: int, column: int, lines: Collection[int]
-) -> Iterable[_Comment]:
+) -> Iterator[_Comment]:
     for match in _COMMENT.finditer(text):
         codes = tuple(code.strip() for code in (match[1] or "").split(",") if code.strip())
         yield _Comment(Position(path, line, column + match.start() + 1), lines, codes)

@@ -86,11 +86,14 @@ def _reported(
     """The findings that settings and comments do not silence, with the configured severity; and
     one for each comment that silences nothing."""
     settings = source.settings
-    codes = {code for code in complete if _is_on(code, settings)}
-    files = {*source.files, *(b.position.path for b in settings.budgets)} if codes else ()
+    files = {*source.files, *(b.position.path for b in settings.budgets)} if complete else set()
+
+    def is_complete(code: str) -> bool:
+        return code in complete and _is_on(code, settings)
+
     kept = [
         (item, own)
-        for item in apply(findings, source.found.tree.source, files, codes)
+        for item in apply(findings, source.found.tree.source, files, is_complete)
         if _is_on(item.code, own := settings.for_file(item.position.path))
     ]
     hidden = {(f.position.path, f.position.line) for f, _ in kept if f.code == "NPL010"}

@@ -36,7 +36,7 @@ def applied(findings, text=SOURCE, path="net.py", checked=()):
         (f.code, f.position.line, f.position.column, f.message)
         if f.code == "NPL015"
         else (f.code, f.position.line)
-        for f in apply(findings, read, [path] if checked else [], checked)
+        for f in apply(findings, read, [path] if checked else [], set(checked).__contains__)
     ]
 
 
