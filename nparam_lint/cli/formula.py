@@ -141,8 +141,8 @@ def formula(
 def _write(told: Formula, model: Model, environ: Mapping[str, str]) -> None:
     """Into the docstring; what was done is said on standard error, beside the formula."""
     from nparam_lint.analysis.closed_forms.closed_form import ClosedForm
-    from nparam_lint.rewrite.edits import CannotWrite, Unsafe
     from nparam_lint.analysis.formula_budget import budget_of, write_budget
+    from nparam_lint.rewrite.edits import CannotWrite, Unsafe
 
     forms = [case for case in told.cases if isinstance(case, ClosedForm)]
     text, left = budget_of(forms, told.order)
