@@ -10,7 +10,8 @@ from nparam_lint.analysis.closed_forms.fitting import fit
 from nparam_lint.analysis.closed_forms.form_writer import factored
 from nparam_lint.analysis.closed_forms.observations import Built, Tensor
 from nparam_lint.analysis.closed_forms.parameter_families import families
-from nparam_lint.claims.expression import Formula, FormulaError
+from nparam_lint.claims.expression import Formula
+from nparam_lint.claims.notation import FormulaError
 from nparam_lint.judge.budgets import amount, selected
 
 if TYPE_CHECKING:

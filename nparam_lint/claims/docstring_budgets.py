@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from nparam_lint.records import DocLine
 
+MENTION = re.compile(r"param|non.?embedding", re.IGNORECASE)
 _HEAD = re.compile(r"\s*(?:[-*]\s+)?:?nparam(?=[(\[:])")
 _BARE = re.compile(r":\s*(?:#.*)?$")
 _BULLET = re.compile(r"\s*(?:[-*]\s+)?")
@@ -61,6 +62,15 @@ def parse_docstring(lines: Sequence[DocLine]) -> tuple[list[Declared], list[Malf
     results = [result for _, result in _entries(lines)]
     declared = [result for result in results if isinstance(result, Declared)]
     return declared, [result for result in results if isinstance(result, Malformed)]
+
+
+def has_prose_count(lines: Sequence[DocLine]) -> bool:
+    """Whether a count may be claimed in plain words: a line outside of the budgets mentions
+    parameters. `claims.prose` finds out."""
+    if not any(MENTION.search(line.text) for line in lines):
+        return False
+    budgets = budget_lines(lines)
+    return any(MENTION.search(line.text) for n, line in enumerate(lines) if n not in budgets)
 
 
 def budget_lines(lines: Sequence[DocLine]) -> frozenset[int]:

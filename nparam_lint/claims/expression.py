@@ -14,7 +14,14 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from nparam_lint.claims.notation import TextError, read_expression
+from nparam_lint.claims.notation import (
+    FormulaError,
+    FormulaSyntaxError,
+    TextError,
+    UnknownName,
+    exact_text,
+    read_expression,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -41,22 +48,6 @@ _ORDER: dict[type[ast.cmpop], Callable[[Fraction, Fraction], bool]] = {
     ast.GtE: operator.ge,
 }
 _Value = Fraction | str | None
-
-
-class FormulaError(TextError):
-    """A formula that cannot be read or evaluated; `offset` counts in the formula's text."""
-
-
-class FormulaSyntaxError(FormulaError):
-    """A text that is not an expression at all."""
-
-
-class UnknownName(FormulaError):
-    """A name that the caller gave no value for."""
-
-    def __init__(self, name: str, offset: int = 0) -> None:
-        super().__init__(f"unknown name `{name}`", offset)
-        self.name = name
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,16 +86,6 @@ def parse_formula(text: str) -> Formula:
     except TextError as error:
         message = f"found `{body}`, expected a formula: {error.message}"
         raise FormulaSyntaxError(message, indent + error.offset) from None
-
-
-def shown(number: Fraction) -> str:
-    """An exact number for a message: `12.5`, `1_000`, or `10/3` where it has no end."""
-    if number.denominator == 1:
-        return f"{number.numerator:_}"
-    for places in range(1, 7):
-        if (number * 10**places).denominator == 1:
-            return f"{float(number):.{places}f}" if abs(number) < 10**9 else str(number)
-    return str(number)
 
 
 class _Reader:
@@ -298,7 +279,7 @@ class _Evaluation(_Reader):
         if exponent.denominator != 1:
             root = _root(base, exponent.denominator)
             if root is None:
-                reason = f"is {shown(base)} to the power of {shown(exponent)}: not exact"
+                reason = f"is {exact_text(base)} to the power of {exact_text(exponent)}: not exact"
                 raise self.fault(node, f"`{self.source(node)}` {reason}")
             base = root
         bits = max(base.numerator.bit_length(), base.denominator.bit_length())

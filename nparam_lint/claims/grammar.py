@@ -9,18 +9,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Literal
 
-from nparam_lint.claims.expression import (
-    Formula,
-    FormulaError,
-    FormulaSyntaxError,
-    parse_formula,
-    shown,
-)
-from nparam_lint.claims.notation import TextError
+from nparam_lint.claims.notation import FormulaError, FormulaSyntaxError, TextError, exact_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from nparam_lint.claims.expression import Formula
     from nparam_lint.records import NameValue
 
 EXAMPLES = "124_475_904, 86.6M, 7.1M ± 2%, <= 25k, 26.5M..27.5M, ~58k or a formula"
@@ -84,6 +78,7 @@ class Number:
 
     value: Fraction
     unit: Fraction = Fraction(0)
+    names: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,8 +93,8 @@ class Value:
 
     @property
     def names(self) -> frozenset[str]:
-        """The names that its formulas need values for."""
-        return frozenset[str]().union(*(t.names for t in self.terms if isinstance(t, Formula)))
+        """The names that it needs values for."""
+        return frozenset[str]().union(*(term.names for term in self.terms))
 
     @property
     def is_exact(self) -> bool:
@@ -110,7 +105,7 @@ class Value:
     def formula(self) -> Formula | None:
         """The formula, where the whole value is one."""
         term = self.terms[0]
-        return term if self.form == "formula" and isinstance(term, Formula) else None
+        return None if self.form != "formula" or isinstance(term, Number) else term
 
     def bounds(
         self,
@@ -137,7 +132,7 @@ class Value:
                 return Bounds(math.floor(value) + 1, None, declared=whole)
             case "range":
                 if value > others[0]:
-                    ends = f"{shown(value)}..{shown(others[0])}"
+                    ends = f"{exact_text(value)}..{exact_text(others[0])}"
                     raise FormulaError(f"`{self.text}` gives {ends}, an empty range")
                 return Bounds(math.ceil(value), math.floor(others[0]))
         exact = whole if self.is_exact else None
@@ -211,7 +206,9 @@ def _parse(body: str, at: int, metric: str) -> Value:
         spread = _tolerance(body[around.end() :], at + around.end(), metric)
         return Value(body, "around", (term,), spread)
     term = _term(body, at, metric)
-    form: Form = "formula" if isinstance(term, Formula) else "written" if term.unit else "plain"
+    if not isinstance(term, Number):
+        return Value(body, "formula", (term,))
+    form: Form = "written" if term.unit else "plain"
     return Value(body, form, (term,))
 
 
@@ -223,6 +220,8 @@ def _term(text: str, at: int, metric: str) -> Number | Formula:
     number = _number(body, at, metric)
     if number is not None:
         return number
+    from nparam_lint.claims.expression import parse_formula  # most budgets are numbers
+
     try:
         formula = parse_formula(body)
     except FormulaError as error:
@@ -312,7 +311,7 @@ def _evaluated(term: Number | Formula, names: Mapping[str, NameValue]) -> Fracti
     result = term.evaluate(names)
     if result < 0 or result.denominator != 1:
         reason = "below zero" if result < 0 else "not a whole number"
-        raise FormulaError(f"`{term.text}` gives {shown(result)}, {reason}")
+        raise FormulaError(f"`{term.text}` gives {exact_text(result)}, {reason}")
     return result
 
 

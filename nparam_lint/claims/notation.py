@@ -11,6 +11,10 @@ import re
 import warnings
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from fractions import Fraction
 
 METRICS = ("total", "trainable", "frozen", "buffers", "bytes", "non_embedding", "active")
 
@@ -35,6 +39,22 @@ class NotationError(TextError):
 
 class Unclosed(NotationError):
     """A bracket, at `offset`, that is still open at the end of the text."""
+
+
+class FormulaError(TextError):
+    """A formula that cannot be read or evaluated; `offset` counts in the formula's text."""
+
+
+class FormulaSyntaxError(FormulaError):
+    """A text that is not an expression at all."""
+
+
+class UnknownName(FormulaError):
+    """A name that the caller gave no value for."""
+
+    def __init__(self, name: str, offset: int = 0) -> None:
+        super().__init__(f"unknown name `{name}`", offset)
+        self.name = name
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +153,16 @@ def _glob(glob: str) -> re.Pattern[str]:
 def matches(glob: str, module_path: str) -> bool:
     """Whether a module path matches: `*` within one component, `**` any number of components."""
     return _glob(glob).fullmatch(f"{module_path}." if module_path else "") is not None
+
+
+def exact_text(number: Fraction) -> str:
+    """An exact number for a message: `12.5`, `1_000`, or `10/3` where it has no end."""
+    if number.denominator == 1:
+        return f"{number.numerator:_}"
+    for places in range(1, 7):
+        if (number * 10**places).denominator == 1:
+            return f"{float(number):.{places}f}" if abs(number) < 10**9 else str(number)
+    return str(number)
 
 
 # --- pieces, shared with the docstring reader -------------------------------------------------

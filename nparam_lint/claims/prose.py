@@ -12,7 +12,7 @@ from bisect import bisect_right
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from nparam_lint.claims.docstring_budgets import budget_lines
+from nparam_lint.claims.docstring_budgets import MENTION, budget_lines, has_prose_count
 from nparam_lint.claims.grammar import GrammarError, Value, parse_value
 from nparam_lint.claims.notation import Selector
 
@@ -53,7 +53,6 @@ _NOUN_FIRST = rf"""
 _END = re.compile(r"\s*(?:$|\n|[.,;:)\]](?!\s*[0-9]))")
 
 _DIGIT = re.compile("[0-9]")
-_MENTION = re.compile(r"param|non.?embedding", re.IGNORECASE)
 _SENTENCE_END = re.compile(
     r"(?<!\bvs)(?<!\bapprox)(?<!\bno)(?<!\bcf)(?<!\bal)(?<!e\.g)(?<!i\.e)[.!?;](?=\s)"
     r"|\n(?=[^\S\n]*(?:\n|(?:[-*•]|[0-9]+[.)])\s|\w+\s*:))|:[^\S\n]*(?=\n)",
@@ -96,7 +95,7 @@ class Claim:
 
 def find_claims(lines: Sequence[DocLine]) -> list[Claim]:
     """The claims of one docstring, in order; its budgets are no prose."""
-    if not any(_MENTION.search(line.text) for line in lines):
+    if not has_prose_count(lines):
         return []
     budgets = budget_lines(lines)
     texts = ["" if index in budgets else line.text for index, line in enumerate(lines)]
@@ -122,7 +121,7 @@ def _sentences(text: str) -> Iterator[tuple[int, str]]:
 
 def _phrases(sentence: str) -> Iterator[tuple[int, str, Selector, Value]]:
     """Each claim of a sentence, with the offset of its count."""
-    if len(sentence) > _LONGEST or not (_MENTION.search(sentence) and _DIGIT.search(sentence)):
+    if len(sentence) > _LONGEST or not (MENTION.search(sentence) and _DIGIT.search(sentence)):
         return
     seen: set[int] = set()
     for pattern in (_NOUN_FIRST, _NUMBER_FIRST):

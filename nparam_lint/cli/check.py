@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import time
 from contextlib import ExitStack
@@ -59,7 +60,7 @@ def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
 
             settings = replace(settings, witness=Witness(start))
         if options.staged or options.declared:
-            _refuse_unread(settings, paths, environ)
+            _refuse_unread(settings, paths)
         try:
             report = common.guarded(
                 lambda: check(
@@ -170,7 +171,7 @@ def _copied(copy: Snapshot, path: Path) -> Path:
 # --- config files that nobody reads -----------------------------------------------------------
 
 
-def _refuse_unread(settings: Settings, paths: list[Path], environ: Mapping[str, str]) -> None:
+def _refuse_unread(settings: Settings, paths: list[Path]) -> None:
     """A gate that passes over the config of a project below the root would be open."""
     from pathspec import GitIgnoreSpec
 
@@ -178,7 +179,7 @@ def _refuse_unread(settings: Settings, paths: list[Path], environ: Mapping[str, 
 
     excluded = GitIgnoreSpec.from_lines(settings.exclude)
     top = settings.snapshot.directory if settings.snapshot else None
-    for file in _config_files(settings, environ):
+    for file in _config_files(settings):
         place = settings.root / file
         checked = any(place.is_relative_to(path) for path in paths or [settings.root])
         if place.parent == settings.root or not checked or excluded.match_file(file):
@@ -186,27 +187,23 @@ def _refuse_unread(settings: Settings, paths: list[Path], environ: Mapping[str, 
         if find_root(place.parent, top) == place.parent:
             inner = file.rpartition("/")[0]
             raise UsageError(
-                f"{file} configures nparam-lint, but a check that starts above it does not read"
+                f"{file} configures nparam-lint, but a check that starts above it does not read "
                 f"it\nnext: nparam-lint --declared {inner}; as a hook: nparam-lint install-hook "
                 f'{inner}, or with pre-commit args: ["{inner}"]\n'
                 f'      and in the config above it, if there is one: exclude = ["{inner}/**"]'
             )
 
 
-def _config_files(settings: Settings, environ: Mapping[str, str]) -> Iterator[str]:
+def _config_files(settings: Settings) -> Iterator[str]:
     """The files below the root that may be configs, as far as git has them; relative to it."""
-    from nparam_lint.repository.git import GitError, open_repository
+    from nparam_lint.repository.git_query import ask_git
 
-    names, root = ("nparam-lint.toml", "pyproject.toml"), settings.root.resolve()
-    if settings.snapshot:
-        top, files = settings.snapshot.directory, list(settings.snapshot.tracked)
+    copy, root = settings.snapshot, settings.root.resolve()
+    if copy:
+        inside = (copy.directory / file for file in copy.tracked)
+        files = [file.relative_to(root).as_posix() for file in inside if file.is_relative_to(root)]
     else:
-        try:
-            repository = open_repository(settings.root, environ)
-            top, files = repository.top, repository.listed("ls-files", "-z", "--", "*.toml")
-        except GitError:
-            return
-    for file in files:
-        place = top / file
-        if place.name in names and place.is_relative_to(root):
-            yield place.relative_to(root).as_posix()
+        listed = ask_git(root, "ls-files", "-z", "--", "*.toml") or b""
+        files = [os.fsdecode(name) for name in listed.split(b"\0")]
+    names = ("nparam-lint.toml", "pyproject.toml")
+    yield from (file for file in files if file.rpartition("/")[2] in names)

@@ -205,7 +205,8 @@ def _condition(text: str) -> Formula:
 
 
 def _formula(text: str, option: str) -> Formula:
-    from nparam_lint.claims.expression import FormulaError, parse_formula
+    from nparam_lint.claims.expression import parse_formula
+    from nparam_lint.claims.notation import FormulaError
 
     try:
         return parse_formula(text)

@@ -6,9 +6,8 @@ import difflib
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from nparam_lint.claims.docstring_budgets import parse_docstring
+from nparam_lint.claims.docstring_budgets import has_prose_count, parse_docstring
 from nparam_lint.claims.notation import Target
-from nparam_lint.claims.prose import find_claims
 from nparam_lint.config.settings import Recipe
 from nparam_lint.judge.budgets import Budget, finding
 from nparam_lint.records import NotMeasured, Position
@@ -153,6 +152,10 @@ def _docstring_budgets(definition: Definition, findings: list[Finding]) -> Itera
         for line in declared:
             target, at = Target(path, name, line.arguments), Position(path, line.line, line.column)
             yield Budget(target, line.selector, line.value, line.text, at, "docstring")
+        if not has_prose_count(lines):
+            continue
+        from nparam_lint.claims.prose import find_claims  # dozens of patterns, for few docstrings
+
         for claim in find_claims(lines):
             at = Position(path, claim.line, claim.column)
             yield Budget(Target(path, name), claim.selector, claim.value, claim.text, at, "prose")

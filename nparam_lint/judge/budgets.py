@@ -7,9 +7,8 @@ import shlex
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from nparam_lint.claims.expression import FormulaError, UnknownName
 from nparam_lint.claims.grammar import Bounds, Tolerance, Value, round_count
-from nparam_lint.claims.notation import Selector, Target, matches
+from nparam_lint.claims.notation import FormulaError, Selector, Target, UnknownName, matches
 from nparam_lint.records import (
     BudgetResult,
     Finding,

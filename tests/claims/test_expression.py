@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nparam_lint.claims.expression import FormulaError, UnknownName, parse_formula, shown
+from nparam_lint.claims.expression import parse_formula
+from nparam_lint.claims.notation import FormulaError, UnknownName, exact_text
 
 PROPERTY = settings(max_examples=200)
 NAMES = {"n": 768, "rate": 0.1, "bias": True, "norm": "rms", "kv": None, "zero": 0}
@@ -122,7 +123,7 @@ def test_the_deepest_formula_that_is_read_can_be_evaluated() -> None:
 
 
 def test_numbers_in_messages() -> None:
-    assert [shown(Fraction(n)) for n in ("12.5", "1000", "10/3")] == ["12.5", "1_000", "10/3"]
+    assert [exact_text(Fraction(n)) for n in ("12.5", "1000", "10/3")] == ["12.5", "1_000", "10/3"]
 
 
 # Each expression as a pair: our text, and the same for Python's `eval` over Fractions.

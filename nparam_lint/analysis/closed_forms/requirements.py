@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING
 from nparam_lint.analysis.closed_forms.compiled_form import NoPolynomial, read
 from nparam_lint.analysis.closed_forms.constraint_inference import Constraint
 from nparam_lint.analysis.closed_forms.observations import exactly
-from nparam_lint.claims.expression import FormulaError
-from nparam_lint.claims.notation import read_expression
+from nparam_lint.claims.notation import FormulaError, read_expression
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -10,7 +10,7 @@ from nparam_lint.analysis.closed_forms.closed_form import ClosedForm, NoForm
 from nparam_lint.analysis.closed_forms.form_writer import expanded, factored
 from nparam_lint.analysis.closed_forms.observations import exactly
 from nparam_lint.analysis.closed_forms.parameter_forms import Wrong
-from nparam_lint.claims.expression import shown
+from nparam_lint.claims.notation import exact_text
 from nparam_lint.report import style
 from nparam_lint.report.closed.rows import module_rows
 from nparam_lint.report.style import Paint, clean
@@ -206,7 +206,7 @@ def _absent(case: NoForm, formula: Formula, options: Options, paint: Paint) -> l
         base = {variable.name: variable.base for variable in formula.variables} | {**case.case}
         told = [n for n in wrong.point if n in wrong.guess.names or wrong.point[n] != base.get(n)]
         point = _equations({n: wrong.point[n] for n in formula.order if n in told})
-        value = shown(wrong.guess.value(exactly(wrong.point))).replace("_", ",")
+        value = exact_text(wrong.guess.value(exactly(wrong.point))).replace("_", ",")
         text = (
             f"first counterexample, {wrong.what}: with {point} it is {wrong.actual:,}, where "
             f"{guess}, right so far, gives {value}"
