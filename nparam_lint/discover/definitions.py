@@ -12,7 +12,7 @@ from nparam_lint.discover.import_plan import ImportPlanner
 from nparam_lint.discover.models import Models
 from nparam_lint.discover.name_resolution import Names
 from nparam_lint.discover.scan import scan_source
-from nparam_lint.discover.source_tree import Tree
+from nparam_lint.discover.source_tree import SourceTree
 from nparam_lint.discover.syntax import rare_collection
 from nparam_lint.records import Position
 
@@ -45,7 +45,7 @@ class Discovery:
     models: Models
 
     @property
-    def tree(self) -> Tree:
+    def tree(self) -> SourceTree:
         return self.models.names.tree
 
     @cached_property
@@ -89,13 +89,13 @@ def discover(
     only. With `declared_only` so do all files, and those without the word `nparam` are not even
     parsed: the hook's fast way. `wanted` files (named by the user, or by a budget in the config)
     are looked through in full in either case. `store`: where what a file's content says is kept
-    for the next run; after it asked for plans, the caller has `Tree.remember` keep those too.
+    for the next run; after it asked for plans, the caller has `SourceTree.remember` keep those too.
     `scan`: what reads a file; a function at the top level of a module.
     """
     if importable is None:
         importable = list_importable(root) if read is None else ()
     every = {*importable, *files}
-    tree = Tree(every, read or reader(root), root.absolute().name, store, scan)
+    tree = SourceTree(every, read or reader(root), root.absolute().name, store, scan)
     with rare_collection():
         found = _discovered(tree, files, wanted, declared_only)
     tree.remember()
@@ -103,7 +103,7 @@ def discover(
 
 
 def _discovered(
-    tree: Tree, files: Sequence[str], wanted: Collection[str], declared_only: bool
+    tree: SourceTree, files: Sequence[str], wanted: Collection[str], declared_only: bool
 ) -> Discovery:
     models = Models(Names(tree))
     strict: set[str] = set()  # those in which only a declared budget makes a definition
@@ -149,7 +149,7 @@ def _defines(source: bytes) -> bool:
     return b"class " in source or b"def " in source
 
 
-def _naming_models(tree: Tree, models: Models, rest: list[str]) -> list[str]:
+def _naming_models(tree: SourceTree, models: Models, rest: list[str]) -> list[str]:
     """Of the files without a word of torch those that may hold a model all the same, because they
     name one of the repository's (`class Tiny(BaseNet)`)."""
     if len(rest) <= _FEW:  # parsing them costs less than finding out

@@ -11,13 +11,13 @@ from nparam_lint.records import ImportAttempt
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from nparam_lint.discover.source_tree import Tree
+    from nparam_lint.discover.source_tree import SourceTree
 
 
 class ImportPlanner:
     """Plans imports of the files of one tree."""
 
-    def __init__(self, tree: Tree) -> None:
+    def __init__(self, tree: SourceTree) -> None:
         self._tree = tree
         self._relative: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {}
         # The roots that absolute imports need, of a file and of all that importing it imports.

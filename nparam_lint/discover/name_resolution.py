@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from nparam_lint.discover.facts import Import
-    from nparam_lint.discover.source_tree import Tree
+    from nparam_lint.discover.source_tree import SourceTree
 
 _Facts = TypeVar("_Facts", ClassFacts, FunctionFacts)
 
@@ -28,7 +28,7 @@ class Symbol(NamedTuple):
 class Names:
     """Follows names through imports, aliases and bases. Cycles end as "unknown"."""
 
-    def __init__(self, tree: Tree) -> None:
+    def __init__(self, tree: SourceTree) -> None:
         self.tree = tree
         self._bindings: dict[str, dict[str, list[Callable[[], Symbol | None]]]] = {}
         self._classes: dict[str, dict[str, ClassFacts]] = {}

@@ -36,7 +36,7 @@ _NAME = re.compile(r"(\w+)(?:\s+as\s+\w+)?")
 _COMMENT = re.compile(r"#[^\n]*")
 
 
-class Tree:
+class SourceTree:
     """`files`: all Python files that imports may reach, relative to the root. `read` gives the
     content of one of them, or raises OSError. `name`: what the root directory is called. `store`:
     where what was worked out from a content is kept for the next run (see `remember`). `scan`: what
@@ -147,7 +147,7 @@ class Tree:
         return 2 * len(self.files) + 100
 
     @classmethod
-    def of_one(cls, facts: FileFacts) -> Tree:
+    def of_one(cls, facts: FileFacts) -> SourceTree:
         """A tree in which one file is all there is: what it says by itself."""
         tree = cls({facts.path}, _nothing)
         tree._facts[facts.path] = facts

@@ -49,10 +49,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     if config.getoption("nparam"):
         config.addinivalue_line("markers", "nparam: a declared parameter count (pytest --nparam)")
-        config.pluginmanager.register(Plugin(config), "nparam-lint")
+        config.pluginmanager.register(BudgetPlugin(config), "nparam-lint")
 
 
-class Plugin:
+class BudgetPlugin:
     """What is hooked in by the option."""
 
     def __init__(self, config: pytest.Config) -> None:

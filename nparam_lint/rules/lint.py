@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from nparam_lint.cache.store import Store
     from nparam_lint.discover.facts import FileFacts
-    from nparam_lint.discover.source_tree import Tree
+    from nparam_lint.discover.source_tree import SourceTree
 
 _Findings = tuple[Finding, ...]
 _UNREADABLE_BUDGET = "NPL002"
@@ -59,7 +59,7 @@ def lint_file(root: Path, path: str, modules: frozenset[str] | None = None) -> l
 
 
 def lint_files(
-    tree: Tree, files: Iterable[tuple[str, frozenset[str]]], store: Store | None = None
+    tree: SourceTree, files: Iterable[tuple[str, frozenset[str]]], store: Store | None = None
 ) -> list[Finding]:
     """The static findings of several files of a project, each given with its `modules`. Those of a
     content that an earlier run has linted come from the `store`."""
@@ -86,7 +86,7 @@ def _lint_alone(parsed: Parsed, modules: frozenset[str] | None) -> list[Finding]
 
 
 def _remembered(
-    tree: Tree, path: str, modules: frozenset[str], memory: Memory[_Findings]
+    tree: SourceTree, path: str, modules: frozenset[str], memory: Memory[_Findings]
 ) -> _Findings:
     if tree.facts(path).problem is not None:
         return ()

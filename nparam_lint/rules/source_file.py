@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from nparam_lint.discover.installed_names import is_module
 from nparam_lint.discover.models import Models
 from nparam_lint.discover.name_resolution import Names, Symbol
-from nparam_lint.discover.source_tree import Tree
+from nparam_lint.discover.source_tree import SourceTree
 from nparam_lint.discover.syntax import character
 from nparam_lint.rules.class_methods import Class, find_classes
 
@@ -33,7 +33,7 @@ class SourceFile:
     def __init__(self, parsed: Parsed, modules: frozenset[str] | None) -> None:
         self._parsed = parsed
         facts = replace(parsed.facts, path=_ALONE)
-        self._models = Models(Names(Tree.of_one(facts)))
+        self._models = Models(Names(SourceTree.of_one(facts)))
         self._names = self._models.names
         self._symbols: dict[str, Symbol | None] = {}
         self.modules = self._models.modules(_ALONE) if modules is None else modules
