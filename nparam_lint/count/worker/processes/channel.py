@@ -43,7 +43,7 @@ class Channel:
         """What this process has read since it last said so, unless that is nothing."""
         news = RECORD.news()
         if news is None or any(news.values()):
-            self.send(json.dumps(news).encode(), event="reads", **frame)
+            self.send(json.dumps(news).encode(), event="dependencies", **frame)
 
     def write(self, data):
         view = memoryview(data)

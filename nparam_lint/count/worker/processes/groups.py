@@ -252,8 +252,8 @@ class GroupTask:
             self.up.send(body, **dict(frame, limit=limit))
             task.given.popleft()
             task.feed()
-        elif event == "reads":
-            self.up.send(body, event="reads", limit=limit)
+        elif event == "dependencies":
+            self.up.send(body, event="dependencies", limit=limit)
         elif event == "next rung":
             self.up.send(event="alive", limit=limit)
             task.given.popleft()

@@ -46,7 +46,7 @@ class Server:
         return tasks
 
     def group(self, jobs, splits=0, width=1, careful=False):
-        stays = self.settings["staying"] and len(jobs) == len(self.jobs)
+        stays = self.settings["reuse"] and len(jobs) == len(self.jobs)
         own = self.settings, self.torch, self.files
         return GroupTask(jobs, *own, splits, width, careful, stays)
 
@@ -95,8 +95,8 @@ class Server:
             task.importing = None
         elif frame["event"] == "building":
             task.building[job["id"]] = job
-        elif frame["event"] == "reads":
-            self.channel.send(body, event="reads")
+        elif frame["event"] == "dependencies":
+            self.channel.send(body, event="dependencies")
         elif frame["event"] == "result":
             task.building.pop(job["id"], None)
             task.answered.add(job["id"])
