@@ -5,7 +5,7 @@ from __future__ import annotations
 import collections
 import os
 
-from ..tracing import project_paths
+from ..state import STATE
 from ..tracing.failures import died
 from .channel import result_body
 from .children import CAN_FORK
@@ -164,9 +164,7 @@ class Server:
             if path and path not in self.files["barred"]:
                 self.files["barred"][path] = ending.cause, ending.words
                 guilty = [
-                    j
-                    for j in left
-                    if j["file"] and os.path.join(project_paths.ROOT, j["file"]) == path
+                    j for j in left if j["file"] and os.path.join(STATE.root, j["file"]) == path
                 ]
             elif not guilty:  # it died between two imports
                 guilty = left
