@@ -20,7 +20,7 @@ import pytest
 from hypothesis import settings
 
 from nparam_lint.cli.main import main
-from nparam_lint.count.worker_process import staying
+from nparam_lint.count.worker_process import reused_worker
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -96,7 +96,7 @@ def nparam_lint(environ: dict[str, str]) -> Iterator[Command]:
             told.append(stream.buffer.getvalue().decode())
         return subprocess.CompletedProcess(command, code, *told)
 
-    with staying(imports=False):
+    with reused_worker(imports=False):
         yield run
 
 

@@ -25,7 +25,7 @@ from nparam_lint.analysis.closed_forms.search import search
 from nparam_lint.analysis.closed_forms.search_by_building import search_built
 from nparam_lint.analysis.model_builder import Model, NothingBuilt
 from nparam_lint.claims.expression import parse_formula
-from nparam_lint.count.worker_process import staying
+from nparam_lint.count.worker_process import reused_worker
 from nparam_lint.records import Measured
 from nparam_lint.report.solved import Met, Solved
 
@@ -78,7 +78,7 @@ def solve(
         raise NoAnswer(
             f"{given}: a budget is of total or trainable parameters, not {selector.metric}"
         )
-    with staying():
+    with reused_worker():
         try:
             model = Model(settings, target, selector, environ, progress)
             first = model.first()

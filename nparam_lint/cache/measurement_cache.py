@@ -11,202 +11,68 @@ from __future__ import annotations
 
 import os
 import platform
-import stat
 import zlib
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, replace
 from functools import cache
 from glob import glob
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
+from nparam_lint.cache.dependencies import (
+    CachedMeasurement,
+    Dependencies,
+    ImportedFile,
+    Installation,
+    ProcessDependencies,
+    SharedDependencies,
+)
 from nparam_lint.cache.json_decoder import json_decoder
 from nparam_lint.cache.store import digest, tool
 from nparam_lint.records import Measured, Measurement, NotMeasured
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-    from pathlib import Path
+    from collections.abc import Iterable, Mapping
 
+    from nparam_lint.cache.project_state import ProjectState
     from nparam_lint.cache.replay_inputs import Witness
     from nparam_lint.cache.store import Store
-    from nparam_lint.count.run_jobs import Job
+    from nparam_lint.count.jobs import Job
 
 VARIANTS = 3  # of one model: the branches that somebody goes back and forth between
-LARGE = 1 << 26  # bytes; as in the worker, a larger file is known by its state
-_LASTING = ("NPL003", "NPL004", "NPL008", "NPL009")  # failures that the next build would repeat
-
-Record = TypeVar("Record")
+# Failures that the next build might not repeat: they are never kept.
+_TRANSIENT = ("timed_out", "out_of_memory", "died", "no_worker", "unreadable")
 
 
-@dataclass(frozen=True, slots=True)
-class Reads:
-    """What was read. `files`: path → digest of the content, None where there was none. `lists`:
-    directory → digest of the names in it. `probes`: question and path → answer. `edges`: the
-    project's files that were imported. Paths are relative to the root where they lie below it."""
-
-    files: dict[str, str | None] = field(default_factory=dict)
-    lists: dict[str, str | None] = field(default_factory=dict)
-    probes: dict[str, str] = field(default_factory=dict)
-    edges: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class File:
-    """A file of the project that was run. `source`: digest of its content. `edges`: files that it
-    imports. `changes`: files whose state it changed when it was run; "": that of the process."""
-
-    source: str | None
-    edges: tuple[str, ...] = ()
-    changes: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Reported:
-    """What one process of the worker has to tell. `files`: the project's files that were run.
-    `shared`: what else was read while they were. `lookups`: directory → names that modules were
-    looked for under. `missing`: name of a module that was not found → whether the project has a
-    file of that name anywhere. `outside`: path of a file of no project → its state."""
-
-    files: dict[str, File]
-    shared: Reads
-    lookups: dict[str, tuple[str, ...]]
-    missing: dict[str, bool]
-    outside: dict[str, str | None]
-
-
-@dataclass(frozen=True, slots=True)
-class Around:
-    """What all models of a run have in common, as in `Reported`; `present`: for each directory of
-    `lookups` those of its entries that go by such a name."""
-
-    shared: Reads
-    lookups: dict[str, tuple[str, ...]]
-    present: dict[str, tuple[str, ...]]
-    missing: dict[str, bool]
-    outside: dict[str, str | None]
-
-
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """A measurement: the names of what it depends on, and the worker's answer as JSON. `changes`:
-    of the files among these, what each changed of others. `company`: a name for all the models of
-    the run, where one of them can tell whether it is in the company of others."""
-
-    reads: str
-    around: str
-    ok: bool
-    answer: str
-    changes: dict[str, tuple[str, ...]]
-    company: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Installation:
-    """An interpreter: its versions, and the state of what changes when packages come or go."""
-
-    torch: str
-    python: str
-    sites: dict[str, str | None]
-
-
-class Now:
-    """The project and its environment as they are, each looked at once."""
-
-    def __init__(self, root: Path, names: Iterable[str]) -> None:
-        self.root = os.path.realpath(root)
-        self.importable = frozenset(names)
-        self.digest = cache(self._digest)
-        self.names = cache(self._names)
-        self.probe = cache(self._probe)
-        self.state = cache(state_of)
-
-    def path(self, place: str) -> str:
-        return os.path.normpath(os.path.join(self.root, place))
-
-    def _digest(self, place: str) -> str | None:
-        path = self.path(place)
-        try:
-            if os.stat(path).st_size > LARGE:
-                return state_of(path)
-            with open(path, "rb", buffering=0) as file:
-                return content_digest(file.read())
-        except (OSError, ValueError):
-            return None
-
-    def _names(self, place: str) -> str | None:
-        try:
-            with os.scandir(self.path(place)) as found:
-                names = "\n".join(sorted(e.name + "/" * e.is_dir() for e in found))
-        except (OSError, ValueError):
-            return None
-        return content_digest(names.encode("utf-8", "surrogateescape"))
-
-    def _probe(self, asked: str) -> str:
-        question, _, place = asked.partition(" ")
-        path = self.path(place)
-        try:
-            if question == "readlink":
-                return os.readlink(path)
-            if question.startswith("access"):
-                return str(os.access(path, int(question.removeprefix("access"))))
-            mode = (os.stat(path) if question == "stat" else os.lstat(path)).st_mode
-        except (OSError, ValueError):
-            return "nothing"
-        kinds = ((stat.S_ISREG, "file"), (stat.S_ISDIR, "directory"), (stat.S_ISLNK, "link"))
-        return next((kind for is_kind, kind in kinds if is_kind(mode)), "other")
-
-    def present(self, place: str, names: Sequence[str]) -> tuple[str, ...]:
-        try:
-            entries = os.listdir(self.path(place))
-        except OSError:
-            return ()
-        wanted = set(names)
-        return tuple(sorted(e for e in entries if e.partition(".")[0] in wanted))
-
-    def has(self, reads: Reads) -> bool:
-        return (
-            all(self.digest(place) == was for place, was in reads.files.items())
-            and all(self.names(place) == was for place, was in reads.lists.items())
-            and all(self.probe(place) == was for place, was in reads.probes.items())
-        )
-
-    def has_around(self, around: Around) -> bool:
-        return (
-            all(self.state(path) == was for path, was in around.outside.items())
-            and self.has(around.shared)
-            and all((name in self.importable) == was for name, was in around.missing.items())
-            and all(
-                self.present(place, names) == around.present.get(place)
-                for place, names in around.lookups.items()
-            )
-        )
-
-
-class Memory:
+class MeasurementCache:
     """The measurements that `store` keeps of one project, as `python` makes them in `environ` (what
     the worker would be given). `copied`: a name for what the project is a copy of, if it is one."""
 
     def __init__(
-        self, store: Store, now: Now, python: str, environ: Mapping[str, str], copied: str = ""
+        self,
+        store: Store,
+        state: ProjectState,
+        python: str,
+        environ: Mapping[str, str],
+        copied: str = "",
     ) -> None:
-        self.store, self.now = store, now
+        self.store, self.state = store, state
         variables = [f"{name}={value}" for name, value in sorted(environ.items())]
         machine = (*platform.uname(), str(os.cpu_count()), copied)
         parts = (tool(), python, *machine, *variables)
         self.context = digest(*(part.encode("utf-8", "surrogateescape") for part in parts))
         self.start = _now_ns()
-        self.pending: list[tuple[str, bool, bytes, Reads | None]] = []
-        self.files: dict[str, File] = {}
-        self.around = Around(Reads(), {}, {}, {}, {})
-        self.recalled: list[tuple[Entry, Reads]] = []
+        self.pending: list[tuple[str, bool, bytes, Dependencies | None]] = []
+        self.files: dict[str, ImportedFile] = {}
+        self.shared = SharedDependencies(Dependencies(), {}, {}, {}, {})
+        self.recalled: list[tuple[CachedMeasurement, Dependencies]] = []
         self.trusted = True
         self.keys: set[str] = set()  # of all models that were recalled
-        self.closed: list[tuple[Reads, dict[str, tuple[str, ...]]]] = []  # as `pending`
-        self.company = ""
+        self.closed: list[tuple[Dependencies, dict[str, tuple[str, ...]]]] = []  # as `pending`
+        self.companions = ""
         self.sites: object = None  # the states of what belongs to the interpreter
         self.ended = False  # whether the worker came to its end
         self.known = 0  # measurements that are kept with what they rest on
-        self.rests: list[Reads | Around | Installation] = []
-        self._checked: dict[str, Reads | Around | None] = {}
+        self.checked_inputs: list[Dependencies | SharedDependencies | Installation] = []
+        self._checked: dict[str, Dependencies | SharedDependencies | None] = {}
         self._key = cache(self._key_of)
 
     # --- recall -------------------------------------------------------------------------------
@@ -214,39 +80,39 @@ class Memory:
     def installation(self) -> Installation | None:
         """What is known of the interpreter; None when it has changed since, or was never met."""
         known: Installation | None = self._load(f"python-{self.context}", Installation)
-        if known and all(self.now.state(path) == was for path, was in known.sites.items()):
-            self.rests.append(known)
+        if known and all(self.state.state(path) == was for path, was in known.sites.items()):
+            self.checked_inputs.append(known)
             return known
         return None
 
     def recall(self, job: Job) -> Measurement | None:
         """What a build would measure, where that is known."""
         name = f"model-{self._key(job)}"
-        for entry in self._load(name, tuple[Entry, ...]) or ():
-            reads = self._reads(entry)
-            if reads is not None:
+        for entry in self._load(name, tuple[CachedMeasurement, ...]) or ():
+            inputs = self._dependencies(entry)
+            if inputs is not None:
                 kind: Any = Measured if entry.ok else NotMeasured
                 found: Measurement | None = _decode(entry.answer.encode(), kind)
                 if found:
                     self.store.note_use(name)
                     self.known += 1
                     self.keys.add(self._key(job))
-                    self.recalled.append((entry, reads))
+                    self.recalled.append((entry, inputs))
                     return replace(found, cached=True)
         return None
 
-    def testify(self, witness: Witness, home: str) -> None:
+    def tell_inputs(self, witness: Witness, home: str) -> None:
         """Tell the files and directories that what is known rests on; `home`: the project's
         directory in the working tree."""
         found = witness.paths
-        for known in self.rests:
+        for known in self.checked_inputs:
             if isinstance(known, Installation):
                 witness.unread.update(known.sites)
                 continue
-            if isinstance(known, Around):
+            if isinstance(known, SharedDependencies):
                 witness.unread.update(known.outside)
                 found.update(os.path.normpath(os.path.join(home, p)) for p in known.lookups)
-                known = known.shared
+                known = known.inputs
             places = [*known.files, *known.lists]
             for asked in known.probes:
                 question, _, place = asked.partition(" ")
@@ -258,23 +124,25 @@ class Memory:
                     witness.sound = witness.sound and question == "stat"
             found.update(os.path.normpath(os.path.join(home, p)) for p in places)
 
-    def _reads(self, entry: Entry) -> Reads | None:
+    def _dependencies(self, entry: CachedMeasurement) -> Dependencies | None:
         """What an entry depends on, if all of that is as it was."""
-        if self._still(entry.around, Around) is None:
+        if self._still(entry.shared, SharedDependencies) is None:
             return None
-        found = self._still(entry.reads, Reads)
-        return found if isinstance(found, Reads) else None
+        found = self._still(entry.inputs, Dependencies)
+        return found if isinstance(found, Dependencies) else None
 
-    def _still(self, name: str, kind: type[Reads] | type[Around]) -> Reads | Around | None:
+    def _still(
+        self, name: str, kind: type[Dependencies] | type[SharedDependencies]
+    ) -> Dependencies | SharedDependencies | None:
         if name not in self._checked:
             known = self._load(name, kind)
-            if isinstance(known, Reads):
-                holds = self.now.has(known)
+            if isinstance(known, Dependencies):
+                holds = self.state.matches(known)
             else:
-                holds = isinstance(known, Around) and self.now.has_around(known)
+                holds = isinstance(known, SharedDependencies) and self.state.matches_shared(known)
             self._checked[name] = known if holds else None
             if holds:
-                self.rests.append(known)
+                self.checked_inputs.append(known)
                 self.store.note_use(name)
         return self._checked[name]
 
@@ -287,9 +155,9 @@ class Memory:
 
     # --- learn --------------------------------------------------------------------------------
 
-    def note(self, body: bytes) -> None:
+    def add_dependencies(self, body: bytes) -> None:
         """What a process of the worker says that it has read."""
-        news: Reported | None = _decode(body, Reported)
+        news: ProcessDependencies | None = _decode(body, ProcessDependencies)
         if news is None:
             self.trusted = False
             return
@@ -298,46 +166,48 @@ class Memory:
             if known.source != file.source:  # somebody is editing it
                 self.trusted = False
             edges, changes = {*known.edges, *file.edges}, {*known.changes, *file.changes}
-            self.files[path] = File(file.source, tuple(sorted(edges)), tuple(sorted(changes)))
-        shared = self._merged([self.around.shared, news.shared])
-        self.around = replace(self.around, shared=shared)
+            self.files[path] = ImportedFile(
+                file.source, tuple(sorted(edges)), tuple(sorted(changes))
+            )
+        merged = self._merged([self.shared.inputs, news.shared])
+        self.shared = replace(self.shared, inputs=merged)
         for place, names in news.lookups.items():
-            before = self.around.lookups.get(place, ())
-            self.around.lookups[place] = tuple(sorted({*before, *names}))
-        self.around.missing.update(news.missing)
-        self.around.outside.update(news.outside)
+            before = self.shared.lookups.get(place, ())
+            self.shared.lookups[place] = tuple(sorted({*before, *names}))
+        self.shared.missing.update(news.missing)
+        self.shared.outside.update(news.outside)
 
-    def learn(self, job: Job, measurement: Measurement, body: bytes, reads: bytes) -> None:
-        """An answer of the worker, with what it depends on; `reads` is empty where it may depend
+    def learn(self, job: Job, measurement: Measurement, body: bytes, inputs: bytes) -> None:
+        """An answer of the worker, with what it depends on; `inputs` is empty where it may depend
         on anything that was read at all."""
-        own: Reads | None = _decode(reads, Reads) if reads else None
-        if reads and own is None:
+        own: Dependencies | None = _decode(inputs, Dependencies) if inputs else None
+        if inputs and own is None:
             return
         ok = isinstance(measurement, Measured)
-        lasting = isinstance(measurement, Measured) or measurement.code in _LASTING
+        lasting = isinstance(measurement, Measured) or measurement.cause not in _TRANSIENT
         gpu = measurement.devices.get("cuda:0")  # what it has no room for now, it may have later
         if lasting and (gpu is None or gpu.status == "measured"):
             self.pending.append((self._key(job), ok, body, own))
 
     def settle(self, built: bool) -> bool:
         """Whether what was recalled may stand, beside others that were `built` in this run or
-        alone: no model can tell in whose company it was measured, or the company is the same. To be
+        alone: no model can tell with which others it was measured, or they are the same. To be
         asked when all is known."""
         self._close()
-        everyone = [(reads, entry.changes) for entry, reads in self.recalled] + self.closed
-        doers = {path: hit for _, changes in everyone for path, hit in changes.items()}
-        groups = {id(reads): reads for reads, _ in everyone}.values()
-        mingled = any(_is_touched(reads, doers) for reads in groups)
+        everyone = [(inputs, entry.changes) for entry, inputs in self.recalled] + self.closed
+        changers = {path: hit for _, changes in everyone for path, hit in changes.items()}
+        groups = {id(inputs): inputs for inputs, _ in everyone}.values()
+        affected = any(_is_touched(inputs, changers) for inputs in groups)
         keys = sorted({*self.keys, *(key for key, *_ in self.pending)})
-        self.company = digest(*(key.encode() for key in keys)) if mingled else ""
-        companies = {entry.company for entry, _ in self.recalled}
-        return not companies or (companies == {self.company} and not (mingled and built))
+        self.companions = digest(*(key.encode() for key in keys)) if affected else ""
+        remembered = {entry.companions for entry, _ in self.recalled}
+        return not remembered or (remembered == {self.companions} and not (affected and built))
 
     def _close(self) -> None:
         """Work out what each answer of the worker depends on."""
-        whole = self._merged(Reads({p: f.source}) for p, f in self.files.items())
+        whole = self._merged(Dependencies({p: f.source}) for p, f in self.files.items())
         everything = {path: file.changes for path, file in self.files.items() if file.changes}
-        closures: dict[tuple[str, ...], tuple[Reads, dict[str, tuple[str, ...]]]] = {}
+        closures: dict[tuple[str, ...], tuple[Dependencies, dict[str, tuple[str, ...]]]] = {}
         self.closed = []
         for _, _, _, own in self.pending:
             if own is None:
@@ -345,19 +215,19 @@ class Memory:
                 continue
             if own.edges not in closures:
                 below = self._below(own.edges)
-                reads = self._merged(Reads({p: self.files[p].source}) for p in below)
+                inputs = self._merged(Dependencies({p: self.files[p].source}) for p in below)
                 changes = {p: self.files[p].changes for p in below if self.files[p].changes}
-                closures[own.edges] = reads, changes
-            reads, changes = closures[own.edges]
+                closures[own.edges] = inputs, changes
+            inputs, changes = closures[own.edges]
             if own.files or own.lists or own.probes:
-                reads = self._merged([reads, own])
-            self.closed.append((reads, changes))
+                inputs = self._merged([inputs, own])
+            self.closed.append((inputs, changes))
 
     def forget(self) -> None:
         """Begin anew: all models are to be built in this run."""
-        self.recalled, self.keys, self.known, self.rests = [], set(), 0, []
-        self.pending, self.closed, self.files, self.company = [], [], {}, ""
-        self.around = Around(Reads(), {}, {}, {}, {})
+        self.recalled, self.keys, self.known, self.checked_inputs = [], set(), 0, []
+        self.pending, self.closed, self.files, self.companions = [], [], {}, ""
+        self.shared = SharedDependencies(Dependencies(), {}, {}, {}, {})
         self.ended = False
 
     def save(self, torch: str, python: str) -> None:
@@ -366,19 +236,21 @@ class Memory:
         sites = self.sites
         if not (self.trusted and self.ended and self.pending and isinstance(sites, dict)):
             return
-        if any(self._is_new(place) for place in self.around.shared.lists):
+        if any(self._is_new(place) for place in self.shared.inputs.lists):
             return
-        for place, names in self.around.lookups.items():
+        for place, names in self.shared.lookups.items():
             if self._is_new(place):
                 return
-            self.around.present[place] = self.now.present(place, names)
+            self.shared.present[place] = self.state.present(place, names)
         self._save(f"python-{self.context}", installed := Installation(torch, python, sites))
-        self.rests.append(installed)
-        around = self._named("around", self.around)
-        for (key, ok, answer, _), (reads, changes) in zip(self.pending, self.closed, strict=True):
-            if not any(self._is_new(place) for place in reads.lists):
-                name = self._named("reads", reads)
-                entry = Entry(name, around, ok, answer.decode(), changes, self.company)
+        self.checked_inputs.append(installed)
+        shared = self._named("shared", self.shared)
+        for (key, ok, answer, _), (inputs, changes) in zip(self.pending, self.closed, strict=True):
+            if not any(self._is_new(place) for place in inputs.lists):
+                name = self._named("inputs", inputs)
+                entry = CachedMeasurement(
+                    name, shared, ok, answer.decode(), changes, self.companions
+                )
                 self._keep(f"model-{key}", entry)
                 self.known += 1
 
@@ -393,7 +265,7 @@ class Memory:
                     todo.append(path)
         return sorted(found)
 
-    def _merged(self, parts: Iterable[Reads]) -> Reads:
+    def _merged(self, parts: Iterable[Dependencies]) -> Dependencies:
         """All parts together. Two contents of one file in one run: somebody is editing it, and
         nothing is certain any more."""
         files: dict[str, str | None] = {}
@@ -407,33 +279,33 @@ class Memory:
                     if known.setdefault(place, value) != value:
                         self.trusted = False
             edges.update(part.edges)
-        return Reads(files, lists, probes, tuple(sorted(edges)))
+        return Dependencies(files, lists, probes, tuple(sorted(edges)))
 
     def _is_new(self, place: str) -> bool:
         """Whether a directory was changed since this run began: what a build saw in it may not be
         what it has now."""
         try:
-            return os.stat(self.now.path(place)).st_mtime_ns > self.start
+            return os.stat(self.state.path(place)).st_mtime_ns > self.start
         except OSError:
             return False
 
-    def _named(self, kind: str, value: Reads | Around) -> str:
+    def _named(self, kind: str, value: Dependencies | SharedDependencies) -> str:
         """Keep a value under a name that its content gives, and return that."""
         from msgspec.json import encode
 
-        if isinstance(value, Reads):
+        if isinstance(value, Dependencies):
             value = replace(value, edges=())
         body = encode(value, order="sorted")
         name = f"{kind}-{digest(body)}"
         if self._checked.get(name) is None:  # not there, or gone
             self._checked[name] = value
-            self.rests.append(value)
+            self.checked_inputs.append(value)
             self.store.save(name, zlib.compress(body, 1))
         return name
 
-    def _keep(self, name: str, entry: Entry) -> None:
-        others = self._load(name, tuple[Entry, ...]) or ()
-        kept = [other for other in others if other.reads != entry.reads]
+    def _keep(self, name: str, entry: CachedMeasurement) -> None:
+        others = self._load(name, tuple[CachedMeasurement, ...]) or ()
+        kept = [other for other in others if other.inputs != entry.inputs]
         self._save(name, (entry, *kept[: VARIANTS - 1]))
 
     def _save(self, name: str, value: object) -> None:
@@ -451,28 +323,12 @@ class Memory:
             return None
 
 
-def _is_touched(reads: Reads, doers: Mapping[str, tuple[str, ...]]) -> bool:
+def _is_touched(inputs: Dependencies, changers: Mapping[str, tuple[str, ...]]) -> bool:
     """Whether a file that these do not depend on changes one that they do, or the process."""
     return any(
-        path not in reads.files and ("" in hit or any(p in reads.files for p in hit))
-        for path, hit in doers.items()
+        path not in inputs.files and ("" in hit or any(p in inputs.files for p in hit))
+        for path, hit in changers.items()
     )
-
-
-def content_digest(data: bytes) -> str:
-    """As the worker writes it."""
-    from hashlib import blake2b
-
-    return blake2b(data, digest_size=16).hexdigest()
-
-
-def state_of(path: str) -> str | None:
-    """As the worker writes it: what changes whenever a file or a directory does."""
-    try:
-        state = os.stat(path)
-    except (OSError, ValueError):
-        return None
-    return f"{state.st_mtime_ns} {state.st_ctime_ns} {state.st_size} {state.st_ino}"
 
 
 @cache

@@ -25,6 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
     from nparam_lint.count.interpreter import find_interpreter
+    from nparam_lint.count.jobs import BuildContext
     from nparam_lint.count.run_jobs import run_jobs
     from nparam_lint.gate.measure import limits
 
@@ -33,7 +34,7 @@ def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
         lambda: find_interpreter(settings.root, settings.python, settings.python_from, environ)
     )
     limit = limits(settings)
-    answers = run_jobs(found.python, settings.root, [], limit, environ)
+    answers = run_jobs(BuildContext(found.python, settings.root, environ, limit), [])
     rows = [
         ("nparam-lint", f"{__version__} ({sys.executable})"),
         ("project", str(settings.root)),

@@ -96,7 +96,7 @@ def formula(
     from nparam_lint.analysis.closed_forms.build_history import BuildHistory
     from nparam_lint.analysis.closed_forms.form_cases import derive_all
     from nparam_lint.analysis.model_builder import Model, NothingBuilt
-    from nparam_lint.count.worker_process import staying
+    from nparam_lint.count.worker_process import reused_worker
     from nparam_lint.records import Measured
     from nparam_lint.report.closed import Formula
 
@@ -106,7 +106,7 @@ def formula(
     if options.write and (str(selector) or options.vary):
         raise UsageError("option --write writes the whole formula: no selector, no --vary")
     given = options.target
-    with staying():
+    with reused_worker():
         try:
             model = Model(settings, target, selector, environ, common.progress())
             first = model.first()

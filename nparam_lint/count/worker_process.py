@@ -83,8 +83,9 @@ def worker_environment(environ: Mapping[str, str], place: str) -> dict[str, str]
     return kept
 
 
-_waiting: list[tuple[Worker, dict[str, str]]] = []  # those that nobody has work for
-_staying: list[bool] = []  # one that has done its work waits for more; whether with its imports
+_waiting: list[tuple[Worker, dict[str, str]]] = []  # workers that have nothing to do
+# Not empty: one that has done its work waits for the next run; whether it keeps its imports.
+_reuses: list[bool] = []
 _taking = threading.Lock()  # the two sides of a diff take theirs in two threads
 
 
@@ -95,8 +96,8 @@ def start_early(python: str, environ: Mapping[str, str]) -> None:
 
 
 def end_waiting() -> None:
-    """End what nobody has work for, unless more work is to come."""
-    if not _staying:
+    """End the workers that have nothing to do, unless more work is to come."""
+    if not _reuses:
         _end_all()
 
 
@@ -110,19 +111,20 @@ def _end_all() -> None:
 
 
 @contextmanager
-def staying(*, imports: bool = True) -> Iterator[None]:
-    """What is built now is built in several runs: torch is imported once for all of them.
-    `imports`: so are the project's modules, as long as nothing else is asked for."""
-    _staying.append(imports)
+def reused_worker(*, imports: bool = True) -> Iterator[None]:
+    """One worker for all runs within: torch is imported once for all of them. `imports`: so are
+    the project's modules, as long as nothing else is asked for."""
+    _reuses.append(imports)
     try:
         yield
     finally:
-        _staying.pop()
+        _reuses.pop()
         end_waiting()
 
 
 def keeps_imports() -> bool:
-    return any(_staying)
+    """Whether the worker keeps the project's modules for the next run."""
+    return any(_reuses)
 
 
 def _start(python: str, environ: Mapping[str, str]) -> Worker:
@@ -148,7 +150,7 @@ def running(python: str, environ: Mapping[str, str]) -> Iterator[Worker]:
         stack.callback(temporary.remove, worker.temporary)
         stack.enter_context(worker)
         yield worker
-        if worker.takes_more and _staying:
+        if worker.takes_more and _reuses:
             stack.pop_all()
             _waiting.append((worker, worker_environment(environ, "")))
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence, Set
 
     from nparam_lint.config.settings import Settings
-    from nparam_lint.count.run_jobs import Answers
+    from nparam_lint.count.jobs import Answers
     from nparam_lint.gate.requests import ModelRequest
 
     _Judged = tuple[list[BudgetResult], list[Finding]]

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from nparam_lint.count.interpreter import Interpreter, NoInterpreter, find_interpreter, watched
-from nparam_lint.count.run_jobs import Answers, Job, Limits, default_memory, run_jobs
+from nparam_lint.count.jobs import Answers, BuildContext, Job, Limits, default_memory
+from nparam_lint.count.run_jobs import run_jobs
 from nparam_lint.count.worker_process import start_early
 from nparam_lint.records import ImportAttempt
 
@@ -97,19 +98,18 @@ def count_models(
         settings.witness.sound = settings.witness.sound and unread is not None
     plans = {r.target.location: _import_attempts(r.target, settings.root, found) for r in requests}
     found.tree.remember()  # what the plans asked of files that nothing else looked into
-    answers = run_jobs(
+    jobs = [_job(n, r, settings, plans[r.target.location]) for n, r in enumerate(requests)]
+    names = {part.removesuffix(".py") for path in found.tree.files for part in path.split("/")}
+    builds = BuildContext(
         interpreter.python,
         settings.root,
-        [_job(n, r, settings, plans[r.target.location]) for n, r in enumerate(requests)],
-        limits(settings),
         context.environ,
-        context.progress,
-        {part.removesuffix(".py") for path in found.tree.files for part in path.split("/")},
+        limits(settings),
+        tuple(names),
         settings.snapshot,
         settings.store,
-        settings.witness,
-        meanwhile,
     )
+    answers = run_jobs(builds, jobs, context.progress, settings.witness, meanwhile)
     return CountResult(answers, interpreter)
 
 

@@ -201,7 +201,7 @@ def test_single_entries_that_are_gone(made: Any) -> None:
     """What others refer to may be the first to go."""
     checker = made(MANY)
     checker.check()
-    for kind in ("around", "reads", "model", "python", "run"):
+    for kind in ("shared", "inputs", "model", "python", "run"):
         for path in checker.cache.rglob(f"{kind}-*"):
             path.unlink()
         assert checker.check().totals == TOTALS

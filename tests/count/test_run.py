@@ -17,7 +17,8 @@ from worker_runs import LINUX, MODES, PROJECTS, PYTHON, make_jobs
 import nparam_lint
 from nparam_lint.count import run_jobs as run_module
 from nparam_lint.count import worker_process
-from nparam_lint.count.run_jobs import Answers, Job, Limits, run_jobs
+from nparam_lint.count.jobs import Answers, BuildContext, Job, Limits
+from nparam_lint.count.run_jobs import run_jobs
 from nparam_lint.count.worker_process import worker_environment
 from nparam_lint.records import Measured, NotMeasured
 
@@ -62,7 +63,7 @@ def results(tmp_path_factory: pytest.TempPathFactory, jobs: list[Job]) -> list[d
     script = place / "python"
     script.write_text(f'#!/bin/sh\n"{PYTHON}" "$@" | tee "{place}/record"\n')
     script.chmod(0o755)
-    run_jobs(str(script), PROJECTS / "counting", jobs, Limits(), os.environ)
+    run_jobs(BuildContext(str(script), PROJECTS / "counting", os.environ), jobs)
     lines = (place / "record").read_text().splitlines()
     parts = [line.partition(" ")[2].split("\t") for line in lines if line]
     frames = [
@@ -98,7 +99,8 @@ def ask(
 
         def work() -> None:
             try:
-                done.append(run_jobs(str(script), tmp_path, given, Limits(0.1), os.environ))
+                context = BuildContext(str(script), tmp_path, os.environ, Limits(0.1))
+                done.append(run_jobs(context, given))
             except BaseException as error:
                 done.append(error)
 
@@ -308,14 +310,14 @@ def test_an_interpreter_that_cannot_be_started(tmp_path: Path, jobs: list[Job], 
     elif kind != "absent":
         python.write_bytes(b"\0\1\2")
         python.chmod(0o755 if kind == "no program" else 0o644)
-    answers = run_jobs(str(python), tmp_path, jobs, Limits(), os.environ)
+    answers = run_jobs(BuildContext(str(python), tmp_path, os.environ), jobs)
     for number in range(2):
         assert not_measured(answers, number).reason.startswith(f"cannot start {python}: ")
     assert answers.broken == not_measured(answers).reason
 
 
 def test_no_jobs_ask_for_the_interpreter_alone(tmp_path: Path) -> None:
-    answers = run_jobs(PYTHON, tmp_path, [], Limits(), os.environ)
+    answers = run_jobs(BuildContext(PYTHON, tmp_path, os.environ), [])
     assert answers.broken is None
     assert answers.torch
     assert answers.python == ".".join(map(str, sys.version_info[:3]))
@@ -325,11 +327,8 @@ def test_no_jobs_ask_for_the_interpreter_alone(tmp_path: Path) -> None:
 def test_progress_is_told(jobs: list[Job]) -> None:
     told: list[tuple[int, int, str]] = []
     run_jobs(
-        PYTHON,
-        PROJECTS / "counting",
+        BuildContext(PYTHON, PROJECTS / "counting", os.environ, Limits(jobs=1)),
         jobs,
-        Limits(jobs=1),
-        os.environ,
         lambda done, every, label: told.append((done, every, label)),
     )
     assert sorted(told) == [(1, 2, told[0][2]), (2, 2, told[1][2])]

@@ -15,8 +15,9 @@ from test_run import front_environment, marked, wait_until
 from worker_runs import LINUX, PYTHON, Run, make_jobs, run
 
 from nparam_lint.cache.store import Store
-from nparam_lint.count.run_jobs import Limits, run_jobs
-from nparam_lint.count.worker_process import staying
+from nparam_lint.count.jobs import BuildContext
+from nparam_lint.count.run_jobs import run_jobs
+from nparam_lint.count.worker_process import reused_worker
 from nparam_lint.records import Measured
 
 pytestmark = pytest.mark.skipif(not LINUX, reason="elsewhere processes are spawned, not forked")
@@ -58,7 +59,7 @@ def root(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def stay() -> Iterator[None]:
-    with staying():
+    with reused_worker():
         yield
 
 
@@ -87,7 +88,7 @@ def test_two_runs_share_one_import(root: Path) -> None:
 def test_nothing_is_kept_unless_more_is_to_come(root: Path) -> None:
     first = importer(root)
     assert not is_there(first)
-    with staying():
+    with reused_worker():
         second = importer(root)
         assert is_there(second)
     assert not is_there(second)
@@ -150,9 +151,9 @@ def test_what_could_not_be_imported_is_imported_again(root: Path) -> None:
 
 FRONT = """\
 import sys
-from nparam_lint.count.worker_process import staying
+from nparam_lint.count.worker_process import reused_worker
 from test_staying import Path, importer
-with staying():
+with reused_worker():
     print(importer(Path(sys.argv[1])), flush=True)
     sys.stdin.read()
 """
@@ -201,23 +202,22 @@ class Project:
         self.root = root
         (root / "nets.py").write_text(CAREFUL)
         (root / "width.py").write_text("WIDTH = 8\n")
-        self.names = ["nets", "width"]
+        self.names = ("nets", "width")
 
     def build(self, arguments: str) -> Measured:
         """With a cache, which lies outside."""
         jobs = make_jobs(self.root, [f"nets.py::Net({arguments})"])
         store = Store(str(self.root.parent / f"{self.root.name}-cache"), str(self.root))
         environ = os.environ | FORK
-        answers = run_jobs(
-            PYTHON, self.root, jobs, Limits(), environ, names=self.names, store=store
-        )
+        context = BuildContext(PYTHON, self.root, environ, names=self.names, store=store)
+        answers = run_jobs(context, jobs)
         found = answers.measurements[0]
         assert isinstance(found, Measured), found
         return found
 
     def build_twice(self, *, between: str | None = None) -> None:
         """In two runs of one process, a file being made between them."""
-        with staying():
+        with reused_worker():
             for arguments in ("extra=1", "extra=2"):
                 found = self.build(arguments)
                 assert (found.counts.total, found.cached) == (8, False)

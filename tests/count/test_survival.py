@@ -18,7 +18,7 @@ from typing import NamedTuple
 import pytest
 from worker_runs import LINUX, MODES, PROJECTS, PYTHON, Run, make_jobs, run, snapshot
 
-from nparam_lint.count.run_jobs import Job
+from nparam_lint.count.jobs import Job
 from nparam_lint.records import Measured
 
 TIMEOUT = 8.0  # of which a slow machine takes most for a gigabyte

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from nparam_lint.count.run_jobs import Answers, Job, Limits, run_jobs
+from nparam_lint.count.jobs import Answers, BuildContext, Job, Limits
+from nparam_lint.count.run_jobs import run_jobs
 from nparam_lint.discover import discover, list_files
 from nparam_lint.records import Measured, NotMeasured
 
@@ -75,7 +76,7 @@ def run(
     listed = listed or make_jobs(root, [j for j in jobs if isinstance(j, str)])
     limits = Limits(timeout, memory, width)
     everything = os.environ | (environ or {})
-    return Run(run_jobs(PYTHON, root, listed, limits, everything, progress), listed)
+    return Run(run_jobs(BuildContext(PYTHON, root, everything, limits), listed, progress), listed)
 
 
 def snapshot(root: Path) -> dict[str, bytes | None]:

@@ -2,11 +2,12 @@
 
 The front end runs `launch.py` by path; it loads this package under a name that no import statement
 can mean (`launch.NAME`), so that the project may have modules of any name; hence all imports in
-here are relative. Standard library and torch only, Python 3.9 syntax. Each builds on those below:
+here are relative. Standard library and torch only, Python 3.9 syntax. Each imports those below it alone:
 
 processes    the server, its groups and their builders, and who watches over them
 job          builds the model of one job, and has it counted
 counting     counts a model that was built
 building     imports what defines a model, and builds it on one device after the other
-tracing      notes what a build reads and changes, and where things lie
+tracing      records what a build reads and changes, and where things are
+state        what one process knows
 """

@@ -8,20 +8,28 @@ import re
 import sys
 
 from .building.call_target import Call, resolve_names
-from .building.device_ladder import READ, RUNGS, no_cuda, rung
-from .building.partial_exec import explain_name_error, slice_of
-from .building.side_effect_guard import REFUSALS, Refused
+from .building.device_ladder import RUNGS, no_cuda, rung
+from .building.partial_exec import explain_name_error, partial_file_of
+from .building.side_effect_guard import RefusedAction
 from .counting.count_model import Count
+from .state import STATE
 from .tracing.failures import Failure, NextRung, NotTracked, describe, missing_package
 from .tracing.project_paths import line_of, line_of_error, relative
-from .tracing.read_tracer import note_callers, note_classes
+from .tracing.read_tracer import record_callers, record_classes
 
-NEVER_THE_DEVICE = (NameError, ImportError, SystemExit, KeyboardInterrupt, MemoryError, Refused)
+NEVER_THE_DEVICE = (
+    NameError,
+    ImportError,
+    SystemExit,
+    KeyboardInterrupt,
+    MemoryError,
+    RefusedAction,
+)
 MISSING_ARGUMENTS = re.compile(r"missing \d+ required .*argument")  # as Python words it
 TOO_LARGE = re.compile("overflow(ed)? (with sizes|when unpacking)|multiplication overflow", re.I)
 
 
-class Job:
+class ModelBuild:
     """Builds the model of one job on one rung of the ladder, and counts it. `failures`: what was
     wrong on the rungs before. `traced`: the lines that make its parts are wanted."""
 
@@ -62,7 +70,7 @@ class Job:
         result["devices"] = self.devices(self.failures)
         result["devices"][device] = {"status": "measured", "total": result["counts"]["total"]}
         self.compare(result)
-        result["notes"] = result["notes"] + REFUSALS + self.sliced_note()
+        result["notes"] = result["notes"] + STATE.refusals + self.partial_note()
         result.pop("signature")
         return result
 
@@ -73,8 +81,8 @@ class Job:
             first.setdefault(record["device"], {"status": "failed", "reason": record["reason"]})
         return first
 
-    def sliced_note(self):
-        part = slice_of(self.module)
+    def partial_note(self):
+        part = partial_file_of(self.module)
         if part is None:
             return []
         why = (
@@ -107,7 +115,7 @@ class Job:
             hint=hint,
             source=line_of_error(error),
             devices=devices,
-            notes=self.sliced_note(),
+            notes=self.partial_note(),
         )
 
     def build(self, context):
@@ -142,7 +150,6 @@ class Job:
         for lines in self.sources.values():
             lines.clear()
         seed(torch, 0)
-        READ["values"] = False
         before = random_state(torch)
         model, call = self.build(rung(self.mode, name))
         count = Count(torch, model, self.sources, self.job.get("experts_per_token"))
@@ -157,7 +164,7 @@ class Job:
                     call.text
                 ),
             )
-        note_classes({type(module) for module in count.by_id.values()})
+        record_classes({type(module) for module in count.by_id.values()})
         result = count.result(self.job.get("parameters", False))
         for another in (1, 2, 3) if drew(before, random_state(torch)) else ():
             seed(torch, another)
@@ -230,7 +237,7 @@ def torch_hooks(torch, sources):
 
     def module_made(module, name, child):
         if child is not None and id(child) not in sources["modules"]:
-            note_callers(sys._getframe(1))
+            record_callers(sys._getframe(1))
             sources["objects"].append(child)
             sources["modules"][id(child)] = line_of(sys._getframe(1))
 
@@ -255,7 +262,7 @@ def only_module(torch, value, text):
 
 def cause_of(error):
     """The cause of a failure, from the exception that a call raised."""
-    if isinstance(error, Refused):
+    if isinstance(error, RefusedAction):
         return "refused"
     if isinstance(error, NotTracked):
         return "not_tracked"
@@ -286,7 +293,7 @@ def random_state(torch):
 def drew(before, after):
     """Whether a build may have taken a width from a random number: one of Python's or numpy's, or
     one of torch's, if it read any value at all."""
-    return before[:2] != after[:2] or (before[2] != after[2] and READ["values"])
+    return before[:2] != after[:2] or (before[2] != after[2] and STATE.read_values)
 
 
 def differences(first, second):

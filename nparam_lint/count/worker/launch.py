@@ -4,15 +4,16 @@ The contract. This file, and the package around it that it loads, need the
 standard library and torch, nothing else, and keep to Python 3.9's syntax; the front end runs this
 file by path and imports neither.
 
-In:    one line of JSON on standard input (`count/run.py` writes it); standard input then stays
+In:    one line of JSON on standard input (`count/run_jobs.py` writes it); standard input then stays
        open, and its end means that the front end is gone: everything is killed.
 Out:   frames, one a line, `NONCE JSON`, on a private copy of standard output that is taken away
        from file descriptor 1 before any code of the project runs. What it prints goes elsewhere.
        {"event": "ready", "protocol": 3, "torch": …, "python": …}
        {"event": "alive"}                                        every few seconds
-       {"event": "reads"} TAB READS                            what was read, as far as it is known
-       {"event": "result", "id": …, "ok": true | false} TAB RESULT TAB READS    one for each job
-                                  what follows a tab is passed on unread from process to process
+       {"event": "dependencies"} TAB DEPENDENCIES             what was read while importing
+       {"event": "result", "id": …, "ok": true | false} TAB RESULT TAB DEPENDENCIES
+                                  one for each job; what follows a tab is passed on unread from
+                                  process to process
        {"event": "end", "jobs": n, "more": true | false}   nothing after it; more: where another
                                   line of orders may follow, which is answered in the same way
        A job without a result was not measured, and neither was a run without its end.
@@ -23,7 +24,7 @@ Three kinds of process, all supervised by the same loop (`supervise`):
     builder  forked from a group, one for each core; builds and counts models one after the other,
              until one of them changes anything that the next would start from.
 Where forking is impossible, a group is spawned afresh and builds its models itself.
-Where the settings say that other runs will follow (`staying`), a group that does all jobs of a run
+Where the settings say that other runs will follow (`reuse`), a group that does all jobs of a run
 waits for those of the next. If these import the same in the same way, it builds them without
 importing anything again, and tells once more what it had read; otherwise it is ended.
 A process that dies, hangs or grows too large costs the job at hand; the others are still counted.

@@ -13,7 +13,7 @@ import re
 
 from ..tracing.failures import Failure, install
 from .call_arguments import Calls, element, parted, parts
-from .partial_exec import slice_of, why_missing
+from .partial_exec import partial_file_of, why_missing
 
 CONFIG_PARAMETER = re.compile("conf|cfg|args|hparam|params|settings|opt", re.IGNORECASE)
 CONFIG_CLASS = re.compile("(Config|Cfg|Args|Arguments|Settings|HParams|Hparams|Options)$")
@@ -39,7 +39,7 @@ class Call:
             except AttributeError:
                 where = ".".join([self.module.__name__, *done])
                 why = why_missing(self.module, part) if not done else None
-                read = slice_of(self.module)
+                read = partial_file_of(self.module)
                 if why is None:
                     near = difflib.get_close_matches(part, dir(found), 1)
                     text = "{} has no {!r}".format(where, part)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import contextlib
 
+from ..state import STATE
+
 RUNGS = ("meta", "cpu without initialisation", "cpu")
 SMALL = 1 << 20  # elements of a tensor whose values are worth having
 SMALL_RANDOM = 1 << 16
-SKIP = {"init": False}
 _RANDOM_IN_PLACE = frozenset(
     ("normal_ uniform_ log_normal_ exponential_ cauchy_ geometric_ random_ bernoulli_").split()
 )
@@ -28,18 +29,17 @@ _READERS = frozenset(
         "bincount repeat_interleave"
     ).split()
 )
-READ = {"values": False}  # whether the build has used one of them
 
 
 def patch_initialisers(torch):
-    """Make `torch.nn.init.*_` do nothing while SKIP["init"] is set. They never change a count, and
-    the first normal_ on meta imports 900 modules. Before the project is imported, so that
+    """Make `torch.nn.init.*_` do nothing while `STATE.skips_initialisers`. They never change a
+    count, and the first normal_ on meta imports 900 modules. Before the project is imported, so that
     `from torch.nn.init import xavier_uniform_` gets them too."""
     init = torch.nn.init
 
     def quiet(original, fan):
         def initialise(*args, **kwargs):
-            if not SKIP["init"]:
+            if not STATE.skips_initialisers:
                 return original(*args, **kwargs)
             tensor = args[0] if args else kwargs["tensor"]
             if fan and tensor.dim() < 2:  # the one check that tells a wrong model from a right one
@@ -96,12 +96,12 @@ def make_mode(torch):
         return value.to("meta") if isinstance(value, tensor) else value
 
     def read(mode, func, args, kwargs):
-        READ["values"] = True
+        STATE.read_values = True
         return mode.call(func, args, kwargs)
 
     def index(mode, func, args, kwargs):
         if holds_tensor(args[1:]):
-            READ["values"] = True
+            STATE.read_values = True
         return mode.call(func, args, kwargs)
 
     def draw(mode, func, args, kwargs):
@@ -118,7 +118,7 @@ def make_mode(torch):
 
     def make(mode, func, args, kwargs):
         if holds_tensor(args):  # a size, perhaps
-            READ["values"] = True
+            STATE.read_values = True
         kwargs = dict(kwargs, device="cpu")
         kwargs.pop("pin_memory", None)
         if mode.device == "meta":
@@ -173,12 +173,12 @@ def make_mode(torch):
 @contextlib.contextmanager
 def rung(mode, name):
     """The context in which a model is built on one rung of the ladder."""
-    SKIP["init"] = name != "cpu"
+    STATE.skips_initialisers = name != "cpu"
     try:
         with mode("meta" if name == "meta" else "cpu", skip_init=name != "cpu"):
             yield
     finally:
-        SKIP["init"] = False
+        STATE.skips_initialisers = False
 
 
 def no_cuda(torch):

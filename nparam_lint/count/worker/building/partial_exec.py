@@ -9,8 +9,7 @@ import re
 import sys
 import types
 
-from ..tracing import project_paths
-from ..tracing.dependency_record import RECORD
+from ..state import STATE
 from ..tracing.failures import NotTracked, describe
 from ..tracing.project_paths import relative
 from .script_analysis import (
@@ -27,13 +26,10 @@ from .script_analysis import (
     root_name,
 )
 
-SLICED = {}  # path -> Slice of every file that was read in part
-TOLERANT = False  # once every way to import a file has failed: do without the imports that fail
 
-
-def slice_of(module):
-    """The Slice of a module's file; None for one that was not read in part."""
-    return SLICED.get(os.path.realpath(getattr(module, "__file__", None) or ""))
+def partial_file_of(module):
+    """The PartialFile of a module's file; None for one that was not read in part."""
+    return STATE.partial_files.get(os.path.realpath(getattr(module, "__file__", None) or ""))
 
 
 def missing_name(error):
@@ -45,16 +41,16 @@ def may_be_elsewhere(error):
     and that no file of the project could be is missing on every path: it is done without."""
     if isinstance(error, NotTracked):
         return True
-    if not isinstance(error, ImportError) or TOLERANT:
+    if not isinstance(error, ImportError) or STATE.tolerates_imports:
         return False
     if not isinstance(error, ModuleNotFoundError):  # a name that a file lost by being read in part
-        return error.path not in SLICED
+        return error.path not in STATE.partial_files
     missing = (error.name or "").split(".")[0]
-    RECORD.missing[missing] = missing in project_paths.NAMES
-    return missing in project_paths.NAMES or missing in sys.modules
+    STATE.record.missing[missing] = missing in STATE.names
+    return missing in STATE.names or missing in sys.modules
 
 
-class Slice:
+class PartialFile:
     """Runs a file in part: its imports, definitions and harmless assignments, one by one.
 
     A statement that is left out, or fails, takes the names that it would have set with it, so that
@@ -223,7 +219,7 @@ class Slice:
 
 def why_missing(module, name):
     """The reason why a name that the source defines is not in the module, from its slice."""
-    part = slice_of(module)
+    part = partial_file_of(module)
     if part is None:
         return None
     reason = part.lost.get(name)
@@ -241,8 +237,8 @@ def explain_name_error(error, module):
     trace = error.__traceback__
     while trace.tb_next is not None:
         trace = trace.tb_next
-    here = SLICED.get(os.path.realpath(trace.tb_frame.f_code.co_filename))
-    for part in [here] if here is not None else SLICED.values():
+    here = STATE.partial_files.get(os.path.realpath(trace.tb_frame.f_code.co_filename))
+    for part in [here] if here is not None else STATE.partial_files.values():
         if name in part.lost:
             text = " ({!r} in {}: {})".format(name, relative(part.path), part.lost[name])
             return text, part.needs[name]

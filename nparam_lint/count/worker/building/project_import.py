@@ -8,8 +8,8 @@ import importlib.machinery
 import os
 import sys
 
-from ..tracing import project_paths
-from ..tracing.dependency_record import RECORD, state_of
+from ..state import STATE
+from ..tracing.dependency_record import state_of
 from ..tracing.failures import (
     BarredImport,
     Failure,
@@ -20,14 +20,12 @@ from ..tracing.failures import (
 )
 from ..tracing.project_modules import is_ours
 from ..tracing.project_paths import is_project, line_of_error, relative
-from .side_effect_guard import Refused
+from .side_effect_guard import RefusedAction
 
 
 def shadows(root):
     """A name at the top of `root` that would hide an installed package or the standard library."""
-    clean = [
-        p for p in sys.path if p and not os.path.realpath(p).startswith(project_paths.ROOT + os.sep)
-    ]
+    clean = [p for p in sys.path if p and not os.path.realpath(p).startswith(STATE.root + os.sep)]
     try:
         entries = os.listdir(root)
     except OSError:
@@ -53,10 +51,10 @@ def set_import_path(roots):
     would shadow an installed package last."""
     front, back = [], []
     for root in roots:
-        path = os.path.normpath(os.path.join(project_paths.ROOT, root))
+        path = os.path.normpath(os.path.join(STATE.root, root))
         trusted = root in ("", "src") or shadows(path) is None
         if root not in ("", "src"):
-            RECORD.shared.listed.setdefault(path, state_of(path))
+            STATE.record.shared.listed.setdefault(path, state_of(path))
         (front if trusted else back).append(path)
     taken = set(front + back)
     sys.path[:] = front + [p for p in sys.path if p not in taken and p != ""] + back
@@ -64,14 +62,14 @@ def set_import_path(roots):
 
 def set_arguments(job):
     """The command line that a script would see, whichever was imported first."""
-    sys.argv = [os.path.join(project_paths.ROOT, job["file"] or "python")]
+    sys.argv = [os.path.join(STATE.root, job["file"] or "python")]
 
 
 def import_target(job):
     """The module of a job, or a Failure that says which line stands in the way."""
     name = job["module"]
     if job["file"]:
-        expected = os.path.join(project_paths.ROOT, job["file"])
+        expected = os.path.join(STATE.root, job["file"])
         top = name.split(".")[0]
         if top in sys.modules and not is_ours(sys.modules[top]):
             raise Failure(
@@ -136,6 +134,6 @@ def cause_of_import(error):
     """The cause of a failure, from the exception that an import raised."""
     if isinstance(error, BarredImport):
         return error.cause
-    if isinstance(error, Refused):
+    if isinstance(error, RefusedAction):
         return "refused"
     return "not_tracked" if isinstance(error, NotTracked) else "import_failed"

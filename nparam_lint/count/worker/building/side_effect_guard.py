@@ -5,17 +5,15 @@ from __future__ import annotations
 import os
 import sys
 
-from ..tracing import project_paths
+from ..state import STATE
 from ..tracing.project_paths import is_project, line_of, without_copy
-from ..tracing.read_tracer import note_event
+from ..tracing.read_tracer import record_event
 
 
-class Refused(PermissionError):
+class RefusedAction(PermissionError):
     """What project code gets for writing, connecting or starting programs while it is counted."""
 
 
-REFUSALS = []
-GUARDED = []  # not empty: the guard is up
 _WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 _HARMLESS_PROGRAMS = {
     "uname",
@@ -80,9 +78,7 @@ def _may_write(path, directory=-1):
     if path in (":memory:", ""):
         return True
     path = os.path.realpath(path)
-    if path == project_paths.TEMPORARY or path.startswith(
-        (project_paths.TEMPORARY + os.sep, "/dev/")
-    ):
+    if path == STATE.temporary or path.startswith((STATE.temporary + os.sep, "/dev/")):
         return True
     # Bytecode of installed packages: importing them anywhere writes it; refusing slows every run.
     return path.rpartition(".")[2].startswith("pyc") and not is_project(path)
@@ -93,9 +89,9 @@ def _refuse(what):
     text = "nparam-lint refused {} while it was counting{}".format(
         without_copy(what), " (asked for at {})".format(where) if where else ""
     )
-    if len(REFUSALS) < 5 and text not in REFUSALS:
-        REFUSALS.append(text)
-    raise Refused(text)
+    if len(STATE.refusals) < 5 and text not in STATE.refusals:
+        STATE.refusals.append(text)
+    raise RefusedAction(text)
 
 
 def guard(event, args):
@@ -104,11 +100,11 @@ def guard(event, args):
         path, mode, flags = args
         writes = any(c in mode for c in "wxa+") if isinstance(mode, str) else flags & _WRITING
         if not writes:
-            note_event(event, args)
+            record_event(event, args)
         elif not _may_write(path):
             _refuse("to write {!r}".format(os.fsdecode(path)))
     elif event in ("os.listdir", "os.scandir"):
-        note_event(event, args)
+        record_event(event, args)
     elif event in _PATHS:
         directories = _DIRECTORIES.get(event, ())
         for place, index in enumerate(_PATHS[event]):
@@ -134,7 +130,7 @@ def guard_writer(torch):
     writer = torch._C.PyTorchFileWriter
 
     def guarded(target, *args, **kwargs):
-        if GUARDED and isinstance(target, (str, bytes)) and not _may_write(target):
+        if STATE.is_guarded and isinstance(target, (str, bytes)) and not _may_write(target):
             _refuse("to write {!r}".format(os.fsdecode(target)))
         return writer(target, *args, **kwargs)
 

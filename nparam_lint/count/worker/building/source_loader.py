@@ -11,17 +11,12 @@ import io
 import os
 import sys
 
-from ..tracing import project_paths
-from ..tracing.dependency_record import RECORD, RUNNING, File, digest, state_of
+from ..state import STATE
+from ..tracing.dependency_record import FileRecord, digest, state_of
 from ..tracing.failures import BarredImport, NotTracked
 from ..tracing.project_paths import from_copy, is_project, relative
-from .partial_exec import SLICED, Slice, may_be_elsewhere
+from .partial_exec import PartialFile, may_be_elsewhere
 from .script_analysis import would_work
-
-SUSPECTS = set()  # files that hung or killed their process when run whole: read in part
-BARRED = {}  # path -> (cause, words): how the process ended that ran it, even in part
-ANNOUNCE = []  # [function that says which file is being run]; the innermost is at fault for a death
-FOREIGN = []  # the module of a package that is being run, if any: what it changes is its own affair
 
 
 def read_tree(path):
@@ -38,11 +33,11 @@ class Untracked:
             return  # `importlib.util.find_spec` asks whether it is there: it is not
         parts = fullname.split(".")
         folder = "/".join(parts) + "/"
-        for file in project_paths.UNTRACKED:
+        for file in STATE.untracked:
             steps = file[: -len(".py")].replace("/__init__", "").split("/")
             if steps[-len(parts) :] == parts:
                 raise NotTracked(file)
-        for file in project_paths.UNTRACKED:
+        for file in STATE.untracked:
             if file.startswith((folder, "src/" + folder)):
                 raise NotTracked(file)
 
@@ -71,35 +66,36 @@ def exec_project(module, path):
     """`SourceFileLoader.exec_module` for files of the project: compiled from the source as it is
     now (pre-commit's stash makes edits of the same size and time, which bytecode would hide), and
     run in part where the whole file would work or has failed."""
-    if path in BARRED:
-        cause, words = BARRED[path]
+    if path in STATE.barred:
+        cause, words = STATE.barred[path]
         reason = "the process that imported {} {}".format(relative(path), words)
         raise BarredImport(cause, reason)
     with io.open(path, "rb") as file:
         source = file.read()
-    RECORD.edges().add(path)
-    file = RECORD.files.setdefault(path, File())
+    STATE.record.edges().add(path)
+    file = STATE.record.files.setdefault(path, FileRecord())
     file.source = digest(source)
     tree = ast.parse(source, path)
-    RUNNING.append(path)
+    STATE.running.append(path)
     announce()
     try:
         run_project(module, tree, path)
     finally:
-        RECORD.note_changes(path)
-        RECORD.hold(path, module)
-        RUNNING.pop()
+        STATE.record.record_changes(path)
+        STATE.record.add_module(path, module)
+        STATE.running.pop()
         announce()
 
 
 def announce():
-    for function in ANNOUNCE:
-        function(RUNNING[-1] if RUNNING else None)
+    """Say which file is being run: the innermost is at fault if the process dies."""
+    if STATE.on_running:
+        STATE.on_running(STATE.running[-1] if STATE.running else None)
 
 
 def run_project(module, tree, path):
     clean = dict(module.__dict__)
-    if path not in SUSPECTS and not would_work(tree):
+    if path not in STATE.suspects and not would_work(tree):
         try:
             exec(compile(tree, path, "exec", dont_inherit=True), module.__dict__)
             return
@@ -109,12 +105,12 @@ def run_project(module, tree, path):
             failure = error
         module.__dict__.clear()
         module.__dict__.update(clean)
-        part = Slice(tree, path, module.__dict__)
+        part = PartialFile(tree, path, module.__dict__)
         part.failure = failure
     else:
-        part = Slice(tree, path, module.__dict__)
+        part = PartialFile(tree, path, module.__dict__)
         part.failure = None
-    SLICED[path] = part
+    STATE.partial_files[path] = part
     part.run()
 
 
@@ -128,36 +124,36 @@ def install_loader():
         real = os.path.realpath(path)
         copied = from_copy(real)
         if copied is None:
-            raise NotTracked(os.path.relpath(real, project_paths.ORIGINAL).replace(os.sep, "/"))
+            raise NotTracked(os.path.relpath(real, STATE.original).replace(os.sep, "/"))
         return (path, real) if copied == real else (copied, copied)
 
     def project_get_code(self, fullname):
         path, real = place_of(self, fullname)
         if is_project(real) or is_project(path):
-            RECORD.reads().opened.setdefault(path, state_of(path))
+            STATE.record.inputs().opened.setdefault(path, state_of(path))
             return compile(read_tree(path), path, "exec", dont_inherit=True)
-        RECORD.note_outside(path)
+        STATE.record.record_outside(path)
         return get_code(self, fullname)
 
     def project_exec_module(self, module):
         path, real = place_of(self, module.__name__)
-        if not FOREIGN:
-            RECORD.begin()
+        if not STATE.foreign:
+            STATE.record.begin()
         if is_project(real) or is_project(path):
             exec_project(module, path)
-        elif FOREIGN:
+        elif STATE.foreign:
             exec_module(self, module)
         else:
-            FOREIGN.append(module.__name__)
+            STATE.foreign = module.__name__
             try:
                 exec_module(self, module)
             finally:
-                FOREIGN.clear()
-                RECORD.note_outside(path)
-                RECORD.refresh()
+                STATE.foreign = None
+                STATE.record.record_outside(path)
+                STATE.record.refresh()
 
     loader.get_code, loader.exec_module = project_get_code, project_exec_module
-    if project_paths.ORIGINAL:
+    if STATE.original:
         for finder in sys.meta_path:
             with contextlib.suppress(AttributeError, TypeError):  # it cannot be changed, or is old
                 keep_in_copy(finder)

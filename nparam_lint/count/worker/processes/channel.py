@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 import os
 
-from ..tracing.dependency_record import RECORD
+from ..state import STATE
 
 TAB = b"\t"  # between the two parts of a frame; JSON never has it as it is
 
 
-def result_body(result, reads):
-    """What follows the frame of a result; `reads`: None where nobody knows them."""
-    return TAB.join(json.dumps(part).encode() for part in (result, reads))
+def result_body(result, inputs):
+    """What follows the frame of a result; `inputs`: None where nobody knows them."""
+    return TAB.join(json.dumps(part).encode() for part in (result, inputs))
 
 
 class Channel:
@@ -29,7 +29,7 @@ class Channel:
         data = "\n{} {}".format(self.nonce, json.dumps(frame)).encode()
         self.write(data + (b"\n" if body is None else TAB + body + b"\n"))
 
-    def send_result(self, number, result, reads=None, **frame):
+    def send_result(self, number, result, inputs=None, **frame):
         """The result of a job: what the processes above have to know of it, then all of it, and
         what it depends on (None: nobody knows)."""
         result = dict(result)
@@ -37,13 +37,13 @@ class Channel:
             if result.pop(name, False):
                 frame[name] = True
         frame.update(event="result", id=number, ok=result["ok"], code=result.get("code"))
-        self.send(result_body(result, reads), **frame)
+        self.send(result_body(result, inputs), **frame)
 
     def send_record(self, **frame):
         """What this process has read since it last said so, unless that is nothing."""
-        news = RECORD.news()
+        news = STATE.record.unreported()
         if news is None or any(news.values()):
-            self.send(json.dumps(news).encode(), event="reads", **frame)
+            self.send(json.dumps(news).encode(), event="dependencies", **frame)
 
     def write(self, data):
         view = memoryview(data)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import io
 import json
+import mmap
 import os
 import select
 import signal
@@ -21,6 +22,7 @@ CAN_FORK = hasattr(os, "fork") and os.environ.get("NPARAM_LINT_FORK", _FORKS) !=
 # and after it the names of all extension modules, some hundreds of them.
 TAIL = 1 << 16
 DIE_WITH_PARENT, ADOPT_ORPHANS = 1, 36  # PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER
+PAGE = mmap.PAGESIZE  # bytes; 4,096 on most machines, 16 or 64 KB on some with ARM processors
 UNREAD = 10.0  # seconds after which what a process was told is left unread
 
 
@@ -28,7 +30,7 @@ def resident(pid="self"):
     """Bytes of memory that a process takes, where the system tells; 0 elsewhere."""
     try:
         with io.open("/proc/{}/statm".format(pid)) as file:
-            return int(file.read().split()[1]) * 4096
+            return int(file.read().split()[1]) * PAGE
     except (OSError, ValueError, IndexError):
         return 0
 

@@ -11,8 +11,10 @@ import sys
 from ..building.device_ladder import no_cuda, patch_initialisers
 from ..building.side_effect_guard import guard_writer
 from ..building.source_loader import install_loader, relax_argparse
+from ..state import STATE
+from ..tracing.dependency_record import DependencyRecord
 from ..tracing.failures import describe
-from ..tracing.project_paths import is_within, set_places
+from ..tracing.project_paths import OWN, is_within
 from ..tracing.read_tracer import installation
 from .channel import Channel
 from .children import ADOPT_ORPHANS, CAN_FORK, DIE_WITH_PARENT, prctl
@@ -80,7 +82,8 @@ def main():
         os._exit(0)
     settings = request["settings"]
     channel = Channel(descriptor, settings["nonce"])
-    set_places(settings)
+    STATE.begin_run(settings, OWN)
+    STATE.record = DependencyRecord()
     install_loader()
     relax_argparse()
     if failure is not None:
@@ -93,7 +96,7 @@ def main():
         os._exit(0)
     kept = None
     while request is not None:
-        set_places(request["settings"])
+        STATE.begin_run(request["settings"], OWN)
         channel.send(
             event="ready",
             protocol=PROTOCOL,

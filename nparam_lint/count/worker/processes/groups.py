@@ -11,18 +11,17 @@ import os
 import subprocess
 import sys
 
-from ..building import partial_exec
 from ..building.device_ladder import make_mode
 from ..building.project_import import import_target, load_lazily, set_arguments, set_import_path
-from ..building.side_effect_guard import GUARDED, REFUSALS, guard
-from ..building.source_loader import ANNOUNCE, BARRED, SUSPECTS
-from ..job import Job
-from ..tracing import project_paths
-from ..tracing.dependency_record import RECORD, Reads
+from ..building.side_effect_guard import guard
+from ..job import ModelBuild
+from ..state import STATE
+from ..tracing.dependency_record import InputLog
 from ..tracing.failures import Failure, NextRung, died
 from ..tracing.project_modules import project_modules
-from ..tracing.read_tracer import install_record, job_reads
-from ..tracing.state_snapshot import Surroundings
+from ..tracing.project_paths import LAUNCHER
+from ..tracing.read_tracer import job_dependencies, start_recording
+from ..tracing.state_snapshot import ProcessSnapshot
 from .children import ADOPT_ORPHANS, CAN_FORK, Child, fork_child, mark_output, prctl, resident
 from .supervision import supervise
 
@@ -102,7 +101,7 @@ class GroupTask:
         if CAN_FORK:
             return fork_child(self, self.run, self.settings["nonce"])
         process = subprocess.Popen(
-            [sys.executable, *_flags(), project_paths.LAUNCHER, "--group"],
+            [sys.executable, *_flags(), LAUNCHER, "--group"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -119,26 +118,28 @@ class GroupTask:
         return Child(self, process.pid, process.stdout.fileno(), process.stderr.fileno(), process)
 
     def run(self, channel, orders):
-        partial_exec.TOLERANT = self.jobs[0]["tolerant"]
-        self.up = channel
-        SUSPECTS.update(self.files["suspects"])
-        BARRED.update(self.files["barred"])
         timeout = self.settings["timeout"]
+        self.up = channel
+        STATE.begin_group(
+            self.jobs[0]["tolerant"],
+            self.files,
+            lambda path: channel.send(event="running", path=path, limit=timeout),
+        )
         prctl(ADOPT_ORPHANS, 1)
         self.mode = make_mode(self.torch)
         self.modules = {}
         set_import_path(self.jobs[0]["roots"])
-        os.chdir(project_paths.ROOT)
-        os.environ["PWD"] = project_paths.ROOT
-        install_record(self.torch)
+        os.chdir(STATE.root)
+        os.environ["PWD"] = STATE.root
+        start_recording(self.torch)
         sys.addaudithook(guard)
-        GUARDED.append(True)
-        ANNOUNCE.append(lambda path: channel.send(event="running", path=path, limit=timeout))
+        STATE.is_guarded = True
         ready = self.import_all()
         channel.send_record(limit=timeout)
         channel.send(event="imported", limit=timeout + GRACE)
         self.own = project_modules()
-        self.around = Surroundings(self.torch, self.own)  # once, for all that are forked from here
+        # Once, for all that are forked from here.
+        self.around = ProcessSnapshot(self.torch, self.own)
         gc.disable()
         gc.freeze()
         if not CAN_FORK:
@@ -172,7 +173,7 @@ class GroupTask:
             jobs = next(orders, None)
             if jobs is None:
                 return
-            RECORD.begin_again()
+            STATE.record.report_all_again()
             self.up.send_record(limit=self.settings["timeout"] + GRACE)
             yield jobs
 
@@ -180,7 +181,7 @@ class GroupTask:
         """The jobs whose modules could be imported. A file that changes torch itself would change
         the counts of all others: the group ends and is split."""
         timeout = self.settings["timeout"]
-        around = Surroundings(self.torch)
+        around = ProcessSnapshot(self.torch)
         several = len({job["module"] for job in self.jobs}) > 1
         ready = []
         for job in self.jobs:
@@ -199,7 +200,7 @@ class GroupTask:
                 self.up.send_record(limit=timeout)
                 self.up.send(event="spoils", id=job["id"])
                 os._exit(0)
-        ANNOUNCE.clear()
+        STATE.on_running = None
         return ready
 
     def build(self, channel, orders):
@@ -219,7 +220,7 @@ class GroupTask:
                 faulthandler.dump_traceback_later(0.9 * timeout)
             before = len(sys.modules)
             ok = False
-            RECORD.job = Reads()
+            STATE.begin_model(InputLog())
             set_arguments(self.jobs_by_id[number])
             try:
                 result = self.measure(self.jobs_by_id[number], failures)
@@ -229,8 +230,8 @@ class GroupTask:
                 ok = result["ok"]
                 warm = len(sys.modules) - before > COLD
                 channel.send_record(limit=timeout)
-                reads = job_reads(self.jobs_by_id[number])
-                channel.send_result(number, result, reads, limit=timeout, warm=warm)
+                inputs = job_dependencies(self.jobs_by_id[number])
+                channel.send_result(number, result, inputs, limit=timeout, warm=warm)
                 del result
             # A constructor that failed half way may have changed anything.
             if not ok or resident() > most or self.around.changed():
@@ -252,8 +253,8 @@ class GroupTask:
             self.up.send(body, **dict(frame, limit=limit))
             task.given.popleft()
             task.feed()
-        elif event == "reads":
-            self.up.send(body, event="reads", limit=limit)
+        elif event == "dependencies":
+            self.up.send(body, event="dependencies", limit=limit)
         elif event == "next rung":
             self.up.send(event="alive", limit=limit)
             task.given.popleft()
@@ -287,17 +288,16 @@ class GroupTask:
             with contextlib.suppress(Exception):
                 self.torch.ones(1, device="meta") + 1
             if self.around.changed():  # by that, and not by a model
-                self.around = Surroundings(self.torch, self.own)
+                self.around = ProcessSnapshot(self.torch, self.own)
             gc.freeze()
 
     def measure(self, job, failures):
-        REFUSALS.clear()
         module = self.modules[job["module"]]
         traced = bool(self.own)  # only lines of the project are told
         try:
-            return Job(job, module, self.torch, self.mode, failures, traced).run()
+            return ModelBuild(job, module, self.torch, self.mode, failures, traced).run()
         except Failure as failure:
-            return dict(failure.result, notes=failure.result.get("notes") or list(REFUSALS))
+            return dict(failure.result, notes=failure.result.get("notes") or STATE.refusals)
 
 
 def _flags():

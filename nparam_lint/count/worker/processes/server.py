@@ -5,7 +5,7 @@ from __future__ import annotations
 import collections
 import os
 
-from ..tracing import project_paths
+from ..state import STATE
 from ..tracing.failures import died
 from .channel import result_body
 from .children import CAN_FORK
@@ -46,7 +46,7 @@ class Server:
         return tasks
 
     def group(self, jobs, splits=0, width=1, careful=False):
-        stays = self.settings["staying"] and len(jobs) == len(self.jobs)
+        stays = self.settings["reuse"] and len(jobs) == len(self.jobs)
         own = self.settings, self.torch, self.files
         return GroupTask(jobs, *own, splits, width, careful, stays)
 
@@ -95,8 +95,8 @@ class Server:
             task.importing = None
         elif frame["event"] == "building":
             task.building[job["id"]] = job
-        elif frame["event"] == "reads":
-            self.channel.send(body, event="reads")
+        elif frame["event"] == "dependencies":
+            self.channel.send(body, event="dependencies")
         elif frame["event"] == "result":
             task.building.pop(job["id"], None)
             task.answered.add(job["id"])
@@ -164,9 +164,7 @@ class Server:
             if path and path not in self.files["barred"]:
                 self.files["barred"][path] = ending.cause, ending.words
                 guilty = [
-                    j
-                    for j in left
-                    if j["file"] and os.path.join(project_paths.ROOT, j["file"]) == path
+                    j for j in left if j["file"] and os.path.join(STATE.root, j["file"]) == path
                 ]
             elif not guilty:  # it died between two imports
                 guilty = left

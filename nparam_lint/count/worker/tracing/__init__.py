@@ -1,1 +1,1 @@
-"""Notes what a build reads and changes, and where things lie."""
+"""Records what a build reads and changes, and where things are."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
-from . import project_paths
+from ..state import STATE
 from .project_paths import is_project
 
 
@@ -32,19 +32,16 @@ def is_ours(module):
         return False
 
 
-_OURS = {}  # name of a module at the top -> whether it is the project's
-
-
 def may_be_ours(name):
     """Whether a module at the top is, or could be found to be, the project's."""
-    if name in project_paths.NAMES:
+    if name in STATE.names:
         return True
     module = sys.modules.get(name)
     if module is None:
         return False
-    known = _OURS.get(name)
+    known = STATE.project_packages.get(name)
     if known is None or known[0] is not module:
-        known = _OURS[name] = module, is_ours(module)
+        known = STATE.project_packages[name] = module, is_ours(module)
     return known[1]
 
 

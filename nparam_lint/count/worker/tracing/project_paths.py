@@ -1,64 +1,33 @@
-"""Where in the project, in the environment or in a copy something lies.
-
-What is set late (`set_places`, `set_libraries`) is read as `places.ROOT`, never bound by its name.
-"""
+"""Where in the project, in the environment or in a copy a path is."""
 
 from __future__ import annotations
 
 import os
 import sys
-import tempfile
 
-ROOT = ""  # the project's directory, absolute, real path
-NAMES = frozenset()  # names of all files and directories of the project that can be imported
-TEMPORARY = ""  # the one place where writing is allowed
-VIRTUAL = ()  # environments below ROOT or ORIGINAL, and ourselves: not the project's code
-# Where ROOT lies in a copy of what git has: the top of the copy, that of the working tree that it
-# is a copy of, what in the copy is a link into it, and the files that git has nothing of.
-COPY, ORIGINAL, LINKED, UNTRACKED = "", "", (), ()
+from ..state import STATE
+
 OWN = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "")  # ourselves
 LAUNCHER = OWN + "launch.py"
-OUTSIDE = ()  # where packages are installed
-LIBRARY, TORCH = "", ""  # where the standard library and torch are: their versions tell enough
 
 
-def set_places(settings):
-    global NAMES, ROOT, TEMPORARY, VIRTUAL, COPY, ORIGINAL, LINKED, UNTRACKED
-    NAMES = frozenset(settings["names"])
-    ROOT = os.path.realpath(settings["root"])
-    TEMPORARY = os.path.realpath(settings["temporary"])
-    tempfile.tempdir = TEMPORARY
-    prefixes = {os.path.realpath(sys.prefix), os.path.realpath(sys.base_prefix)}
-    if settings["snapshot"]:
-        snapshot = settings["snapshot"]
-        COPY, ORIGINAL = os.path.realpath(snapshot["copy"]), os.path.realpath(snapshot["original"])
-        links = [os.path.join(ORIGINAL, path) for path in snapshot["linked"]]
-        LINKED = tuple(path + os.sep if os.path.isdir(path) else path for path in links)
-        UNTRACKED = tuple(snapshot["untracked"])
-    below = (ROOT + os.sep, ORIGINAL + os.sep) if ORIGINAL else (ROOT + os.sep,)
-    virtual = (*(prefix + os.sep for prefix in prefixes), OWN)
-    VIRTUAL = tuple(path for path in virtual if path.startswith(below))
-
-
-def set_libraries(torch):
-    global OUTSIDE, LIBRARY, TORCH
-    LIBRARY = os.path.dirname(os.__file__) + os.sep
-    TORCH = os.path.dirname(torch.__file__) + os.sep
+def find_libraries(torch):
+    """Note where packages, the standard library and torch are, before any of the project runs."""
+    STATE.library = os.path.dirname(os.__file__) + os.sep
+    STATE.torch_directory = os.path.dirname(torch.__file__) + os.sep
     roots = {sys.prefix, sys.base_prefix, *map(os.path.realpath, (sys.prefix, sys.base_prefix))}
     sites = [p for p in sys.path if "-packages" in p]
-    OUTSIDE = tuple({os.path.join(p, "") for p in (*roots, *sites)})
+    STATE.packages = tuple({os.path.join(p, "") for p in (*roots, *sites)})
 
 
 def is_project(path):
     """Whether the file at `path` is the project's own code."""
-    known = _IS_PROJECT.get(path)
+    known = STATE.is_project.get(path)
     if known is None:
-        known = path.startswith((ROOT + os.sep, *LINKED)) and "site-packages" not in path
-        known = _IS_PROJECT[path] = known and not path.startswith(VIRTUAL)
+        inside = path.startswith((STATE.root + os.sep, *STATE.linked))
+        known = inside and "site-packages" not in path and not path.startswith(STATE.environments)
+        STATE.is_project[path] = known
     return known
-
-
-_IS_PROJECT = {}  # asked for every frame above every module that is made
 
 
 def is_within(path):
@@ -69,8 +38,8 @@ def is_within(path):
 def relative(path):
     """`path` as the user knows it: below the project, or below the environment's packages."""
     path = path.replace("\\", "/")
-    inside = ROOT[len(COPY) :] if COPY else ""
-    for root in (ROOT, ORIGINAL + inside) if ORIGINAL else (ROOT,):
+    inside = STATE.root[len(STATE.copy) :] if STATE.copy else ""
+    for root in (STATE.root, STATE.original + inside) if STATE.original else (STATE.root,):
         root = root.replace("\\", "/") + "/"
         if path.startswith(root):
             return path[len(root) :]
@@ -82,29 +51,32 @@ def relative(path):
 
 def without_copy(text):
     """`text` as it would be in the working tree: nobody knows the copy that was made of it."""
-    if not COPY:
+    if not STATE.copy:
         return text
-    name, own = os.path.basename(COPY), os.path.basename(ORIGINAL)
-    return text.replace(COPY, ORIGINAL).replace(name, own)  # the path may be cut, or spelled anew
+    name, own = os.path.basename(STATE.copy), os.path.basename(STATE.original)
+    # The path may be cut, or spelled anew.
+    return text.replace(STATE.copy, STATE.original).replace(name, own)
 
 
 def from_copy(path):
     """Where the copy has what an editable install, or a path that is written out, finds in the
     working tree; `path` itself where it leads elsewhere; None for what only the tree has."""
-    if not ORIGINAL or not path.startswith(ORIGINAL + os.sep) or path.startswith(COPY + os.sep):
+    if not STATE.original or not path.startswith(STATE.original + os.sep):
         return path
-    if is_project(path) or "site-packages" in path or path.startswith(VIRTUAL):
+    if path.startswith(STATE.copy + os.sep):
         return path
-    copied = COPY + path[len(ORIGINAL) :]
+    if is_project(path) or "site-packages" in path or path.startswith(STATE.environments):
+        return path
+    copied = STATE.copy + path[len(STATE.original) :]
     return copied if os.path.exists(copied) else None
 
 
-def is_told(path):
+def is_known_by_version(path):
     """Whether a file changes with the version of Python or torch alone. (That of a layer may have
     been edited in place.)"""
-    if path.startswith(TORCH):
-        return not path.startswith(TORCH + "nn" + os.sep)
-    return path.startswith(LIBRARY) and "-packages" not in path[len(LIBRARY) :]
+    if path.startswith(STATE.torch_directory):
+        return not path.startswith(STATE.torch_directory + "nn" + os.sep)
+    return path.startswith(STATE.library) and "-packages" not in path[len(STATE.library) :]
 
 
 def line_of(frame):
@@ -112,9 +84,9 @@ def line_of(frame):
     fallback = None
     while frame is not None:
         name = frame.f_code.co_filename
-        kind = KINDS.get(name)
+        kind = STATE.file_kinds.get(name)
         if kind is None:
-            kind = KINDS[name] = _kind(name)
+            kind = STATE.file_kinds[name] = _kind(name)
         if kind == "project":
             return _line(name, frame.f_lineno)
         if kind == "call":
@@ -123,10 +95,6 @@ def line_of(frame):
             fallback = _line(name, frame.f_lineno)
         frame = frame.f_back
     return fallback
-
-
-KINDS = {}  # file -> what it belongs to; asked for every frame above every module that is made
-_LINES = {}
 
 
 def _kind(name):
@@ -140,9 +108,9 @@ def _kind(name):
 
 
 def _line(name, number):
-    text = _LINES.get((name, number))
+    text = STATE.line_texts.get((name, number))
     if text is None:
-        text = _LINES[name, number] = "{}:{}".format(relative(name), number)
+        text = STATE.line_texts[name, number] = "{}:{}".format(relative(name), number)
     return text
 
 

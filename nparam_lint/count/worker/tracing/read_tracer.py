@@ -12,49 +12,49 @@ import pathlib
 import stat
 import sys
 
-from . import project_paths
-from .dependency_record import RECORD, place, state_of, to_note
+from ..state import STATE
+from .dependency_record import front_end_path, recordable_path, state_of
 from .project_modules import may_be_ours, project_file, upwards
-from .project_paths import KINDS, is_project
-from .state_snapshot import Held
+from .project_paths import OWN, find_libraries, is_project
+from .state_snapshot import StateSnapshot
 
 
-def note_event(event, args):
+def record_event(event, args):
     """Files that are opened and directories that are listed (an audit hook)."""
-    if not RECORD.on or not args:
+    if not STATE.record.on or not args:
         return
     caller = sys._getframe(2).f_code.co_filename
-    if caller.startswith(project_paths.OWN):
+    if caller.startswith(OWN):
         return
     importing = caller.startswith("<frozen importlib")
     if importing and (event != "open" or str(args[0]).endswith((".py", ".pyc"))):
         return
-    path = to_note("." if args[0] is None else args[0])
+    path = recordable_path("." if args[0] is None else args[0])
     if path is not None:
-        reads = RECORD.reads()
-        (reads.opened if event == "open" else reads.listed).setdefault(path, state_of(path))
+        inputs = STATE.record.inputs()
+        (inputs.opened if event == "open" else inputs.listed).setdefault(path, state_of(path))
 
 
-def note_probe(asked, path, answer, kwargs=()):
+def record_probe(asked, path, answer, kwargs=()):
     """A question about a path other than what it contains."""
-    if RECORD.on and "dir_fd" not in kwargs:
-        path = to_note(path)
+    if STATE.record.on and "dir_fd" not in kwargs:
+        path = recordable_path(path)
         if path is not None:
-            reads = RECORD.reads()
+            inputs = STATE.record.inputs()
             # For its size, perhaps, or for code that reads it unseen.
             if answer == "file" and asked == "stat":
-                reads.opened.setdefault(path, state_of(path))
+                inputs.opened.setdefault(path, state_of(path))
             else:
-                reads.probes.setdefault((asked, path), answer)
+                inputs.probes.setdefault((asked, path), answer)
 
 
-def note_callers(frame):
+def record_callers(frame):
     """The files of the project whose code is at work: a factory may be reached through a registry
     that nothing imported it for."""
-    job = RECORD.job
+    job = STATE.record.model_inputs
     while frame is not None:
         name = frame.f_code.co_filename
-        if KINDS.get(name) == "call":
+        if STATE.file_kinds.get(name) == "call":
             return
         if name not in job.callers:
             job.callers.add(name)
@@ -63,24 +63,24 @@ def note_callers(frame):
         frame = frame.f_back
 
 
-def note_classes(classes):
+def record_classes(classes):
     """The files of the project that define the classes of a model's modules."""
     for kind in {base for one in classes for base in one.__mro__}:
         path = project_file(kind.__module__)
         if path:
-            RECORD.job.edges.add(path)
+            STATE.record.model_inputs.edges.add(path)
 
 
-def job_reads(job):
+def job_dependencies(job):
     """What a job depends on, as JSON; None where something of it was changed while it was read."""
-    report = RECORD.job.report()
+    report = STATE.record.model_inputs.report()
     if report is not None:
         paths = map(project_file, upwards(job["module"]))
-        report["edges"] += [place(path) for path in paths if path]
+        report["edges"] += [front_end_path(path) for path in paths if path]
     return report
 
 
-def note_import(name, given, level=0, names=()):
+def record_import(name, given, level=0, names=()):
     """The files of the project that an import statement means, whoever imported them first: for
     the file that is being run, and for the one that the statement stands in."""
     if level:
@@ -98,19 +98,19 @@ def note_import(name, given, level=0, names=()):
             dotted += ["{}.{}".format(name, inner) for inner in found or ()]
         else:
             dotted.append("{}.{}".format(name, item))
-    holder = RECORD.files.get(given.get("__file__")) if given else None
-    all_edges = [RECORD.edges(), *([holder.edges] if holder else [])]
+    holder = STATE.record.files.get(given.get("__file__")) if given else None
+    all_edges = [STATE.record.edges(), *([holder.edges] if holder else [])]
     for inner in dotted:
         path = project_file(inner)
         if path is None:
             continue
-        if path in RECORD.files:
+        if path in STATE.record.files:
             for edges in all_edges:
                 edges.add(path)
         else:  # an archive, or an extension
             loader = getattr(sys.modules[inner], "__loader__", None)
             archive = getattr(loader, "archive", None) or path
-            RECORD.reads().opened.setdefault(archive, state_of(archive))
+            STATE.record.inputs().opened.setdefault(archive, state_of(archive))
 
 
 def installation():
@@ -126,77 +126,77 @@ def installation():
     return {path: state_of(path) for path in found}
 
 
-def install_record(torch):
+def start_recording(torch):
     """Note from now on what is read. Nothing that is noted is changed by it."""
-    project_paths.set_libraries(torch)
+    find_libraries(torch)
     watch_imports()
-    watch_questions()
-    RECORD.held = Held(torch, lenient=True)
-    RECORD.refresh()
-    RECORD.on = True
+    watch_path_queries()
+    STATE.record.snapshot = StateSnapshot(torch, lenient=True)
+    STATE.record.refresh()
+    STATE.record.on = True
 
 
 def watch_imports():
     imports, import_module = builtins.__import__, importlib.import_module
     find_spec = importlib.machinery.FileFinder.find_spec
 
-    def noted_import(name, globals=None, locals=None, fromlist=(), level=0):
+    def recording_import(name, globals=None, locals=None, fromlist=(), level=0):
         module = imports(name, globals, locals, fromlist, level)
-        note_import(name, globals, level, fromlist)
+        record_import(name, globals, level, fromlist)
         return module
 
-    def noted_import_module(name, package=None):
+    def recording_import_module(name, package=None):
         module = import_module(name, package)
         with contextlib.suppress(AttributeError):
-            note_import(module.__name__, sys._getframe(1).f_globals)
+            record_import(module.__name__, sys._getframe(1).f_globals)
         return module
 
-    def noted_find_spec(self, fullname, target=None):
+    def recording_find_spec(self, fullname, target=None):
         spec = find_spec(self, fullname, target)
         if is_project(os.path.join(self.path, "")) or not self.path.startswith(
-            (project_paths.LIBRARY, *project_paths.OUTSIDE)
+            (STATE.library, *STATE.packages)
         ):
             tail = fullname.rpartition(".")[2]
-            RECORD.lookups[self.path].add(tail)
+            STATE.record.lookups[self.path].add(tail)
             if spec is None or spec.loader is None:  # a directory, perhaps, that may become more
-                RECORD.lookups[os.path.join(self.path, tail)].add("__init__")
+                STATE.record.lookups[os.path.join(self.path, tail)].add("__init__")
         return spec
 
-    builtins.__import__, importlib.import_module = noted_import, noted_import_module
-    importlib.machinery.FileFinder.find_spec = noted_find_spec
+    builtins.__import__, importlib.import_module = recording_import, recording_import_module
+    importlib.machinery.FileFinder.find_spec = recording_find_spec
 
 
-def watch_questions():
+def watch_path_queries():
     stat_of, lstat_of, access = os.stat, os.lstat, os.access
     readlink = getattr(os, "readlink", None)
 
-    def noted(original):
+    def recording(original):
         def ask(path, *args, **kwargs):
             try:
                 found = original(path, *args, **kwargs)
             except OSError:
-                note_probe(original.__name__, path, "nothing", kwargs)
+                record_probe(original.__name__, path, "nothing", kwargs)
                 raise
-            note_probe(original.__name__, path, kind_of(found.st_mode), kwargs)
+            record_probe(original.__name__, path, kind_of(found.st_mode), kwargs)
             return found
 
         return ask
 
-    def noted_readlink(path, *args, **kwargs):
+    def recording_readlink(path, *args, **kwargs):
         found = readlink(path, *args, **kwargs)
-        note_probe("readlink", path, os.fsdecode(found), kwargs)
+        record_probe("readlink", path, os.fsdecode(found), kwargs)
         return found
 
-    def noted_access(path, mode, *args, **kwargs):
+    def recording_access(path, mode, *args, **kwargs):
         found = access(path, mode, *args, **kwargs)
-        note_probe("access{}".format(mode), path, str(found), kwargs)
+        record_probe("access{}".format(mode), path, str(found), kwargs)
         return found
 
     for original, replacement in (
-        (stat_of, noted(stat_of)),
-        (lstat_of, noted(lstat_of)),
-        (readlink, noted_readlink),
-        (access, noted_access),
+        (stat_of, recording(stat_of)),
+        (lstat_of, recording(lstat_of)),
+        (readlink, recording_readlink),
+        (access, recording_access),
     ):
         if original is not None:
             setattr(os, original.__name__, replacement)

@@ -18,7 +18,7 @@ def process_state():
     return [os.getcwd(), list(sys.path), dict(os.environ)]
 
 
-class Held:
+class StateSnapshot:
     """What the modules of the project hold: their names, and all containers, classes and objects
     that these lead to, as they are now. A constructor that changes any of it (a counter, a shared
     config, a default argument) must not be followed by another model in the same process."""
@@ -170,7 +170,7 @@ class Held:
         return bool(changed)
 
 
-class Surroundings:
+class ProcessSnapshot:
     """What project code may change for all that comes after it in the same process: torch's
     functions and classes and its default dtype; and, where `modules` of the project are given, the
     interpreter's own state and all that these modules hold."""
@@ -180,7 +180,7 @@ class Surroundings:
         nn = torch.nn
         classes = [v for v in vars(nn).values() if isinstance(v, type)]
         self.namespaces = [torch, torch.Tensor, nn, nn.functional, nn.init, *classes]
-        self.held = Held(torch) if self.process else None
+        self.held = StateSnapshot(torch) if self.process else None
         for module in modules or ():
             self.held.add("", module)
         self.begin()

@@ -1,0 +1,80 @@
+"""What one process of the worker knows: the one object with state that outlives a call.
+
+The server fills it from its orders, a group when it begins to import; a forked process starts with
+what the one above it has. It is not passed along but reached as `STATE`: most of those that need it
+are hooks (of imports, of audit events, of torch) whose arguments are not ours to choose.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+
+
+class State:
+    """Where things are, what is being imported or built, and what was found out on the way."""
+
+    def __init__(self):
+        self.record = None  # DependencyRecord of this process
+        self.packages = ()  # directories in which packages are installed
+        # Their versions tell enough of what is in the standard library and in torch.
+        self.library, self.torch_directory = "", ""
+        # The audit hook refuses writes; it cannot be taken off again.
+        self.is_guarded = False
+        self.skips_initialisers = False  # `torch.nn.init.*_` do nothing
+        self.begin_run({"root": "", "names": (), "temporary": "", "snapshot": None}, own="")
+        self.begin_group(False, {"suspects": (), "barred": {}}, None)
+
+    def begin_run(self, settings, own):
+        """Take the places of a run from its orders, and forget what was true of the run before.
+        `own`: the directory of the worker, with a separator at its end."""
+        self.root = os.path.realpath(settings["root"]) if settings["root"] else ""
+        self.names = frozenset(settings["names"])  # of files and directories that can be imported
+        # The one place where writing is allowed.
+        self.temporary = os.path.realpath(settings["temporary"]) if settings["temporary"] else ""
+        tempfile.tempdir = self.temporary or None
+        # Where `root` lies in a copy of what git has: the top of the copy, that of the working tree
+        # that it was made of, what in it is a link into the tree, and the files that git lacks.
+        self.copy, self.original, self.linked, self.untracked = "", "", (), ()
+        if settings["snapshot"]:
+            self.begin_snapshot(settings["snapshot"])
+        below = tuple(top + os.sep for top in (self.root, self.original) if top)
+        prefixes = {os.path.realpath(sys.prefix), os.path.realpath(sys.base_prefix)}
+        found = (*(prefix + os.sep for prefix in prefixes), own)
+        # Environments inside the project, and ourselves: not the project's code.
+        self.environments = tuple(path for path in found if path.startswith(below))
+        # What was found out of paths and modules: asked for every frame above a new module.
+        self.is_project = {}  # path -> whether it is the project's own code
+        self.file_kinds = {}  # file of a frame -> what it belongs to
+        self.line_texts = {}  # (file, number) -> "path:line"
+        self.project_packages = {}  # name of a module at the top -> (it, whether the project's)
+        self.begin_model()
+
+    def begin_snapshot(self, snapshot):
+        self.copy = os.path.realpath(snapshot["copy"])
+        self.original = os.path.realpath(snapshot["original"])
+        links = [os.path.join(self.original, path) for path in snapshot["linked"]]
+        self.linked = tuple(path + os.sep if os.path.isdir(path) else path for path in links)
+        self.untracked = tuple(snapshot["untracked"])
+
+    def begin_group(self, tolerates_imports, files, on_running):
+        """Before the project's modules are imported. `tolerates_imports`: every way to import a
+        file has failed, so that it is run without the imports that fail; `files`: those that have
+        killed a process; `on_running`: is told which file is being run, or None."""
+        self.tolerates_imports, self.on_running = tolerates_imports, on_running
+        self.suspects = set(files["suspects"])  # they hung or killed their process when run whole
+        self.barred = dict(files["barred"])  # path -> (cause, words), where even a part did so
+        self.running = []  # files of the project that are being run, the innermost last
+        self.foreign = None  # the package outside of the project that is being run, if any
+        self.partial_files = {}  # path -> PartialFile of every file that was run in part
+
+    def begin_model(self, inputs=None):
+        """Before a model is built. `inputs`: an InputLog of what its build reads."""
+        if self.record is not None:
+            self.record.model_inputs = inputs
+        self.refusals = []  # what the guard refused, in words
+        self.read_values = False  # whether the build has read a value of a tensor
+
+
+STATE = State()
