@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from nparam_lint.cache.store import PARTIAL, TAG, is_tagged
+from nparam_lint.cache.store import DAY, PARTIAL, TAG, is_tagged
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from nparam_lint.cache.store import Store
 
 LIMIT = 512_000_000  # bytes on the disk, of all projects together
-_MUCH = 8_000_000  # bytes saved by one run, after which it looks whether there is too much
-_DAY = 86400.0  # seconds; otherwise it looks once in that time
 _TRIAL = "trial"  # an entry's name
 _BLOCK = 4096  # bytes; what a small file takes on most disks
 # Of every layout: another version's entries are removed here only, and count as well.
@@ -102,23 +100,10 @@ def trouble(store: Store) -> str | None:
     return None
 
 
-def trim_sometimes(store: Store) -> None:
-    """For the end of a run: `trim`, if the run saved something, and either much or as the first one
-    in a day."""
-    if not store.base or not store.saved:
-        return
-    # The tag is never written again, so that its time can say when somebody looked.
-    tag = os.path.join(store.top, TAG)
-    with suppress(OSError):
-        if store.saved >= _MUCH or not 0 <= time.time() - os.stat(tag).st_mtime < _DAY:
-            os.utime(tag)
-            trim(store.base)
-
-
 def trim(base: str, limit: int = LIMIT) -> None:
     """Remove what killed runs left a day ago or earlier; and, where there is more than `limit`
     bytes, what was used longest ago, until no more than three quarters of it are left."""
-    kept, yesterday = survey(base), time.time() - _DAY
+    kept, yesterday = survey(base), time.time() - DAY
     for top in kept.unfinished:
         with suppress(OSError):
             if os.stat(top).st_mtime < yesterday:

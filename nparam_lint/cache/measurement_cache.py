@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from nparam_lint.cache.project_state import ProjectState
-    from nparam_lint.cache.replay_inputs import Witness
+    from nparam_lint.cache.replay_inputs import ReplayInputs
     from nparam_lint.cache.store import Store
     from nparam_lint.count.jobs import Job
 
@@ -101,27 +101,27 @@ class MeasurementCache:
                     return replace(found, cached=True)
         return None
 
-    def tell_inputs(self, witness: Witness, home: str) -> None:
+    def tell_inputs(self, replay_inputs: ReplayInputs, home: str) -> None:
         """Tell the files and directories that what is known rests on; `home`: the project's
         directory in the working tree."""
-        found = witness.paths
+        found = replay_inputs.paths
         for known in self.checked_inputs:
             if isinstance(known, Installation):
-                witness.unread.update(known.sites)
+                replay_inputs.unread.update(known.sites)
                 continue
             if isinstance(known, SharedDependencies):
-                witness.unread.update(known.outside)
+                replay_inputs.unread.update(known.outside)
                 found.update(os.path.normpath(os.path.join(home, p)) for p in known.lookups)
                 known = known.inputs
             places = [*known.files, *known.lists]
             for asked in known.probes:
                 question, _, place = asked.partition(" ")
                 if question in ("lstat", "readlink"):
-                    witness.looks.add(os.path.normpath(os.path.join(home, place)))
+                    replay_inputs.looks.add(os.path.normpath(os.path.join(home, place)))
                 else:
                     places.append(place)
                     # Who may do what with a file, its content does not tell.
-                    witness.sound = witness.sound and question == "stat"
+                    replay_inputs.is_complete = replay_inputs.is_complete and question == "stat"
             found.update(os.path.normpath(os.path.join(home, p)) for p in places)
 
     def _dependencies(self, entry: CachedMeasurement) -> Dependencies | None:

@@ -21,8 +21,8 @@ _LONGEST = 4 << 20  # bytes of an answer that is kept
 _CONFIGS = ("pyproject.toml", "nparam-lint.toml", "setup.py", ".gitignore", ".gitmodules")
 
 
-class Witness:
-    """Collects the paths whose change could change the answer. `sound`: the answer rests on nothing
+class ReplayInputs:
+    """Collects the paths whose change could change the answer. `is_complete`: the answer rests on nothing
     else, as far as anybody knows."""
 
     def __init__(self, start: int) -> None:
@@ -32,7 +32,7 @@ class Witness:
         self.contents: dict[str, str] = {}  # path → `digest` of what was read there
         self.unread: set[str] = set()  # files of installed packages, of which there are thousands
         self.looks: set[str] = set()  # paths of which it only matters what stands there
-        self.sound = True
+        self.is_complete = True
 
     def add_source(self, root: str, files: Iterable[str], digest: Callable[[str], str]) -> None:
         """Files below `root` that were read, with the digest of what was read."""
@@ -53,7 +53,7 @@ class Witness:
         """Keep the answer, unless something that it rests on was changed while it was found;
         returns how many bytes that takes. `python`: the interpreter that models are built with, if
         any."""
-        if not self.sound or os.name != "posix":  # elsewhere a file's state tells too little
+        if not self.is_complete or os.name != "posix":  # elsewhere a file's state tells too little
             return 0
         lines = []
         for path in sorted(self.paths | self.unread):
@@ -67,9 +67,9 @@ class Witness:
         for path in sorted(self.looks):
             raw = os.fsencode(path)
             lines.append(b" ".join((look_of(raw), LOOKED, raw)))
-            self.sound = self.sound and b"\n" not in raw
+            self.is_complete = self.is_complete and b"\n" not in raw
         output = text.encode(sys.stdout.encoding, "replace")
-        if len(output) > _LONGEST or not self.sound:
+        if len(output) > _LONGEST or not self.is_complete:
             return 0
         head = b"%d %d %s\n" % (code, len(output), os.fsencode(python))
         body = head + output + b"\n".join(lines)
@@ -86,7 +86,7 @@ class Witness:
         which interpreter is its own."""
         ignored = _ignored(root)
         if ignored is None:
-            self.sound = False
+            self.is_complete = False
             return
         for folder, subfolders, names in os.walk(root):
             self.paths.add(folder)

@@ -26,6 +26,8 @@ _TAG_TEXT = (
 )
 _DIGEST = 16  # bytes
 _FRESH = 3600.0  # seconds in which another use of an entry is not noted
+_MUCH = 8_000_000  # bytes saved by one run, after which it looks whether there is too much
+DAY = 86400.0  # seconds; otherwise it looks once in that time
 
 
 def digest(*parts: bytes) -> str:
@@ -146,6 +148,21 @@ class Store:
         finally:
             _remove(partial)  # an interrupted run leaves here, too
         self.saved += _DIGEST + len(body)
+        return True
+
+    def wants_trim(self) -> bool:
+        """For the end of a run: whether to look if there is too much. So it is where the run saved
+        something, and either much or as the first one in a day."""
+        if not self.base or not self.saved:
+            return False
+        # The tag is never written again, so that its time can say when somebody looked.
+        tag = os.path.join(self.top, TAG)
+        try:
+            if self.saved < _MUCH and 0 <= time.time() - os.stat(tag).st_mtime < DAY:
+                return False
+            os.utime(tag)
+        except OSError:
+            return False
         return True
 
     def _seal(self, name: str, body: bytes) -> bytes:

@@ -55,10 +55,10 @@ def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
         else:
             paths = common.checked_paths(options.paths)
             settings = common.settings_for(options, environ, paths[0] if paths else Path.cwd())
-        if _witness(options, settings, environ):
-            from nparam_lint.cache.replay_inputs import Witness
+        if _is_replayable(options, settings, environ):
+            from nparam_lint.cache.replay_inputs import ReplayInputs
 
-            settings = replace(settings, witness=Witness(start))
+            settings = replace(settings, replay_inputs=ReplayInputs(start))
         if options.staged or options.declared:
             _refuse_unread(settings, paths)
         try:
@@ -75,12 +75,12 @@ def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
         except ValueError as error:  # a path outside the project
             raise UsageError(str(error)) from None
     code = common.deliver(report, options, settings, environ)
-    if settings.witness and code < 2:
+    if settings.replay_inputs and code < 2:
         _keep(report, options, settings, environ, code)
-    if settings.store.saved:
-        from nparam_lint.cache.housekeeping import trim_sometimes
+    if settings.store.wants_trim():
+        from nparam_lint.cache.housekeeping import trim
 
-        trim_sometimes(settings.store)
+        trim(settings.store.base or "")
     return code
 
 
@@ -94,24 +94,26 @@ def _keep(
     """Keep the answer for the next run, as it will give it: out of the cache."""
     from nparam_lint.report import FORMATS
 
-    assert settings.witness
+    assert settings.replay_inputs
     if len(report.models) > MANY and settings.format not in ("text", "concise"):
         return  # to write every row of every model once more takes longer than it saves
     models = [replace(m, measurement=replace(m.measurement, cached=True)) for m in report.models]
     again = replace(report, models=tuple(models), seconds=0.0)
     text = FORMATS[settings.format](again, common.layout(options, settings))
-    settings.witness.add_project(str(settings.home), environ)
+    settings.replay_inputs.add_project(str(settings.home), environ)
     configs = [*([settings.config] if settings.config else []), *settings.extended]
     copy = settings.snapshot  # of which the index tells
-    settings.witness.paths.update(
+    settings.replay_inputs.paths.update(
         str(path) for path in configs if not copy or not path.is_relative_to(copy.directory)
     )
     python = report.environment.python if report.environment else ""
     # The answer alone may be what is new: it counts for when there is too much.
-    settings.store.saved += settings.witness.keep(options.given, environ, text, code, python)
+    settings.store.saved += settings.replay_inputs.keep(options.given, environ, text, code, python)
 
 
-def _witness(options: argparse.Namespace, settings: Settings, environ: Mapping[str, str]) -> bool:
+def _is_replayable(
+    options: argparse.Namespace, settings: Settings, environ: Mapping[str, str]
+) -> bool:
     """Whether the answer is on standard output alone, and about the working tree or the index;
     not about a commit that is pushed."""
     return (

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from nparam_lint.cache.replay_inputs import Witness
+    from nparam_lint.cache.replay_inputs import ReplayInputs
     from nparam_lint.claims.grammar import Tolerance, Value
     from nparam_lint.claims.notation import Selector, Target
     from nparam_lint.records import Position, Severity
@@ -81,7 +81,7 @@ class Settings:
     """What a run is told. `python` may name an executable or an environment, relative to `home`;
     `python_from` says who named it. `snapshot`: what `root` is a copy of, or lies in a copy of.
     `extended`: the config files that `config` extends, as they are spelled.
-    `store`: what earlier runs found out; it keeps nothing unless it is said where. `witness`: told
+    `store`: what earlier runs found out; it keeps nothing unless it is said where. `replay_inputs`: told
     of what the answer rests on, where it may be given again."""
 
     root: Path
@@ -106,7 +106,7 @@ class Settings:
     snapshot: Snapshot | None = None
     extended: tuple[Path, ...] = ()
     store: Store = field(default_factory=lambda: Store(None, ""))
-    witness: Witness | None = None
+    replay_inputs: ReplayInputs | None = None
 
     @property
     def home(self) -> Path:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from nparam_lint.cache.measurement_cache import MeasurementCache
-    from nparam_lint.cache.replay_inputs import Witness
+    from nparam_lint.cache.replay_inputs import ReplayInputs
     from nparam_lint.repository.snapshot import Snapshot
 
 PROTOCOL = 3
@@ -36,12 +36,12 @@ def run_jobs(
     context: BuildContext,
     jobs: Sequence[Job],
     progress: Callable[[int, int, str], None] | None = None,
-    witness: Witness | None = None,
+    replay_inputs: ReplayInputs | None = None,
     meanwhile: Callable[[], None] = lambda: None,
 ) -> Answers:
     """Build and count every job, but for those that the cache has from an earlier run.
 
-    `progress(done, all, label)` is called after each answer; `witness` is told of what the answers
+    `progress(done, all, label)` is called after each answer; `replay_inputs` is told of what the answers
     rest on; `meanwhile` is called once the worker has its orders. Every job is answered: what goes
     wrong is a `NotMeasured`.
     """
@@ -53,7 +53,7 @@ def run_jobs(
     if cache and known and not left:
         if cache.settle(built=False):
             meanwhile()
-            _tell_inputs(witness, cache, context, len(jobs))
+            _tell_inputs(replay_inputs, cache, context, len(jobs))
             return Answers(found, known.torch, known.python)
         found, left = {}, list(jobs)
         cache.forget()
@@ -66,7 +66,7 @@ def run_jobs(
     if cache and answers.torch and answers.python:
         cache.settle(built=True)
         cache.save(answers.torch, answers.python)
-    _tell_inputs(witness, cache, context, len(jobs))
+    _tell_inputs(replay_inputs, cache, context, len(jobs))
     return answers
 
 
@@ -112,17 +112,20 @@ def _settings(context: BuildContext, worker: Worker) -> dict[str, Any]:
 
 
 def _tell_inputs(
-    witness: Witness | None, cache: MeasurementCache | None, context: BuildContext, answers: int
+    replay_inputs: ReplayInputs | None,
+    cache: MeasurementCache | None,
+    context: BuildContext,
+    answers: int,
 ) -> None:
     """Tell what the answers rest on; not where some rest on nothing that is known."""
-    if witness is None or not answers:
+    if replay_inputs is None or not answers:
         return
     if cache is None or cache.known != answers:
-        witness.sound = False
+        replay_inputs.is_complete = False
     else:
         snapshot = context.snapshot
         home = snapshot.original_of(context.root) if snapshot else context.root
-        cache.tell_inputs(witness, str(home))
+        cache.tell_inputs(replay_inputs, str(home))
 
 
 def measurement_cache_of(context: BuildContext) -> MeasurementCache:

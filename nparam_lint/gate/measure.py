@@ -92,10 +92,12 @@ def count_models(
         return CountResult()
     settings = context.settings
     interpreter = context.interpreter or _interpreter(context)
-    if settings.witness:
+    if settings.replay_inputs:
         unread = watched(interpreter.without)
-        settings.witness.unread.update(unread or ())
-        settings.witness.sound = settings.witness.sound and unread is not None
+        settings.replay_inputs.unread.update(unread or ())
+        settings.replay_inputs.is_complete = (
+            settings.replay_inputs.is_complete and unread is not None
+        )
     plans = {r.target.location: _import_attempts(r.target, settings.root, found) for r in requests}
     found.tree.remember()  # what the plans asked of files that nothing else looked into
     jobs = [_job(n, r, settings, plans[r.target.location]) for n, r in enumerate(requests)]
@@ -109,7 +111,7 @@ def count_models(
         settings.snapshot,
         settings.store,
     )
-    answers = run_jobs(builds, jobs, context.progress, settings.witness, meanwhile)
+    answers = run_jobs(builds, jobs, context.progress, settings.replay_inputs, meanwhile)
     return CountResult(answers, interpreter)
 
 

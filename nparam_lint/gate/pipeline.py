@@ -139,8 +139,8 @@ def read_source(
         store=settings.store,
         scan=scan,
     )
-    if settings.witness:
-        settings.witness.add_source(str(settings.home), found.tree.files, found.tree.digest)
+    if settings.replay_inputs:
+        settings.replay_inputs.add_source(str(settings.home), found.tree.files, found.tree.digest)
     requests, findings = declared_requests(found, settings, _scope(settings.root, paths))
     return ProjectSource(settings, files, found, requests, findings)
 

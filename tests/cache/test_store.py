@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 import nparam_lint
-from nparam_lint.cache.housekeeping import survey, trim, trim_sometimes, trouble
+from nparam_lint.cache.housekeeping import survey, trim, trouble
 from nparam_lint.cache.store import NOWHERE, PARTIAL, TAG, Store, digest, directory
 
 PACKAGE = Path(nparam_lint.__file__).parent
@@ -122,7 +122,8 @@ def test_without_a_place_nothing_is_kept_and_no_file_is_touched(tmp_path, monkey
     assert not store.save("name", b"body")
     assert store.load("name") is None
     store.note_use("name")
-    trim_sometimes(store)
+    if store.wants_trim():
+        trim(store.base)
     assert store.trouble == NOWHERE
     assert tree(tmp_path) == {"name": b"mine"}
     assert mine.stat().st_mtime == before
@@ -209,7 +210,8 @@ def useless(store: Store, *, because: str) -> None:
     assert not store.save("name", b"body")
     assert store.load("name") is None
     store.note_use("name")
-    trim_sometimes(store)
+    if store.wants_trim():
+        trim(store.base)
     assert store.saved == 0
     assert because in store.trouble
     assert trouble(store) == store.trouble
@@ -563,7 +565,8 @@ def test_a_run_looks_at_the_end_once_a_day_or_after_saving_much(base, store):
     def looked(by: Store) -> bool:
         left.write_bytes(b"")
         age(left, 2 * DAY)
-        trim_sometimes(by)
+        if by.wants_trim():
+            trim(by.base)
         return not left.exists()
 
     assert not looked(store)

@@ -550,7 +550,7 @@ def workers(parent):
             command = stat.with_name("cmdline").read_bytes()
         except OSError:  # it has just ended
             continue
-        if int(fields[1]) == parent and b"worker.py" in command:
+        if int(fields[1]) == parent and b"launch.py" in command:
             yield int(stat.parent.name)
 
 
