@@ -27,6 +27,7 @@ from nparam_lint.cache.dependencies import (
 )
 from nparam_lint.cache.json_decoder import json_decoder
 from nparam_lint.cache.store import digest, tool
+from nparam_lint.count.devices import LADDER, is_present
 from nparam_lint.records import Measured, Measurement, NotMeasured
 
 if TYPE_CHECKING:
@@ -150,7 +151,7 @@ class MeasurementCache:
         from msgspec.json import encode
 
         fields = {k: v for k, v in asdict(job).items() if k not in ("id", "label")}
-        device = _devices() if job.device in ("auto", "cuda") else ""
+        device = _accelerators() if job.device not in LADDER else ""
         return digest(self.context.encode(), device.encode(), encode(fields))
 
     # --- learn --------------------------------------------------------------------------------
@@ -185,8 +186,9 @@ class MeasurementCache:
             return
         ok = isinstance(measurement, Measured)
         lasting = isinstance(measurement, Measured) or measurement.cause not in _TRANSIENT
-        gpu = measurement.devices.get("cuda:0")  # what it has no room for now, it may have later
-        if lasting and (gpu is None or gpu.status == "measured"):
+        built_on = [found for name, found in measurement.devices.items() if is_present(name)]
+        # What a GPU has no room for now, it may have later.
+        if lasting and all(found.status == "measured" for found in built_on):
             self.pending.append((self._key(job), ok, body, own))
 
     def settle(self, built: bool) -> bool:
@@ -332,9 +334,9 @@ def _is_touched(inputs: Dependencies, changers: Mapping[str, tuple[str, ...]]) -
 
 
 @cache
-def _devices() -> str:
-    """What CUDA would find."""
-    found = sorted(glob("/dev/nvidia*"))
+def _accelerators() -> str:
+    """What torch would find of GPUs (on macOS it is the machine's own)."""
+    found = sorted([*glob("/dev/nvidia*"), *glob("/dev/dri/render*")])
     try:
         with open("/proc/driver/nvidia/version", encoding="utf-8", errors="replace") as file:
             found.append(file.read())

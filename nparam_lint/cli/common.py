@@ -8,6 +8,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
+from nparam_lint.count.devices import device_names
+
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable, Iterable, Mapping
@@ -54,7 +56,9 @@ def add_output(parser: argparse.ArgumentParser) -> None:
 
 def add_building(parser: argparse.ArgumentParser) -> None:
     build = parser.add_argument_group("building")
-    build.add_argument("--device", help="auto (meta, then cuda where present), meta, cpu, cuda")
+    build.add_argument(
+        "--device", help=f"auto (meta, then cuda where present), {', '.join(device_names()[1:])}"
+    )
     build.add_argument("--python", help="the project's interpreter or environment")
     build.add_argument("--config", metavar="FILE", help="config file (default: pyproject.toml)")
     build.add_argument("--timeout", metavar="SECONDS", help="for one model (default: 60)")

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 
 from nparam_lint import __version__
 from nparam_lint.cli import common
+from nparam_lint.count.devices import LADDER, device_names
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from nparam_lint.cache.store import Store
 
@@ -48,7 +49,7 @@ def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
         *(("passed over", text) for text in found.passed_over),
         ("python version", answers.python or "?"),
         ("torch", answers.torch or f"cannot be imported: {answers.broken}"),
-        ("devices", "meta, cpu" + (", cuda" if answers.cuda else "; no CUDA device")),
+        ("devices", _devices(answers.devices)),
         (
             "limits",
             f"{limit.timeout:g} s and {limit.memory >> 20:,} MB a model, {limit.jobs} at a time",
@@ -61,6 +62,13 @@ def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
         print("\nnext: install torch there, or name the interpreter that has it with --python PATH")
         return 2
     return 0
+
+
+def _devices(present: Sequence[str]) -> str:
+    names = device_names()[1:]
+    absent = [name for name in names if name not in present]
+    found = ", ".join(name for name in names if name in present or name in LADDER)
+    return f"{found}; not {', '.join(absent)}" if absent else found
 
 
 def _cache(store: Store) -> str:

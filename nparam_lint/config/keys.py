@@ -13,12 +13,12 @@ from msgspec import Meta, ValidationError, convert
 
 from nparam_lint.claims.grammar import parse_tolerance
 from nparam_lint.claims.notation import TextError, read_arguments, read_expression
+from nparam_lint.count.devices import device_names
 from nparam_lint.rules.catalogue import RULES
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-DEVICES = ("auto", "meta", "cpu", "cuda")
 _UNITS = {"MB": 10**6, "GB": 10**9, "MiB": 2**20, "GiB": 2**30}
 _MEMORY = re.compile(r"(\d+(?:\.\d+)?)\s*(MB|GB|MiB|GiB)")
 _Text = Annotated[str, Meta(min_length=1)]
@@ -115,7 +115,7 @@ def _call_arguments(text: str) -> None:
 
 _COUNT = Annotated[int, Meta(ge=1)]
 _TEXTS = tuple[str, ...] | str
-_DEVICE = Key(Literal[DEVICES], f"one of {', '.join(DEVICES)}")
+_DEVICE = Key(Literal[device_names()], f"one of {', '.join(device_names())}")
 _TOLERANCE = Key(
     str | int, 'a tolerance such as "0.5%", "50k" or "1000"', lambda v: parse_tolerance(str(v))
 )

@@ -72,13 +72,14 @@ class BuildContext:
 
 @dataclass(slots=True)
 class Answers:
-    """What a run brought: measurements by job id, and what the worker said of its interpreter.
+    """What a run brought: measurements by job id, and what the worker said of its interpreter
+    (`devices`: those that are there, where no job was given).
     `broken`: why nothing at all could be measured (no torch), else None."""
 
     measurements: dict[int, Measurement] = field(default_factory=dict)
     torch: str | None = None
     python: str | None = None
-    cuda: bool | None = None
+    devices: tuple[str, ...] = ()
     broken: str | None = None
 
 

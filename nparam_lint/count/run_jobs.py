@@ -170,7 +170,7 @@ def _read_answers(
             if not isinstance(torch, str) or not isinstance(python, str):
                 return "unreadable", "the worker's first answer cannot be read"
             answers.torch, answers.python = torch, python
-            answers.cuda = frame.get("cuda")
+            answers.devices = tuple(map(str, frame.get("devices") or ()))
             if cache:
                 cache.sites = frame.get("sites")
             # It watches over its own children; this only catches the worker itself hanging.

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from nparam_lint.count.devices import AUTO
 from nparam_lint.gate.requests import arguments_entry, experts_entry
 from nparam_lint.judge.budgets import (
     Budget,
@@ -99,7 +100,7 @@ def _judge_measured(
 
             broken = check_formula(budget, measured, others, settings.tolerance, broken)
         findings += broken
-    is_required = (request.device or settings.device) == "cuda"
+    is_required = (request.device or settings.device) != AUTO
     findings += judge_devices(measured, position, target, is_required)
     findings += judge_hidden(measured, position, target)
     findings += _wrong_experts(request, measured, settings)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from nparam_lint.claims.grammar import Bounds, Tolerance, Value, round_count
 from nparam_lint.claims.notation import FormulaError, Selector, Target, UnknownName, matches
+from nparam_lint.count.devices import is_accelerator
 from nparam_lint.records import (
     BudgetResult,
     Finding,
@@ -254,7 +255,7 @@ def judge_devices(
                 f"{result.total:,} on {name}"
             )
             findings.append(finding("NPL006", position, message, target))
-        elif result.status == "failed" and name.startswith("cuda"):
+        elif result.status == "failed" and is_accelerator(name):
             message = f"{measured.call} cannot be built on {name}: {result.reason}"
             findings.append(finding("NPL006", position, message, target))
         elif result.status == "skipped" and required:

@@ -170,7 +170,7 @@ def test_the_faults_of_an_extended_file_are_told_with_its_name(faults, tmp_path)
     write(tmp_path / "shared" / "base.toml", "timeout = 5\njobs = 0\n")
     assert faults('extend = "shared/base.toml"\ndevice = "abacus"\n') == [
         "nparam-lint.toml:2:1: config key 'device' is 'abacus', expected one of auto, meta, cpu, "
-        "cuda",
+        "cuda, mps, xpu",
         "shared/base.toml:2:1: config key 'jobs' is 0, expected a whole number from 1 up",
     ]
 
@@ -230,8 +230,9 @@ def test_every_fault_is_told_at_once_with_its_place(faults):
 def test_faults_of_environment_and_command_line_are_told_with_those_of_the_file(faults):
     environ = {"NPARAM_LINT_TIMEOUT": "soon", "NPARAM_LINT_DEVICE": "gpu"}
     assert faults("jobs = 0\n", environ=environ, depth="-1") == [
-        "environment variable NPARAM_LINT_DEVICE is 'gpu', expected one of auto, meta, cpu, cuda; "
-        "did you mean 'cpu'?",
+        "environment variable NPARAM_LINT_DEVICE is 'gpu', expected one of auto, meta, cpu, "
+        "cuda, mps, xpu; "
+        "did you mean 'xpu'?",
         "environment variable NPARAM_LINT_TIMEOUT is 'soon', expected a number of seconds above 0",
         "option --depth is '-1', expected a whole number from 0 up",
         "nparam-lint.toml:1:1: config key 'jobs' is 0, expected a whole number from 1 up",
@@ -356,7 +357,11 @@ def test_tolerances(load, text, amount, relative):
     ("key", "values", "expected"),
     [
         ("python", ("3", "''", "[]", "{ amiga = 'x' }"), "expected "),
-        ("device", ("3", "'gpu'", "true", "['cpu']"), "expected one of auto, meta, cpu, cuda"),
+        (
+            "device",
+            ("3", "'gpu'", "true", "['cpu']"),
+            "expected one of auto, meta, cpu, cuda, mps, xpu",
+        ),
         ("tolerance", ("0.5", "'a lot'", "true", "[]", "'-1%'"), 'expected a tolerance such as "0'),
         ("timeout", ("0", "-1", "'soon'", "true", "inf", "nan", "[]"), "expected a number of sec"),
         ("memory", ("8", "'8'", "'8 gigs'", "true", "{}"), 'expected an amount such as "8GB"'),
@@ -681,7 +686,7 @@ def test_faults_of_overrides_are_told_at_their_own_lines(faults):
         'nparam-lint.toml:5:3: overrides: expected files = ["zoo/**"] that they hold for',
         "nparam-lint.toml:9:1: overrides: key 'files' is 3, expected a list of texts",
         "nparam-lint.toml:10:1: overrides: key 'device' is 'gpu', "
-        "expected one of auto, meta, cpu, cuda; did you mean 'cpu'?",
+        "expected one of auto, meta, cpu, cuda, mps, xpu; did you mean 'xpu'?",
         "nparam-lint.toml:11:1: overrides: key 'severity' is {'NPL001': 'fatal'}, "
         'expected a table from a code to "error" or "warning"',
     ]

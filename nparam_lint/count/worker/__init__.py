@@ -2,12 +2,14 @@
 
 The front end runs `launch.py` by path; it loads this package under a name that no import statement
 can mean (`launch.NAME`), so that the project may have modules of any name; hence all imports in
-here are relative. Standard library and torch only, Python 3.9 syntax. Each imports those below it alone:
+here are relative. Standard library and torch only, Python 3.9 syntax. Each imports those below it
+alone:
 
 processes    the server, its groups and their builders, and who watches over them
 job          builds the model of one job, and has it counted
 counting     counts a model that was built
 building     imports what defines a model, and builds it on one device after the other
 tracing      records what a build reads and changes, and where things are
+torch_compat the private parts of torch that are used, and why
 state        what one process knows
 """

@@ -8,7 +8,8 @@ import re
 import sys
 
 from .building.call_target import Call, resolve_names
-from .building.device_ladder import RUNGS, no_cuda, rung
+from .building.device_ladder import RUNGS, rung
+from .building.devices import devices_to_compare
 from .building.partial_exec import explain_name_error, partial_file_of
 from .building.side_effect_guard import RefusedAction
 from .counting.count_model import Count
@@ -25,6 +26,7 @@ NEVER_THE_DEVICE = (
     MemoryError,
     RefusedAction,
 )
+MOST_OF_MEMORY = 0.95  # of what a device has free: a model that needs more is not built there
 MISSING_ARGUMENTS = re.compile(r"missing \d+ required .*argument")  # as Python words it
 TOO_LARGE = re.compile("overflow(ed)? (with sizes|when unpacking)|multiplication overflow", re.I)
 
@@ -189,45 +191,39 @@ class ModelBuild:
     def compare(self, result):
         """Build again, for real, on each device that was asked for, and compare parameter by
         parameter with what was counted first."""
-        wanted = self.job.get("device", "meta")
-        if wanted == "cpu" and result["devices"].get("cpu", {}).get("status") != "measured":
-            result["devices"]["cpu"] = self.on_device("cpu", result)
-        elif wanted in ("auto", "cuda"):
-            why = no_cuda(self.torch)
-            if why is not None:
-                result["devices"]["cuda"] = {"status": "skipped", "reason": why}
+        for name, device in devices_to_compare(self.job.get("device", "meta")).items():
+            if result["devices"].get(name, {}).get("status") == "measured":
+                continue  # it was counted there in the first place
+            why = device.why_absent(self.torch)
+            if why is None:
+                result["devices"][device.LABEL] = self.on_device(device, result)
             else:
-                result["devices"]["cuda:0"] = self.on_device("cuda:0", result)
+                result["devices"][name] = {"status": "skipped", "reason": why}
 
     def on_device(self, device, result):
         torch = self.torch
-        if device != "cpu":
-            free, _ = torch.cuda.mem_get_info(0)
-            need = result["counts"]["bytes"]
-            if need > free * 0.95:
-                reason = "needs {:,} bytes, {:,} are free".format(need, free)
-                return {"status": "skipped", "reason": reason}
-            torch.cuda.reset_peak_memory_stats(0)
-            start = torch.cuda.memory_allocated(0)
+        free, need = device.free_bytes(torch), result["counts"]["bytes"]
+        if free is not None and need > free * MOST_OF_MEMORY:
+            reason = "needs {:,} bytes, {:,} are free".format(need, free)
+            return {"status": "skipped", "reason": reason}
+        before = device.allocated_bytes(torch)
         seed(torch, 0)
         try:
-            model, _ = self.build(torch.device(device))
-            if device != "cpu":
-                with torch.device(device):
-                    model = torch.nn.Module.to(model, device)
-            count = Count(torch, model, {"parameters": {}, "modules": {}})
-            other, signature = count.totals()[0]["total"], count.signature()
+            model, _ = self.build(torch.device(device.LABEL))
+            count = Count(torch, device.moved(torch, model), {"parameters": {}, "modules": {}})
+            total, signature = count.totals()[0]["total"], count.signature()
         except Exception as error:
             return {"status": "failed", "reason": describe(error)}
-        answer = {"status": "measured", "total": other}
-        if device != "cpu":
-            answer["bytes"] = torch.cuda.memory_allocated(0) - start
+        answer = {"status": "measured", "total": total}
+        if before is not None:
+            answer["bytes"] = device.allocated_bytes(torch) - before
         answer["differences"] = differences(result["signature"](), signature)
         return answer
 
 
 def torch_hooks(torch, sources):
-    """Remember the line that made each parameter and each module, with torch's own hooks."""
+    """Remember the line that made each parameter and each module, with torch's own hooks
+    (https://github.com/pytorch/pytorch/pull/86148)."""
     from torch.nn.modules import module as registry
 
     def parameter_made(module, name, parameter):

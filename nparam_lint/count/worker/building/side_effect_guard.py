@@ -125,13 +125,7 @@ def guard(event, args):
         _refuse("to kill process {}".format(args[0]))
 
 
-def guard_writer(torch):
-    """torch.save writes with C++, which the audit hook does not see."""
-    writer = torch._C.PyTorchFileWriter
-
-    def guarded(target, *args, **kwargs):
-        if STATE.is_guarded and isinstance(target, (str, bytes)) and not _may_write(target):
-            _refuse("to write {!r}".format(os.fsdecode(target)))
-        return writer(target, *args, **kwargs)
-
-    torch._C.PyTorchFileWriter = guarded
+def guard_file_writer(target):
+    """Refuse what torch.save would write; see `torch_compat.wrap_file_writer`."""
+    if STATE.is_guarded and isinstance(target, (str, bytes)) and not _may_write(target):
+        _refuse("to write {!r}".format(os.fsdecode(target)))

@@ -9,6 +9,7 @@ import fractions
 import math
 import re
 
+from ..torch_compat import own_children, own_parameters
 from ..tracing.project_modules import upwards
 
 # How many experts a token uses: names that mean nothing else,
@@ -140,10 +141,9 @@ class Routing:
 
     def of_children(self, path):
         """The parameters of each child of a module."""
-        modules = [m for m in self.modules[path]._modules.values() if m is not None]
         return [
             list(self.torch.nn.Module.parameters(module))
-            for module in modules
+            for _, module in own_children(self.modules[path])
             if not isinstance(module, self.torch.nn.Dropout)
         ]
 
@@ -279,7 +279,7 @@ class Routing:
 
 
 def own(module):
-    return [p for p in module._parameters.values() if p is not None]
+    return [parameter for _, parameter in own_parameters(module)]
 
 
 def stated(values, names):

@@ -7,6 +7,13 @@ import contextlib
 import re
 import types
 
+from ..torch_compat import (
+    is_initialised,
+    own_buffers,
+    own_children,
+    own_parameters,
+    storage_key,
+)
 from ..tracing.failures import Failure
 from ..tracing.project_modules import upwards
 from .active_experts import Routing
@@ -41,14 +48,14 @@ class Count:
     def walk(self):
         """Every module once, by its first path; a second path of the same module becomes a row that
         points to the first. (Not `named_modules(remove_duplicate=False)`: it never ends where a
-        child holds its parent.)"""
+        child holds its parent, https://github.com/pytorch/pytorch/issues/47582.)"""
         torch = self.torch
         lazy = torch.nn.parameter.UninitializedTensorMixin
         embedding = (torch.nn.Embedding, torch.nn.EmbeddingBag)
         stack = [("", self.model)]
         while stack:
             path, module = stack.pop()
-            if "_parameters" not in vars(module):
+            if not is_initialised(module):
                 raise Failure(
                     "NPL004",
                     "raised",
@@ -67,9 +74,7 @@ class Count:
             self.first_path[id(module)] = path
             self.by_id[id(module)] = module
             prefix = path + "." if path else ""
-            for name, parameter in list(module._parameters.items()):
-                if parameter is None:
-                    continue
+            for name, parameter in own_parameters(module):
                 if isinstance(parameter, lazy):
                     self.lazy.append(prefix + name)
                     continue
@@ -84,15 +89,13 @@ class Count:
                 else:
                     self.parameters[key] = [parameter, prefix + name, []]
                     row["own"] += parameter.numel()
-            for name, buffer in list(module._buffers.items()):
-                if buffer is None:
-                    continue
+            for name, buffer in own_buffers(module):
                 if isinstance(buffer, lazy):
                     self.lazy.append(prefix + name)
                     continue
                 self.buffers[id(buffer)] = buffer
                 self.buffer_owners[id(buffer)].append(path)
-            children = [(prefix + n, m) for n, m in list(module._modules.items()) if m is not None]
+            children = [(prefix + name, child) for name, child in own_children(module)]
             stack.extend(reversed(children))
 
     def totals(self):
@@ -143,7 +146,7 @@ class Count:
         has that shape, too."""
         shapes = {self.parameters[key][0].shape for key in self.embedding}
         with contextlib.suppress(Exception):
-            said = self.model.get_output_embeddings()._parameters["weight"]
+            said = dict(own_parameters(self.model.get_output_embeddings()))["weight"]
             if said.shape in shapes:
                 return {id(said)}
         shapes = {
@@ -151,8 +154,8 @@ class Count:
             for key in self.embedding
             if not OF_PLACES.search(self.parameters[key][1])
         }
-        children = [m for m in self.model._modules.values() if m is not None and m._parameters]
-        weights = [m._parameters.get("weight") for m in children]
+        children = [dict(own_parameters(module)) for _, module in own_children(self.model)]
+        weights = [parameters.get("weight") for parameters in children if parameters]
         return {
             id(w)
             for w in weights
@@ -191,7 +194,7 @@ class Count:
             if not parameter.numel():
                 continue
             with contextlib.suppress(Exception):
-                first = storages.setdefault(parameter.untyped_storage()._cdata, name)
+                first = storages.setdefault(storage_key(parameter), name)
                 if first != name:
                     text = "shares its storage with {} (counted twice)"
                     remarks[name] = text.format(first)
@@ -274,8 +277,7 @@ class Count:
         if isinstance(value, torch.nn.Module):
             if id(value) not in registered:
                 for module in torch.nn.Module.modules(value):
-                    registered_here = [p for p in module._parameters.values() if p is not None]
-                    found.extend(p for p in registered_here if not self.is_lazy(p))
+                    found.extend(p for _, p in own_parameters(module) if not self.is_lazy(p))
         elif isinstance(value, torch.Tensor):
             parameter = isinstance(value, torch.nn.Parameter)
             if not self.is_lazy(value) and (parameter or (value.requires_grad and value.is_leaf)):

@@ -8,10 +8,12 @@ import json
 import os
 import sys
 
-from ..building.device_ladder import no_cuda, patch_initialisers
-from ..building.side_effect_guard import guard_writer
+from ..building.device_ladder import patch_initialisers
+from ..building.devices import all_devices
+from ..building.side_effect_guard import guard_file_writer
 from ..building.source_loader import install_loader, relax_argparse
 from ..state import STATE
+from ..torch_compat import wrap_file_writer
 from ..tracing.dependency_record import DependencyRecord
 from ..tracing.failures import describe
 from ..tracing.project_paths import OWN, is_within
@@ -59,8 +61,13 @@ def import_torch():
     finally:
         gc.enable()
     patch_initialisers(torch)
-    guard_writer(torch)
+    wrap_file_writer(torch, guard_file_writer)
     return torch
+
+
+def present_devices(torch):
+    """The names of the devices that are there."""
+    return [name for name, device in all_devices().items() if device.why_absent(torch) is None]
 
 
 def main():
@@ -103,7 +110,7 @@ def main():
             torch=str(torch.__version__),
             python=sys.executable,
             version=".".join(map(str, sys.version_info[:3])),
-            cuda=no_cuda(torch) is None if request.get("probe") else None,
+            devices=present_devices(torch) if request.get("probe") else None,
             sites={path: state for path, state in sites.items() if not is_within(path)},
         )
         gc.freeze()

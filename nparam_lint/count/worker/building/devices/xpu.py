@@ -1,0 +1,31 @@
+"""GPUs of Intel."""
+
+from __future__ import annotations
+
+LABEL = "xpu:0"
+RUNGS = ()
+IS_REAL, IS_AUTOMATIC = True, False
+
+
+def why_absent(torch):
+    # torch.xpu came with torch 2.3; that of a build without it says that there is no device.
+    available = hasattr(torch, "xpu") and torch.xpu.is_available()
+    return None if available else "no XPU device"
+
+
+def free_bytes(torch):
+    # torch 2.6 and later (https://github.com/pytorch/pytorch/pull/141230); some GPUs refuse to tell
+    # (https://github.com/pytorch/pytorch/issues/164429).
+    try:
+        return torch.xpu.mem_get_info(0)[0]
+    except (AttributeError, RuntimeError):
+        return None
+
+
+def moved(torch, model):
+    with torch.device(LABEL):
+        return torch.nn.Module.to(model, LABEL)
+
+
+def allocated_bytes(torch):
+    return torch.xpu.memory_allocated(0)

@@ -1,0 +1,69 @@
+"""The private parts of torch that the worker uses, each with the reason; no other file touches any.
+
+Where torch changes one of them, this is the file to change.
+"""
+
+from __future__ import annotations
+
+
+def tensor_makers():
+    """The functions that make a tensor on the device that is asked for (`torch.empty`, …). torch
+    keeps the one list of them, for its own `with torch.device(…)`:
+    https://github.com/pytorch/pytorch/pull/91525
+    """
+    from torch.utils._device import _device_constructors
+
+    return _device_constructors()
+
+
+def check_fan(torch, tensor):
+    """Raise ValueError where Xavier's and Kaiming's initialisers would: for a tensor of fewer than
+    two dimensions. They are not run (patching `torch.nn.init` is what torch advises to those who
+    skip it, https://github.com/pytorch/pytorch/issues/29523), but a wrong model is to stay wrong.
+    """
+    torch.nn.init._calculate_fan_in_and_fan_out(tensor)
+
+
+def wrap_file_writer(torch, check):
+    """Call `check(target)` before torch.save writes a file. It opens the file in C++
+    (https://github.com/pytorch/pytorch/blob/v2.1.0/caffe2/serialize/inline_container.cc), which
+    raises no audit event that a hook of Python would see.
+    """
+    writer = torch._C.PyTorchFileWriter
+
+    def checked_writer(target, *args, **kwargs):
+        check(target)
+        return writer(target, *args, **kwargs)
+
+    torch._C.PyTorchFileWriter = checked_writer
+
+
+# A module's own parts are read from the dictionaries in which torch registers them. The methods
+# (`named_parameters(recurse=False)`, `named_children()`) leave out what appears twice, and models
+# override them: https://github.com/pytorch/pytorch/pull/98880 advises the same.
+
+
+def is_initialised(module):
+    """Whether the constructor of a module called `super().__init__()`."""
+    return "_parameters" in vars(module)
+
+
+def own_parameters(module):
+    """[(name, parameter)] of those that a module holds itself."""
+    return [(name, p) for name, p in module._parameters.items() if p is not None]
+
+
+def own_buffers(module):
+    """[(name, buffer)] of those that a module holds itself."""
+    return [(name, b) for name, b in module._buffers.items() if b is not None]
+
+
+def own_children(module):
+    """[(name, module)] of those directly below a module, the same one as often as it is there."""
+    return [(name, m) for name, m in module._modules.items() if m is not None]
+
+
+def storage_key(tensor):
+    """What is the same for two tensors that share their memory. On meta every `data_ptr()` is 0;
+    torch's own answer is this too (`torch.storage.UntypedStorage.__deepcopy__`)."""
+    return tensor.untyped_storage()._cdata

@@ -1,0 +1,106 @@
+"""A device is one file: a toy one, in a copy of the package, is offered, built on and reported."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import nparam_lint
+
+DEVICE = """\
+LABEL = "cpu:0"
+RUNGS = ()
+IS_REAL, IS_AUTOMATIC = True, False
+allocated = [100]
+
+
+def why_absent(torch):
+    return {absent!r}
+
+
+def free_bytes(torch):
+    return {free!r}
+
+
+def moved(torch, model):
+    allocated.append(512)
+    return model
+
+
+def allocated_bytes(torch):
+    return sum(allocated)
+"""
+NET = """\
+from torch import nn
+
+
+class Net(nn.Linear):
+    \"\"\"nparam: 6\"\"\"
+
+    def __init__(self):
+        super().__init__(2, 2)
+"""
+
+
+class Copy:
+    """A copy of the package with other devices beside its own, and a project to check with it."""
+
+    def __init__(self, place: Path) -> None:
+        self.package, self.project = place / "copy" / "nparam_lint", place / "project"
+        shutil.copytree(
+            Path(nparam_lint.__file__).parent,
+            self.package,
+            ignore=shutil.ignore_patterns("__pycache__"),
+        )
+        devices = self.package / "count" / "worker" / "building" / "devices"
+        (devices / "toy.py").write_text(DEVICE.format(absent=None, free=None))
+        (devices / "gone.py").write_text(DEVICE.format(absent="the toy is broken", free=None))
+        (devices / "full.py").write_text(DEVICE.format(absent=None, free=20))
+        self.project.mkdir()
+        (self.project / "net.py").write_text(NET)
+
+    def run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-m", "nparam_lint", *arguments],
+            cwd=self.project,
+            env=os.environ | {"PYTHONPATH": str(self.package.parent), "COLUMNS": "200"},
+            capture_output=True,
+            encoding="utf-8",
+            check=False,
+        )
+
+
+@pytest.fixture(scope="module")
+def copy(tmp_path_factory: pytest.TempPathFactory) -> Copy:
+    return Copy(tmp_path_factory.mktemp("device"))
+
+
+def test_it_is_offered(copy: Copy) -> None:
+    assert "toy" in copy.run("check", "--help").stdout
+    done = copy.run("check", "--no-cache", "--device", "toi")
+    assert done.returncode == 2
+    assert "did you mean 'toy'?" in done.stderr
+
+
+def test_a_model_is_built_on_it_and_compared(copy: Copy) -> None:
+    done = copy.run("check", "--no-cache", "--device", "toy", "--format", "json")
+    assert done.returncode == 0, done.stdout + done.stderr
+    (model,) = json.loads(done.stdout)["models"]
+    assert model["devices"] == {
+        "meta": {"status": "measured", "total": 6},
+        "cpu:0": {"status": "measured", "total": 6, "bytes": 512},
+    }
+
+
+@pytest.mark.parametrize(
+    ("name", "why"), [("gone", "the toy is broken"), ("full", "needs 24 bytes, 20 are free")]
+)
+def test_where_it_cannot_be_built_on_it_is_an_error(copy: Copy, name: str, why: str) -> None:
+    done = copy.run("check", "--no-cache", "--device", name)
+    assert done.returncode == 1
+    label = "gone" if name == "gone" else "cpu:0"
+    assert f"Net() was not built on {label}, which is required: {why}" in done.stdout
