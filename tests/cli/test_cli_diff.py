@@ -408,7 +408,7 @@ def test_one_line_of_progress_on_a_terminal(sample, environ):
         (["HEAD", "nparam-lint.toml"], "nparam-lint.toml is not a Python file"),
         (["HEAD", "/"], "/ is in no git repository"),
         (["HEAD", "--tolerance", "much"], "option --tolerance is 'much': found 'much', expected"),
-        (["HEAD", "--format", "junit"], "diff has no format 'junit'; it has text, concise, json,"),
+        (["HEAD", "--format", "latex"], "diff has no format 'latex'; it has text, concise, json,"),
         (["HEAD", "--python", "nope/python"], "no interpreter at"),
         (["HEAD", "--staged", "--config", "new.toml"], "new.toml is not in the index"),
     ],
