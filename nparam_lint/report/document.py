@@ -126,6 +126,10 @@ class Row:
     below: tuple[str, ...] = ()
     rule: bool = False
 
+    @property
+    def texts(self) -> tuple[str, ...]:
+        return tuple(cell if isinstance(cell, str) else cell.text for cell in self.cells)
+
 
 @dataclass(frozen=True, slots=True)
 class Step:

@@ -68,7 +68,7 @@ class _Grid:
         self.table = table
         marked = any(row.mark for row in table.rows)
         self.marks = 2 if marked else 0
-        self.cells = [[clean_cell(cell) for cell in row.cells] for row in table.rows]
+        self.cells = [[clean(text) for text in row.texts] for row in table.rows]
         self.shown = [
             i for i in range(len(table.columns)) if i == 0 or any(row[i] for row in self.cells)
         ]
