@@ -24,10 +24,10 @@ from nparam_lint.analysis.closed_forms.requirements import Requirements, tie_of
 from nparam_lint.analysis.closed_forms.search import search
 from nparam_lint.analysis.closed_forms.search_by_building import search_built
 from nparam_lint.analysis.model_builder import Model, NothingBuilt
+from nparam_lint.analysis.solutions import Met, Solved
 from nparam_lint.claims.expression import parse_formula
 from nparam_lint.count.worker_process import reused_worker
 from nparam_lint.records import Measured
-from nparam_lint.report.solved import Met, Solved
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from nparam_lint.cli import common
+from nparam_lint.cli import common, output
 from nparam_lint.cli.common import UsageError
 
 if TYPE_CHECKING:
@@ -41,13 +41,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--static", action="store_true", help="only read source; build nothing")
     common.add_judging(parser)
-    common.add_output(parser)
+    output.add_output(parser, "findings")
     common.add_building(parser)
 
 
 def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
     start = time.time_ns()  # before the configuration is read, and before the index is
     from nparam_lint.gate.pipeline import check
+    from nparam_lint.report.check_document import check_document
 
     with ExitStack() as stack:
         if options.staged:
@@ -74,7 +75,7 @@ def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
             )
         except ValueError as error:  # a path outside the project
             raise UsageError(str(error)) from None
-    code = common.deliver(report, options, settings, environ)
+    code = output.deliver(check_document(report), options, settings, environ)
     if settings.replay_inputs and code < 2:
         _keep(report, options, settings, environ, code)
     if settings.store.wants_trim():
@@ -92,14 +93,16 @@ def _keep(
     code: int,
 ) -> None:
     """Keep the answer for the next run, as it will give it: out of the cache."""
-    from nparam_lint.report import FORMATS
+    from nparam_lint.report.check_document import check_document
+    from nparam_lint.report.formats import render
 
     assert settings.replay_inputs
     if len(report.models) > MANY and settings.format not in ("text", "concise"):
         return  # to write every row of every model once more takes longer than it saves
     models = [replace(m, measurement=replace(m.measurement, cached=True)) for m in report.models]
     again = replace(report, models=tuple(models), seconds=0.0)
-    text = FORMATS[settings.format](again, common.layout(options, settings))
+    shown = output.layout(options, settings, environ)
+    text = render(output.format_for(options, settings), check_document(again), shown)
     settings.replay_inputs.add_project(str(settings.home), environ)
     configs = [*([settings.config] if settings.config else []), *settings.extended]
     copy = settings.snapshot  # of which the index tells

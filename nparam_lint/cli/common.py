@@ -1,4 +1,4 @@
-"""What the commands have in common: options, settings, progress, and how a report leaves."""
+"""What the commands have in common: options, settings, progress."""
 
 from __future__ import annotations
 
@@ -12,16 +12,13 @@ from nparam_lint.count.devices import device_names
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Mapping
 
     from nparam_lint.config.settings import Settings
-    from nparam_lint.records import Finding, Report
-    from nparam_lint.report import Options
     from nparam_lint.repository.snapshot import Snapshot
 
 T = TypeVar("T")
 
-TABLES = 16  # a model zoo has hundreds; -v prints them all
 _SETTINGS = ("python", "device", "tolerance", "timeout", "memory", "jobs", "format", "depth")
 
 
@@ -35,23 +32,6 @@ class UsageError(Exception):
 def add_paths(parser: argparse.ArgumentParser) -> None:
     help = "files or directories (default: the current directory)"
     parser.add_argument("paths", nargs="*", metavar="PATH", help=help)
-
-
-def add_output(parser: argparse.ArgumentParser) -> None:
-    out = parser.add_argument_group("output")
-    out.add_argument(
-        "--format",
-        help="text (default), concise, json, markdown, html; github, gitlab, sarif, junit for CI",
-    )
-    out.add_argument(
-        "--output-file", metavar="FILE", help="write the report there; standard output gets text"
-    )
-    out.add_argument("--depth", help="how deep the tables go (default: what fits)")
-    out.add_argument("--color", choices=("auto", "always", "never"), default="auto")
-    out.add_argument(
-        "-v", "--verbose", action="count", default=0, help="more detail: what was skipped, why"
-    )
-    out.add_argument("-q", "--quiet", action="store_true", help="findings and summary only")
 
 
 def add_building(parser: argparse.ArgumentParser) -> None:
@@ -89,7 +69,7 @@ def settings_for(
     `root`, where this is known."""
     from nparam_lint.config.load import ConfigError, load_settings
     from nparam_lint.discover import find_root
-    from nparam_lint.report import FORMATS
+    from nparam_lint.report.formats import FORMATS, formats_for, refusal
 
     config = Path(options.config).absolute() if options.config else None
     if config is not None and not config.is_file():
@@ -104,11 +84,7 @@ def settings_for(
     except ConfigError as error:
         raise UsageError(f"the configuration is wrong\n{error}") from None
     if settings.format not in FORMATS:
-        import difflib
-
-        near = difflib.get_close_matches(settings.format, FORMATS, 1)
-        hint = f"did you mean {near[0]}?" if near else f"there are: {', '.join(FORMATS)}"
-        raise UsageError(f"there is no format {settings.format!r}; {hint}")
+        raise UsageError(refusal("nparam-lint", settings.format, formats_for("findings")))
     return settings if options.no_cache else settings.remembering(environ)
 
 
@@ -146,129 +122,3 @@ def progress() -> Callable[[int, int, str], None] | None:
         print(f"\r\x1b[K{text}", end="", file=sys.stderr, flush=True)
 
     return show
-
-
-# --- the way out ------------------------------------------------------------------------------
-
-
-def deliver(
-    report: Report,
-    options: argparse.Namespace,
-    settings: Settings,
-    environ: Mapping[str, str],
-    *,
-    page: Callable[[Options], str] | None = None,
-    failed: bool = False,
-) -> int:
-    """Write the report in the requested format; returns the exit code. `page` renders what is shown
-    to people instead of the text report. If another format goes to a file, the text report goes to
-    standard output: an empty log helps nobody."""
-    from nparam_lint.report import FORMATS
-
-    shown = layout(options, settings)
-
-    def rendered(name: str) -> str:
-        return page(shown) if name == "text" and page else FORMATS[name](report, shown)
-
-    if settings.format == "github":
-        from nparam_lint.report.markdown import summary
-
-        append_step_summary(lambda room: summary(report, shown, room), environ)
-    write(rendered(settings.format), options.output_file)
-    if options.output_file and settings.format != "text":
-        write(rendered("text"), None)
-    return exit_code(report.error, report.findings, failed)
-
-
-def exit_code(error: str | None, findings: Iterable[Finding], failed: bool = False) -> int:
-    """0 no findings, 1 findings, 2 the check could not be done; then the error is printed."""
-    if error:
-        print(f"nparam-lint: {error}", file=sys.stderr)
-        return 2
-    return int(failed or any(finding.severity == "error" for finding in findings))
-
-
-def failed(error: Exception, document: str, options: argparse.Namespace) -> int:
-    """Report that the command could not be carried out: the error for people on standard error, and
-    a document in the requested format that says the same. Returns the exit code."""
-    print(f"nparam-lint: {error}", file=sys.stderr)
-    write(document, options.output_file)
-    return 2
-
-
-def write(text: str, file: str | None) -> None:
-    """To `file`, else to standard output."""
-    if text and not text.endswith("\n"):
-        text += "\n"
-    if file is None:
-        sys.stdout.write(text)
-        sys.stdout.flush()
-        return
-    try:
-        Path(file).write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise UsageError(f"cannot write {file}: {error.strerror}") from None
-
-
-def append_step_summary(render: Callable[[int], str], environ: Mapping[str, str]) -> None:
-    """Under GitHub Actions, the tables for the page of the run; `render` is told how many bytes
-    there is room for. GitHub drops a step's summary that is too long as a whole, what other
-    commands of the step wrote included."""
-    file = environ.get("GITHUB_STEP_SUMMARY")
-    if not file:
-        return
-    from nparam_lint.report.blocks import SUMMARY
-
-    try:
-        with Path(file).open("ab") as stream:
-            stream.write(render(SUMMARY - stream.tell()).encode("utf-8", "replace"))
-    except OSError as error:
-        print(f"nparam-lint: cannot write the step summary: {error}", file=sys.stderr)
-
-
-def layout(options: argparse.Namespace, settings: Settings) -> Options:
-    from nparam_lint.report import Options
-
-    return Options(
-        width=terminal_width(),
-        color=wants_color(options, settings, os.environ),
-        depth=settings.depth,
-        verbose=options.verbose,
-        quiet=options.quiet,
-        tables=TABLES if not options.verbose else sys.maxsize,
-        place=" ".join(getattr(options, "paths", ())),
-        declared_only=getattr(options, "declared", False),
-        prefix=_prefix(settings.home),
-    )
-
-
-def _prefix(home: Path) -> str:
-    """Where a project lies in its repository: "" at the top, and where there is no repository."""
-    tops = (top for top in (home, *home.parents) if (top / ".git").exists())
-    inside = home.relative_to(next(tops, home)).as_posix()
-    return "" if inside == "." else inside
-
-
-def terminal_width() -> int:
-    """The width of the terminal, also where a hook runner stands between it and us."""
-    columns = shutil.get_terminal_size((0, 0)).columns
-    if columns == 0:
-        try:
-            with Path("/dev/tty").open() as terminal:
-                columns = os.get_terminal_size(terminal.fileno()).columns
-        except OSError:
-            pass
-    return columns or 100
-
-
-def wants_color(
-    options: argparse.Namespace, settings: Settings, environ: Mapping[str, str]
-) -> bool:
-    if options.color != "auto":
-        return bool(options.color == "always")
-    if environ.get("NO_COLOR"):
-        return False
-    if environ.get("FORCE_COLOR"):
-        return True
-    to_file = bool(options.output_file) and settings.format == "text"
-    return not to_file and sys.stdout.isatty() and environ.get("TERM") != "dumb"

@@ -6,7 +6,7 @@ import time
 from typing import TYPE_CHECKING
 
 from nparam_lint import __version__
-from nparam_lint.cli import common
+from nparam_lint.cli import common, output
 from nparam_lint.cli.common import UsageError
 from nparam_lint.cli.show import settings_and_target
 
@@ -14,11 +14,12 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Mapping, Sequence
 
+    from nparam_lint.analysis.documents.compare_document import Compared, Comparison
     from nparam_lint.claims.notation import Target
     from nparam_lint.config.settings import Settings
     from nparam_lint.gate.measure import Progress
     from nparam_lint.records import ModelReport, Report
-    from nparam_lint.report.compare import Column, Comparison
+    from nparam_lint.report.document import Document
 
 USAGE = "nparam-lint compare TARGET TARGET… [options]"
 DESCRIPTION = (
@@ -32,27 +33,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "targets", nargs="*", metavar="TARGET", help="LOCATION::CALLABLE(ARGUMENTS)"
     )
-    common.add_output(parser)
+    output.add_output(parser, "")
     common.add_building(parser)
 
 
+def failure(error: str, _: argparse.Namespace) -> Document:
+    from nparam_lint.analysis.documents.compare_document import Comparison, compare_document
+
+    return compare_document(Comparison(__version__, error=error))
+
+
 def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
-    from nparam_lint.report import Options
-    from nparam_lint.report.compare import COMPARE_FORMATS, Comparison
-
-    try:
-        return _run(options, environ)
-    except UsageError as error:
-        format = options.format or environ.get("NPARAM_LINT_FORMAT")
-        if format == "text" or format not in COMPARE_FORMATS:
-            raise
-        failed = Comparison(__version__, error=str(error))
-        return common.failed(error, COMPARE_FORMATS[format](failed, Options()), options)
-
-
-def _run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
+    from nparam_lint.analysis.documents.compare_document import compare_document
     from nparam_lint.records import NotMeasured
-    from nparam_lint.report.compare import COMPARE_FORMATS
 
     if not options.targets:
         raise UsageError(
@@ -60,19 +53,9 @@ def _run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
             "'nets/vit.py::ViT(depth=24)'"
         )
     asked = [settings_and_target(options, environ, text) for text in options.targets]
-    settings = asked[0][0]
-    if settings.format not in COMPARE_FORMATS:
-        there = ", ".join(COMPARE_FORMATS)
-        raise UsageError(f"compare has no format {settings.format!r}; it has {there}")
-    comparison = common.guarded(lambda: compare(options.targets, asked, environ, common.progress()))
-    shown = common.layout(options, settings)
-    common.write(COMPARE_FORMATS[settings.format](comparison, shown), options.output_file)
-    if options.output_file and settings.format != "text":
-        common.write(COMPARE_FORMATS["text"](comparison, shown), None)
-    models = (column.model.measurement for column in comparison.columns)
-    return common.exit_code(
-        comparison.error, (), any(isinstance(measured, NotMeasured) for measured in models)
-    )
+    found = common.guarded(lambda: compare(options.targets, asked, environ, common.progress()))
+    failed = any(isinstance(one.model.measurement, NotMeasured) for one in found.models)
+    return output.deliver(compare_document(found), options, asked[0][0], environ, failed=failed)
 
 
 def compare(
@@ -84,12 +67,12 @@ def compare(
     """Measure the targets, those of one project in one run, and find the roles of their parameters.
     `given`: the targets as they were written, which is how the user knows them. Raises
     NoInterpreter."""
+    from nparam_lint.analysis.documents.compare_document import Comparison
     from nparam_lint.gate.pipeline import show
-    from nparam_lint.report.compare import Comparison
 
     start = time.monotonic()
     projects = {settings.root: settings for settings, _ in asked}
-    columns: dict[int, Column] = {}
+    found: dict[int, Compared] = {}
     error = None
     for root, settings in projects.items():
         numbers = [i for i, (own, _) in enumerate(asked) if own.root == root]
@@ -98,16 +81,16 @@ def compare(
         error = error or report.error
         models = {model.target: model for model in reversed(report.models)}
         for i in numbers:
-            columns[i] = _column(given[i], models[str(asked[i][1])], report)
-    ordered = tuple(columns[i] for i in sorted(columns))
+            found[i] = _compared(given[i], models[str(asked[i][1])], report)
+    ordered = tuple(found[i] for i in sorted(found))
     return Comparison(__version__, ordered, time.monotonic() - start, error)
 
 
-def _column(given: str, model: ModelReport, report: Report) -> Column:
+def _compared(given: str, model: ModelReport, report: Report) -> Compared:
+    from nparam_lint.analysis.documents.compare_document import Compared
     from nparam_lint.analysis.roles import find_roles
     from nparam_lint.records import Measured
-    from nparam_lint.report.compare import Column
 
     measured = model.measurement
     roles = find_roles(measured) if isinstance(measured, Measured) else None
-    return Column(given, model, roles, report.environment)
+    return Compared(given, model, roles, report.environment)

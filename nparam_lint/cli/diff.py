@@ -10,17 +10,18 @@ from typing import TYPE_CHECKING
 
 from nparam_lint import __version__
 from nparam_lint.analysis.diff.path_moves import find_moves, is_below
-from nparam_lint.cli import common
+from nparam_lint.cli import common, output
 from nparam_lint.cli.common import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from nparam_lint.analysis.diff import Base, DiffReport
+    from nparam_lint.analysis.diff import Base
     from nparam_lint.analysis.diff.path_moves import Moves
     from nparam_lint.analysis.revision_diff import Checkout
     from nparam_lint.claims.grammar import Tolerance
     from nparam_lint.config.settings import Settings
+    from nparam_lint.report.document import Document
     from nparam_lint.repository.git import Repository
     from nparam_lint.repository.snapshot import Snapshot
 
@@ -53,39 +54,31 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help='fail if a count changed by more than this ("0.5%%", "50k", "0") and no budget was '
         "added or changed for it",
     )
-    common.add_output(parser)
+    output.add_output(parser, "findings")
     common.add_building(parser)
 
 
 def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
-    from nparam_lint.report import Options
-    from nparam_lint.report.drift import DOCUMENTS, DRIFT_FORMATS
-
     if options.revision is None:
         raise UsageError(
             "since which revision?\nnext: nparam-lint diff HEAD, or nparam-lint diff main... for "
             "what a pull request against main changes"
         )
-    try:
-        with ExitStack() as stack:
-            return _run(options, environ, stack)
-    except UsageError as error:
-        format = options.format or environ.get("NPARAM_LINT_FORMAT")
-        if format not in DOCUMENTS:
-            raise
-        failed = _failed(options.revision, str(error))
-        return common.failed(error, DRIFT_FORMATS[format](failed, Options()), options)
+    with ExitStack() as stack:
+        return _run(options, environ, stack)
 
 
-def _failed(revision: str, error: str) -> DiffReport:
+def failure(error: str, options: argparse.Namespace) -> Document:
     from nparam_lint.analysis.diff import Base, DiffReport
+    from nparam_lint.analysis.documents.diff_document import diff_document
 
-    return DiffReport(__version__, Base(revision, "", revision), "working tree", error=error)
+    base = Base(options.revision or "", "", options.revision or "")
+    return diff_document(DiffReport(__version__, base, "working tree", error=error))
 
 
 def _run(options: argparse.Namespace, environ: Mapping[str, str], stack: ExitStack) -> int:
+    from nparam_lint.analysis.documents.diff_document import diff_document
     from nparam_lint.analysis.revision_diff import RevisionComparison, compare_revisions
-    from nparam_lint.report.drift import DRIFT_FORMATS
     from nparam_lint.repository import snapshot
     from nparam_lint.repository.git import GitError, open_repository
 
@@ -97,9 +90,6 @@ def _run(options: argparse.Namespace, environ: Mapping[str, str], stack: ExitSta
         base = _base(repository, options.revision)
         index = stack.enter_context(snapshot.staged(repository)) if options.staged else None
         settings = _settings(options, environ, given, index)
-        if settings.format not in DRIFT_FORMATS:
-            there = ", ".join(DRIFT_FORMATS)
-            raise UsageError(f"diff has no format {settings.format!r}; it has {there}")
         copy = stack.enter_context(snapshot.committed(repository, base.commit))
         # What the working tree has besides has nothing to do with the base.
         copy = replace(copy, untracked=())
@@ -113,7 +103,7 @@ def _run(options: argparse.Namespace, environ: Mapping[str, str], stack: ExitSta
         then, now, base, moves.files, options.staged, options.declared, tolerance
     )
     report = common.guarded(lambda: compare_revisions(wanted, environ, common.progress()))
-    return _deliver(report, options, settings, environ)
+    return output.deliver(diff_document(report), options, settings, environ)
 
 
 def _tolerance(text: str | None) -> Tolerance | None:
@@ -240,25 +230,3 @@ def _inside(path: Path, copy: Snapshot) -> str:
     """Relative to the repository. Raises ValueError outside of it."""
     text = copy.copy_of(path).relative_to(copy.directory).as_posix()
     return "" if text == "." else text
-
-
-# --- the way out ------------------------------------------------------------------------------
-
-
-def _deliver(
-    report: DiffReport,
-    options: argparse.Namespace,
-    settings: Settings,
-    environ: Mapping[str, str],
-) -> int:
-    from nparam_lint.report.drift import DRIFT_FORMATS
-
-    shown = common.layout(options, settings)
-    if settings.format == "github":
-        from nparam_lint.report.drift.markdown import summary
-
-        common.append_step_summary(lambda room: summary(report, shown, room), environ)
-    common.write(DRIFT_FORMATS[settings.format](report, shown), options.output_file)
-    if options.output_file and settings.format != "text":
-        common.write(DRIFT_FORMATS["text"](report, shown), None)
-    return common.exit_code(report.error, report.findings)

@@ -10,7 +10,7 @@ import time
 from typing import TYPE_CHECKING
 
 from nparam_lint import __version__
-from nparam_lint.cli import common
+from nparam_lint.cli import common, output
 from nparam_lint.cli.common import UsageError
 from nparam_lint.cli.show import settings_and_selected
 
@@ -19,11 +19,12 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from nparam_lint.analysis.closed_forms.observations import Value, Variable
+    from nparam_lint.analysis.formula_result import FormulaResult
     from nparam_lint.analysis.model_builder import Model
     from nparam_lint.claims.notation import Selector, Target
     from nparam_lint.config.settings import Settings
     from nparam_lint.records import Measured, VariableRow
-    from nparam_lint.report.closed import Formula
+    from nparam_lint.report.document import Document
 
 _NAME = re.compile(r"[^\W\d]\w*(\[(\d+|'\w+')\])*")
 USAGE = "nparam-lint formula TARGET [--vary a,b,…] [options]"
@@ -45,44 +46,30 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--write", action="store_true", help="write it into the docstring as a budget"
     )
-    parser.add_argument(
-        "--format", help="text (default), python (a function), latex, json", default=None
+    output.add_output(
+        parser,
+        "forms",
+        verbose="the shape of every parameter",
+        quiet="the formula alone",
+        depth="how deep the table of modules goes (default: 2)",
     )
-    out = parser.add_argument_group("output")
-    out.add_argument("--output-file", metavar="FILE", help="write the result there")
-    out.add_argument("--depth", help="how deep the table of modules goes (default: 2)")
-    out.add_argument("--color", choices=("auto", "always", "never"), default="auto")
-    out.add_argument(
-        "-v", "--verbose", action="count", default=0, help="the shape of every parameter"
-    )
-    out.add_argument("-q", "--quiet", action="store_true", help="only the formula")
     common.add_building(parser)
 
 
-def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
-    from nparam_lint.report import Options
-    from nparam_lint.report.closed import CLOSED_FORMATS, Formula
+def failure(error: str, options: argparse.Namespace) -> Document:
+    from nparam_lint.analysis.documents.formula_document import formula_document
+    from nparam_lint.analysis.formula_result import FormulaResult
 
-    general = environ.get("NPARAM_LINT_FORMAT")
-    format = options.format or (general if general in CLOSED_FORMATS else "text")
-    if format not in CLOSED_FORMATS:
-        there = ", ".join(CLOSED_FORMATS)
-        raise UsageError(f"formula has no format {format!r}; it has {there}")
-    options.format = None  # the settings know those of a report
-    try:
-        settings, target, selector = settings_and_selected(options, environ, options.target)
-        found = common.guarded(lambda: formula(options, settings, target, selector, environ))
-    except UsageError as error:
-        if format != "json":
-            raise
-        failed = Formula(__version__, options.target, error=str(error))
-        return common.failed(error, CLOSED_FORMATS[format](failed, Options()), options)
-    shown = common.layout(options, settings)
-    common.write(CLOSED_FORMATS[format](found, shown), options.output_file)
-    if found.error:
-        print(f"nparam-lint: {found.error}", file=sys.stderr)
-        return 2
-    return int(found.reason is not None or not found.has_form)
+    return formula_document(FormulaResult(__version__, options.target, error=error))
+
+
+def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
+    from nparam_lint.analysis.documents.formula_document import formula_document
+
+    settings, target, selector = settings_and_selected(options, environ, options.target)
+    found = common.guarded(lambda: formula(options, settings, target, selector, environ))
+    failed = found.reason is not None or not found.has_form
+    return output.deliver(formula_document(found), options, settings, environ, failed=failed)
 
 
 def formula(
@@ -91,14 +78,14 @@ def formula(
     target: Target,
     selector: Selector,
     environ: Mapping[str, str],
-) -> Formula:
+) -> FormulaResult:
     """Derive the form, in as many runs of one worker as it takes."""
     from nparam_lint.analysis.closed_forms.build_history import BuildHistory
     from nparam_lint.analysis.closed_forms.form_cases import derive_all
+    from nparam_lint.analysis.formula_result import FormulaResult
     from nparam_lint.analysis.model_builder import Model, NothingBuilt
     from nparam_lint.count.worker_process import reused_worker
     from nparam_lint.records import Measured
-    from nparam_lint.report.closed import Formula
 
     start = time.monotonic()
     if selector.metric not in ("total", "trainable"):
@@ -111,7 +98,7 @@ def formula(
             model = Model(settings, target, selector, environ, common.progress())
             first = model.first()
             if not isinstance(first, Measured):
-                return Formula(
+                return FormulaResult(
                     __version__,
                     given,
                     reason=first.reason,
@@ -122,8 +109,8 @@ def formula(
             history = BuildHistory(model.build, variables)
             cases, untold = derive_all(history, variables, chosen=bool(options.vary))
         except NothingBuilt as error:
-            return Formula(__version__, given, error=str(error))
-    told = Formula(
+            return FormulaResult(__version__, given, error=str(error))
+    told = FormulaResult(
         __version__,
         given,
         call=first.call,
@@ -138,7 +125,7 @@ def formula(
     return told
 
 
-def _write(told: Formula, model: Model, environ: Mapping[str, str]) -> None:
+def _write(told: FormulaResult, model: Model, environ: Mapping[str, str]) -> None:
     """Into the docstring; what was done is said on standard error, beside the formula."""
     from nparam_lint.analysis.closed_forms.closed_form import ClosedForm
     from nparam_lint.analysis.formula_budget import budget_of, write_budget

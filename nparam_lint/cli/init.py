@@ -37,16 +37,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     form.add_argument("--exact", action="store_true", help="86_567_656 (default)")
     form.add_argument("--rounded", action="store_true", help="86.6M")
     parser.add_argument("--all", action="store_true", help="also models that are parts of others")
-    parser.add_argument(
-        "-v", "--verbose", action="store_true", help="list the models that got none, and why"
-    )
-    add_writing(parser)
+    add_writing(parser, "list the models that got none, and why")
     common.add_building(parser)
 
 
 def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
     from nparam_lint.rewrite.new_budgets import Wishes, plan_init
-    from nparam_lint.rewrite.plan_text import render_init
 
     paths = common.checked_paths(options.paths)
     here = Path.cwd()
@@ -61,5 +57,5 @@ def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
         )
     except ValueError as error:  # a path outside the project
         raise UsageError(str(error)) from None
-    carry_out(plan, options, environ, options.diff, settings, render_init)
-    return int(any(item.count is not None for item in plan.left))
+    failed = any(item.count is not None for item in plan.left)
+    return carry_out(plan, options, settings, environ, dry=options.diff, failed=failed)

@@ -13,10 +13,10 @@ import signal
 import sys
 from contextlib import suppress
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from nparam_lint import __version__
-from nparam_lint.cli.common import UsageError, write
+from nparam_lint.cli.common import UsageError
 from nparam_lint.repository import temporary
 
 if TYPE_CHECKING:
@@ -101,40 +101,22 @@ def _terminated(_: int, __: FrameType | None) -> NoReturn:
 
 def _run(argv: list[str], environ: Mapping[str, str], given: list[str] | None) -> int:
     first = argv[0] if argv else ""
+    command = options = None
     try:
         if first in ("-h", "--help", "--version"):
             _general_parser().parse_args(argv)  # prints and exits
         name, rest = (first, argv[1:]) if first in COMMANDS else ("check", argv)
         # Only the command that is asked for: the others import what this one has no use for.
-        command: Any = import_module(f"nparam_lint.cli.{name.replace('-', '_')}")
+        command = import_module(f"nparam_lint.cli.{name.replace('-', '_')}")
         parser = _Parser(usage=command.USAGE, description=command.DESCRIPTION)
         parser.set_defaults(command=name, given=given)
         command.add_arguments(parser)
-        return int(command.run(parser.parse_args(rest), environ))
+        options = parser.parse_args(rest)
+        return int(command.run(options, environ))
     except UsageError as error:
-        print(f"nparam-lint: {error}", file=sys.stderr)
-        text, file = _failure(argv, environ, str(error))
-        try:
-            write(text, file)
-        except UsageError:
-            write(text, None)
-        return 2
+        from nparam_lint.cli.output import deliver_failure
 
-
-def _failure(argv: list[str], environ: Mapping[str, str], error: str) -> tuple[str, str | None]:
-    """The document that replaces the report, in the requested format, and the file it goes to;
-    empty in the text format, where the error was printed."""
-    from nparam_lint.records import Report
-    from nparam_lint.report import FORMATS, Options
-
-    parser = argparse.ArgumentParser(add_help=False, exit_on_error=False)
-    parser.add_argument("--format", nargs="?", default=environ.get("NPARAM_LINT_FORMAT"))
-    parser.add_argument("--output-file", nargs="?")
-    asked, _ = parser.parse_known_args(argv)
-    if asked.format not in FORMATS or asked.format == "text":
-        return "", None
-    text = FORMATS[asked.format](Report(__version__, None, (), (), error=error), Options())
-    return text, asked.output_file
+        return deliver_failure(error, argv, environ, command, options)
 
 
 class _Parser(argparse.ArgumentParser):

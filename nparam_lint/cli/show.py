@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from nparam_lint.cli import common
+from nparam_lint.cli import common, output
 from nparam_lint.cli.common import UsageError
 
 if TYPE_CHECKING:
@@ -27,27 +26,19 @@ DESCRIPTION = (
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("target", metavar="TARGET", help="LOCATION::CALLABLE(ARGUMENTS)")
-    common.add_output(parser)
+    output.add_output(parser, "findings")
     common.add_building(parser)
 
 
 def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
     from nparam_lint.gate.pipeline import show
     from nparam_lint.records import NotMeasured
-    from nparam_lint.report.show import render_show
+    from nparam_lint.report.show_document import show_document
 
     settings, target = settings_and_target(options, environ, options.target)
     report = common.guarded(lambda: show(settings, [target], environ, common.progress()))
-    model = report.models[0] if report.models and not report.error else None
     failed = any(isinstance(model.measurement, NotMeasured) for model in report.models)
-    return common.deliver(
-        report,
-        options,
-        settings,
-        environ,
-        page=None if model is None else partial(render_show, model),
-        failed=failed,
-    )
+    return output.deliver(show_document(report), options, settings, environ, failed=failed)
 
 
 def settings_and_target(

@@ -7,7 +7,7 @@ import time
 from typing import TYPE_CHECKING
 
 from nparam_lint import __version__
-from nparam_lint.cli import common
+from nparam_lint.cli import common, output
 from nparam_lint.cli.common import UsageError
 from nparam_lint.cli.show import settings_and_selected
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from nparam_lint.analysis.closed_forms.search import Unknown
     from nparam_lint.analysis.solver import Question
     from nparam_lint.claims.expression import Formula
+    from nparam_lint.report.document import Document
 
 USAGE = "nparam-lint solve TARGET… --budget 10M --vary a,b [options]"
 DESCRIPTION = (
@@ -72,49 +73,39 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="solutions (default: 5; of several targets or budgets, one for each)",
     )
-    out = parser.add_argument_group("output")
-    out.add_argument("--format", help="text (default), json")
-    out.add_argument("--output-file", metavar="FILE", help="write the result there")
-    out.add_argument("--color", choices=("auto", "always", "never"), default="auto")
-    out.add_argument(
-        "-v", "--verbose", action="count", default=0, help="the closed forms, and every call"
-    )
+    output.add_output(parser, "", verbose="the closed forms, and every call", quiet="", depth="")
     common.add_building(parser)
-    parser.set_defaults(depth=None, quiet=False)
+
+
+def failure(error: str, options: argparse.Namespace) -> Document:
+    from nparam_lint.analysis.documents.solve_document import solve_document
+    from nparam_lint.analysis.solutions import Solutions
+
+    return solve_document(Solutions(__version__, options.goal, error=error))
 
 
 def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
+    from nparam_lint.analysis.documents.solve_document import solve_document
+    from nparam_lint.analysis.solutions import Solutions
     from nparam_lint.analysis.solver import NoAnswer, solve
-    from nparam_lint.report import Options
-    from nparam_lint.report.solved import SOLVED_FORMATS, Solution
 
-    general = environ.get("NPARAM_LINT_FORMAT")
-    format = options.format or (general if general in SOLVED_FORMATS else "text")
-    if format not in SOLVED_FORMATS:
-        raise UsageError(f"solve has no format {format!r}; it has {', '.join(SOLVED_FORMATS)}")
-    options.format = None  # the settings know those of a report
+    question = _question(options)
+    start = time.monotonic()
+    asked = [settings_and_selected(options, environ, text) for text in options.targets]
     try:
-        question = _question(options)
-        start = time.monotonic()
-        asked = [settings_and_selected(options, environ, text) for text in options.targets]
         found = common.guarded(
             lambda: [
                 solve(question, text, *one, environ, common.progress())
                 for text, one in zip(options.targets, asked, strict=True)
             ]
         )
-        shown = common.layout(options, asked[0][0])
-    except (UsageError, NoAnswer) as error:
-        if format != "json":
-            raise UsageError(str(error)) from None
-        failed = Solution(__version__, options.goal, error=str(error))
-        return common.failed(error, SOLVED_FORMATS[format](failed, Options()), options)
+    except NoAnswer as error:
+        raise UsageError(str(error)) from None
     answers = tuple(one for row in zip(*found, strict=True) for one in row)  # by budget
-    answer = Solution(
-        __version__, question.goal, tuple(question.budgets), answers, time.monotonic() - start
-    )
-    common.write(SOLVED_FORMATS[format](answer, shown), options.output_file)
-    return int(not all(one.points for one in answers))
+    seconds = time.monotonic() - start
+    made = Solutions(__version__, question.goal, tuple(question.budgets), answers, seconds)
+    failed = not all(one.points for one in answers)
+    return output.deliver(solve_document(made), options, asked[0][0], environ, failed=failed)
 
 
 # --- the question -----------------------------------------------------------------------------

@@ -6,15 +6,14 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from nparam_lint.cli import common
+from nparam_lint.cli import common, output
 from nparam_lint.cli.common import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
     from nparam_lint.config.settings import Settings
     from nparam_lint.rewrite.edits import Plan
-    from nparam_lint.rewrite.plan_text import Look
 
 USAGE = "nparam-lint update [TARGET…] [--diff | --check] [options]"
 DESCRIPTION = """\
@@ -38,27 +37,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--check", action="store_true", help="write nothing; exit code 1 if a budget would change"
     )
-    add_writing(parser)
+    add_writing(parser, "")
     common.add_building(parser)
 
 
-def add_writing(parser: argparse.ArgumentParser) -> None:
-    """The options of what writes into files."""
+def add_writing(parser: argparse.ArgumentParser, verbose: str) -> None:
+    """The options of what writes into files; `verbose`: the help of -v, where there is one."""
     parser.add_argument(
         "--diff", action="store_true", help="write nothing; print what would change"
     )
-    out = parser.add_argument_group("output")
-    out.add_argument("--format", choices=("text", "json"), help="text (default) or json")
-    out.add_argument("--output-file", metavar="FILE", help="write the report there instead")
-    out.add_argument("--color", choices=("auto", "always", "never"), default="auto")
-    out.add_argument(
-        "-q", "--quiet", action="store_true", help="only what was not changed, and a summary"
-    )
+    quiet = "only what was not changed, and a summary"
+    output.add_output(parser, "", verbose=verbose, quiet=quiet, depth="", echo=False)
 
 
 def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
     from nparam_lint.rewrite.budget_updates import plan_update
-    from nparam_lint.rewrite.plan_text import render_update
     from nparam_lint.rewrite.selected_budgets import NothingNamed, read_named
 
     first = Path(options.targets[0].partition("::")[0]) if options.targets else Path.cwd()
@@ -70,25 +63,26 @@ def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
     except NothingNamed as error:
         raise UsageError(str(error)) from None
     dry = options.diff or options.check
-    carry_out(plan, options, environ, dry, settings, render_update)
     broken = any(item.origin != "prose" for item in plan.left)
-    return int(broken or (options.check and bool(plan.edits)))
+    failed = broken or (options.check and bool(plan.edits))
+    return carry_out(plan, options, settings, environ, dry=dry, failed=failed)
 
 
 def carry_out(
     plan: Plan,
     options: argparse.Namespace,
-    environ: Mapping[str, str],
-    dry: bool,
     settings: Settings,
-    render: Callable[[Plan, Look], str],
-) -> None:
-    """Write the files of a plan unless `dry`, and say what was done."""
+    environ: Mapping[str, str],
+    *,
+    dry: bool,
+    failed: bool,
+) -> int:
+    """Write the files of a plan unless `dry`, and say what was done. Gives the exit code."""
     import sys
 
-    from nparam_lint.report.style import Paint
+    from nparam_lint.report.formats import render
     from nparam_lint.rewrite.edits import CannotWrite, write_all
-    from nparam_lint.rewrite.plan_text import Look, render_diff, render_json
+    from nparam_lint.rewrite.plan_document import diff_of, plan_document
 
     if plan.error:
         raise UsageError(plan.error)
@@ -97,12 +91,9 @@ def carry_out(
             write_all(plan.files)
         except CannotWrite as error:
             raise UsageError(str(error)) from None
-    paint = Paint(common.wants_color(options, settings, environ))
-    look = Look(paint, dry, options.quiet, getattr(options, "verbose", False))
-    if (options.format or settings.format) == "json":
-        common.write(render_json(plan, options.command, dry), options.output_file)
-    elif options.diff:  # what `git apply` reads, and beside it what people read
-        common.write(render_diff(plan), options.output_file)
-        sys.stderr.write(render(plan, look))
-    else:
-        common.write(render(plan, look), options.output_file)
+    document = plan_document(plan, options.command, dry)
+    if options.diff and output.format_for(options, settings) == "text":
+        output.write(diff_of(plan), options.output_file)  # and beside it what people read
+        sys.stderr.write(render("text", document, output.layout(options, settings, environ)))
+        return int(failed)
+    return output.deliver(document, options, settings, environ, failed=failed)

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator, Sequence
 
     from nparam_lint.records import Position, Report
-    from nparam_lint.report.cases import Case
+    from nparam_lint.report.budget_cases import Case
 
 NAME = "nparam"
 _COLOR = re.compile("\x1b\\[[0-9;]*m")
@@ -63,7 +63,7 @@ class BudgetPlugin:
     def cases(self) -> list[Case]:
         """Those of the run. No property: pytest 7 would look at it, and so count, at the start."""
         if self.counted is None:
-            from nparam_lint.report.cases import Case
+            from nparam_lint.report.budget_cases import Case
 
             handed: str | None = getattr(self.config, "workerinput", {}).get(NAME)
             if handed is None:
@@ -204,8 +204,8 @@ def _count(config: pytest.Config) -> list[Case]:
     from nparam_lint.discover import find_root
     from nparam_lint.gate.pipeline import check
     from nparam_lint.records import Position
-    from nparam_lint.report import Options
-    from nparam_lint.report.cases import cases
+    from nparam_lint.report.budget_cases import cases
+    from nparam_lint.report.document import Options
 
     root = find_root(config.rootpath)
     show = _progress(config)
@@ -229,7 +229,7 @@ def _count(config: pytest.Config) -> list[Case]:
 
 def _unasked(name: str, root: Path, at: Position, message: str, text: str) -> Case:
     """The one error where the budgets are not even known, or nothing can count them."""
-    from nparam_lint.report.cases import Case
+    from nparam_lint.report.budget_cases import Case
     from nparam_lint.report.style import wrap
 
     lines = [part for line in text.splitlines() for part in wrap(line, _width(), "", "    ")]
@@ -266,7 +266,7 @@ def _color(config: pytest.Config) -> bool:
 
 def _tell(config: pytest.Config, report: Report, root: Path, declared: bool) -> None:
     """With -v, who counted; the warnings; and a warning where nothing is declared."""
-    from nparam_lint.report import Options
+    from nparam_lint.report.document import Options
     from nparam_lint.report.style import clean, plural
     from nparam_lint.report.uncounted import nothing_found
 
@@ -279,7 +279,7 @@ def _tell(config: pytest.Config, report: Report, root: Path, declared: bool) -> 
             at = finding.position
             _warn(config, f"{finding.code} {clean(finding.message)}", root / at.path, at.line)
     if not declared:
-        nothing = " ".join(nothing_found(report, Options(declared_only=True)))
+        nothing = nothing_found(report, Options(declared_only=True))
         _warn(config, nothing, root, 1, NAME)
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import hashlib
 from typing import TYPE_CHECKING
 
-from nparam_lint.report.claims import size
+from nparam_lint.report.budget_outcomes import size
 from nparam_lint.report.style import by_place
 
 if TYPE_CHECKING:
     from nparam_lint.records import Finding, Position, Report
-    from nparam_lint.report import Options
+    from nparam_lint.report.document import Options
 
 _DRIFT = ("NPL001", "NPL013")
 

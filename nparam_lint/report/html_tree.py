@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import html
 from collections import Counter
 from typing import TYPE_CHECKING
 
 from nparam_lint.report import style
-from nparam_lint.report.style import clean, plural
-from nparam_lint.report.tree import make_tree
+from nparam_lint.report.folded_modules import make_tree
+from nparam_lint.report.html_parts import escape
+from nparam_lint.report.style import plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from nparam_lint.records import ModuleRow
-    from nparam_lint.report.tree import Tree, TreeRow
+    from nparam_lint.report.folded_modules import Tree, TreeRow
 
 _HUES = 6
 _UNFOLDED = 40  # rows up to which the whole tree stands open
@@ -25,10 +25,6 @@ _HEADER = (
     '<span class="own">own</span><span class="total">total</span>'
     '<span class="share">share</span><span class="source">made at</span></div>'
 )
-
-
-def escape(text: str) -> str:
-    return html.escape(clean(text))
 
 
 def module_tree(modules: Sequence[ModuleRow], depth: int | None, limit: int) -> str:

@@ -160,6 +160,14 @@ def _cut(text: str, room: int) -> int:
     return cuts[0][1] if cuts else 0
 
 
+def wrap_target(target: str, width: int) -> list[str]:
+    """In full: the file on a line of its own where the call does not fit behind it."""
+    if len(target) <= width:
+        return [target]
+    path, sep, call = target.partition("::")
+    return [path + sep, *wrap(call, width, hang="  ")]
+
+
 def wrap_path(path: str, width: int, hang: str = "  ") -> list[str]:
     """Lines of at most `width`, broken after dots; behind the path's own indent. What is longer
     between two dots is cut in its middle."""

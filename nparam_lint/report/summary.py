@@ -6,38 +6,37 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from nparam_lint.records import Measured
-from nparam_lint.report import style
-from nparam_lint.report.claims import claims
+from nparam_lint.report.budget_outcomes import claims
+from nparam_lint.report.document import Parts
 from nparam_lint.report.style import NO_CUDA, clean, plural
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
     from nparam_lint.records import Report
-    from nparam_lint.report import Options
-    from nparam_lint.report.style import Paint
+    from nparam_lint.report.document import Options
 
 _Part = tuple[str, str]
 
 
-def summary_lines(report: Report, options: Options, paint: Paint) -> list[str]:
+def summary_of(report: Report, options: Options) -> tuple[Parts, ...]:
     budgets = [] if report.error else list(_budgets(report))
     parts = [("", _models(report)), *budgets, *_findings(report, bool(budgets))]
-    lines = _joined([*parts, ("", f"{report.seconds:.1f} s")], options.width, paint)
+    lines = [Parts((*parts, ("", f"{report.seconds:.1f} s")))]
     if options.quiet:
-        return lines
+        return tuple(lines)
     silent = _silent(report)
     absent = sorted({(name, reason) for name, _, reason in silent if reason in NO_CUDA})
     if report.environment is not None:
         known = [f"{name} skipped ({reason})" for name, reason in absent]
         judged = ["judged: what is staged"] if report.staged else []
-        about = [("dim", clean(part)) for part in [*_environment(report), *known, *judged]]
-        lines += _joined(about, options.width, paint, "dim")
+        about = [*_environment(report), *known, *judged]
+        lines.append(Parts(tuple(("dim", clean(part)) for part in about), "dim"))
     for (name, status, reason), count in silent.items():
         if report.environment is None or options.verbose or (name, reason) not in absent:
             text = f"{name} {status} for {plural(count, 'model')}: {clean(reason)}"
-            lines += [paint("dim", line) for line in style.wrap(text, options.width)]
-    return lines
+            lines.append(Parts((("dim", text),)))
+    return tuple(lines)
 
 
 def _models(report: Report) -> str:
@@ -78,21 +77,6 @@ def _findings(report: Report, budgets: bool) -> Iterator[_Part]:
         yield ("red", plural(errors, "other error" if other else "error"))
     if len(found) > errors:
         yield ("yellow", plural(len(found) - errors, "warning"))
-
-
-def _joined(parts: Sequence[_Part], width: int, paint: Paint, dot: str = "") -> list[str]:
-    """Parts with a dot between, on as few lines as hold them whole where they can."""
-    lines: list[str] = []
-    used = 0
-    for color, text in parts:
-        if lines and used + 3 + len(text) <= width:
-            lines[-1] += paint(dot, " · ") + paint(color, text)
-            used += 3 + len(text)
-        else:
-            pieces = style.wrap(text, width)
-            lines += [paint(color, piece) for piece in pieces]
-            used = len(pieces[-1])
-    return lines
 
 
 def _environment(report: Report) -> list[str]:

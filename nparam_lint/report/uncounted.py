@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 
 from nparam_lint.records import Measured
 from nparam_lint.report import style
+from nparam_lint.report.document import Column, Entry, Listing, Row, Table, Text
 from nparam_lint.report.style import clean, plural
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from nparam_lint.records import ModelReport, NotMeasured, Report
-    from nparam_lint.report import Options
-    from nparam_lint.report.style import Paint
+    from nparam_lint.report.document import Block, Options
 
 # Cause -> what is said of one such model, and of several.
 _SAID: dict[str, tuple[str, str]] = {
@@ -32,28 +32,42 @@ def is_empty(model: ModelReport) -> bool:
     return counted and not (model.declared or model.budgets or model.findings)
 
 
-def uncounted_lines(report: Report, options: Options, paint: Paint) -> list[str]:
+def uncounted_blocks(report: Report, options: Options) -> tuple[Block, ...]:
     if report.error:
         count = len(report.models) + len(report.skipped)
         why = f"{_were(count, 'counted')}: {clean(report.error.partition(chr(10))[0])}"
-        return style.wrap(why, options.width) if count else []
-    lines = []
+        return (Text(why),) if count else ()
+    blocks: list[Block] = []
     empty = sum(map(is_empty, report.models))
     if empty and not options.verbose:
         verb, it = ("has", "it") if empty == 1 else ("have", "them")
-        lines.append(f"{plural(empty, 'model')} {verb} no parameters (-v lists {it})")
+        text = f"{plural(empty, 'model')} {verb} no parameters (-v lists {it})"
+        blocks.append(Text(text, "dim"))
     if report.skipped:
         kinds = _kinds(report.skipped)
         told = _were(len(report.skipped), "counted")
         told += ": " + ", ".join(_told(kind, count, kinds) for kind, count in kinds.items())
         it = "it" if len(report.skipped) == 1 else "them"
-        lines.append(f"{told}:" if options.verbose else f"{told} (-v lists {it})")
-    lines = [paint("dim", part) for line in lines for part in style.wrap(line, options.width)]
+        told = f"{told}:" if options.verbose else f"{told} (-v lists {it})"
+        blocks.append(Text(told, "dim"))
     if options.verbose:
-        lines += _listed(report.skipped, options.width, paint)
+        blocks.append(listed(report.skipped))
     elif report.skipped and not report.models:
-        lines += _remedy(report, options)
-    return lines
+        blocks += _remedy(report)
+    return tuple(blocks)
+
+
+def listed(skipped: Sequence[tuple[str, NotMeasured]]) -> Listing:
+    files: dict[str, list[Entry]] = {}
+    for target, failure in skipped:
+        where, _, name = clean(target).partition("::")
+        told = style.short_reason(failure.reason, name)
+        files.setdefault(where, []).append(Entry("–", name, verdict=told, tone="dim"))
+    columns = Column("model", "code"), Column("because", "words")
+    table = Table(
+        columns, tuple(Row((target, failure.reason)) for target, failure in skipped), noun="model"
+    )
+    return Listing(tuple((where, tuple(found)) for where, found in files.items()), table, True)
 
 
 def _were(count: int, what: str) -> str:
@@ -87,22 +101,7 @@ def _told(kind: str, count: int, kinds: Mapping[str, int]) -> str:
     return f"{who} {_SAID.get(kind, _FAILED)[0 if one else 1]}"
 
 
-def _listed(skipped: Sequence[tuple[str, NotMeasured]], width: int, paint: Paint) -> Iterator[str]:
-    files: dict[str, list[tuple[str, str]]] = {}
-    for target, failure in skipped:
-        where, _, name = clean(target).partition("::")
-        told = style.short_reason(failure.reason, name)
-        files.setdefault(where, []).append((name, told))
-    for where, models in files.items():
-        yield paint("bold", style.elide_middle(where, width))
-        column = min(max(len(name) for name, _ in models), width // 2)
-        short = style.elide_apart((name for name, _ in models), column)
-        for name, reason in models:
-            told = style.elide_end(reason, width - column - 6)
-            yield f"  {paint('dim', '–')} {short[name]:<{column}}  {paint('dim', told)}".rstrip()
-
-
-def _remedy(report: Report, options: Options) -> list[str]:
+def _remedy(report: Report) -> list[Block]:
     """Where nothing could be counted because packages are missing: which, and where to."""
     kinds = [kind for kind in _kinds(report.skipped) if kind.startswith("import ")]
     names = [kind.partition(" ")[2] for kind in kinds if kind != "import others"]
@@ -112,14 +111,14 @@ def _remedy(report: Report, options: Options) -> list[str]:
         f"To count them, install {' and '.join(names)} for {clean(report.environment.python)}, or "
         "name the project's own interpreter with --python."
     )
-    return style.wrap(text, options.width)
+    return [Text(text)]
 
 
-def next_step(report: Report, options: Options, paint: Paint) -> list[str]:
+def next_step(report: Report) -> tuple[Block, ...]:
     """How to declare a budget, told with the largest model counted; only where none is declared."""
     known = [m for m in report.models if m.declared or m.budgets]
     if known or report.error or not (report.models or report.skipped):
-        return []
+        return ()
     best = max(filter(_stands, report.models), key=lambda m: (m.top_level, _size(m)), default=None)
     if best is not None:
         name, at = clean(best.target.partition("::")[2].partition("(")[0]), best.position
@@ -131,9 +130,9 @@ def next_step(report: Report, options: Options, paint: Paint) -> list[str]:
     elif report.models:
         where, line = "the model's docstring", "nparam: 1.2M"
     else:
-        return []
+        return ()
     text = f"Nothing is declared yet. To hold a count, write it in {where}:"
-    return [*style.wrap(text, options.width), "", "    " + paint("green", line)]
+    return Text(text), Text("", kind="verbatim"), Text(line, "green", "    ", kind="verbatim")
 
 
 def _stands(model: ModelReport) -> bool:
@@ -146,18 +145,16 @@ def _size(model: ModelReport) -> int:
     return found.counts.total if isinstance(found, Measured) else 0
 
 
-def nothing_found(report: Report, options: Options) -> list[str]:
+def nothing_found(report: Report, options: Options) -> str:
     where = f" under {clean(options.place)}" if options.place else ""
     if not report.files:
-        return [f"No Python file{where or ' was found'}: nothing to check."]
+        return f"No Python file{where or ' was found'}: nothing to check."
     files = plural(report.files, "Python file")
     if report.source_only:
-        text = f"No finding in the source of {files}{where}; nothing was built."
-    elif options.declared_only:
-        text = f"No budget is declared in {files}{where}: nothing to check."
-    else:
-        text = (
-            f"No model found in {files}{where}: nparam-lint looks for subclasses of "
-            "torch.nn.Module and functions that return them."
-        )
-    return style.wrap(text, options.width)
+        return f"No finding in the source of {files}{where}; nothing was built."
+    if options.declared_only:
+        return f"No budget is declared in {files}{where}: nothing to check."
+    return (
+        f"No model found in {files}{where}: nparam-lint looks for subclasses of torch.nn.Module "
+        "and functions that return them."
+    )

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from nparam_lint.analysis.documents.compare_document import grouped
 from nparam_lint.analysis.roles import ROLES, find_roles
 from nparam_lint.records import Counts, Measured, ModuleRow, ParameterRow
-from nparam_lint.report.compare.rows import grouped
 
 
 def measured(parameters, types, ties=()):

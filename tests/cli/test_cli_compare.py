@@ -228,7 +228,9 @@ def test_a_python_without_torch_is_an_error(compare, tmp_path):
 
 def test_an_unknown_format_names_those_that_there_are(compare):
     done = compare("nets/models.py::GPT", "--format", "sarif", code=2)
-    assert "compare has no format 'sarif'; it has text, json, markdown" in done.stderr
+    assert (
+        "compare has no format 'sarif'; it has text, concise, json, markdown, html" in done.stderr
+    )
 
 
 def test_an_output_file_gets_the_document_and_standard_output_the_text(compare, tmp_path):

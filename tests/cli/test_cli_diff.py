@@ -406,9 +406,9 @@ def test_one_line_of_progress_on_a_terminal(sample, environ):
         (["nets"], "nets is a path: nparam-lint diff HEAD nets"),
         (["HEAD", "nope.py"], "no file or directory nope.py now, and there was none at HEAD"),
         (["HEAD", "nparam-lint.toml"], "nparam-lint.toml is not a Python file"),
-        (["HEAD", "/"], "/ is in no git repository"),
+        (["HEAD", "/"], "/ is not in a git repository"),
         (["HEAD", "--tolerance", "much"], "option --tolerance is 'much': found 'much', expected"),
-        (["HEAD", "--format", "junit"], "diff has no format 'junit'; it has text, concise, json,"),
+        (["HEAD", "--format", "latex"], "diff has no format 'latex'; it has text, concise, json,"),
         (["HEAD", "--python", "nope/python"], "no interpreter at"),
         (["HEAD", "--staged", "--config", "new.toml"], "new.toml is not in the index"),
     ],
@@ -430,7 +430,7 @@ def test_a_configuration_of_the_base_that_is_wrong(sample, diff):
 
 def test_outside_of_git_and_without_a_commit(nparam_lint, tmp_path, environ):
     done = nparam_lint("diff", "HEAD", cwd=tmp_path, **GIT)
-    assert (done.returncode, "is in no git repository" in done.stderr) == (2, True)
+    assert (done.returncode, "is not in a git repository" in done.stderr) == (2, True)
     empty = Sample.create(tmp_path / "empty", environ)
     done = nparam_lint("diff", "HEAD", cwd=empty.path, **GIT)
     assert (done.returncode, done.stdout) == (2, "")

@@ -8,8 +8,10 @@ from dataclasses import replace
 
 import pytest
 
-from nparam_lint.report import Options
-from nparam_lint.report.solved import Met, Solution, Solved, json_, text
+from nparam_lint.analysis.documents.solve_document import solve_document
+from nparam_lint.analysis.solutions import Met, Solutions, Solved
+from nparam_lint.report.document import Options
+from nparam_lint.report.formats import render
 
 MODELS = """\
 import math
@@ -325,8 +327,8 @@ nets.py::None_
 
 @pytest.mark.parametrize("width", [80, 120])
 def test_shared_arguments_are_columns(width):
-    page = Solution("1", "closest", (100_000,), (DEEP, WIDE, NONE))
-    assert text.render(page, Options(width=width, verbose=1)).startswith(SHARED)
+    page = Solutions("1", "closest", (100_000,), (DEEP, WIDE, NONE))
+    assert render("text", solve_document(page), Options(width=width, verbose=1)).startswith(SHARED)
 
 
 NARROW = """\
@@ -353,15 +355,15 @@ each was built; no others are nearer
 def test_other_arguments_are_named_in_each_row():
     more = replace(DEEP, budget=200_000, points=(), reason="why")
     long = replace(LONG, budget=200_000, points=(Met(LONG.points[0].values, 200_020, ""),))
-    page = Solution("1", "under", (100_000, 200_000), (DEEP, LONG, more, long))
-    shown = text.render(page, Options(width=72))
+    page = Solutions("1", "under", (100_000, 200_000), (DEEP, LONG, more, long))
+    shown = render("text", solve_document(page), Options(width=72))
     assert shown == NARROW
     assert max(map(len, shown.splitlines())) <= 72
 
 
 def test_a_document_has_every_target_for_every_budget():
-    page = Solution("1", "closest", (100_000, 200_000), (DEEP, replace(DEEP, budget=200_000)))
-    document = json.loads(json_.render(page, Options()))
+    page = Solutions("1", "closest", (100_000, 200_000), (DEEP, replace(DEEP, budget=200_000)))
+    document = json.loads(render("json", solve_document(page), Options()))
     assert (document["budget"], document["budgets"]) == (None, [100_000, 200_000])
     assert [one["budget"] for one in document["targets"]] == [100_000, 200_000]
     assert document["targets"][0]["points"][0] == {
@@ -369,5 +371,5 @@ def test_a_document_has_every_target_for_every_budget():
         "count": 99_840,
         "call": "Deep(…)",
     }
-    one = Solution("1", "closest", (100_000,), (WIDE,))
-    assert json.loads(json_.render(one, Options()))["budget"] == 100_000
+    one = Solutions("1", "closest", (100_000,), (WIDE,))
+    assert json.loads(render("json", solve_document(one), Options()))["budget"] == 100_000

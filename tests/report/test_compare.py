@@ -9,11 +9,16 @@ import pytest
 from markdown_it import MarkdownIt
 from report_samples import ENVIRONMENT, model
 
+from nparam_lint.analysis.documents.compare_document import (
+    Compared,
+    Comparison,
+    compare_document,
+    letter,
+)
 from nparam_lint.analysis.roles import Part, Roles
 from nparam_lint.records import Counts, Hidden, Measured, ModuleRow, NotMeasured
-from nparam_lint.report import Options
-from nparam_lint.report.compare import COMPARE_FORMATS, Column, Comparison
-from nparam_lint.report.compare.rows import letter
+from nparam_lint.report import formats
+from nparam_lint.report.document import Options
 
 
 def column(name, parts, given="", tied=(), **counts):
@@ -29,7 +34,7 @@ def column(name, parts, given="", tied=(), **counts):
     found = Measured(name, Counts(total, total, 0, 0, 4 * total, **values), tuple(rows))
     target = f"nets/zoo.py::{name}"
     roles = Roles(made, tuple(tied), bool(tied))
-    return Column(given or target, model(target, found), roles, ENVIRONMENT)
+    return Compared(given or target, model(target, found), roles, ENVIRONMENT)
 
 
 DENSE = column(
@@ -53,7 +58,7 @@ SPARSE = column(
     ],
     active=12_879_925_248,
 )
-ABSENT = Column(
+ABSENT = Compared(
     "nets/zoo.py::Gone",
     model(
         "nets/zoo.py::Gone",
@@ -64,7 +69,7 @@ ABSENT = Column(
 
 def render(format, *columns, **options):
     found = Comparison("0.1.0", columns)
-    return COMPARE_FORMATS[format](found, Options(**({"width": 80} | options)))
+    return formats.render(format, compare_document(found), Options(**({"width": 80} | options)))
 
 
 TEXT = """\
@@ -215,10 +220,11 @@ def test_markdown():
 
 
 def test_an_error_is_a_document_too():
-    failed = Comparison("0.1.0", error="no torch\nnext: install it")
-    assert COMPARE_FORMATS["text"](failed, Options()) == ""
-    assert json.loads(COMPARE_FORMATS["json"](failed, Options()))["error"] == failed.error
-    assert COMPARE_FORMATS["markdown"](failed, Options()) == (
+    error = "no torch\nnext: install it"
+    failed = compare_document(Comparison("0.1.0", error=error))
+    assert formats.render("text", failed, Options()) == ""
+    assert json.loads(formats.render("json", failed, Options()))["error"] == error
+    assert formats.render("markdown", failed, Options()) == (
         "```text\nno torch\nnext: install it\n```\n"
     )
 

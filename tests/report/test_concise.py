@@ -1,15 +1,16 @@
 import subprocess
 import sys
 
+from render_samples import rendered
 from report_samples import everything, report
 
 from nparam_lint.records import Finding, Position
-from nparam_lint.report import FORMATS, Options
+from nparam_lint.report.document import Options
 
 
 def test_one_line_for_each_finding_sorted_by_place():
     assert (
-        FORMATS["concise"](everything(), Options())
+        rendered("concise", everything(), Options())
         == """\
 models/unet.py:10:1: NPL004 cannot build UNet: TypeError: UNet.__init__() missing 1 required \
 positional argument: 'channels'
@@ -20,7 +21,7 @@ zoo/tiny.py:3:5: NPL013 the docstring says ~2K, TinyAE has 4,996 parameters
 
 
 def test_nothing_where_nothing_was_found():
-    assert FORMATS["concise"](report(), Options()) == ""
+    assert rendered("concise", report(), Options()) == ""
 
 
 def test_lines_sort_as_numbers_and_a_message_stays_on_its_line():
@@ -29,20 +30,21 @@ def test_lines_sort_as_numbers_and_a_message_stays_on_its_line():
         Finding("NPL002", "error", Position("a.py", 9, 2), "second"),
         Finding("NPL002", "error", Position("a.py", 9, 1), "first"),
     )
-    assert FORMATS["concise"](report(findings=findings), Options(color=True)) == (
+    assert rendered("concise", report(findings=findings), Options(color=True)) == (
         "a.py:9:1: NPL002 first\n"
         "a.py:9:2: NPL002 second\n"
         "a.py:10:1: NPL002 two lines \\x1b[31mred\n"
     )
 
 
-def test_tabulate_is_imported_for_text_alone():
+def test_a_format_loads_no_other():
     code = (
-        "import sys; from nparam_lint.report import FORMATS, Options;"
-        "from nparam_lint.records import Report; r = Report('0', None, (), ());"
-        "[FORMATS[f](r, Options()) for f in FORMATS if f != 'text'];"
-        "print('tabulate' in sys.modules); FORMATS['text'](r, Options());"
-        "print('tabulate' in sys.modules)"
+        "import sys; from nparam_lint.records import Report;"
+        "from nparam_lint.report.check_document import check_document;"
+        "from nparam_lint.report.document import Options;"
+        "from nparam_lint.report.formats import render;"
+        "render('concise', check_document(Report('0', None, (), ())), Options());"
+        "print(sorted(m for m in sys.modules if m.startswith('nparam_lint.report.formats.')))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout == "False\nTrue\n"
+    assert done.stdout == "['nparam_lint.report.formats.concise']\n"

@@ -6,18 +6,18 @@ from diff_samples import COMMIT, SIX, diff, finding, measured, model, report, sa
 from report_checks import check_github
 
 from nparam_lint.analysis.diff import Base, DiffReport
-from nparam_lint.report import Options
-from nparam_lint.report.drift import DOCUMENTS, DRIFT_FORMATS
+from nparam_lint.analysis.documents.diff_document import diff_document
+from nparam_lint.report.document import Options
+from nparam_lint.report.formats import formats_for, render
 
 
 def rendered(name, found) -> str:
-    return DRIFT_FORMATS[name](found, Options(width=80))
+    return render(name, diff_document(found), Options(width=80))
 
 
 def test_every_format_can_be_rendered():
-    for name in DRIFT_FORMATS:
+    for name in formats_for("findings"):
         assert rendered(name, samples()).endswith("\n")
-    assert set(DOCUMENTS) < set(DRIFT_FORMATS)
 
 
 def test_concise_is_a_line_for_each_model_that_is_not_as_it_was():
@@ -165,5 +165,5 @@ def test_findings_without_a_model_are_in_every_format():
     stale = finding("NPL008", "gone.py::Net", "pyproject.toml", 3)
     found = diff([], report(findings=(stale,)))
     assert json.loads(rendered("json", found))["findings"][0]["target"] == "gone.py::Net"
-    for name in DRIFT_FORMATS:
+    for name in formats_for("findings"):
         assert "NPL008" in rendered(name, found)

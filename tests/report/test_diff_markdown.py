@@ -6,10 +6,11 @@ from diff_samples import SIX, diff, measured, model, report, rows, samples
 from report_checks import Page, as_html
 
 from nparam_lint.analysis.diff import Base, DiffReport
+from nparam_lint.analysis.documents.diff_document import diff_document
 from nparam_lint.records import NotMeasured
-from nparam_lint.report import Options
-from nparam_lint.report.drift import DRIFT_FORMATS
-from nparam_lint.report.drift.markdown import summary
+from nparam_lint.report.document import Options
+from nparam_lint.report.formats import render
+from nparam_lint.report.formats.markdown import summary
 
 
 def check(text: str) -> Page:
@@ -23,7 +24,7 @@ def check(text: str) -> Page:
 
 
 def markdown(found) -> str:
-    text = DRIFT_FORMATS["markdown"](found, Options(width=40, color=True))
+    text = render("markdown", diff_document(found), Options(width=40, color=True))
     check(text)
     assert text.startswith("<!-- nparam-lint diff -->\n")
     return text
@@ -46,7 +47,7 @@ def test_everything_that_can_become_of_a_model():
 | ~ | `net.py::Frozen` | 5,866 | 5,866 | same total; frozen 0 → 4,640 |
 | ~ | `net.py::Grown` | 60 | 65 | +5 (+8.33 %) |
 | − | `net.py::Old` | 16 |  | gone |
-| ! | `net.py::ViT` | 1,000 |  | not measured now: No module named 'einops' |
+| ⚠️ | `net.py::ViT` | 1,000 |  | not measured now: No module named 'einops' |
 | + | `net.py::Probe` |  | 77 | new |
 | → | `zoo/new.py::Tiny` | 5,866 | 5,866 | unchanged; was zoo/old.py::Tiny (git renamed the file) |
 
@@ -64,7 +65,7 @@ def test_everything_that_can_become_of_a_model():
 <summary>Modules of <code>gpt.py::GPT</code></summary>
 
 | | module | type | before | after | change | source |
-|---|---|---|---:|---:|---|---|
+|---|---|---|---:|---:|---:|---|
 | ~ | `h.0…11.fc` | Linear | 2,362,368 | 2,952,960 | 12 × +590,592 | `gpt.py:8` |
 | ~ | `h.0…11.proj` | Linear | 2,360,064 | 2,949,888 | 12 × +589,824 | `gpt.py:9` |
 
@@ -74,7 +75,7 @@ def test_everything_that_can_become_of_a_model():
 <summary>Modules of <code>net.py::Grown</code></summary>
 
 | | module | type | before | after | change | source |
-|---|---|---|---:|---:|---|---|
+|---|---|---|---:|---:|---:|---|
 | + | `c` | Linear |  | 5 | +5 | `net.py:33` |
 
 </details>
@@ -83,7 +84,7 @@ def test_everything_that_can_become_of_a_model():
 <summary>Modules of <code>net.py::Frozen</code></summary>
 
 | | module | type | before | after | change | source |
-|---|---|---|---:|---:|---|---|
+|---|---|---|---:|---:|---:|---|
 | ~ | `conv2` | Conv2d | 4,640 | 4,640 | frozen now |  |
 
 </details>
@@ -160,6 +161,6 @@ def test_what_is_too_long_is_cut_between_rows():
     assert 30_000 < len(text.encode()) <= 65_536
     assert "left out.*" in text
     for limit in (0, 100, 2_000, 40_000):
-        page = summary(found, Options(), limit)
+        page = summary(diff_document(found), Options(), limit)
         assert len(page.encode()) <= limit
         check(page)

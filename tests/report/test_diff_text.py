@@ -13,13 +13,14 @@ from diff_samples import (
     samples,
 )
 
-from nparam_lint.report import Options
-from nparam_lint.report.drift import DRIFT_FORMATS
-from nparam_lint.report.drift.words import change
+from nparam_lint.analysis.documents.diff_document import diff_document
+from nparam_lint.analysis.documents.diff_words import change
+from nparam_lint.report.document import Options
+from nparam_lint.report.formats import render
 
 
 def text(found, **options) -> str:
-    return DRIFT_FORMATS["text"](found, Options(**({"width": 80} | options)))
+    return render("text", diff_document(found), Options(**({"width": 80} | options)))
 
 
 SAMPLES = """\

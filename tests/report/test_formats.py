@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from render_samples import rendered
 from report_checks import CHECKS
 from report_samples import (
     HOSTILE,
@@ -26,7 +27,8 @@ from report_samples import (
 )
 
 from nparam_lint.records import Finding, Position
-from nparam_lint.report import FORMATS, Options
+from nparam_lint.report.document import Options
+from nparam_lint.report.formats import formats_for
 
 REPORTS = {
     "nothing": report(environment=None),
@@ -44,13 +46,13 @@ REPORTS = {
 
 
 def test_every_format_is_checked():
-    assert {"text", "concise", "json"} | set(CHECKS) == set(FORMATS)
+    assert {"text", "concise", "json"} | set(CHECKS) == set(formats_for("findings"))
 
 
 @pytest.mark.parametrize("name", CHECKS)
 @pytest.mark.parametrize("value", REPORTS.values(), ids=REPORTS)
 def test_one_valid_document(name, value):
-    text = FORMATS[name](value, Options())
+    text = rendered(name, value, Options())
     text.encode("utf-8")
     assert text.endswith("\n")
     assert not text.endswith("\n\n")
@@ -99,6 +101,6 @@ def models(draw):
 )
 @settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow])
 def test_one_valid_document_of_any_text(name, value):
-    text = FORMATS[name](value, Options())
+    text = rendered(name, value, Options())
     text.encode("utf-8")
     CHECKS[name](text)

@@ -3,16 +3,17 @@
 from dataclasses import replace
 
 import pytest
+from render_samples import rendered
 from report_checks import commands
 from report_samples import broken_net, everything, failed, glob_gpt, many, measured, model, report
 from report_samples import net as net_rows
 
 from nparam_lint.records import Finding, Position
-from nparam_lint.report import FORMATS, Options
+from nparam_lint.report.document import Options
 
 
 def github(value, **options) -> str:
-    return FORMATS["github"](value, Options(**options))
+    return rendered("github", value, Options(**options))
 
 
 def test_annotations_then_a_log():

@@ -4,6 +4,7 @@ import json
 from dataclasses import replace
 
 import pytest
+from render_samples import rendered
 from report_checks import check_gitlab
 from report_samples import (
     broken_finding,
@@ -19,11 +20,11 @@ from report_samples import (
 )
 
 from nparam_lint.records import Finding, Position
-from nparam_lint.report import FORMATS, Options
+from nparam_lint.report.document import Options
 
 
 def gitlab(value, **options):
-    return check_gitlab(FORMATS["gitlab"](value, Options(**options)))
+    return check_gitlab(rendered("gitlab", value, Options(**options)))
 
 
 def test_one_object_for_each_finding_worst_first():
@@ -54,8 +55,8 @@ def test_one_object_for_each_finding_worst_first():
 
 
 def test_what_passes_is_an_empty_array():
-    assert FORMATS["gitlab"](report(glob_gpt()), Options()) == "[]\n"
-    assert FORMATS["gitlab"](report(environment=None), Options()) == "[]\n"
+    assert rendered("gitlab", report(glob_gpt()), Options()) == "[]\n"
+    assert rendered("gitlab", report(environment=None), Options()) == "[]\n"
 
 
 def test_a_failure_is_a_finding():
@@ -78,7 +79,7 @@ def test_a_project_inside_its_repository():
 
 def test_everything_is_ascii():
     found = Finding("NPL002", "error", Position("größe\udcff.py"), "≤ 25k")
-    text = FORMATS["gitlab"](report(findings=(found,)), Options())
+    text = rendered("gitlab", report(findings=(found,)), Options())
     [entry] = json.loads(text.encode("ascii"))
     assert entry["location"]["path"] == "größe\\udcff.py"
 

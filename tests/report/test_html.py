@@ -4,6 +4,7 @@ import re
 from dataclasses import replace
 
 import pytest
+from render_samples import rendered
 from report_checks import Page, check_html
 from report_samples import (
     broken_net,
@@ -22,13 +23,13 @@ from report_samples import (
 )
 
 from nparam_lint.records import DeviceResult, Finding, Hidden, Position
-from nparam_lint.report import FORMATS, Options
+from nparam_lint.report.document import Options
 from nparam_lint.report.html_style import STYLE
 from nparam_lint.report.html_tree import module_tree
 
 
 def html(value, **options) -> str:
-    text = FORMATS["html"](value, Options(**options))
+    text = rendered("html", value, Options(**options))
     check_html(text)
     return text
 
@@ -95,7 +96,7 @@ def test_findings_of_no_measured_budget_have_a_section():
 def test_what_was_not_counted_is_listed():
     page = words(html(everything()))
     assert (
-        "Not counted 2 models model because zoo/a.py::A needs width, depth zoo/b.py::B needs cfg"
+        "Not counted: 2 models model because zoo/a.py::A needs width, depth zoo/b.py::B needs cfg"
         in page
     )
 

@@ -5,6 +5,7 @@ import math
 from typing import Any
 
 import pytest
+from render_samples import rendered
 from report_samples import (
     broken_net,
     everything,
@@ -19,7 +20,7 @@ from report_samples import (
 )
 
 from nparam_lint.records import BudgetResult, DeviceResult, Finding, Position
-from nparam_lint.report import FORMATS, Options
+from nparam_lint.report.document import Options
 
 NULL = type(None)
 COUNTS = {"total": int, "trainable": int, "frozen": int, "buffers": int, "bytes": int}
@@ -107,7 +108,7 @@ def refuse(constant: str) -> None:
 
 
 def load(value) -> Any:
-    text = FORMATS["json"](value, Options())
+    text = rendered("json", value, Options())
     assert text.endswith("}\n")
     document = json.loads(text, parse_constant=refuse)
     check(document, SCHEMA)
@@ -132,7 +133,7 @@ def test_every_report_is_one_valid_document(value):
 
 def test_an_empty_report_to_the_letter():
     """One line: a run over timm holds 400,000 module rows."""
-    text = FORMATS["json"](report(environment=None, seconds=0.0), Options())
+    text = rendered("json", report(environment=None, seconds=0.0), Options())
     assert text == (
         '{"version":1,"tool":{"name":"nparam-lint","version":"0.1.0"},"environment":null,'
         '"error":null,"models":[],"findings":[],"skipped":[],"summary":{"models":0,"measu'
@@ -223,7 +224,7 @@ def test_counts_beyond_floats_stay_exact():
 def test_unicode_and_undecodable_names_survive():
     finding = Finding("NPL002", "error", Position("caf\udce9.py"), "≤ 25k\nµ")
     value = report(unicode_net(), findings=(finding,))
-    FORMATS["json"](value, Options()).encode("ascii")
+    rendered("json", value, Options()).encode("ascii")
     document = load(value)
     assert document["models"][0]["target"] == "modèles/µ.py::Größe"
     assert document["models"][0]["hidden"][0]["count"] == 16_640

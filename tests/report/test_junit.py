@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import pytest
+from render_samples import rendered
 from report_checks import check_junit
 from report_samples import (
     broken_net,
@@ -19,11 +20,11 @@ from report_samples import (
 )
 
 from nparam_lint.records import Finding, NotMeasured, Position
-from nparam_lint.report import FORMATS, Options
+from nparam_lint.report.document import Options
 
 
 def junit(value):
-    return check_junit(FORMATS["junit"](value, Options(width=40, color=True)))
+    return check_junit(rendered("junit", value, Options(width=40, color=True)))
 
 
 def outcomes(value) -> list[tuple[str, str]]:
@@ -32,7 +33,7 @@ def outcomes(value) -> list[tuple[str, str]]:
 
 def test_a_case_for_each_declared_budget():
     assert (
-        FORMATS["junit"](report(glob_gpt()), Options())
+        rendered("junit", report(glob_gpt()), Options())
         == """\
 <?xml version="1.0" encoding="utf-8"?>
 <testsuites name="nparam-lint" tests="3" failures="0" errors="0" time="1.840">
@@ -153,7 +154,7 @@ def test_a_failure_is_one_error():
 
 @pytest.mark.parametrize("seconds", [0.0, 1.84, 12_345.6789])
 def test_the_time_is_that_of_the_run(seconds):
-    text = FORMATS["junit"](report(seconds=seconds), Options())
+    text = rendered("junit", report(seconds=seconds), Options())
     check_junit(text)
     assert text.count(f'time="{seconds:.3f}"') == 2
 

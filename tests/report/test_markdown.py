@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import pytest
+from render_samples import rendered, summary
 from report_checks import Page, as_html, check_markdown
 from report_samples import (
     broken_net,
@@ -18,12 +19,11 @@ from report_samples import (
 )
 
 from nparam_lint.records import Finding, Position
-from nparam_lint.report import FORMATS, Options
-from nparam_lint.report.markdown import summary
+from nparam_lint.report.document import Options
 
 
 def markdown(value) -> str:
-    text = FORMATS["markdown"](value, Options(width=40, color=True))
+    text = rendered("markdown", value, Options(width=40, color=True))
     check_markdown(text)
     assert text.startswith("<!-- nparam-lint -->\n")
     return text
@@ -166,7 +166,7 @@ def test_names_are_read_back_as_they_are(name):
         target=f"net.py::{name}",
         findings=(replace(value.findings[0], message=name, detail=()),),
     )
-    page = check_markdown(FORMATS["markdown"](report(value), Options()))
+    page = check_markdown(rendered("markdown", report(value), Options()))
     assert page.text.count(f"net.py::{name}".strip()) == 3
     assert f"NPL001 {name}".rstrip() in page.text
 

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 from jsonschema import ValidationError
+from render_samples import rendered
 from report_checks import check_sarif, sarif_schema
 from report_samples import (
     broken_finding,
@@ -17,12 +18,12 @@ from report_samples import (
 )
 
 from nparam_lint.records import Finding, Position
-from nparam_lint.report import FORMATS, Options
+from nparam_lint.report.document import Options
 from nparam_lint.rules.catalogue import RULES, explain
 
 
 def sarif(value, **options):
-    return check_sarif(FORMATS["sarif"](value, Options(**options)))
+    return check_sarif(rendered("sarif", value, Options(**options)))
 
 
 def test_a_broken_budget():
@@ -56,7 +57,7 @@ def test_a_broken_budget():
 
 
 def test_the_document_names_its_schema_and_version():
-    document = json.loads(FORMATS["sarif"](report(), Options()))
+    document = json.loads(rendered("sarif", report(), Options()))
     assert document["version"] == "2.1.0"
     assert document["$schema"].endswith("/sarif-schema-2.1.0.json")
 
@@ -161,7 +162,7 @@ def test_a_fingerprint_outlives_the_line_and_the_message():
 
 
 def test_the_schema_refuses_what_is_wrong():
-    document = json.loads(FORMATS["sarif"](report(broken_net()), Options()))
+    document = json.loads(rendered("sarif", report(broken_net()), Options()))
     document["runs"][0]["results"][0]["level"] = "fatal"
     with pytest.raises(ValidationError):
         sarif_schema().validate(document)

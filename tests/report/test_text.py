@@ -5,6 +5,7 @@ import re
 from dataclasses import replace
 
 import pytest
+from render_samples import render_show, rendered
 from report_samples import (
     ENVIRONMENT,
     broken_net,
@@ -24,7 +25,8 @@ from report_samples import (
 )
 
 from nparam_lint.records import DeviceResult, Finding, NotMeasured, ParameterRow, Position
-from nparam_lint.report import FORMATS, Options, render_show
+from nparam_lint.report.document import Options
+from nparam_lint.report.folded_modules import make_tree
 from nparam_lint.report.style import (
     bar,
     clean,
@@ -35,11 +37,10 @@ from nparam_lint.report.style import (
     wrap_formula,
     wrap_path,
 )
-from nparam_lint.report.tree import make_tree
 
 
 def text(value, **options) -> str:
-    return FORMATS["text"](value, Options(**options))
+    return rendered("text", value, Options(**options))
 
 
 def test_a_broken_budget():
@@ -260,8 +261,8 @@ module    type        own    total    share              source
 größe     Линейный  1,000    1,000   97.7 %  █████████▊  model.py:11
 β         Linear       24       24    2.3 %  ▎           model.py:12
 
-parameter        shape  dtype                   source
-────────────  ────────  ───────  ─────────────  ────────
+parameter        shape  dtype
+────────────  ────────  ───────  ─────────────
 größe.weight  10 × 100  float32  also β.weight
 
 ! experts: 16,640 parameters that parameters() does not return: 4 modules in a

@@ -4,6 +4,7 @@ import re
 from dataclasses import replace
 
 import pytest
+from render_samples import render_show, rendered
 from report_samples import (
     ENVIRONMENT,
     broken_finding,
@@ -21,12 +22,12 @@ from report_samples import (
 )
 
 from nparam_lint.records import DeviceResult, Finding, NotMeasured, Position
-from nparam_lint.report import FORMATS, Options, render_show
+from nparam_lint.report.document import Options
 from nparam_lint.report.style import elide_apart, short_reason
 
 
 def text(value, **options) -> str:
-    return FORMATS["text"](value, Options(**options))
+    return rendered("text", value, Options(**options))
 
 
 def verdicts(value, **options) -> str:

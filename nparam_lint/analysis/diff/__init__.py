@@ -1,6 +1,6 @@
 """What changed between two reports: by model and by module, exactly. Pure: nothing is read or run.
 
-`compare` gives the `DiffReport` that the formatters of `report.drift` turn into text.
+`compare` gives the `DiffReport` that `analysis.documents` makes a document of.
 """
 
 from nparam_lint.analysis.diff.compare_reports import Side, compare

@@ -1,0 +1,302 @@
+"""What `formula` says: the closed form, what it holds for, and what it is made of."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+from nparam_lint.analysis.closed_forms.closed_form import ClosedForm, NoForm
+from nparam_lint.analysis.closed_forms.form_writer import expanded, factored
+from nparam_lint.analysis.closed_forms.observations import exactly
+from nparam_lint.analysis.closed_forms.parameter_forms import Wrong
+from nparam_lint.analysis.documents.module_forms import module_forms
+from nparam_lint.claims.notation import exact_text
+from nparam_lint.report import style
+from nparam_lint.report.document import (
+    Column,
+    Document,
+    Fact,
+    Facts,
+    Form,
+    Forms,
+    Json,
+    Options,
+    Page,
+    Row,
+    Section,
+    Table,
+    Text,
+)
+from nparam_lint.report.style import clean
+
+if TYPE_CHECKING:
+    from collections.abc import Container, Iterator, Mapping, Sequence
+
+    from nparam_lint.analysis.closed_forms.closed_form import Derived
+    from nparam_lint.analysis.closed_forms.observations import Value
+    from nparam_lint.analysis.closed_forms.parameter_forms import ShapeForm
+    from nparam_lint.analysis.formula_result import FormulaResult
+
+_DEPTH = 2  # of the table of modules
+_MANY = 6  # values of names, reasons, … on a line of facts
+
+
+def formula_document(formula: FormulaResult) -> Document:
+    return Document(
+        "formula",
+        formula.version,
+        lambda: _data(formula),
+        lambda options: _page(formula, options),
+        formula.error,
+        lines=tuple(
+            factored(case.total, formula.order) if isinstance(case, ClosedForm) else case.reason
+            for case in formula.cases
+        ),
+        forms=lambda options: _forms(formula, options),
+    )
+
+
+def _page(formula: FormulaResult, options: Options) -> Page:
+    if formula.error is not None:
+        return Page()
+    call = (Text(formula.call, "dim", "  ", kind="verbatim"),) if formula.call else ()
+    sections = [Section(call, formula.target)]
+    if formula.reason is not None:
+        reason = Text(f"– not built: {formula.reason}", "red", hang="  ")
+        sections.append(Section((reason,), always=True))
+    for number, case in enumerate(formula.cases):
+        if isinstance(case, NoForm):
+            sections.append(Section(tuple(_absent(case, formula)), always=True))
+            continue
+        sections.append(Section(tuple(_formula(case, formula.order)), always=True))
+        sections.append(Section((Facts(tuple(_facts(case, formula))),)))
+        if number == 0 or options.verbose:
+            sections.append(Section((_modules(case, formula, options),)))
+        if options.verbose:
+            sections.append(Section((_shapes(case, formula.order),), always=True))
+    return Page(tuple(sections))
+
+
+def _formula(case: ClosedForm, order: Sequence[str]) -> Iterator[Text]:
+    if case.case:
+        yield Text(f"where {_equations(case.case)}:", "dim", kind="verbatim")
+    yield Text(factored(case.total, order), "bold", "  ", "    ", "formula")
+
+
+def _equations(values: Mapping[str, Value]) -> str:
+    return ", ".join(f"{name}={value!r}" for name, value in values.items())
+
+
+def _facts(case: ClosedForm, formula: FormulaResult) -> Iterator[Fact]:
+    used = case.total.names
+    values = {name: case.base[name] for name in formula.order if name in used}
+    yield Fact(
+        "value", f"{case.value:,} with {_equations(values)}" if values else f"{case.value:,}"
+    )
+    flat = expanded(case.total, formula.order)
+    if flat != factored(case.total, formula.order):
+        yield Fact("expanded", flat, kind="formula")
+    for name, rules in (("needs", case.demands), ("holds for", case.limits)):
+        if rules:
+            yield Fact(name, ", ".join(map(str, rules)))
+    if case.idle:
+        yield Fact("no effect", _some(case.idle))
+    if formula.untold and case is formula.cases[0]:
+        names = ", ".join(formula.untold)
+        yield Fact("matter too", f"{names}: --vary {formula.untold[0]} shows how")
+    for name, why in case.fixed.items():
+        yield Fact("fixed", f"{name}={case.base[name]!r}: {clean(why)}")
+    if formula.is_given:
+        yield Fact("fixed", _why_given(formula.call))
+    else:
+        places = style.plural(case.verified, "other place")
+        yield Fact("verified", f"at {places}, of {style.plural(case.built, 'model')} built")
+
+
+def _why_given(call: str) -> str:
+    """Why the count is no formula, and how it would be one."""
+    name, _, given = clean(call).partition("(")
+    told = f"there is no number to vary in {clean(call)}"
+    if given == ")":
+        return f"{told}; name an argument of it: {name}(NAME=NUMBER)"
+    return (
+        f"{told}: only what stands in the call is varied, not what was made before it; make it "
+        f"there: {name}(Config(NAME=NUMBER))"
+    )
+
+
+def _some(names: Sequence[str]) -> str:
+    left = len(names) - _MANY
+    return ", ".join(names[:_MANY]) + (f" and {left} more" if left > 0 else "")
+
+
+def _modules(case: ClosedForm, formula: FormulaResult, options: Options) -> Table:
+    parts = module_forms(case.shapes, _DEPTH if options.depth is None else options.depth)
+    named = [("  " * part.level + clean(part.path), part.size, part.value) for part in parts]
+    own = [form for form in case.shapes if "." not in form.name]
+    named += [(clean(form.name), form.size, form.value) for form in own]
+    rows = []
+    for name, size, value in named:
+        form = factored(size, formula.order) if case.total.names else ""  # else the values say it
+        rows.append(Row((name, form, f"{value:,}", style.share(value, case.value))))
+    columns = (
+        Column("module", "path"),
+        Column("parameters", "formula"),
+        Column("value", "number"),
+        Column("share", "number"),
+    )
+    return Table(columns, tuple(rows), noun="module")
+
+
+def _shapes(case: ClosedForm, order: Sequence[str]) -> Table:
+    rows = []
+    for form in case.shapes:
+        shape = "of several shapes"
+        if form.shape is not None:
+            inside = ", ".join(expanded(length, order) for length in form.shape)
+            shape = f"({inside},)" if len(form.shape) == 1 else f"({inside})"
+        number = factored(form.number, order)
+        times = "" if number == "1" else number
+        rows.append(Row((clean(form.name), times, shape, f"{form.value:,}")))
+    columns = (
+        Column("parameter", "path"),
+        Column("times", "number"),
+        Column("shape", "formula"),
+        Column("value", "number"),
+    )
+    return Table(columns, tuple(rows), noun="parameter")
+
+
+def _absent(case: NoForm, formula: FormulaResult) -> Iterator[Text]:
+    wrong = case.wrong or Wrong()
+    what = f" for {wrong.name}" if wrong.name else ""
+    where = f" where {_equations(case.case)}" if case.case else ""
+    yield Text(f"– {case.reason}{what}{where}", "red", hang="  ")
+    if wrong.guess is not None and wrong.actual is not None:
+        guess = factored(wrong.guess, formula.order)
+        base = {variable.name: variable.base for variable in formula.variables} | {**case.case}
+        told = [n for n in wrong.point if n in wrong.guess.names or wrong.point[n] != base.get(n)]
+        point = _equations({n: wrong.point[n] for n in formula.order if n in told})
+        value = exact_text(wrong.guess.value(exactly(wrong.point))).replace("_", ",")
+        text = (
+            f"first counterexample, {wrong.what}: with {point} it is {wrong.actual:,}, where "
+            f"{guess}, right so far, gives {value}"
+        )
+        yield Text(text, "", "  ", "  ")
+
+
+# --- for programs ---------------------------------------------------------------------------------
+
+
+def _forms(formula: FormulaResult, options: Options) -> Forms:
+    cases = [case for case in formula.cases if isinstance(case, ClosedForm)]
+    missing = tuple(case.reason for case in formula.cases if isinstance(case, NoForm))
+    if not cases:
+        return Forms((), "", (), missing or ("the model could not be built",), ())
+    order, first = formula.order, cases[0]
+    used = {name for case in cases for name in (*case.total.names, *case.case)}
+    rules = dict.fromkeys(str(rule) for case in cases for rule in case.rules)
+    needs = "\n".join(f"Needs {rule}." for rule in rules)
+    head = f"Parameters of {formula.call}: {first.value:,}."
+    parts = module_forms(first.shapes, 1 if options.depth is None else options.depth)
+    return Forms(
+        tuple(
+            Form(
+                tuple((name, repr(value)) for name, value in case.case.items()),
+                factored(case.total, order, "python"),
+                factored(case.total, order, "latex"),
+                case.value,
+            )
+            for case in cases
+        ),
+        _parameters(first.base, order, used),
+        (
+            head,
+            _evidence(formula, cases),
+            *([needs] if needs else []),
+        ),
+        missing,
+        tuple((part.path, factored(part.size, order, "latex"), part.value) for part in parts),
+    )
+
+
+def _evidence(formula: FormulaResult, cases: Sequence[ClosedForm]) -> str:
+    if formula.is_given:
+        return "No argument was varied."
+    places = sum(case.verified for case in cases)
+    return f"Verified by building the model with {places} other arguments."
+
+
+def _parameters(base: Mapping[str, Value], order: Sequence[str], used: Container[str]) -> str:
+    """The names with their defaults; a list of which one element is used, as a whole."""
+    elements: dict[str, dict[str, Value]] = {}
+    for name in order:
+        elements.setdefault(name.partition("[")[0], {})[name] = base[name]
+    plain, lists = [], []
+    for name, parts in elements.items():
+        if name in parts and name in used:
+            plain.append(f"{name}={base[name]!r}")
+        elif name not in parts and any(part in used for part in parts):
+            lists.append(name)
+    return ", ".join(lists + plain)
+
+
+def _data(formula: FormulaResult) -> Json:
+    return {
+        "version": 1,
+        "tool": {"name": "nparam-lint", "version": formula.version},
+        "environment": None if formula.environment is None else asdict(formula.environment),
+        "error": formula.error,
+        "target": formula.target,
+        "call": formula.call or None,
+        "reason": formula.reason,
+        "missing": list(formula.missing),
+        "variables": [asdict(variable) for variable in formula.variables],
+        "cases": [_case_data(case, formula.order) for case in formula.cases],
+        "also_matter": list(formula.untold),
+        "seconds": formula.seconds,
+    }
+
+
+def _case_data(case: Derived, order: Sequence[str]) -> Json:
+    if isinstance(case, NoForm):
+        wrong = case.wrong or Wrong()
+        return {
+            "case": dict(case.case),
+            "formula": None,
+            "reason": case.reason,
+            "parameters": wrong.name or None,
+            "quantity": wrong.what or None,
+            "guess": None if wrong.guess is None else factored(wrong.guess, order),
+            "counterexample": dict(wrong.point) or None,
+            "actual": wrong.actual,
+        }
+    return {
+        "case": dict(case.case),
+        "formula": factored(case.total, order),
+        "expanded": expanded(case.total, order),
+        "python": factored(case.total, order, "python"),
+        "latex": factored(case.total, order, "latex"),
+        "value": case.value,
+        "base": dict(case.base),
+        "rules": [str(rule) for rule in case.rules],
+        "no_effect": list(case.idle),
+        "fixed": dict(case.fixed),
+        "built": case.built,
+        "verified": case.verified,
+        "parameters": [_shape_data(form, order) for form in case.shapes],
+    }
+
+
+def _shape_data(form: ShapeForm, order: Sequence[str]) -> Json:
+    shape = None
+    if form.shape is not None:
+        shape = [expanded(length, order) for length in form.shape]
+    return {
+        "name": form.name,
+        "number": factored(form.number, order),
+        "shape": shape,
+        "formula": factored(form.size, order),
+        "value": form.value,
+        "source": form.source,
+    }

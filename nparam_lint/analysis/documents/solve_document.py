@@ -1,0 +1,231 @@
+"""What `solve` says: one table of arguments for all models and budgets, and how to build them."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, replace
+from typing import TYPE_CHECKING
+
+from nparam_lint.report import style
+from nparam_lint.report.document import (
+    Column,
+    Document,
+    Json,
+    Options,
+    Page,
+    Row,
+    Section,
+    Table,
+    Text,
+)
+from nparam_lint.report.style import clean
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from nparam_lint.analysis.solutions import Met, Solutions, Solved
+
+_GOALS = {"closest": "closest to", "under": "no more than", "exact": "exactly"}
+
+
+def solve_document(solutions: Solutions) -> Document:
+    met = ((one, best) for one in solutions.targets for best in one.points)
+    return Document(
+        "solve",
+        solutions.version,
+        lambda: _data(solutions),
+        lambda options: _page(solutions, options),
+        solutions.error,
+        lines=tuple(f"{best.call}: {best.count:,} ({_off(best, one.budget)})" for one, best in met),
+    )
+
+
+def _page(solutions: Solutions, options: Options) -> Page:
+    return Page(() if solutions.error else tuple(_Sections(solutions, options).all()))
+
+
+def _data(solutions: Solutions) -> Json:
+    """`targets` has one entry for each target and budget; `budget` is null where there are
+    several."""
+    fields = asdict(solutions)
+    version, budgets = fields.pop("version"), fields["budgets"]
+    return {
+        "version": 1,
+        "tool": {"name": "nparam-lint", "version": version},
+        "budget": budgets[0] if len(budgets) == 1 else None,
+        **fields,
+    }
+
+
+def _off(met: Met, budget: int) -> str:
+    off = met.count - budget
+    return f"{off:+,}" if off else "exact"
+
+
+def _percent(met: Met, budget: int) -> str:
+    off = met.count - budget
+    share = 100 * off / budget
+    return "" if not off else f"{share:+,.2f} %" if abs(share) >= 0.005 else "<0.01 %"
+
+
+class _Sections:
+    def __init__(self, solutions: Solutions, options: Options) -> None:
+        self.solutions, self.options = solutions, options
+        self.targets: dict[str, list[Solved]] = {}
+        for one in solutions.targets:
+            self.targets.setdefault(one.target, []).append(one)
+        self.labels = _labels(list(self.targets), options.width // 3)
+        self.several = len(self.targets) > 1
+
+    def all(self) -> Iterator[Section]:
+        *more, last = (f"{budget:,}" for budget in self.solutions.budgets)
+        budgets = f"{', '.join(more)} and {last}" if more else last
+        about = f"{_GOALS[self.solutions.goal]} {budgets} parameters"
+        yield Section((Text(about, "dim", hang="  "),))
+        if not self.several:
+            yield self.titled(self.solutions.targets[0])
+        if any(one.points for one in self.solutions.targets):
+            yield Section((self.table(),))
+        yield Section(tuple(self.absent()))
+        if self.several and self.options.verbose:
+            for found in self.targets.values():
+                yield self.titled(found[0], tuple(self.calls(found)))
+        calls = () if self.several else tuple(self.calls(self.solutions.targets))
+        notes = tuple(Text(note, "dim", hang="  ") for note in self.notes())
+        yield Section((*calls, *notes, *self.limits()))
+
+    def titled(self, one: Solved, calls: tuple[Text, ...] = ()) -> Section:
+        form = (Text(one.form, "", "  ", "    ", "formula"),) if one.form else ()
+        return Section((*form, *calls), one.target)
+
+    # --- the table ---
+
+    def table(self) -> Table:
+        """A column for each argument where all solutions have the same; else, and where these do
+        not fit, one of `name=value`."""
+        header = "model" if self.several else "budget" if len(self.solutions.budgets) > 1 else ""
+        points = [met for one in self.solutions.targets for met in one.points]
+        names = list(dict.fromkeys(name for met in points for name in met.values))
+        arguments = [Column("arguments", "words")]
+        narrow = self.laid_out(
+            header,
+            arguments,
+            lambda met: [" ".join(f"{name}={value}" for name, value in met.values.items())],
+        )
+        if not all(met.values.keys() >= {*names} for met in points):
+            return narrow
+        columns = [Column(name, "number") for name in names]
+        wide = self.laid_out(header, columns, lambda met: [str(met.values[n]) for n in names])
+        return replace(wide, narrow=narrow)
+
+    def laid_out(
+        self, header: str, arguments: list[Column], written: Callable[[Met], list[str]]
+    ) -> Table:
+        """The rows of one budget together; a label stands once for all rows that it is true of."""
+        numbers = Column("parameters", "number"), Column("off", "number"), Column("", "number")
+        labels = [Column(header, "number" if header == "budget" else "text")] if header else []
+        blank = [""] * len(arguments)
+        rows: list[list[str]] = []
+        for budget in self.solutions.budgets:
+            label, indent = f"{budget:,}", ""
+            if self.several and len(self.solutions.budgets) > 1:
+                rows.append([label, *blank, "", "", ""])
+                indent = "  "
+            for one in self.solutions.targets:
+                if one.budget != budget:
+                    continue
+                name = indent + self.labels[one.target] if self.several else label
+                for place, met in enumerate(one.points):
+                    told = [f"{met.count:,}", _off(met, budget), _percent(met, budget)]
+                    rows.append(["" if place else name, *written(met), *told])
+                if not one.points:
+                    rows.append([name, *blank, "–", "", ""])
+        cells = (Row(tuple(row if header else row[1:])) for row in rows)
+        return Table((*labels, *arguments, *numbers), tuple(cells))
+
+    # --- words ---
+
+    def absent(self) -> Iterator[Text]:
+        for one in self.solutions.targets:
+            if one.reason is not None:
+                about = self.about([one])
+                text = f"– {about}: {one.reason}" if about else f"– {one.reason}"
+                yield Text(text, "red", hang="  ")
+
+    def about(self, found: Sequence[Solved]) -> str:
+        """Which of all answers these are, all of one target; nothing where there are no others."""
+        budgets = ""
+        if len(found) < len(self.targets[found[0].target]):
+            budgets = ", ".join(f"{one.budget:,}" for one in found)
+        if not self.several:
+            return budgets
+        label = self.labels[found[0].target]
+        return f"{label} at {budgets}" if budgets else label
+
+    def calls(self, found: Sequence[Solved]) -> Iterator[Text]:
+        """How to build the best of each budget; with -v, all of them."""
+        indent = "  " if self.several else ""
+        widest = max((len(f"{one.budget:,}") for one in found), default=0)
+        for one in found:
+            before = "best" if len(found) == 1 else f"{one.budget:,}".rjust(widest)
+            for place, met in enumerate(one.points):
+                if place == 0 or self.options.verbose:
+                    hang = " " * (len(indent + before) + 2)
+                    yield Text(met.call, "", f"{indent}{before}: " if place == 0 else hang, hang)
+
+    def notes(self) -> list[str]:
+        """What is to be said, and, before it, about which answers, where it is not about all."""
+        said: dict[str, dict[str, list[Solved]]] = {}
+        answers = [one for one in self.solutions.targets if one.points]
+        for one in answers:
+            for text in self.notes_of(one):
+                said.setdefault(text, {}).setdefault(one.target, []).append(one)
+        notes = []
+        for text, about in said.items():
+            whom = "; ".join(map(self.about, about.values()))
+            everybody = sum(map(len, about.values())) == len(answers)
+            notes.append(text if everybody or not whom else f"{whom}: {text}")
+        return notes
+
+    def notes_of(self, one: Solved) -> Iterator[str]:
+        if one.is_best:
+            how = "no others are nearer" + (" within the limits" if one.limits else "")
+        elif one.cut:
+            how = "there are more combinations than were looked at: set narrower limits"
+        elif not one.form:
+            how = "no closed form: others that were not built may be nearer"
+        else:
+            how = f"the closed form does not hold for {one.strayed} more"
+        yield f"each was built; {how}"
+        alone = len(self.targets[one.target]) == 1 and (not self.several or self.options.verbose)
+        if alone and one.solved and one.combinations > 1:
+            yield f"{one.solved} solved for {one.combinations:,} combinations of the others"
+        if one.idle:
+            names = " and ".join(f"{name}={value}" for name, value in one.idle.items())
+            yield f"left as in the call, since the count is the same: {names}"
+        if one.refused:
+            yield f"{one.refused} more that the model refused"
+
+    def limits(self) -> Iterator[Text]:
+        """Those that nobody asked for."""
+        told = "half to twice the call's proportions; --vary sets others"
+        first = True
+        for one in self.solutions.targets:
+            if one.points and one.limits:
+                names = ((name, low, high) for name, (low, high) in one.limits.items())
+                limits = ", ".join(f"{name}={low}..{high}" for name, low, high in names)
+                if not (about := self.about([one])):
+                    yield Text(f"limits: {limits} ({told})", "dim", hang="  ")
+                    return
+                if first:
+                    yield Text(f"limits ({told}):", "dim", hang="  ")
+                first = False
+                yield Text(f"{about}: {limits}", "dim", "  ", "    ")
+
+
+def _labels(targets: Sequence[str], width: int) -> Mapping[str, str]:
+    """The callable alone where that tells a target from the others."""
+    names = {target: clean(target).partition("::")[2] for target in targets}
+    known = list(names.values())
+    full = {t: name if known.count(name) == 1 else clean(t) for t, name in names.items()}
+    short = style.elide_apart(full.values(), width)
+    return {target: short[text] for target, text in full.items()}

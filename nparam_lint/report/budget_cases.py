@@ -1,0 +1,127 @@
+"""The declared budgets of a report as test cases: what `pytest --nparam` runs as its items.
+
+| the budget                                                   | the case               |
+|--------------------------------------------------------------|------------------------|
+| holds                                                        | passed                 |
+| does not hold                                                | failed, with the table |
+| cannot be judged: not built, malformed, stale, no torch      | error                  |
+| is one of these two, but the finding is ignored or a warning | skipped                |
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal
+
+from nparam_lint.records import Measured, NotMeasured
+from nparam_lint.report.budget_outcomes import UNANSWERED, claims
+from nparam_lint.report.style import Paint, clean, elide_end
+from nparam_lint.rules.catalogue import RULES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+    from pathlib import Path
+
+    from nparam_lint.records import Finding, Position, Report
+    from nparam_lint.report.budget_outcomes import Claim
+    from nparam_lint.report.document import Options
+
+_TABLE_ROWS = 40
+_LONGEST = 40  # characters of a formula in a name
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """`name` is no other case's: `nets/vit.py::ViT[86M]`, `nets/vit.py::ViT[blocks.*: 7_087_872]`.
+    `path` (absolute) and `line` (from 1): where it is declared. `message` is one line; `text` may
+    be coloured."""
+
+    name: str
+    path: str
+    line: int
+    outcome: Literal["passed", "failed", "error", "skipped"] = "passed"
+    message: str = ""
+    text: str = ""
+
+
+def cases(report: Report, root: Path, options: Options) -> list[Case]:
+    """One for each declared budget; then one for each error that is about none of these: malformed
+    budgets, stale ones, files that cannot be read. `root`: what paths are relative to."""
+    declared = [claim for claim in claims(report) if not claim.prose]
+    told = {finding for claim in declared for finding in claim.findings}
+    found = [_of_claim(claim, report.error, root, options) for claim in declared]
+    found += [
+        _of_finding(finding, root, options)
+        for finding in report.findings
+        if finding.severity == "error" and finding not in told
+    ]
+    return list(_distinct(found))
+
+
+def _of_claim(claim: Claim, broken: str | None, root: Path, options: Options) -> Case:
+    first, declared = claim.results[0], elide_end(claim.declared, _LONGEST)
+    which = f"{first.selector}: {declared}" if first.selector else declared
+    case = _case(f"{claim.model.target}[{which}]", first.position, root)
+    if broken is not None:
+        message, *_ = broken.splitlines()
+        return replace(case, outcome="error", message=message, text=broken)
+    errors = [finding for finding in claim.findings if finding.severity == "error"]
+    if errors:
+        return _wrong(case, errors, _told(errors, options) + _table(claim, options))
+    if claim.state == "holds":
+        return case
+    return replace(case, outcome="skipped", message=_excuse(claim))
+
+
+def _of_finding(finding: Finding, root: Path, options: Options) -> Case:
+    about = finding.target or finding.position.path
+    name = f"{about}[{finding.code} {RULES[finding.code].name}]"
+    return _wrong(_case(name, finding.position, root), [finding], _told([finding], options))
+
+
+def _case(name: str, at: Position, root: Path) -> Case:
+    return Case(clean(name), str(root / at.path), at.line)
+
+
+def _wrong(case: Case, errors: Sequence[Finding], lines: Iterable[str]) -> Case:
+    message = "; ".join(clean(finding.message) for finding in errors)
+    outcome: Literal["error", "failed"] = "error" if errors[0].code in UNANSWERED else "failed"
+    return replace(case, outcome=outcome, message=message, text="\n".join(lines))
+
+
+def _excuse(claim: Claim) -> str:
+    """Why a budget that does not hold is no error."""
+    how = "only a warning here" if claim.findings else "ignored"
+    measured = claim.model.measurement
+    if isinstance(measured, NotMeasured):
+        return clean(f"{measured.code} is {how}: {measured.reason}")
+    wrong = next(result for result in claim.results if not result.ok)
+    counted = "nothing was counted" if wrong.actual is None else f"counted {wrong.actual:,}"
+    return f"NPL001 is {how}: {counted}, declared {claim.declared}"
+
+
+def _told(findings: Sequence[Finding], options: Options) -> list[str]:
+    """As the text report says it."""
+    from nparam_lint.report.findings_text import findings_lines
+
+    return findings_lines(findings, options.width, Paint(options.color))
+
+
+def _table(claim: Claim, options: Options) -> list[str]:
+    measured = claim.model.measurement
+    if not isinstance(measured, Measured):
+        return []
+    from nparam_lint.report.module_table import module_table
+
+    paint = Paint(options.color)
+    lines = module_table(measured.modules, options.width, options.depth, _TABLE_ROWS, paint)
+    return ["", *lines] if lines else []
+
+
+def _distinct(found: Iterable[Case]) -> Iterator[Case]:
+    """Two budgets may say the same of the same: the second is `…[12 #2]`."""
+    seen: dict[str, int] = {}
+    for case in found:
+        seen[case.name] = seen.get(case.name, 0) + 1
+        number = seen[case.name]
+        yield replace(case, name=f"{case.name[:-1]} #{number}]") if number > 1 else case

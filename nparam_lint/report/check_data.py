@@ -1,0 +1,131 @@
+"""A report as data: the JSON document of `check` and `show`."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, fields
+from operator import attrgetter
+from typing import TYPE_CHECKING
+
+from nparam_lint.records import Measured, ModuleRow
+
+if TYPE_CHECKING:
+    from nparam_lint.records import BudgetResult, Finding, Measurement, ModelReport, Report
+    from nparam_lint.report.document import Json
+
+_ROW = tuple(field.name for field in fields(ModuleRow))
+_values = attrgetter(*_ROW)
+
+
+def data_of(report: Report) -> Json:
+    return {
+        "version": 1,
+        "tool": {"name": "nparam-lint", "version": report.version},
+        "environment": None if report.environment is None else asdict(report.environment),
+        "error": report.error,
+        "models": [_model(model) for model in report.models],
+        "findings": [_finding(finding) for finding in report.findings],
+        "skipped": [
+            {"target": target, "reason": failure.reason, "cause": failure.cause}
+            for target, failure in report.skipped
+        ],
+        "summary": _summary(report),
+    }
+
+
+def _summary(report: Report) -> Json:
+    measured = sum(isinstance(model.measurement, Measured) for model in report.models)
+    errors = sum(finding.severity == "error" for finding in report.findings)
+    return {
+        "models": len(report.models),
+        "measured": measured,
+        "not_measured": len(report.models) - measured,
+        "cached": sum(model.measurement.cached for model in report.models),
+        "findings": len(report.findings),
+        "errors": errors,
+        "warnings": len(report.findings) - errors,
+        "skipped": len(report.skipped),
+        "files": report.files,
+        "seconds": _finite(report.seconds) or 0.0,
+    }
+
+
+def _model(model: ModelReport) -> Json:
+    return {
+        "target": model.target,
+        "path": model.position.path,
+        "line": model.position.line,
+        "column": model.position.column,
+        **_measurement(model.measurement),
+        "declared": model.declared,
+        "top_level": model.top_level,
+        "budgets": [_budget(budget) for budget in model.budgets],
+    }
+
+
+def _measurement(measured: Measurement) -> Json:
+    common: Json = {
+        "cached": measured.cached,
+        "devices": {
+            name: {key: value for key, value in asdict(device).items() if _said(value)}
+            for name, device in measured.devices.items()
+        },
+        "notes": list(measured.notes),
+    }
+    if isinstance(measured, Measured):
+        found: Json = {
+            "call": measured.call,
+            "status": "measured",
+            "reason": None,
+            "counts": asdict(measured.counts),
+            "no_routing": measured.no_routing,
+            "modules": [_module(row) for row in measured.modules],
+            "rung": measured.rung,
+            "type": measured.type,
+            "hidden": [asdict(hidden) for hidden in measured.hidden],
+        }
+        if measured.parameters:
+            found["parameters"] = [asdict(parameter) for parameter in measured.parameters]
+    else:
+        found = {
+            "call": None,
+            "status": "not_measured",
+            "reason": measured.reason,
+            "counts": None,
+            "modules": [],
+            "code": measured.code,
+            "cause": measured.cause,
+            "hint": measured.hint,
+            "missing": list(measured.missing),
+            "source": measured.source,
+        }
+    return found | common
+
+
+def _said(value: object) -> bool:
+    return value is not None and value != ()
+
+
+def _module(row: ModuleRow) -> Json:
+    # There may be a hundred thousand of them: `asdict` would take seconds.
+    found = dict(zip(_ROW, _values(row), strict=True))
+    found["frozen"] = row.total - row.trainable
+    return found
+
+
+def _budget(budget: BudgetResult) -> Json:
+    at = budget.position
+    found = asdict(budget) | {"drift": _finite(budget.drift)}
+    del found["position"]
+    return found | {"path": at.path, "line": at.line, "column": at.column}
+
+
+def _finding(finding: Finding) -> Json:
+    found = asdict(finding)
+    del found["position"]
+    return found | asdict(finding.position)
+
+
+def _finite(value: float | None) -> float | None:
+    """JSON has no NaN and no infinity."""
+    return value if value is not None and math.isfinite(value) else None

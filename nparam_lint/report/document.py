@@ -1,0 +1,292 @@
+"""What a command has to say, before it is known in which format.
+
+Every command makes one `Document`; every module of `report.formats` renders documents. For
+programs there is `data`, a command's own JSON document; for people there is `page`, made of the
+blocks below; for tools that know findings there is `report`. A format that has nothing of its own
+for `Modules`, `Models` or `Listing` renders the `table` of such a block.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from nparam_lint.records import ModelReport, ModuleRow, Report
+
+Json = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How a document is to look; decided by the command line, which knows the terminal.
+
+    `depth`: levels of modules below the root (None: as many as make a short table). `tables`: how
+    many tables of top-level models are printed; those of broken budgets always are. `rows`: how
+    many rows a table has before it is summed up (None: what suits the table). `place`: what was
+    searched, in words (`src`). `declared_only`: models without a budget were left out. `prefix`:
+    where the project lies in its repository (`packages/nets`), for what links to files.
+    """
+
+    width: int = 80
+    color: bool = False
+    depth: int | None = None
+    verbose: int = 0
+    quiet: bool = False
+    tables: int = 5
+    rows: int | None = None
+    place: str = ""
+    declared_only: bool = False
+    prefix: str = ""
+
+
+# --- blocks: what a section is made of ------------------------------------------------------------
+# A `tone` is a name that `style.Paint` knows: "dim", "red", "bold", …
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A paragraph. `indent` stands before its first line, `hang` before the others. A formula is
+    broken where formulas can be, verbatim text nowhere."""
+
+    text: str
+    tone: str = ""
+    indent: str = ""
+    hang: str = ""
+    kind: Literal["words", "formula", "verbatim"] = "words"
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """Short remarks beside each other, as pairs of a tone and a text: with a dot between, on as
+    many lines as it takes; or, `plain`, with two blanks between, on one line."""
+
+    parts: tuple[tuple[str, str], ...]
+    tone: str = ""
+    plain: bool = False
+
+    @property
+    def text(self) -> str:
+        return ("  " if self.plain else " · ").join(text for _, text in self.parts)
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """`count`, where there is one, stands in a column of numbers; `text` after it, and paragraphs
+    `below`."""
+
+    name: str
+    text: str = ""
+    count: str | None = None
+    tone: str = ""
+    kind: Literal["words", "formula", "target"] = "words"
+    below: tuple[Text, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """Names with what is to be said of each; names in the given tone, behind the indent."""
+
+    facts: tuple[Fact, ...]
+    tone: str = "dim"
+    indent: str = "  "
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """`code` is what stands in the source; `path`, `formula` and `words` may go on in further
+    lines, broken as each of them can be. `notes`: those below a row stand here, in formats whose
+    rows are one line."""
+
+    name: str
+    kind: Literal["text", "number", "code", "path", "formula", "words"] = "text"
+    tone: str = ""
+    notes: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """`share`: of a whole, given up first where there is no room."""
+
+    text: str
+    tone: str = ""
+    share: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """`mark`: one character before the row, in the tone `mark_tone`. `below`: notes on lines of
+    their own. `rule`: a line above it."""
+
+    cells: tuple[Cell | str, ...]
+    mark: str = ""
+    mark_tone: str = ""
+    below: tuple[str, ...] = ()
+    rule: bool = False
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        return tuple(cell if isinstance(cell, str) else cell.text for cell in self.cells)
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What is given up where a table is too wide: a column, the directories of its paths, or their
+    middle down to `least` characters."""
+
+    what: Literal["drop", "directories", "shorten"]
+    column: str
+    least: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """`steps` are tried one after the other until the table fits; then `narrow` stands in its
+    place. `bands`: columns that do not fit stand in a second table below. `note`: the last line."""
+
+    columns: tuple[Column, ...]
+    rows: tuple[Row, ...]
+    steps: tuple[Step, ...] = ()
+    narrow: Table | None = None
+    bands: bool = False
+    note: str = ""
+    noun: str = "row"
+
+
+@dataclass(frozen=True, slots=True)
+class Modules:
+    """The modules of a model as a tree, in about `limit` rows."""
+
+    modules: tuple[ModuleRow, ...]
+    depth: int | None
+    limit: int
+
+    @property
+    def table(self) -> Table:
+        from nparam_lint.report.folded_modules import plain_table
+
+        return plain_table(self.modules, self.depth, self.limit)
+
+
+@dataclass(frozen=True, slots=True)
+class Models:
+    """Models with what is declared of them and what came of it. `depth`: of their modules, where
+    these are shown with them. `alone`: the page is about one model, and says the rest elsewhere."""
+
+    models: tuple[ModelReport, ...]
+    depth: int | None = None
+    alone: bool = False
+
+    @property
+    def table(self) -> Table:
+        from nparam_lint.report.budget_outcomes import plain_table
+
+        return plain_table(self.models)
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A line of a listing. `before`, `after` and `delta` stand in columns; `verdict` follows them,
+    and `below` stands on a line of its own. Without any count, `verdict` follows the name."""
+
+    mark: str
+    name: str
+    before: str = ""
+    after: str = ""
+    delta: str = ""
+    verdict: str = ""
+    below: str = ""
+    tone: str = ""
+
+    @property
+    def counted(self) -> bool:
+        return bool(self.before or self.after)
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """Lines about models, below the path of each file; and the same as a table. `brief`: verdicts
+    are cut at the end of the line rather than wrapped."""
+
+    files: tuple[tuple[str, tuple[Entry, ...]], ...]
+    table: Table
+    brief: bool = False
+
+
+Block = Text | Parts | Facts | Table | Modules | Models | Listing
+
+
+# --- the page -------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """`lead`: what is told before the findings, wherever these do not stand at the end. `closing`:
+    what follows them even there. `only`: `text` for what a terminal needs because it shows less,
+    `page` for what other documents have room for. `fold`: what is folded away there, in words
+    before the title. `always`: stands also where only the essential is asked for (--quiet).
+    `note`: stands beside the title."""
+
+    blocks: tuple[Block, ...]
+    title: str = ""
+    lead: bool = False
+    closing: bool = False
+    only: Literal["", "text", "page"] = ""
+    fold: str = ""
+    always: bool = False
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """`mark`: ✓, ✗, !, Δ (changed) or – (no verdict), before the `headline`; where there is no
+    verdict to give, both are empty. `nothing`: all that there is to say on a terminal, where
+    nothing was found. `foot`: what stands small at the end of a document (default: `summary`)."""
+
+    sections: tuple[Section, ...] = ()
+    mark: str = ""
+    headline: str = ""
+    nothing: str = ""
+    summary: tuple[Parts, ...] = ()
+    foot: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """A closed form, written for programs: `where` holds the choices that it is about."""
+
+    where: tuple[tuple[str, str], ...]
+    python: str
+    latex: str
+    value: int
+
+
+@dataclass(frozen=True, slots=True)
+class Forms:
+    """What the formats `python` and `latex` are made of. `signature`: the parameters of a function,
+    with defaults; `about`: the paragraphs of its docstring; `missing`: why a case has no form;
+    `modules`: name, LaTeX and value of each part."""
+
+    forms: tuple[Form, ...]
+    signature: str
+    about: tuple[str, ...]
+    missing: tuple[str, ...]
+    modules: tuple[tuple[str, str, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """`command`: what made it. `data` and `page` are made when a format asks. `error`: why there is
+    no answer at all. `report`: the findings, and the models that they are about. `lines`: what is
+    said in one line each, `path:line:column: …` where there is a place."""
+
+    command: str
+    version: str
+    data: Callable[[], Json]
+    page: Callable[[Options], Page]
+    error: str | None = None
+    report: Report | None = None
+    lines: tuple[str, ...] = ()
+    forms: Callable[[Options], Forms] | None = None

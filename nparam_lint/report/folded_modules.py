@@ -1,0 +1,241 @@
+"""A model's modules as the rows of a short table: repeated blocks folded, empty modules left out.
+
+What is shown adds up: the sum of `counted` over the rows is the model's total.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from nparam_lint.report import style
+from nparam_lint.report.document import Column, Row, Table
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from nparam_lint.records import ModuleRow
+
+
+@dataclass(frozen=True, slots=True)
+class TreeRow:
+    """One line of the table; counts are those of one module of the `times` that it stands for.
+
+    `new`: parameters at or below it that no module before it holds. `closed`: what is below it is
+    not shown; `more`: and could be. `marks`: of `tied`, `shared`, `frozen`, `part frozen`.
+    """
+
+    label: str
+    level: int
+    type: str
+    times: int
+    own: int
+    total: int
+    new: int
+    closed: bool
+    path: str
+    more: bool = False
+    marks: tuple[str, ...] = ()
+    source: str | None = None
+
+    @property
+    def counted(self) -> int:
+        """What this row adds to the sum of the rows."""
+        return self.times * (self.new if self.closed else self.own)
+
+
+@dataclass(frozen=True, slots=True)
+class Tree:
+    """`empty`: modules without parameters, left out. `deeper`: some rows hold more below them."""
+
+    rows: tuple[TreeRow, ...]
+    empty: int
+    deeper: bool
+
+
+@dataclass(slots=True)
+class _Node:
+    row: ModuleRow
+    children: list[_Node] = field(default_factory=list)
+    new: int = 0
+    height: int = 0
+    shape: int = 0
+
+    @property
+    def name(self) -> str:
+        return self.row.path.rpartition(".")[2]
+
+    @property
+    def filled(self) -> bool:
+        return any(child.row.total for child in self.children)
+
+
+def make_tree(modules: Sequence[ModuleRow], depth: int | None, limit: int) -> Tree:
+    """`depth` levels below the root; None: the heaviest modules opened first, for as long as the
+    table has no more than `limit` rows."""
+    root = _link(modules)
+    if root is None:
+        return Tree((), 0, False)
+    if depth is not None:
+        return _flatten(root, depth)
+    tree, opened = _flatten(root, 1), frozenset[str]()
+    while True:
+        heaviest = max((row.counted for row in tree.rows if row.more), default=None)
+        opened |= {row.path for row in tree.rows if row.more and row.counted == heaviest}
+        larger = _flatten(root, 1, opened)
+        if heaviest is None or len(larger.rows) > limit:
+            return tree
+        tree = larger
+
+
+def _link(modules: Sequence[ModuleRow]) -> _Node | None:
+    nodes = {row.path: _Node(row) for row in modules}
+    for path, node in nodes.items():
+        parent = path
+        while parent:
+            parent = parent.rpartition(".")[0]
+            if parent in nodes:
+                nodes[parent].children.append(node)
+                break
+    shapes: dict[tuple[object, ...], int] = {}
+    for node in sorted(nodes.values(), key=_level, reverse=True):
+        row = node.row
+        node.new = row.own + sum(child.new for child in node.children)
+        node.height = 1 + max((child.height for child in node.children), default=-1)
+        inner = tuple((child.name, child.shape) for child in node.children)
+        flags = (row.shared_with is None, len(row.tied))
+        shape = (row.type, row.own, row.total, row.trainable, node.new, flags, inner)
+        node.shape = shapes.setdefault(shape, len(shapes))
+    return nodes.get("")
+
+
+def _level(node: _Node) -> int:
+    return node.row.path.count(".") + 1 if node.row.path else 0
+
+
+def _folded(children: Iterable[_Node]) -> list[list[_Node]]:
+    """Neighbours `0, 1, 2, …` of one structure stand together."""
+    groups: list[list[_Node]] = []
+    for node in children:
+        last = groups[-1][-1] if groups else None
+        if (
+            last is not None
+            and last.shape == node.shape
+            and last.name.isdecimal()
+            and node.name.isdecimal()
+            and int(node.name) == int(last.name) + 1
+        ):
+            groups[-1].append(node)
+        else:
+            groups.append([node])
+    return groups
+
+
+def _label(path: str, folded: frozenset[int]) -> str:
+    """The last name; a number keeps the names before it (`h.0`), for it says nothing alone.
+    `folded`: which of the names stand for several (`layers.*.0`)."""
+    parts = path.split(".")
+    parts = ["*" if i in folded else part for i, part in enumerate(parts)]
+    start = len(parts) - 1
+    while start > 0 and (parts[start].isdecimal() or parts[start] == "*"):
+        start -= 1
+    return ".".join(parts[start:])
+
+
+def _marks(node: _Node, closed: bool) -> tuple[str, ...]:
+    row, marks = node.row, []
+    if row.shared_with is not None:
+        marks.append("shared")
+    elif row.tied or (closed and node.new < row.total):
+        marks.append("tied")
+    if row.total and not row.trainable:
+        marks.append("frozen")
+    elif row.frozen > (0 if closed else sum(child.row.frozen for child in node.children)):
+        marks.append("part frozen")  # here, or in children that are not shown
+    return tuple(marks)
+
+
+def _flatten(root: _Node, depth: int, opened: frozenset[str] = frozenset()) -> Tree:
+    rows: list[TreeRow] = []
+    empty = 0
+
+    def is_open(node: _Node, level: int) -> bool:
+        return level < depth or node.row.path in opened
+
+    def empties(node: _Node, level: int) -> int:
+        inner = node.children if is_open(node, level) else ()
+        return sum(empties(child, level + 1) for child in inner) + (node.row.total == 0)
+
+    def visit(group: list[_Node], level: int, outer: int, folded: frozenset[int]) -> None:
+        nonlocal empty
+        node, times = group[0], outer * len(group)
+        if node.row.total == 0 and level:
+            empty += times * empties(node, level)
+            return
+        inside = node.filled and node.row.shared_with is None
+        closed = not inside or not is_open(node, level)
+        label = _label(node.row.path, folded) if level else "(total)"
+        if len(group) > 1:
+            label += f" … {_label(group[-1].row.path, folded)} ({len(group):,}×)"
+            folded |= {node.row.path.count(".")}
+        row = node.row
+        rows.append(
+            TreeRow(
+                label=label,
+                level=level,
+                type=row.type,
+                times=times,
+                own=row.own,
+                total=row.total,
+                new=node.new,
+                closed=closed,
+                path=row.path,
+                more=closed and inside,
+                marks=_marks(node, closed),
+                source=row.source,
+            )
+        )
+        if is_open(node, level) and row.shared_with is None:
+            for children in _folded(node.children):
+                visit(children, level + 1, times, folded)
+
+    visit([root], 0, 1, frozenset())
+    return Tree(tuple(rows), empty, any(row.more for row in rows))
+
+
+def total_cell(row: TreeRow) -> str:
+    """What is counted elsewhere stands in brackets, so that the rest adds up."""
+    elsewhere = row.total - row.new
+    if not elsewhere:
+        return f"{row.total:,}"
+    return f"{row.new:,} (+{elsewhere:,})" if row.new else f"({elsewhere:,})"
+
+
+def plain_table(modules: Sequence[ModuleRow], depth: int | None, limit: int) -> Table:
+    """The same rows for formats that have no tree of their own."""
+    tree = make_tree(modules, depth, limit)
+    whole = tree.rows[0].total if tree.rows else 0
+    rows = [
+        Row(
+            (
+                style.clean(row.label),
+                style.clean(row.type),
+                f"{row.own:,}" if row.own else "",
+                (f"{row.times:,} × " if row.times > 1 else "") + total_cell(row),
+                style.share(row.times * row.new, whole),
+                ", ".join(row.marks),
+                style.clean(row.source or ""),
+            )
+        )
+        for row in tree.rows
+    ]
+    columns = (
+        Column("module", "code"),
+        Column("type"),
+        Column("own", "number"),
+        Column("total", "number"),
+        Column("share", "number"),
+        Column(""),
+        Column("source", "code"),
+    )
+    return Table(columns, tuple(rows), noun="module")

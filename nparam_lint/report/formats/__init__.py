@@ -1,0 +1,58 @@
+"""The output formats. A format is one module here, with `render(document, options) -> str`, and one
+line in `FORMATS`; then it serves every command whose documents have what it needs.
+
+Formats are pure: they never print and never ask what they are printed on. What they return is empty
+or ends with one newline. Each is imported when it is used, so that no run pays for another.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from nparam_lint.report.document import Document, Options
+
+Need = Literal["", "findings", "forms"]
+
+# By name, what a format needs of a document: nothing in particular, findings, or closed forms.
+FORMATS: dict[str, Need] = {
+    "text": "",
+    "concise": "",
+    "json": "",
+    "markdown": "",
+    "html": "",
+    "github": "findings",
+    "gitlab": "findings",
+    "sarif": "findings",
+    "junit": "findings",
+    "python": "forms",
+    "latex": "forms",
+}
+# Those for people on a terminal: where there is no answer, standard error says so, and that is all.
+FOR_TERMINALS = ("text", "concise", "python", "latex")
+
+
+def formats_for(has: Need) -> tuple[str, ...]:
+    """The formats of a command whose documents have findings, closed forms, or neither."""
+    return tuple(name for name, need in FORMATS.items() if need in ("", has))
+
+
+def render(name: str, document: Document, options: Options) -> str:
+    """The document in a format. Raises KeyError for a format that does not exist."""
+    FORMATS[name]
+    text: str = import_module(f"{__name__}.{name}").render(document, options)
+    return text
+
+
+def refusal(command: str, name: str, known: Sequence[str]) -> str:
+    """Why a command cannot have a format, and what would do."""
+    if name in FORMATS:
+        return f"{command} has no format {name!r}; it has {', '.join(known)}"
+    from difflib import get_close_matches
+
+    near = get_close_matches(name, known, 1)
+    hint = f"did you mean {near[0]}?" if near else f"there are: {', '.join(known)}"
+    return f"there is no format {name!r}; {hint}"

@@ -1,0 +1,20 @@
+"""One line for each thing, `path:line:column: CODE message`, for editors and `grep`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from nparam_lint.report.style import by_place, clean
+
+if TYPE_CHECKING:
+    from nparam_lint.report.document import Document, Options
+
+
+def render(document: Document, options: Options) -> str:  # noqa: ARG001
+    findings = document.report.findings if document.report else ()
+    lines = [
+        f"{clean(at.path)}:{at.line}:{at.column}: {finding.code} {clean(finding.message)}"
+        for finding in sorted(findings, key=by_place)
+        for at in (finding.position,)
+    ]
+    return "".join(f"{clean(line)}\n" for line in (*document.lines, *lines))

@@ -1,0 +1,104 @@
+"""Workflow commands, which GitHub shows as annotations at their lines; then a log for people.
+
+GitHub keeps 10 errors and 10 warnings of a step and drops the rest without a word: the worst come
+first, and the tenth says how many are not shown. No other line is one that the runner would act on.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from nparam_lint.report import style
+from nparam_lint.report.forge import ranked, repository_path
+from nparam_lint.report.formats import concise, text
+from nparam_lint.report.style import clean
+from nparam_lint.rules.catalogue import RULES
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from nparam_lint.records import Finding, Severity
+    from nparam_lint.report.document import Document, Options
+
+_SHOWN = 10  # of each level in a step
+_LISTED = 20  # of those that have no annotation
+_LONGEST = 4_000  # characters of a message
+_LEVELS: tuple[Severity, ...] = ("error", "warning")
+_FAILED = "nparam-lint: nothing could be checked"
+
+
+def render(document: Document, options: Options) -> str:
+    report = document.report
+    assert report is not None
+    findings = ranked(report)
+    lines = [] if report.error is None else [_command("error", {"title": _FAILED}, report.error)]
+    for level in _LEVELS:
+        found = [finding for finding in findings if finding.severity == level]
+        room = _SHOWN - (len(lines) if level == "error" else 0)
+        lines += _annotations(level, found, room, options)
+    return "\n".join([*lines, *map(_inert, _log(document, options))]) + "\n"
+
+
+def _annotations(
+    level: Severity, findings: Sequence[Finding], room: int, options: Options
+) -> list[str]:
+    if len(findings) <= room:
+        return [_annotation(finding, options) for finding in findings]
+    shown, left = findings[: room - 1], findings[room - 1 :]
+    title = f"… and {style.plural(len(left), f'more {level}')}, in the log and the job summary"
+    places = [_line(finding) for finding in left[:_LISTED]] + ["…"] * (len(left) > _LISTED)
+    last = _command(level, {"title": title}, "\n".join(places))
+    return [*(_annotation(finding, options) for finding in shown), last]
+
+
+def _line(finding: Finding) -> str:
+    at = finding.position
+    return f"{at.path}:{at.line}: {finding.code} {finding.message}"
+
+
+def _annotation(finding: Finding, options: Options) -> str:
+    at = finding.position
+    rule = RULES.get(finding.code)
+    properties = {
+        "file": repository_path(at.path, options),
+        "line": str(at.line),
+        "col": str(at.column),
+        "title": f"{finding.code} {rule.name}" if rule else finding.code,
+    }
+    return _command(finding.severity, properties, "\n".join([finding.message, *finding.detail]))
+
+
+def _command(level: Severity, properties: Mapping[str, str], message: str) -> str:
+    text = "\n".join(clean(line) for line in message.splitlines())
+    told = ",".join(f"{name}={_property(clean(value))}" for name, value in properties.items())
+    return f"::{level} {told}::{_data(style.elide_end(text, _LONGEST))}"
+
+
+def _data(text: str) -> str:
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _property(text: str) -> str:
+    return _data(text).replace(":", "%3A").replace(",", "%2C")
+
+
+def _log(document: Document, options: Options) -> list[str]:
+    """A line for each finding and what was counted; the latter alone where nothing was found. Where
+    there is more to say than findings, all that people read."""
+    assert document.report is not None
+    if document.lines:
+        return text.render(document, options).splitlines()
+    layout = replace(options, width=sys.maxsize, color=False)
+    found = concise.render(document, options).splitlines()
+    page = document.page(replace(layout, quiet=options.quiet or not found))
+    if page.nothing:
+        return [page.nothing]
+    return [*found, *([""] if found else []), *(block.text for block in page.summary)]
+
+
+def _inert(line: str) -> str:
+    """So that a message cannot speak to the runner, in its new form (`::`) or its old (`##[`)."""
+    return re.sub(r"^(\s*):(?=:)", r"\1: ", clean(line)).replace("##[", "## [")

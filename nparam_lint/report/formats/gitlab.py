@@ -1,0 +1,63 @@
+"""GitLab's Code Quality report: a JSON array with one object for each finding.
+
+The merge request shows what is new and what is gone by `fingerprint`, and drops what repeats one.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from nparam_lint.report.budget_outcomes import UNANSWERED
+from nparam_lint.report.forge import fingerprints, identity, ranked, repository_path
+from nparam_lint.report.style import clean
+
+if TYPE_CHECKING:
+    from nparam_lint.records import Finding
+    from nparam_lint.report.document import Document, Options
+
+_NOWHERE = "pyproject.toml"  # the format knows no finding without a file; here is what we are told
+
+
+def render(document: Document, options: Options) -> str:
+    report = document.report
+    assert report is not None
+    known = fingerprints(report, options)
+    found = [] if report.error is None else [_failure(report.error, options)]
+    found += [
+        _entry(
+            finding.code,
+            _severity(finding),
+            finding.message,
+            repository_path(finding.position.path, options),
+            finding.position.line,
+            known[finding],
+        )
+        for finding in dict.fromkeys(ranked(report))
+    ]
+    return json.dumps(found, indent=1) + "\n"
+
+
+def _failure(error: str, options: Options) -> dict[str, Any]:
+    text = f"nothing could be checked: {error}"
+    path = repository_path(_NOWHERE, options)
+    return _entry("nparam-lint", "critical", text, path, 1, identity("not checked"))
+
+
+def _entry(
+    code: str, severity: str, message: str, path: str, line: int, fingerprint: str
+) -> dict[str, Any]:
+    return {
+        "check_name": code,
+        "description": clean(message),
+        "severity": severity,
+        "fingerprint": fingerprint,
+        "location": {"path": clean(path), "lines": {"begin": max(line, 1)}},
+    }
+
+
+def _severity(finding: Finding) -> str:
+    """Where there is no answer, any count may hide: worse than a wrong number."""
+    if finding.severity == "warning":
+        return "minor"
+    return "critical" if finding.code in UNANSWERED else "major"

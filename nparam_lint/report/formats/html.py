@@ -1,0 +1,165 @@
+"""One page for the browser that needs nothing else: no script, no font, no network."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from nparam_lint.report.document import Cell, Facts, Models, Modules, Parts, Table, Text
+from nparam_lint.report.forge import ranked
+from nparam_lint.report.html_parts import (
+    LISTED,
+    TONES,
+    code_html,
+    escape,
+    finding_list,
+    mark_html,
+    more_html,
+    pre_html,
+    table_html,
+    whole_page,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from nparam_lint.report.document import Block, Document, Options, Page, Row, Section
+
+_ROWS = 300
+_CODE = ("code", "path", "formula")
+
+
+def render(document: Document, options: Options) -> str:
+    page = document.page(replace(options, rows=options.rows or _ROWS, quiet=False))
+    shown = [] if document.error else [s for s in page.sections if s.only != "text"]
+    models = [b for s in shown for b in s.blocks if isinstance(b, Models) and not b.alone]
+    told = {finding for block in models for finding in _in_cards(block)}
+    sections = [_header(document, page)]
+    for block in models:
+        from nparam_lint.report.html_models import failing_budgets
+
+        sections += failing_budgets(block.models)
+    sections += [_section(section) for section in shown if section.lead]
+    if document.report:
+        findings = [finding for finding in ranked(document.report) if finding not in told]
+        if findings:
+            left = more_html(len(findings) - LISTED, "finding")
+            sections.append(
+                f"<section><h2>Findings</h2>\n{finding_list(findings[:LISTED])}{left}</section>"
+            )
+    sections += [_section(section) for section in shown if not section.lead]
+    title = page.headline or (page.mark and _name(document)) or document.command
+    lead = f"{page.mark} " if page.mark else ""
+    return whole_page(
+        f"{lead}{_name(document)}: {title}", [*filter(None, sections), _foot(document, page)]
+    )
+
+
+def _in_cards(block: Models) -> Iterator[object]:
+    from nparam_lint.report.budget_outcomes import claims_of
+
+    for model in block.models:
+        for claim in claims_of(model):
+            yield from claim.findings
+
+
+def _name(document: Document) -> str:
+    return "nparam-lint" + (f" {document.command}" if document.command != "check" else "")
+
+
+def _header(document: Document, page: Page) -> str:
+    first, *words = (page.headline or document.command).split(" · ")
+    told = f"<p>{escape(' · '.join(words))}</p>" if words else ""
+    if document.error is not None:
+        told = pre_html(document.error.splitlines())
+    elif page.nothing:
+        told = f"<p>{escape(page.nothing)}</p>"
+    sign = page.mark or "–"
+    return (
+        f'<header class="verdict {TONES[sign]}">{mark_html(page.mark) if page.mark else ""}<div>'
+        f'<p class="tool">{_name(document)}</p>'
+        f"<h1>{escape(first[:1].upper() + first[1:])}</h1>{told}</div></header>"
+    )
+
+
+def _foot(document: Document, page: Page) -> str:
+    lines = [page.foot] if page.foot else [block.text for block in page.summary]
+    told = "".join(f"<p>{escape(line)}</p>" for line in lines)
+    return f"<footer>{told}<p>nparam-lint {escape(document.version)}</p></footer>"
+
+
+# --- sections -------------------------------------------------------------------------------------
+
+
+def _section(section: Section) -> str:
+    """Nothing where its blocks have nothing to say."""
+    inside = "\n".join(part for block in section.blocks if (part := _block(block)))
+    if not inside and (section.blocks or not section.title):
+        return ""
+    note = f' <span class="dim">{escape(section.note)}</span>' if section.note else ""
+    if section.fold:
+        title = f" {code_html(section.title)}" if section.title else ""
+        head = f"<summary>{escape(section.fold)}{title}{note}</summary>"
+        return f"<section><details>{head}{inside}</details></section>"
+    if any(isinstance(block, Models) and not block.alone for block in section.blocks):
+        return inside
+    title = f"<h2>{code_html(section.title)}{note}</h2>\n" if section.title else ""
+    return f"<section>{title}{inside}</section>"
+
+
+def _block(block: Block) -> str:
+    if isinstance(block, Text):
+        words = escape(block.text) if block.kind == "words" else code_html(block.text)
+        return f"<p>{words}</p>" if block.text else ""
+    if isinstance(block, Parts):
+        return f"<p>{escape(block.text)}</p>"
+    if isinstance(block, Facts):
+        pairs = "".join(
+            f"<div><dt>{escape(fact.name)}</dt><dd>{fact.count or ''} {words}{below}</dd></div>"
+            for fact in block.facts
+            for words in (escape(fact.text) if fact.kind == "words" else code_html(fact.text),)
+            for below in ("".join(map(_block, fact.below)),)
+        )
+        return f'<dl class="facts">{pairs}</dl>'
+    if isinstance(block, Modules):
+        from nparam_lint.report.html_tree import module_tree
+
+        return module_tree(block.modules, block.depth, block.limit)
+    if isinstance(block, Models) and not block.alone:
+        from nparam_lint.report.html_models import model_cards
+
+        return "".join(model_cards(block.models, block.depth))
+    return _table(block if isinstance(block, Table) else block.table)
+
+
+def _table(made: Table) -> str:
+    if not made.rows:
+        return ""
+    columns = [(column.name, column.kind == "number") for column in made.columns]
+    rows = [_row(row, made) for row in made.rows[:LISTED]]
+    note = f'<p class="note">{escape(made.note)}</p>' if made.note else ""
+    return table_html(columns, rows) + more_html(len(made.rows) - LISTED, made.noun) + note
+
+
+def _row(row: Row, made: Table) -> str:
+    cells = []
+    for number, (given, column) in enumerate(zip(row.cells, made.columns, strict=True)):
+        cell = given if isinstance(given, Cell) else Cell(given)
+        words = (
+            code_html(cell.text)
+            if column.kind in ("code", "path", "formula")
+            else escape(cell.text)
+        )
+        words += f" <small>{escape(cell.share)}</small>" if cell.share else ""
+        if column.notes:
+            words += "".join(f'<p class="note">{escape(note)}</p>' for note in row.below)
+        if number:
+            kind = {"number": ' class="number"', "words": ' class="wide"'}.get(column.kind, "")
+            name = f' data-name="{escape(column.name)}"' if column.kind != "words" else ""
+            cells.append(f'<td role="cell"{name}{kind}>{words}</td>')
+        else:
+            sign = row.mark if row.mark not in TONES else mark_html(row.mark)
+            lead = f"{sign} " if sign else ""
+            cells.append(f'<th scope="row" role="rowheader">{lead}{words}</th>')
+    tone = f' class="{TONES[row.mark]}"' if row.mark in TONES else ""
+    return f'<tr role="row"{tone}>{"".join(cells)}</tr>'

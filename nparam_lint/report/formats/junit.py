@@ -1,0 +1,146 @@
+"""JUnit XML: a test case for each declared budget, for whatever shows test results.
+
+No standard says what JUnit XML is: this keeps to the schema by which Jenkins reads it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+from xml.etree import ElementTree
+
+from nparam_lint.records import Measured
+from nparam_lint.report.budget_outcomes import UNANSWERED, claims
+from nparam_lint.report.style import Paint, by_place, clean
+from nparam_lint.rules.catalogue import RULES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from nparam_lint.records import Finding, ModelReport, NotMeasured, Report
+    from nparam_lint.report.budget_outcomes import Claim
+    from nparam_lint.report.document import Document, Options
+
+Outcome = Literal["passed", "failure", "error", "skipped"]
+_WIDTH = 100
+_ROWS = 40
+
+
+def render(document: Document, options: Options) -> str:
+    report = document.report
+    assert report is not None
+    cases = [_failed(report.error)] if report.error is not None else list(_budgets(report, options))
+    cases += _others(report)
+    cases += _skipped(report.skipped)
+    counts = {
+        "tests": str(len(cases)),
+        "failures": _count(cases, "failure"),
+        "errors": _count(cases, "error"),
+    }
+    time = {"time": f"{max(report.seconds, 0):.3f}"}
+    suites = ElementTree.Element("testsuites", {"name": "nparam-lint", **counts, **time})
+    skipped = {"skipped": _count(cases, "skipped")}
+    suite = ElementTree.SubElement(
+        suites, "testsuite", {"name": "nparam-lint", **counts, **skipped, **time}
+    )
+    suite.extend(cases)
+    ElementTree.indent(suites)
+    # ASCII, whatever the terminal: all else becomes character references.
+    text = ElementTree.tostring(suites, encoding="us-ascii").decode("ascii")
+    return f'<?xml version="1.0" encoding="utf-8"?>\n{text}\n'
+
+
+def _count(cases: Iterable[ElementTree.Element], outcome: Outcome) -> str:
+    return str(sum(case.find(outcome) is not None for case in cases))
+
+
+def _case(
+    path: str,
+    name: str,
+    outcome: Outcome = "passed",
+    message: str = "",
+    kind: str = "",
+    text: Sequence[str] = (),
+) -> ElementTree.Element:
+    """`clean` leaves no character that XML 1.0 does not know."""
+    case = ElementTree.Element("testcase", {"classname": clean(path), "name": clean(name)})
+    if outcome != "passed":
+        told = {"message": clean(message), **({"type": kind} if kind else {})}
+        ElementTree.SubElement(case, outcome, told).text = "\n".join(map(clean, text)) or None
+    elif text:
+        ElementTree.SubElement(case, "system-out").text = "\n".join(map(clean, text))
+    return case
+
+
+def _failed(error: str) -> ElementTree.Element:
+    first, *_ = error.splitlines() or [""]
+    return _case("nparam-lint", "nparam-lint", "error", first, "", error.splitlines())
+
+
+# --- budgets ----------------------------------------------------------------------------------
+
+
+def _budgets(report: Report, options: Options) -> Iterator[ElementTree.Element]:
+    for claim in claims(report):
+        if not claim.prose:
+            yield _budget(claim, options)
+
+
+def _budget(claim: Claim, options: Options) -> ElementTree.Element:
+    path, name = _path(claim.model.target), f"{claim.name}: {claim.declared}"
+    errors = [finding for finding in claim.findings if finding.severity == "error"]
+    if not errors and claim.state != "holds":  # never "passed", whatever the settings make of it
+        how = "only a warning" if claim.findings else "ignored"
+        message = f"does not hold, and the finding is {how}"
+        return _case(path, name, "skipped", message, text=_told(claim.findings))
+    if not errors:
+        return _case(path, name, text=_told(claim.findings))
+    outcome: Outcome = "error" if claim.state == "not checked" else "failure"
+    message = "; ".join(finding.message for finding in errors)
+    text = [*_told(errors), *_table(claim.model, options)]
+    return _case(path, name, outcome, message, errors[0].code, text)
+
+
+def _told(findings: Iterable[Finding]) -> list[str]:
+    """As the text report says it; empty for no findings."""
+    found = list(findings)
+    if not found:
+        return []
+    from nparam_lint.report.findings_text import findings_lines
+
+    return findings_lines(found, _WIDTH, Paint(False))
+
+
+def _table(model: ModelReport, options: Options) -> list[str]:
+    if not isinstance(model.measurement, Measured):
+        return []
+    from nparam_lint.report.module_table import module_table
+
+    lines = module_table(model.measurement.modules, _WIDTH, options.depth, _ROWS, Paint(False))
+    return ["", *lines] if lines else []
+
+
+# --- everything else --------------------------------------------------------------------------
+
+
+def _others(report: Report) -> Iterator[ElementTree.Element]:
+    """Findings that no declared budget has told: malformed budgets, stale ones, warnings."""
+    told = {finding for claim in claims(report) if not claim.prose for finding in claim.findings}
+    for finding in sorted(report.findings, key=by_place):
+        if finding not in told:
+            rule = RULES.get(finding.code)
+            what = f"{finding.code} {rule.name}" if rule else finding.code
+            at = finding.position
+            name = f"{finding.target or f'{at.path}:{at.line}'}: {what}"
+            outcome: Outcome = "error" if finding.code in UNANSWERED else "failure"
+            outcome = outcome if finding.severity == "error" else "passed"
+            message, text = finding.message, _told([finding])
+            yield _case(at.path, name, outcome, message, finding.code, text)
+
+
+def _skipped(skipped: Iterable[tuple[str, NotMeasured]]) -> Iterator[ElementTree.Element]:
+    for target, failure in skipped:
+        yield _case(_path(target), target, "skipped", failure.reason)
+
+
+def _path(target: str) -> str:
+    return target.partition("::")[0]

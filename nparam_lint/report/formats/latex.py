@@ -1,0 +1,29 @@
+"""A closed form for a paper: an equation, and the table of its parts."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from nparam_lint.report.document import Document, Options
+
+_SPECIAL = str.maketrans({c: f"\\{c}" for c in "&%$#_{}"})
+
+
+def render(document: Document, options: Options) -> str:
+    assert document.forms is not None
+    found = document.forms(options)
+    lines = []
+    for form in found.forms:
+        if form.where:
+            lines.append("% where " + ", ".join(f"{name}={value}" for name, value in form.where))
+        lines += ["\\[", f"  N = {form.latex}", "\\]"]
+    lines += [f"% {reason}" for reason in found.missing]
+    if found.forms:
+        lines += ["\\begin{tabular}{llr}", "  module & parameters & value \\\\", "  \\hline"]
+        for name, latex, value in found.modules:
+            text = name.translate(_SPECIAL)
+            lines.append(f"  \\texttt{{{text}}} & ${latex}$ & {value:,} \\\\")
+        total = f"  total & & {found.forms[0].value:,} \\\\"
+        lines += ["  \\hline", total, "\\end{tabular}"]
+    return "\n".join(lines) + "\n"

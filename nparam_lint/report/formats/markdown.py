@@ -1,0 +1,187 @@
+"""GitHub's Markdown: a comment for a pull request, the page of a job's summary, a table to keep."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from nparam_lint.report import style
+from nparam_lint.report.document import (
+    Cell,
+    Facts,
+    Models,
+    Modules,
+    Parts,
+    Table,
+    Text,
+)
+from nparam_lint.report.forge import ranked
+from nparam_lint.report.markdown_parts import (
+    COMMENT,
+    EMOJI,
+    NOTE,
+    SUMMARY,
+    Pieces,
+    cell,
+    code,
+    fenced,
+    finding_item,
+    fitted,
+    folded,
+    html_text,
+    plain_text,
+    size,
+    whole,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from nparam_lint.report.document import Block, Document, Options, Page, Row, Section
+
+_WIDTH = 100
+_ROWS = 40
+_LONGEST = 500  # characters of the foot, and of a cell
+_CHECKS = ("check", "show")
+_CODE = ("code", "path", "formula")
+
+
+def render(document: Document, options: Options) -> str:
+    """The comment, which a bot finds again by its first line; of what passes, one line. What gives
+    no verdict has neither."""
+    page = _page(document, options)
+    if not page.mark:
+        return summary(document, options, COMMENT).lstrip("\n")
+    marker = f"<!-- {_name(document)} -->\n"
+    if page.mark == "✓":
+        return marker + _passed(document, page)
+    return marker + summary(document, options, COMMENT - len(marker))
+
+
+def summary(document: Document, options: Options, limit: int = SUMMARY) -> str:
+    """The page for `$GITHUB_STEP_SUMMARY`, in no more than `limit` bytes of UTF-8. What does not
+    fit is cut between rows and counted in a last line; empty where not even the verdict fits."""
+    page = _page(document, options)
+    if page.mark == "✓" and not page.sections and page.nothing:
+        line = _passed(document, page)
+        return line if size(line) <= limit else ""
+    head = ""
+    if page.mark:
+        head = f"### {EMOJI[page.mark]} {_name(document)}: {plain_text(page.headline)}\n"
+    text = page.foot or " · ".join(block.text for block in page.summary)
+    foot = f"\n<sub>{plain_text(style.elide_end(text, _LONGEST))}</sub>\n" if text else ""
+    room = limit - NOTE - size(head) - size(foot)
+    if room < 0:
+        return ""
+    return head + fitted(_pieces(document, page), room) + foot
+
+
+def _page(document: Document, options: Options) -> Page:
+    return document.page(replace(options, rows=options.rows or _ROWS, quiet=False))
+
+
+def _name(document: Document) -> str:
+    return "nparam-lint" + (f" {document.command}" if document.command not in _CHECKS else "")
+
+
+def _passed(document: Document, page: Page) -> str:
+    return f"{EMOJI[page.mark]} **{_name(document)}**: {plain_text(page.headline)}\n"
+
+
+def _pieces(document: Document, page: Page) -> Iterator[Pieces]:
+    if document.error is not None:
+        yield fenced("line", document.error.splitlines())
+        return
+    shown = [section for section in page.sections if section.only != "text"]
+    models = [b for section in shown for b in section.blocks if isinstance(b, Models)]
+    for block in models:
+        if not block.alone:
+            from nparam_lint.report.markdown_models import failing_models
+
+            yield failing_models(block.models)
+    for section in shown:
+        if section.lead:
+            yield from _section(section)
+    if document.report and document.report.findings:
+        items = [finding_item(finding) for finding in ranked(document.report)]
+        yield Pieces("finding", "**Findings**\n\n", items)
+    for section in shown:
+        if not section.lead:
+            yield from _section(section)
+
+
+def _section(section: Section) -> Iterator[Pieces]:
+    made = [piece for block in section.blocks for piece in _block(block) if piece.rows]
+    if section.fold:
+        title = f" <code>{html_text(section.title)}</code>" if section.title else ""
+        text = "\n".join(map(whole, made[:-1]))
+        for piece in made[-1:]:
+            head = f"{text}\n{piece.head}" if text else piece.head
+            inside = replace(piece, head=head)
+            done = folded(html_text(section.fold) + title, inside)
+            yield Pieces(f"table of {piece.noun}s", "", [whole(done)]) if section.title else done
+        return
+    if section.title:
+        note = f" {plain_text(section.note)}" if section.note else ""
+        yield Pieces("title", "", [f"**{plain_text(section.title)}**{note}\n"])
+    yield from made
+
+
+def _block(block: Block) -> Iterator[Pieces]:
+    if isinstance(block, Text):
+        text = plain_text(block.text) if block.kind == "words" else code(block.text)
+        yield Pieces("line", "", [f"{text}\n"] if text else [])
+    elif isinstance(block, Parts):
+        yield Pieces("line", "", [f"{plain_text(block.text)}\n"])
+    elif isinstance(block, Facts):
+        rows = []
+        for fact in block.facts:
+            told = plain_text(fact.text) if fact.kind == "words" else code(fact.text)
+            words = [f"**{plain_text(fact.name)}**" if fact.name else "", fact.count or "", told]
+            below = "; ".join(plain_text(text.text.removeprefix("– ")) for text in fact.below)
+            line = " ".join(word for word in words if word)
+            rows.append(f"- {line}: {below}\n" if below else f"- {line}\n")
+        yield Pieces("line", "", rows)
+    elif isinstance(block, Modules):
+        from nparam_lint.report.module_table import module_table
+
+        plain = style.Paint(False)
+        lines = module_table(block.modules, _WIDTH, block.depth, block.limit, plain)
+        yield fenced("module", lines)
+    elif isinstance(block, Models) and not block.alone:
+        from nparam_lint.report.markdown_models import all_models, broken_models
+
+        yield from broken_models(block)
+        yield all_models(block.models)
+    else:
+        yield _table(block if isinstance(block, Table) else block.table)
+
+
+def _table(table: Table) -> Pieces:
+    marks = [""] if any(row.mark for row in table.rows) else []
+    names = [*marks, *(plain_text(column.name) for column in table.columns)]
+    ends = ["---:" if column.kind == "number" else "---" for column in table.columns]
+    head = _line(names).replace("|  |", "| |") + f"|{'|'.join([*('---' for _ in marks), *ends])}|\n"
+    rows = []
+    for row in table.rows:
+        mark = [EMOJI.get(row.mark, row.mark)] if marks else []
+        rows.append(_line([*mark, *_cells(row, table)]))
+    if table.note:
+        rows.append(_line([*marks, plain_text(table.note), *[""] * (len(ends) - 1)]))
+    return Pieces(table.noun, head, rows)
+
+
+def _line(cells: Sequence[str]) -> str:
+    return f"| {' | '.join(cells)} |\n"
+
+
+def _cells(row: Row, table: Table) -> Iterator[str]:
+    for given, column in zip(row.cells, table.columns, strict=True):
+        made = given if isinstance(given, Cell) else Cell(given)
+        notes = row.below if column.notes else ()
+        text = style.clean("; ".join(part for part in (made.text, *notes) if part))
+        text = style.elide_end(text, _LONGEST)
+        told = cell(text) if column.kind in _CODE else plain_text(text)
+        if made.tone == "bold" and told:
+            told = f"**{told}**"
+        yield f"{told} ({plain_text(made.share)})" if made.share else told

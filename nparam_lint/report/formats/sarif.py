@@ -1,0 +1,134 @@
+"""SARIF 2.1.0, for GitHub's code scanning and whatever else reads it.
+
+https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/sarif-v2.1.0-errata01-os-complete.html
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+from urllib.parse import quote
+
+from nparam_lint.report.forge import fingerprints, ranked, repository_path
+from nparam_lint.report.style import clean, plural
+from nparam_lint.rules.catalogue import RULES, explain
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from nparam_lint.records import Finding, Report
+    from nparam_lint.report.document import Document, Json, Options
+    from nparam_lint.rules.rule import Rule
+
+_SCHEMA = (
+    "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
+)
+_KEPT = 5_000  # GitHub keeps no more of a run
+_FINGERPRINT = "nparamLint/v1"
+_ROOT = "%SRCROOT%"
+
+
+def render(document: Document, options: Options) -> str:
+    assert document.report is not None
+    # ASCII, as in the JSON report.
+    return json.dumps(_log(document.report, options), separators=(",", ":")) + "\n"
+
+
+def _log(report: Report, options: Options) -> Json:
+    findings = list(dict.fromkeys(ranked(report)))
+    kept = findings[:_KEPT]
+    codes = sorted({finding.code for finding in kept})
+    known = fingerprints(report, options)
+    run = {
+        "tool": {
+            "driver": {
+                "name": "nparam-lint",
+                "version": report.version,
+                "rules": [_rule(code) for code in codes],
+            }
+        },
+        "automationDetails": {"id": "nparam-lint/"},
+        "columnKind": "unicodeCodePoints",
+        "originalUriBaseIds": {_ROOT: {"description": {"text": "The root of the repository."}}},
+        "invocations": [_invocation(report, len(findings) - len(kept))],
+        "results": [_result(f, codes.index(f.code), known[f], options) for f in kept],
+    }
+    return {"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}
+
+
+def _invocation(report: Report, left: int) -> Json:
+    told = []
+    if report.error is not None:
+        told.append(_notification("error", "not-checked", report.error))
+    if left:
+        text = f"{plural(left, 'more finding')} left out: no more than {_KEPT:,} are kept of a run"
+        told.append(_notification("warning", "findings-left-out", text))
+    return {"executionSuccessful": report.error is None, "toolExecutionNotifications": told}
+
+
+def _notification(level: str, name: str, text: str) -> Json:
+    return {"level": level, "descriptor": {"id": name}, "message": {"text": _lines([text])}}
+
+
+def _rule(code: str) -> Json:
+    rule = RULES.get(code)
+    if rule is None:
+        return {"id": code}
+    return {
+        "id": code,
+        "name": rule.name,
+        "shortDescription": {"text": rule.summary},
+        "fullDescription": {"text": " ".join(rule.explanation.split())},
+        "help": {"text": explain(code), "markdown": _help(rule)},
+        "defaultConfiguration": {"level": rule.severity},
+    }
+
+
+def _help(rule: Rule) -> str:
+    parts = [
+        " ".join(rule.explanation.split()),
+        "Reported:",
+        f"```\n{rule.example_bad}\n```",
+        "Better:",
+        f"```\n{rule.example_good}\n```",
+        f"**What to do:** {rule.remedy}",
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def _result(finding: Finding, index: int, fingerprint: str, options: Options) -> Json:
+    at = finding.position
+    place: Json = {
+        "physicalLocation": {
+            "artifactLocation": _artifact(repository_path(at.path, options)),
+            "region": {"startLine": max(at.line, 1), "startColumn": max(at.column, 1)},
+        }
+    }
+    if finding.target:
+        place["logicalLocations"] = [{"fullyQualifiedName": clean(finding.target)}]
+    return {
+        "ruleId": finding.code,
+        "ruleIndex": index,
+        "level": finding.severity,
+        "message": {"text": _lines([finding.message, *finding.detail])},
+        "locations": [place],
+        "partialFingerprints": {_FINGERPRINT: fingerprint},
+    }
+
+
+def _artifact(path: str) -> Json:
+    if path.startswith("/"):  # a file of an installed package
+        return {"uri": f"file://{_quoted(path)}"}
+    return {"uri": _quoted(path), "uriBaseId": _ROOT}
+
+
+def _quoted(path: str) -> str:
+    """Percent-encoded; a name that is no UTF-8 as the bytes that it has on disk."""
+    try:
+        return quote(path.encode("utf-8", "surrogateescape"))
+    except UnicodeEncodeError:
+        return quote(path.encode("utf-8", "replace"))
+
+
+def _lines(texts: Sequence[str]) -> str:
+    return "\n".join(clean(line) for text in texts for line in text.splitlines() or [""])

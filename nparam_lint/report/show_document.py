@@ -1,0 +1,153 @@
+"""What `show` says of one model: how it was built, its totals, its devices, its modules."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from nparam_lint.records import Measured, Report
+from nparam_lint.report import style
+from nparam_lint.report.check_document import check_document
+from nparam_lint.report.document import (
+    Cell,
+    Column,
+    Document,
+    Fact,
+    Facts,
+    Models,
+    Modules,
+    Page,
+    Row,
+    Section,
+    Step,
+    Table,
+    Text,
+)
+from nparam_lint.report.style import NO_CUDA, clean
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from nparam_lint.records import DeviceResult, ModelReport, NotMeasured
+    from nparam_lint.report.document import Block, Options
+
+_ROWS = 60
+
+
+def show_document(report: Report) -> Document:
+    """That of the one model; where nothing could be measured at all, that of a check."""
+    told = replace(check_document(report), command="show")
+    if not report.models or report.error:
+        return told
+    return replace(told, page=lambda options: _page(report.models[0], options))
+
+
+def _page(model: ModelReport, options: Options) -> Page:
+    sections = [Section(tuple(blocks)) for blocks in _sections(model, options)]
+    sections[0] = replace(sections[0], title=clean(model.target))
+    if model.budgets:
+        sections.append(Section((Models((model,), alone=True),)))
+    return Page(tuple(replace(section, always=True) for section in sections))
+
+
+def _sections(model: ModelReport, options: Options) -> Iterator[list[Block]]:
+    measured, at = model.measurement, model.position
+    defined = Fact("defined", f"{clean(at.path)}:{at.line}")
+    if not isinstance(measured, Measured):
+        yield [Facts((defined,))]
+        yield list(absent(measured))
+        return
+    missing, devices = _by_presence(measured.devices)
+    how = ", ".join([measured.rung, *(["from the cache"] if measured.cached else []), *missing])
+    call = Fact("call", clean(measured.call))
+    yield [Facts((call, defined, Fact("counted on", how)))]
+    yield [_totals(measured)]
+    yield list(_devices(devices))
+    yield [Modules(measured.modules, options.depth, options.rows or _ROWS)]
+    if options.verbose and measured.parameters:
+        yield [_parameters(measured)]
+    yield list(_remarks(measured))
+
+
+def absent(measured: NotMeasured, indent: str = "") -> Iterator[Text]:
+    """Why a model was not measured, and what would help."""
+    inside = f"{indent}  "
+    yield Text(f"– not measured: {measured.reason}", "red", indent, inside)
+    if measured.source:
+        yield Text(f"at {measured.source}", "", inside, inside)
+    if measured.missing:
+        yield Text(f"needs: {', '.join(measured.missing)}", "", inside, f"{inside}  ")
+    if measured.hint:
+        yield Text(measured.hint, "", inside, f"{inside}  ")
+
+
+def _totals(measured: Measured) -> Facts:
+    counts = measured.counts
+    sparse = counts.active is not None and counts.active != counts.total
+    size = f"{style.human_bytes(counts.bytes)}, parameters and buffers"
+    unknown = f"unknown: {clean(measured.no_routing)}" if measured.no_routing else ""
+    facts = [
+        Fact("parameters", "", f"{counts.total:,}", "bold"),
+        Fact("trainable", "", f"{counts.trainable:,}"),
+        Fact("frozen", "", f"{counts.frozen:,}"),
+        Fact("non-embedding", "without nn.Embedding modules", f"{counts.non_embedding:,}"),
+        *([Fact("active", "used for one token", f"{counts.active:,}")] if sparse else []),
+        *([Fact("active", unknown)] if unknown else []),
+        Fact("buffers", "", f"{counts.buffers:,}"),
+        Fact("bytes", size, f"{counts.bytes:,}"),
+    ]
+    return Facts(tuple(facts))
+
+
+def _by_presence(
+    devices: Mapping[str, DeviceResult],
+) -> tuple[list[str], dict[str, DeviceResult]]:
+    """Devices that are not there, in words; and the others."""
+    absent = [name for name, d in devices.items() if d.status == "skipped" and d.reason in NO_CUDA]
+    words = [f"{name} skipped ({devices[name].reason})" for name in absent]
+    return words, {name: d for name, d in devices.items() if name not in absent}
+
+
+def _devices(devices: Mapping[str, DeviceResult]) -> Iterator[Block]:
+    """Nothing where only meta was asked and answered."""
+    if set(devices) <= {"meta"} and all(d.status == "measured" for d in devices.values()):
+        return
+    rows, below = [], []
+    colors = {"measured": "green", "failed": "red", "skipped": "yellow"}
+    for name, device in devices.items():
+        taken = "" if device.bytes is None else style.human_bytes(device.bytes)
+        total = "–" if device.total is None else f"{device.total:,}"
+        rows.append(Row((name, Cell(device.status, colors[device.status]), total, taken)))
+        for text in [*([device.reason] if device.reason else []), *device.differences]:
+            below.append(Text(f"{name}: {text}", hang="    "))
+    names = Column("device"), Column("status")
+    numbers = Column("parameters", "number"), Column("memory", "number")
+    yield Table((*names, *numbers), tuple(rows))
+    yield from below
+
+
+def _parameters(measured: Measured) -> Table:
+    rows = []
+    for row in measured.parameters:
+        shape = " × ".join(map(str, row.shape)) or "scalar"
+        notes = [*(f"also {name}" for name in row.also), *([row.note] if row.note else [])]
+        notes += [] if row.trainable else ["frozen"]
+        rows.append(Row((row.name, shape, row.dtype, "; ".join(notes), row.source or "")))
+    columns = (
+        Column("parameter", "code"),
+        Column("shape", "number"),
+        Column("dtype"),
+        Column(""),
+        Column("source", "code"),
+    )
+    steps = Step("drop", "source"), Step("shorten", "", 10), Step("shorten", "parameter", 16)
+    return Table(columns, tuple(rows), steps, noun="parameter")
+
+
+def _remarks(measured: Measured) -> Iterator[Text]:
+    for hidden in measured.hidden:
+        source = f" ({hidden.source})" if hidden.source else ""
+        text = f"! {hidden.path}: {hidden.count:,} parameters that parameters() does not return"
+        yield Text(f"{text}: {hidden.what}{source}", "yellow", hang="  ")
+    for note in measured.notes:
+        yield Text(f"note: {note}", hang="  ")

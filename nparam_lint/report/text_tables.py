@@ -1,0 +1,250 @@
+"""Tables of text, fitted to a width."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from itertools import zip_longest
+from typing import TYPE_CHECKING
+
+from nparam_lint.report import style
+from nparam_lint.report.document import Cell, Row, Table
+from nparam_lint.report.style import clean
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from nparam_lint.report.document import Step
+    from nparam_lint.report.style import Paint
+
+_COLOR = re.compile(r"\x1b\[[\d;]*m")
+_BETWEEN = 2
+_LEAST = {"path": 12, "formula": 12, "words": 16}  # characters of a column that is broken
+_HANG = {"path": "  ", "formula": "  ", "words": ""}
+_HEADING, _SHORT = 16, 11  # the least width of a column of counts, with shares and without
+
+
+def ruled(
+    headers: Sequence[str], rows: Sequence[Sequence[str]], align: str, paint: Paint
+) -> list[str]:
+    """`align` has one letter for each column: `l` or `r`. Cells may be coloured."""
+    widths = column_widths(headers, rows)
+    lines = [paint("dim", _line(headers, widths, align)), paint("dim", _rule(widths))]
+    return lines + [_line(row, widths, align) for row in rows]
+
+
+def column_widths(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> list[int]:
+    """A column is at least two wider than its header, so that a line of headers is easy to read."""
+    return [max([len(h) + 2, *(_seen(row[i]) for row in rows)]) for i, h in enumerate(headers)]
+
+
+def table_width(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> int:
+    return sum(column_widths(headers, rows)) + _BETWEEN * (len(headers) - 1)
+
+
+def _seen(cell: str) -> int:
+    return len(_COLOR.sub("", cell)) if "\x1b" in cell else len(cell)
+
+
+def _line(cells: Sequence[str], widths: Sequence[int], align: str) -> str:
+    padded = []
+    for cell, width, side in zip(cells, widths, align, strict=True):
+        blank = " " * (width - _seen(cell))
+        padded.append(blank + cell if side == "r" else cell + blank)
+    return (" " * _BETWEEN).join(padded).rstrip()
+
+
+def _rule(widths: Sequence[int]) -> str:
+    return (" " * _BETWEEN).join("─" * width for width in widths)
+
+
+# --- any table ------------------------------------------------------------------------------------
+
+
+class _Grid:
+    """The cells of a table as text, and which columns are still shown."""
+
+    def __init__(self, table: Table) -> None:
+        self.table = table
+        marked = any(row.mark for row in table.rows)
+        self.marks = 2 if marked else 0
+        self.cells = [[clean(text) for text in row.texts] for row in table.rows]
+        self.shown = [
+            i for i in range(len(table.columns)) if i == 0 or any(row[i] for row in self.cells)
+        ]
+
+    @property
+    def headers(self) -> list[str]:
+        names = [self.table.columns[i].name for i in self.shown]
+        return [" " * self.marks + names[0], *names[1:]]
+
+    @property
+    def width(self) -> int:
+        return table_width(self.headers, self.rows)
+
+    @property
+    def rows(self) -> list[list[str]]:
+        rows = [[row[i] for i in self.shown] for row in self.cells]
+        return [[" " * self.marks + first, *rest] for first, *rest in rows]
+
+    def give_up(self, step: Step, excess: int) -> None:
+        at = next((i for i in self.shown if self.table.columns[i].name == step.column), None)
+        if at is None:
+            return
+        if step.what == "drop":
+            self.shown.remove(at)
+        elif step.what == "directories":
+            for row in self.cells:
+                row[at] = row[at].rpartition("/")[2]
+        else:
+            room = max(max(len(row[at]) for row in self.cells) - excess, step.least)
+            for row in self.cells:
+                row[at] = style.elide_middle(row[at], room)
+
+    def broken(self, width: int) -> Iterator[tuple[int, list[list[str]]]]:
+        """Each row with its number, and the lines that it takes where its paths, formulas and
+        words are broken."""
+        kinds = {i: self.table.columns[i].kind for i in self.shown}
+        broken = [i for i, kind in kinds.items() if kind in _LEAST]
+        widths = dict(zip(self.shown, column_widths(self.headers, self.rows), strict=True))
+        room = width - sum(w for i, w in widths.items() if i not in broken)
+        room -= _BETWEEN * (len(self.shown) - 1)
+        rooms: dict[int, int] = {}
+        for number, i in enumerate(sorted(broken, key=lambda i: kinds[i] == "path"), 1):
+            left = [j for j in broken if j not in rooms and j != i]
+            fair = room // (len(left) + 1)
+            spare = room - sum(min(widths[j], max(fair, _LEAST[kinds[j]])) for j in left)
+            rooms[i] = max(spare if number < len(broken) else room, _LEAST[kinds[i]])
+            longest = [line for row in self.cells for line in _broken(row[i], kinds[i], rooms[i])]
+            header = len(self.table.columns[i].name) + 2
+            room -= max([header, *map(len, longest)])
+        for number, row in enumerate(self.cells):
+            lines = [
+                _broken(row[i], kinds[i], rooms[i] - self.marks * (i == 0)) if i in rooms
+                else [row[i]]
+                for i in self.shown
+            ]  # fmt: skip
+            yield number, [list(line) for line in zip_longest(*lines, fillvalue="")]
+
+
+def _broken(cell: str, kind: str, room: int) -> list[str]:
+    if kind == "path":
+        return style.wrap_path(cell, room)
+    if kind == "formula":
+        return style.wrap_formula(cell, room, "", _HANG[kind])
+    return style.wrap(cell, room)
+
+
+def clean_cell(cell: Cell | str) -> str:
+    return clean(cell if isinstance(cell, str) else cell.text)
+
+
+def table_lines(table: Table, width: int, paint: Paint) -> list[str]:
+    """The table in at most `width`, as far as it can be done; nothing where it has no rows."""
+    if not table.rows:
+        return []
+    if table.bands:
+        return _banded(table, width, paint)
+    grid = _Grid(table)
+    for step in table.steps:
+        if grid.width > width:
+            grid.give_up(step, grid.width - width)
+    if grid.width > width and table.narrow:
+        return table_lines(table.narrow, width, paint)
+    breaks = any(table.columns[i].kind in _LEAST for i in grid.shown)
+    if grid.width > width and breaks:
+        lines = [(n, line) for n, lines in grid.broken(width) for line in lines]
+    else:
+        lines = [(n, [row[i] for i in grid.shown]) for n, row in enumerate(grid.cells)]
+    return _written(grid, lines, width, paint)
+
+
+def _written(
+    grid: _Grid, lines: Sequence[tuple[int, list[str]]], width: int, paint: Paint
+) -> list[str]:
+    table, painted, last = grid.table, [], -1
+    for number, cells in lines:
+        row = table.rows[number]
+        mark = paint(row.mark_tone, row.mark) if number != last else ""
+        tones = [_tone(row, table, i) for i in grid.shown]
+        first, *rest = [paint(tone, cell) for tone, cell in zip(tones, cells, strict=True)]
+        lead = (f"{mark} " if mark else " " * grid.marks) if grid.marks else ""
+        painted.append([lead + first, *rest])
+        last = number
+    align = "".join("r" if table.columns[i].kind == "number" else "l" for i in grid.shown)
+    head, rule, *body = ruled(grid.headers, painted, align, paint)
+    text = [head, rule]
+    for (number, _), line, after in zip(lines, body, [*lines[1:], (-1, [])], strict=True):
+        text += [rule, line] if table.rows[number].rule and number else [line]
+        if after[0] != number:
+            for note in table.rows[number].below:
+                wrapped = style.wrap(clean(note), width, "      ", "      ")
+                text += [paint("yellow", part) for part in wrapped]
+    return text + [paint("dim", part) for part in style.wrap(table.note, width) if table.note]
+
+
+def _tone(row: Row, table: Table, column: int) -> str:
+    cell = row.cells[column]
+    return (cell.tone if isinstance(cell, Cell) else "") or table.columns[column].tone
+
+
+# --- columns beside each other, as many as fit ----------------------------------------------------
+
+
+def _banded(table: Table, width: int, paint: Paint) -> list[str]:
+    """With shares where these fit beside the counts, else without; else as many tables as it
+    takes, with a blank line between."""
+    label = max(len(clean_cell(row.cells[0])) for row in table.rows)
+    for least in (_HEADING, _SHORT):
+        columns = [
+            _with_shares([row.cells[i] for row in table.rows], least == _HEADING)
+            for i in range(1, len(table.columns))
+        ]
+        widths = [max(least, *map(len, column)) for column in columns]
+        bands: list[list[int]] = []
+        room = 0
+        for number, wide in enumerate(widths):
+            if not bands or room < wide + _BETWEEN:
+                bands.append([])
+                room = width - label
+            bands[-1].append(number)
+            room -= wide + _BETWEEN
+        if len(bands) == 1:
+            break
+    text: list[str] = []
+    for band in bands:
+        names = [style.elide_end(table.columns[i + 1].name, widths[i]) for i in band]
+        sizes = [label, *(widths[i] for i in band)]
+        align = "l" + "r" * len(band)
+        rule = paint("dim", _rule(sizes))
+        text += [*([""] if text else []), paint("dim", _line(["", *names], sizes, align)), rule]
+        for number, row in enumerate(table.rows):
+            cells = [clean_cell(row.cells[0]), *(columns[i][number] for i in band)]
+            first = row.cells[0]
+            tone = first.tone if isinstance(first, Cell) else ""
+            if not tone:
+                cells[0] = paint("dim", cells[0])
+            line = _line(cells, sizes, align)
+            line = paint(tone, line) if tone else line.replace("–", paint("dim", "–"))
+            text += [rule, line] if row.rule else [line]
+    return text
+
+
+def _with_shares(cells: Sequence[Cell | str], shares: bool) -> list[str]:
+    """The cells of one column; below each other, counts and shares are right-aligned."""
+    pairs = [(clean_cell(cell), cell.share if isinstance(cell, Cell) else "") for cell in cells]
+    left = max(len(count) for count, _ in pairs)
+    right = max(len(share) for _, share in pairs) if shares else 0
+    return [f"{count:>{left}}" + (f"  {share:>{right}}" if right else "") for count, share in pairs]
+
+
+def without_shares(table: Table) -> Table:
+    """Counts with their shares in one text, for formats that do not align them."""
+    rows = []
+    for row in table.rows:
+        cells = [
+            f"{cell.text} ({cell.share})" if isinstance(cell, Cell) and cell.share else cell
+            for cell in row.cells
+        ]
+        rows.append(replace(row, cells=tuple(cells)))
+    return replace(table, rows=tuple(rows))

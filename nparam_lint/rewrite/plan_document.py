@@ -1,0 +1,203 @@
+"""What `update` and `init` say: what is written, what is left as it is and why, and a summary."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+from nparam_lint import __version__
+from nparam_lint.report.document import (
+    Column,
+    Document,
+    Json,
+    Options,
+    Page,
+    Parts,
+    Row,
+    Section,
+    Table,
+    Text,
+)
+from nparam_lint.report.style import clean, plural, short_reason
+from nparam_lint.rewrite.edits import Edit, Left, unified_diff
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from nparam_lint.report.document import Block
+    from nparam_lint.rewrite.edits import Plan
+
+_HINTS = 12
+_COLUMNS = (
+    Column("where", "code"),
+    Column("model", "code"),
+    Column("declared", "code"),
+    Column("counted", "number"),
+    Column("what is done", "words"),
+)
+
+
+def plan_document(plan: Plan, command: str, dry: bool) -> Document:
+    """`dry`: nothing is written."""
+    items: list[Edit | Left] = [*plan.edits, *plan.left]
+    return Document(
+        command,
+        __version__,
+        lambda: _data(plan, command, dry),
+        lambda options: _page(plan, command, dry, options),
+        lines=tuple(
+            f"{at.path}:{at.line}:{at.column}: {item.model}{_selected(item)} {_done(item)}"
+            for item in items
+            for at in (item.position,)
+        ),
+    )
+
+
+def diff_of(plan: Plan) -> str:
+    """What `git apply` reads."""
+    return "".join(map(unified_diff, plan.files))
+
+
+def _data(plan: Plan, command: str, dry: bool) -> Json:
+    """`written` says whether the edits were made."""
+    return {
+        "version": 1,
+        "tool": {"name": "nparam-lint", "version": __version__},
+        "command": command,
+        "written": not dry,
+        "edits": [{**_common(e), "new": e.new, "modules": e.modules} for e in plan.edits],
+        "left": [{**_common(item), "reason": item.reason} for item in plan.left],
+        "files": [file.name for file in plan.files],
+        "hints": list(plan.hints),
+        "diff": diff_of(plan) if dry else None,
+        "summary": {"edits": len(plan.edits), "left": len(plan.left), "held": plan.held},
+    }
+
+
+def _common(item: Edit | Left) -> Json:
+    return {
+        **asdict(item.position),
+        "target": item.model,
+        "selector": item.selector,
+        "origin": item.origin,
+        "old": item.old,
+        "actual": item.count,
+    }
+
+
+def _page(plan: Plan, command: str, dry: bool, options: Options) -> Page:
+    blocks: list[Block] = [] if options.quiet else [_edited(edit) for edit in plan.edits]
+    unbuilt = [] if command == "update" else [i for i in plan.left if i.count is None]
+    blocks += [_left(item) for item in plan.left if item not in unbuilt]
+    summary = (
+        _update_summary(plan, dry)
+        if command == "update"
+        else _init_summary(plan, dry, bool(options.verbose))
+    )
+    blocks.append(Text(summary, kind="verbatim"))
+    if options.verbose:
+        blocks += [_unbuilt(item) for item in unbuilt]
+    items: list[Edit | Left] = [*plan.edits, *plan.left]
+    rows = [
+        Row((_at(item), _name(item), item.old, count, _done(item)))
+        for item in items
+        for count in ("" if item.count is None else f"{item.count:,}",)
+    ]
+    hints = [] if options.quiet else list(_hints(plan, bool(options.verbose)))
+    sections = (
+        Section(tuple(blocks), only="text", always=True),
+        Section((Table(_COLUMNS, tuple(rows)),), only="page"),
+        Section(tuple(hints), always=True),
+    )
+    return Page(sections, "Δ" if plan.edits else "–", summary)
+
+
+def _edited(edit: Edit) -> Parts:
+    times = f", each of {edit.modules}" if edit.modules > 1 else ""
+    where = ("", _where(edit))
+    if not edit.old:
+        return Parts((where, ("green", edit.new)), plain=True)
+    new = ("green", f"{edit.old} → {edit.new}")
+    return Parts((where, new, ("", f"({edit.count:,}{times})")), plain=True)
+
+
+def _left(item: Left) -> Parts:
+    has = "" if item.count is None else f"; counted: {item.count:,}"
+    told = ("yellow", f"left alone: {clean(item.reason)}{has}")
+    old = [("", item.old)] if item.old else []
+    return Parts((("", _where(item)), *old, told), plain=True)
+
+
+def _unbuilt(item: Left) -> Parts:
+    reason = short_reason(item.reason, item.model.partition("::")[2])
+    return Parts((("", _where(item)), ("dim", reason)), plain=True)
+
+
+def _done(item: Edit | Left) -> str:
+    return f"→ {item.new}" if isinstance(item, Edit) else f"left alone: {item.reason}"
+
+
+def _selected(item: Edit | Left) -> str:
+    return f"[{item.selector}]" if item.selector else ""
+
+
+def _at(item: Edit | Left) -> str:
+    return clean(f"{item.position.path}:{item.position.line}")
+
+
+def _name(item: Edit | Left) -> str:
+    return clean(item.model.removeprefix(f"{item.position.path}::") + _selected(item))
+
+
+def _where(item: Edit | Left) -> str:
+    """`nanogpt/model.py:12  GPT[transformer.h.*]`; of another file's model, with its path."""
+    return f"{_at(item)}  {_name(item)}".rstrip()
+
+
+def _update_summary(plan: Plan, dry: bool) -> str:
+    if not (plan.edits or plan.left or plan.held):
+        return "No budget is declared: nothing to update. nparam-lint init writes them."
+    parts = []
+    if plan.edits:
+        done = "would be rewritten" if dry else "rewritten"
+        parts.append(f"{plural(len(plan.edits), 'budget')} {done} in {_files(plan)}")
+    if plan.held:
+        parts.append(f"{plural(plan.held, 'budget')} {'holds' if plan.held == 1 else 'hold'}")
+    if plan.left:
+        parts.append(f"{len(plan.left):,} left alone")
+    return " · ".join(parts)
+
+
+def _files(plan: Plan) -> str:
+    return plural(len(plan.files), "file") if len(plan.files) != 1 else clean(plan.files[0].name)
+
+
+def _init_summary(plan: Plan, dry: bool, verbose: bool) -> str:
+    parts = []
+    if plan.edits:
+        done = "would be written" if dry else "written"
+        parts.append(f"{plural(len(plan.edits), 'budget')} {done} in {_files(plan)}")
+    else:
+        parts.append("no budget to write")
+    if plan.held:
+        parts.append(f"{plural(plan.held, 'model')} {'has' if plan.held == 1 else 'have'} one")
+    if plan.left:
+        more = "" if verbose else " (-v lists them)"
+        parts.append(f"{plural(len(plan.left), 'model')} got none{more}")
+    return " · ".join(parts)
+
+
+def _hints(plan: Plan, verbose: bool) -> Iterator[Text]:
+    """What the config may say, so that more can be built."""
+    if not plan.hints:
+        return
+    table, *models = plan.hints
+    shown = models if verbose else models[:_HINTS]
+    lines = [
+        f"Not built, since arguments are missing: {len(models):,}. Add them to the config:",
+        table,
+        *shown,
+        *([f"… and {left:,} more (-v lists them)"] if (left := len(models) - len(shown)) else []),
+    ]
+    for line in lines:
+        yield Text(f"# {line}", kind="verbatim")

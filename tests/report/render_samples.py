@@ -1,0 +1,21 @@
+"""Reports as the formats of a command write them."""
+
+from nparam_lint.records import Report
+from nparam_lint.report import formats
+from nparam_lint.report.check_document import check_document
+from nparam_lint.report.formats.markdown import summary as markdown_summary
+from nparam_lint.report.markdown_parts import SUMMARY
+from nparam_lint.report.show_document import show_document
+
+
+def rendered(name, report, options) -> str:
+    return formats.render(name, check_document(report), options)
+
+
+def summary(report, options, limit=SUMMARY) -> str:
+    return markdown_summary(check_document(report), options, limit)
+
+
+def render_show(model, options) -> str:
+    made = Report("0.1.0", None, (model,), model.findings)
+    return formats.render("text", show_document(made), options)

@@ -1,0 +1,154 @@
+"""A new output format is one file and one line; then every command has it. The toy is the one in
+docs/extend.md."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+from diff_samples import samples
+from report_checks import check_html
+from report_samples import broken_net, everything, failed, report, unmeasured
+
+from nparam_lint.analysis.closed_forms.closed_form import ClosedForm
+from nparam_lint.analysis.closed_forms.observations import Variable
+from nparam_lint.analysis.closed_forms.polynomial import Polynomial
+from nparam_lint.analysis.documents.compare_document import (
+    Compared,
+    Comparison,
+    compare_document,
+)
+from nparam_lint.analysis.documents.diff_document import diff_document
+from nparam_lint.analysis.documents.formula_document import formula_document
+from nparam_lint.analysis.documents.solve_document import solve_document
+from nparam_lint.analysis.formula_result import FormulaResult
+from nparam_lint.analysis.roles import find_roles
+from nparam_lint.analysis.solutions import Met, Solutions, Solved
+from nparam_lint.cli.main import main
+from nparam_lint.records import Position
+from nparam_lint.report import formats
+from nparam_lint.report.check_document import check_document
+from nparam_lint.report.document import Options
+from nparam_lint.report.show_document import show_document
+from nparam_lint.rewrite.edits import Edit, Left, Plan
+from nparam_lint.rewrite.plan_document import plan_document
+
+DOCS = Path(__file__).parents[2] / "docs" / "extend.md"
+NET = broken_net()
+
+
+@pytest.fixture
+def outline(tmp_path, monkeypatch):
+    """The package of formats with one file more, and one line."""
+    page = DOCS.read_text(encoding="utf-8")
+    source = re.search(r"```python\n# nparam_lint/report/formats/outline.py\n(.*?)```", page, re.S)
+    (tmp_path / "outline.py").write_text(source[1], encoding="utf-8")
+    monkeypatch.setattr(formats, "__path__", [*formats.__path__, str(tmp_path)])
+    monkeypatch.setitem(formats.FORMATS, "outline", "")
+
+
+AT = Position("net.py", 12, 5)
+FORM = ClosedForm(Polynomial.constant(110), (), {"width": 10}, 110, (), ("width",), {}, 9, 6)
+DOCUMENTS = {
+    "check": check_document(everything()),
+    "show": show_document(report(NET)),
+    "show (not measured)": show_document(report(unmeasured())),
+    "diff": diff_document(samples()),
+    "compare": compare_document(
+        Comparison("0.1.0", (Compared("net.py::Net", NET, find_roles(NET.measurement)),))
+    ),
+    "formula": formula_document(
+        FormulaResult("0.1.0", "net.py::Net", "Net()", (Variable("width", 10, None, ()),), (FORM,))
+    ),
+    "solve": solve_document(
+        Solutions(
+            "0.1.0",
+            "closest",
+            (100,),
+            (Solved("net.py::Net", 100, points=(Met({"width": 10}, 110, "Net(width=10)"),)),),
+        )
+    ),
+    "update": plan_document(
+        Plan(
+            (Edit(AT, "net.py::Net", "", "docstring", "100", "110", 110),),
+            (Left(AT, "net.py::Net", "fc", "docstring", "<= 9", "it is a limit", 110),),
+        ),
+        "update",
+        dry=True,
+    ),
+    "init": plan_document(
+        Plan((Edit(AT, "net.py::Net", "", "docstring", "", "110", 110),)), "init", dry=True
+    ),
+}
+OUTLINES = {
+    "check": "- nanogpt/model.py::GPT\n",
+    "show": "- (total)\n- hidden\n- out\n",
+    "diff": "- gpt.py::Block\n- gpt.py::GPT\n",
+    "compare": "- total\n- trainable\n",
+    "solve": "- 10\n",
+    "update": "- net.py:12\n- net.py:12\n",
+    "init": "- net.py:12\n",
+}
+
+
+def test_a_format_is_a_file_and_a_line():
+    folder = Path(formats.__file__).parent
+    there = {path.stem for path in folder.glob("*.py")} - {"__init__"}
+    assert there == set(formats.FORMATS)
+    assert set(formats.FOR_TERMINALS) < there
+    for name in there:
+        assert import_module(f"{formats.__name__}.{name}").__doc__
+
+
+@pytest.mark.usefixtures("outline")
+@pytest.mark.parametrize("name", DOCUMENTS)
+def test_the_new_format_renders_what_every_command_says(name):
+    text = formats.render("outline", DOCUMENTS[name], Options())
+    assert OUTLINES.get(name, "") in text
+    assert formats.render("outline", check_document(failed()), Options()).startswith("! no model")
+
+
+@pytest.mark.usefixtures("outline")
+@pytest.mark.parametrize("command", [name for name in DOCUMENTS if " " not in name])
+def test_the_new_format_is_listed_and_taken(command, capsys):
+    with pytest.raises(SystemExit):
+        main([command, "--help"])
+    (line,) = re.findall(r"--format FORMAT((?:.*\n)+?)  --", capsys.readouterr().out)
+    known = set(re.findall(r"\w+", line)) - {"default"}
+    has = {"check": "findings", "show": "findings", "diff": "findings", "formula": "forms"}
+    assert known == set(formats.formats_for(has.get(command, "")))
+    assert "outline" in known
+    assert main([command, "--format", "nothing"]) == 2
+    assert "there is no format 'nothing'" in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("outline")
+def test_the_new_format_from_the_command_line(tmp_path, monkeypatch, capsys):
+    (tmp_path / "net.py").write_text("from torch import nn\n", encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    assert main(["--static", "--format", "outline", "net.py"]) == 0
+    assert capsys.readouterr().out == ""
+    assert main(["nope.py", "--format", "outline"]) == 2
+    assert capsys.readouterr().out == "! there is no file or directory nope.py\n"
+
+
+def test_what_a_format_cannot_say_is_refused(capsys):
+    for command, name in (("solve", "sarif"), ("compare", "gitlab"), ("check", "latex")):
+        assert main([command, "--format", name]) == 2
+        assert f"{command} has no format {name!r}; it has text, concise" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", DOCUMENTS)
+@pytest.mark.parametrize("format", ["text", "concise", "markdown", "html", "json"])
+def test_every_command_has_the_formats_for_people(name, format):
+    text = formats.render(format, DOCUMENTS[name], Options())
+    assert text.endswith("\n") or (format, text) == ("concise", "")
+    assert not text.endswith("\n\n")
+    if format == "html":
+        check_html(text)
+    broken = replace(DOCUMENTS[name], error="no torch\nnext: install it")
+    if format in ("markdown", "html"):
+        assert "no torch" in formats.render(format, broken, Options())
