@@ -293,7 +293,7 @@ def test_help_says_what_can_be_asked_and_how_a_budget_is_written(nparam_lint, tm
         "nparam[encoder]: ",
         "nparam(depth=24): <= 354M",
         "[tool.nparam-lint.budgets]",
-        "exit codes: 0 clean, 1 findings, 2 ",
+        "exit codes: 0 no findings, 1 findings, 2 ",
     ):
         assert part in done.stdout
     for command, part in (("check", "--declared"), ("show", "TARGET"), ("doctor", "--python")):
