@@ -110,8 +110,9 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """Totals of one model. `buffers` counts elements; `bytes` is parameters and buffers; `active`
-    what one token uses in a mixture of experts, None where the model does not say."""
+    """Totals of one model, one for each metric (`count/worker/counting/metrics.py`). `buffers`
+    counts elements; `bytes` is parameters and buffers; `active` what one token uses in a mixture of
+    experts, None where the model does not say. `more`: metrics that have no field here."""
 
     total: int
     trainable: int
@@ -120,6 +121,11 @@ class Counts:
     bytes: int
     non_embedding: int
     active: int | None = None
+    more: dict[str, int | None] = field(default_factory=dict)
+
+    def of(self, metric: str) -> int | None:
+        """The count that a metric names."""
+        return self.more[metric] if metric in self.more else getattr(self, metric)
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +134,8 @@ class ModuleRow:
     before it holds. `total`, `trainable`, …: distinct parameters at or below it. `embedding`: those
     of them that belong to `nn.Embedding` modules. `source`: where it was created (`path:line`).
     `shared_with`: the path under which this very module appeared before. `tied`: own parameters
-    that appeared before, as `name = other.path.name`. The root's path is the empty string."""
+    that appeared before, as `name = other.path.name`. `more`: metrics that have no field here. The
+    root's path is the empty string."""
 
     path: str
     type: str
@@ -142,10 +149,19 @@ class ModuleRow:
     source: str | None = None
     shared_with: str | None = None
     tied: tuple[str, ...] = ()
+    more: dict[str, int | None] = field(default_factory=dict)
 
     @property
     def frozen(self) -> int:
         return self.total - self.trainable
+
+    @property
+    def non_embedding(self) -> int:
+        return self.total - self.embedding
+
+    def of(self, metric: str) -> int | None:
+        """The count that a metric names."""
+        return self.more[metric] if metric in self.more else getattr(self, metric)
 
 
 @dataclass(frozen=True, slots=True)

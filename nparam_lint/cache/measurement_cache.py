@@ -27,7 +27,7 @@ from nparam_lint.cache.dependencies import (
 )
 from nparam_lint.cache.json_decoder import json_decoder
 from nparam_lint.cache.store import digest, tool
-from nparam_lint.count.devices import LADDER, is_present
+from nparam_lint.capabilities import LADDER, is_present
 from nparam_lint.records import Measured, Measurement, NotMeasured
 
 if TYPE_CHECKING:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Literal
 
+from nparam_lint.capabilities import METRICS
 from nparam_lint.claims.notation import FormulaError, FormulaSyntaxError, TextError, exact_text
 
 if TYPE_CHECKING:
@@ -244,7 +245,7 @@ def _number(body: str, at: int, metric: str) -> Number | None:
     part, exponent, suffix = match["part"] or "", match["exponent"], match["suffix"] or ""
     scale = _scale(body, suffix, at, metric)
     if part and exponent is None and not suffix:
-        near = f"{body}MB" if metric == "bytes" else f"{body}M"
+        near = f"{body}MB" if METRICS[metric].unit == "bytes" else f"{body}M"
         reason = f"found {_found(body)}, a decimal without a suffix; did you mean `{near}`?"
         raise GrammarError(reason, at)
     if len(body) > _MAX_DIGITS or abs(int(exponent or 0)) > _MAX_DIGITS:
@@ -257,15 +258,17 @@ def _number(body: str, at: int, metric: str) -> Number | None:
 def _scale(body: str, suffix: str, at: int, metric: str) -> int:
     fault = at + len(body) - len(suffix)
     if suffix in _BYTES:
-        if metric != "bytes":
+        if METRICS[metric].unit != "bytes":
             reason = "which counts bytes; expected a number of parameters, or `nparam[bytes]`"
             raise GrammarError(f"found `{suffix}`, {reason}", fault)
         return _BYTES[suffix]
-    if suffix == "B" and metric == "bytes":
+    if suffix == "B" and METRICS[metric].unit == "bytes":
         raise GrammarError("found `B`, which may mean bytes or billions; expected MB or GB", fault)
     if suffix in _SUFFIXES:
         return _SUFFIXES[suffix]
-    known = "KB MB GB TB KiB MiB GiB TiB k M G T" if metric == "bytes" else "k K M B G T"
+    known = (
+        "KB MB GB TB KiB MiB GiB TiB k M G T" if METRICS[metric].unit == "bytes" else "k K M B G T"
+    )
     near = next((unit for unit in known.split() if unit.lower() == suffix.lower()), None)
     hint = f"; did you mean `{body.removesuffix(suffix)}{near}`?" if near else ""
     raise GrammarError(f"found {_found(body)}, expected a count such as {EXAMPLES}{hint}", at)

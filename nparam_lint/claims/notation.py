@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from nparam_lint.capabilities import METRICS
+
 if TYPE_CHECKING:
     from fractions import Fraction
-
-METRICS = ("total", "trainable", "frozen", "buffers", "bytes", "non_embedding", "active")
 
 _MAX_LENGTH = 10_000
 _PAIRS = {"(": ")", "[": "]", "{": "}"}

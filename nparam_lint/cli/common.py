@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from nparam_lint.count.devices import device_names
+from nparam_lint.capabilities import device_names
 
 if TYPE_CHECKING:
     import argparse

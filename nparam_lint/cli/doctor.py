@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from nparam_lint import __version__
+from nparam_lint.capabilities import LADDER, device_names
 from nparam_lint.cli import common
-from nparam_lint.count.devices import LADDER, device_names
 
 if TYPE_CHECKING:
     import argparse

@@ -7,10 +7,11 @@ The worker is not trusted: an answer that is missing, truncated, forged or of an
 from __future__ import annotations
 
 import re
-from dataclasses import asdict, astuple, replace
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
 from nparam_lint.cache.json_decoder import json_decoder
+from nparam_lint.capabilities import METRICS
 from nparam_lint.count.jobs import Answers, BuildContext, Job
 from nparam_lint.count.worker_process import (
     SILENCE,
@@ -221,5 +222,6 @@ def _check(found: Measured) -> None:
     if not found.modules or found.modules[0].total != found.counts.total:
         raise ValueError("the rows do not add up")
     numbers = (n for row in found.modules for n in (row.own, row.total, row.trainable, row.buffers))
-    if min(*numbers, *filter(None, astuple(found.counts))) < 0:
+    told = [count for name in METRICS if (count := found.counts.of(name)) is not None]
+    if min(*numbers, *told) < 0:
         raise ValueError("a count is negative")

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from nparam_lint.count.devices import AUTO
+from nparam_lint.capabilities import AUTO
 from nparam_lint.gate.requests import arguments_entry, experts_entry
 from nparam_lint.judge.budgets import (
     Budget,

@@ -7,9 +7,9 @@ import shlex
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from nparam_lint.capabilities import METRICS, is_accelerator
 from nparam_lint.claims.grammar import Bounds, Tolerance, Value, round_count
 from nparam_lint.claims.notation import FormulaError, Selector, Target, UnknownName, matches
-from nparam_lint.count.devices import is_accelerator
 from nparam_lint.records import (
     BudgetResult,
     Finding,
@@ -60,8 +60,9 @@ def judge(
     `experts_hint`: lines that say how to declare how many experts a token uses."""
     target = str(budget.target)
     where, selector = budget.position, budget.selector
-    if selector.metric == "active" and measured.no_routing:
-        message = f"the active parameters of {measured.call} are unknown: {measured.no_routing}"
+    metric = METRICS[selector.metric]
+    if metric.needs_routing and measured.no_routing:
+        message = f"the {metric.words} of {measured.call} are unknown: {measured.no_routing}"
         usual = "usual fields of the router or the config: num_experts_per_tok, top_k, moe_top_k"
         return [], [finding("NPL002", where, message, target, [usual, *experts_hint])]
     try:
@@ -105,10 +106,10 @@ def judge(
 
 
 def amount(row: ModuleRow, metric: str) -> int:
-    """The count of one module that `metric` names."""
-    if metric == "non_embedding":
-        return row.total - row.embedding
-    return int(getattr(row, metric))
+    """The count of one module that `metric` names; it must be known."""
+    count = row.of(metric)
+    assert count is not None
+    return count
 
 
 def _base(bounds: Bounds, actual: int) -> int:
@@ -130,9 +131,6 @@ def selected(selector: Selector, rows: Sequence[ModuleRow]) -> list[ModuleRow]:
     return [row for row in rows if row.path and matches(selector.module, row.path)]
 
 
-_UNITS = {"bytes": "bytes", "buffers": "buffer elements", "total": "parameters"}
-
-
 def _broken(
     budget: Budget, measured: Measured, rows: Sequence[ModuleRow], actual: int, bounds: Bounds
 ) -> Finding:
@@ -141,16 +139,17 @@ def _broken(
     if len(rows) > 1:
         span = f"{row.path} … {rows[-1].path}"
         name = f"each of {budget.target.callable}[{span}] ({len(rows)}×)"
-    unit = _UNITS.get(metric, f"{metric.replace('_', '-')} parameters")
     allowed = _allowed(budget, bounds)
     base = _base(bounds, actual)
     difference = actual - base
     share = f", {100 * difference / base:+.2f} %" if base else ""
-    message = f"{name} has {actual:,} {unit}, declared {allowed}: {difference:+,}{share}"
+    message = (
+        f"{name} has {actual:,} {METRICS[metric].words}, declared {allowed}: {difference:+,}{share}"
+    )
     detail = []
     if budget.value.names:
         detail.append(f"with {_values(budget, measured)}")
-    if not budget.selector.module and metric != "buffers":
+    if not budget.selector.module and METRICS[metric].unit != "buffer elements":
         detail += _heaviest(measured.modules, metric)
     elif row.source:
         detail.append(f"{row.path} is made at {row.source}")

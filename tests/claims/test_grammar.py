@@ -235,7 +235,7 @@ def test_bounds_against_brute_force(digits: int, places: int, spread: str, sign:
 @PROPERTY
 @given(
     st.text() | st.text("0123456789_,.kKMBGTie%±~<>=+-*/()#'n ") | st.text(" ٣²é\0\ud800.±"),
-    st.sampled_from(METRICS),
+    st.sampled_from([*METRICS]),
 )
 def test_any_text_is_read_or_refused(text: str, metric: str) -> None:
     for parse in (parse_value, parse_tolerance):

@@ -29,7 +29,7 @@ arguments = st.sampled_from(
 )
 module_paths = st.lists(words | st.sampled_from(["0", "12"]), min_size=1, max_size=4).map(".".join)
 modules = module_paths.filter(lambda path: path not in METRICS)
-selectors = st.builds(Selector, st.sampled_from(METRICS), modules | st.just(""))
+selectors = st.builds(Selector, st.sampled_from([*METRICS]), modules | st.just(""))
 targets = st.builds(Target, locations, dotted, st.none() | arguments)
 
 

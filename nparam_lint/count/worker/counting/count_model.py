@@ -17,6 +17,7 @@ from ..torch_compat import (
 from ..tracing.failures import Failure
 from ..tracing.project_modules import upwards
 from .active_experts import Routing
+from .metrics import METRICS, WITH_FIELDS, Part
 
 # The names of embeddings whose entries are no tokens.
 OF_PLACES = re.compile("pos|type|segment|wpe", re.IGNORECASE)
@@ -29,7 +30,7 @@ class Count:
     def __init__(self, torch, model, sources, experts=None):
         self.torch, self.model, self.sources = torch, model, sources
         self.parameters = {}  # id -> [tensor, first name, other names]
-        self.buffers = {}  # id -> tensor
+        self.buffers = {}  # id -> (tensor, name)
         self.rows = []
         self.first_path = {}  # id(module) -> path
         self.by_id = {}
@@ -93,36 +94,32 @@ class Count:
                 if isinstance(buffer, lazy):
                     self.lazy.append(prefix + name)
                     continue
-                self.buffers[id(buffer)] = buffer
+                self.buffers[id(buffer)] = buffer, name
                 self.buffer_owners[id(buffer)].append(path)
             children = [(prefix + name, child) for name, child in own_children(module)]
             stack.extend(reversed(children))
 
     def totals(self):
         """Fill in, for each row, what lies at or below it; a shared parameter once in each."""
-        kinds = ("total", "trainable", "buffers", "bytes", "embedding", "idle")
-        held = {}  # the paths of the modules that hold them -> amounts of each kind
-        for key, (parameter, _, _) in self.parameters.items():
-            size = parameter.numel()
-            sums = held.setdefault(tuple(self.owners[key]), [0] * len(kinds))
-            sums[0] += size
-            sums[1] += size if parameter.requires_grad else 0
-            sums[3] += size * parameter.element_size()
-            sums[4] += size if key in self.embedding else 0
-            sums[5] += size * self.routing.idle.get(key, 0)
-        for key, buffer in self.buffers.items():
-            size = buffer.numel()
-            sums = held.setdefault(tuple(self.buffer_owners[key]), [0] * len(kinds))
-            sums[2] += size
-            sums[3] += size * buffer.element_size()
-        below = {row["path"]: [0] * len(kinds) for row in self.rows}
+        metrics = METRICS.values()
+        held = {}  # the paths of the modules that hold them -> amounts of each metric
+        for key, (parameter, name, _) in self.parameters.items():
+            idle = self.routing.idle.get(key, 0)
+            part = Part(name.rpartition(".")[2], parameter, key in self.embedding, idle)
+            sums = held.setdefault(tuple(self.owners[key]), [0] * len(metrics))
+            add(sums, [metric.parameter(part) for metric in metrics])
+        for key, (buffer, name) in self.buffers.items():
+            part = Part(name, buffer)
+            sums = held.setdefault(tuple(self.buffer_owners[key]), [0] * len(metrics))
+            add(sums, [metric.buffer(part) for metric in metrics])
+        below = {row["path"]: [0] * len(metrics) for row in self.rows}
         shared = {}  # what several modules hold counts once above all of them
         for owners, sums in held.items():
             if len(owners) == 1 and not self.again:
                 add(below[owners[0]], sums)
                 continue
             for path in {above for owner in self.all_paths(owners) for above in upwards(owner)}:
-                add(shared.setdefault(path, [0] * len(kinds)), sums)
+                add(shared.setdefault(path, [0] * len(metrics)), sums)
         for row in reversed(self.rows):  # each after all that lies below it
             if row["path"]:
                 add(below[row["path"].rpartition(".")[0]], below[row["path"]])
@@ -132,10 +129,14 @@ class Count:
             first = row.get("shared_with")
             # A module that holds its own ancestor would count it all again.
             inside = first is not None and is_below(row["path"], first)
-            sums = [0] * len(kinds) if inside else below[row["path"] if first is None else first]
-            row.update(zip(kinds, sums))
-            idle = row.pop("idle")
-            row["active"] = None if self.routing.unknown else row["total"] - int(idle)
+            sums = [0] * len(metrics) if inside else below[row["path"] if first is None else first]
+            for metric, amount in zip(metrics, sums):
+                unknown = metric.needs_routing and self.routing.unknown
+                count = None if unknown else metric.finish(amount)
+                if metric.name in WITH_FIELDS:
+                    row[metric.name] = count
+                else:
+                    row.setdefault("more", {})[metric.name] = count
         return self.rows
 
     def output_heads(self):
@@ -294,22 +295,17 @@ class Count:
 
     def result(self, with_parameters):
         rows = self.totals()
-        root = rows[0]
+        counts = {name: rows[0][name] for name in (*WITH_FIELDS, "more") if name in rows[0]}
+        for row in rows:  # what the others give
+            row["embedding"] = row["total"] - row.pop("non_embedding")
+            del row["frozen"]
         self.remarks = self.remark()
         notes = ["{}: {}".format(name, text) for name, text in self.remarks.items()]
         return {
             "ok": True,
             "type": full_name(self.model),
             "types": sorted({full_name(m) for m in self.by_id.values() if m is not self.model}),
-            "counts": {
-                "total": root["total"],
-                "trainable": root["trainable"],
-                "frozen": root["total"] - root["trainable"],
-                "buffers": root["buffers"],
-                "bytes": root["bytes"],
-                "non_embedding": root["total"] - root["embedding"],
-                "active": root["active"],
-            },
+            "counts": counts,
             "no_routing": self.routing.unknown,
             "misdeclared": self.routing.misdeclared,
             "modules": rows,

@@ -1,6 +1,8 @@
-"""The devices that models can be built on: those that the worker has a file for.
+"""What the worker can count and build on, for those who never load it: metrics and devices.
 
-Only the names of the files are read here; what they hold needs torch.
+Each is added in one place: a row of the worker's table of metrics, which needs no torch and is the
+one file of the worker that is imported here; a file among its devices, of which only the name is
+read.
 """
 
 from __future__ import annotations
@@ -8,7 +10,11 @@ from __future__ import annotations
 from functools import cache
 from pathlib import Path
 
-_FOLDER = Path(__file__).parent / "worker" / "building" / "devices"
+from nparam_lint.count.worker.counting.metrics import METRICS, Metric
+
+__all__ = ["AUTO", "LADDER", "METRICS", "Metric", "device_names", "is_accelerator", "is_present"]
+
+_DEVICES = Path(__file__).parent / "count" / "worker" / "building" / "devices"
 AUTO = "auto"  # meta, then what says of itself that it is tried where it is there
 LADDER = ("meta", "cpu")  # where models are counted; always there
 
@@ -16,7 +22,7 @@ LADDER = ("meta", "cpu")  # where models are counted; always there
 @cache
 def device_names() -> tuple[str, ...]:
     """What `--device` allows."""
-    names = sorted(path.stem for path in _FOLDER.glob("[!_]*.py"))
+    names = sorted(path.stem for path in _DEVICES.glob("[!_]*.py"))
     return (AUTO, *LADDER, *(name for name in names if name not in LADDER))
 
 
