@@ -44,6 +44,12 @@ _PERSONAL = re.compile(
 )
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int | None:
+    """One process for files or tests that are named, which are few; else one a core."""
+    return 0 if all(Path(place.partition("::")[0]).is_file() for place in config.args) else None
+
+
 @pytest.fixture(scope="session")
 def environ(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """This machine's environment, without anybody's preferences, and without what is remembered of
@@ -74,7 +80,7 @@ def one_worker() -> Iterator[None]:
 
 
 @pytest.fixture(scope="module")
-def nparam_lint(environ: dict[str, str], one_worker: None) -> Command:
+def nparam_lint(environ: dict[str, str], one_worker: None) -> Command:  # noqa: ARG001
     """Runs the command line in this process; `more` is added to the environment."""
 
     def run(*arguments: object, cwd: Path, **more: str) -> subprocess.CompletedProcess[str]:
