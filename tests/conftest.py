@@ -34,12 +34,20 @@ if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
 settings.register_profile("commit", derandomize=True, deadline=None)
 settings.load_profile("commit")
 
+Command: TypeAlias = "Callable[..., subprocess.CompletedProcess[str]]"
+
 PROJECTS = Path(__file__).with_name("projects")
 # Whatever would choose another interpreter, another repository or another look.
 _PERSONAL = re.compile(
     r"(NPARAM_LINT|GIT|GITHUB|COV|PYTEST)_.*|VIRTUAL_ENV|CONDA_PREFIX|COLUMNS|LINES|NO_COLOR|FORCE_COLOR"
     r"|PYTHON(DONTWRITEBYTECODE|UNBUFFERED|WARNINGS|UTF8|IOENCODING)"
 )
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int | None:
+    """One process for files or tests that are named, which are few; else one a core."""
+    return 0 if all(Path(place.partition("::")[0]).is_file() for place in config.args) else None
 
 
 @pytest.fixture(scope="session")
@@ -63,13 +71,17 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
     return copy
 
 
-Command: TypeAlias = "Callable[..., subprocess.CompletedProcess[str]]"
+@pytest.fixture(scope="module")
+def one_worker() -> Iterator[None]:
+    """What is built in this process is built by one worker, which stays until the tests of the
+    module are over: torch is imported once."""
+    with reused_worker(imports=False):
+        yield
 
 
 @pytest.fixture(scope="module")
-def nparam_lint(environ: dict[str, str]) -> Iterator[Command]:
-    """Runs the command line in this process; `more` is added to the environment. Models are built
-    by a real worker, which stays until the tests of the module are over: torch is imported once."""
+def nparam_lint(environ: dict[str, str], one_worker: None) -> Command:  # noqa: ARG001
+    """Runs the command line in this process; `more` is added to the environment."""
 
     def run(*arguments: object, cwd: Path, **more: str) -> subprocess.CompletedProcess[str]:
         command = [*map(str, arguments)]
@@ -96,8 +108,7 @@ def nparam_lint(environ: dict[str, str]) -> Iterator[Command]:
             told.append(stream.buffer.getvalue().decode())
         return subprocess.CompletedProcess(command, code, *told)
 
-    with reused_worker(imports=False):
-        yield run
+    return run
 
 
 @pytest.fixture(scope="session")

@@ -127,18 +127,29 @@ def check(make, base, form, least: int = 25) -> None:
 PART = st.tuples(st.sampled_from(sorted(PARTS)), *[st.sampled_from(sorted(WIDTHS))] * 2)
 
 
-@settings(
-    max_examples=4,
-    database=None,
-    suppress_health_check=list(HealthCheck),
-)
-@given(st.lists(PART, min_size=1, max_size=3))
-def test_a_form_is_right_everywhere_or_there_is_none(parts):
+def check_any(parts) -> None:
     form = derived(model(parts), **BASE)
     if isinstance(form, ClosedForm):
         check(model(parts), BASE, form)
     else:
         assert form.wrong is not None
+
+
+def examples(number: int):
+    return settings(max_examples=number, database=None, suppress_health_check=list(HealthCheck))
+
+
+@examples(2)
+@given(st.lists(PART, min_size=1, max_size=3))
+def test_a_form_is_right_everywhere_or_there_is_none(parts):
+    check_any(parts)
+
+
+@pytest.mark.thorough
+@examples(20)
+@given(st.lists(PART, min_size=1, max_size=3))
+def test_many_a_form_is_right_everywhere_or_there_is_none(parts):
+    check_any(parts)
 
 
 @pytest.mark.parametrize("kind", PARTS)

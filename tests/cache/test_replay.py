@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -45,18 +46,51 @@ def imported(root: Path, environ: Mapping[str, str], *options: str) -> tuple[set
     return {line.rpartition("|")[2].strip() for line in lines if "|" in line}, done.stdout
 
 
-@pytest.fixture
-def project(tmp_path: Path, environ: dict[str, str]) -> tuple[Path, dict[str, str]]:
-    """A repository with two models, one of which reads a file, and an environment of its own."""
-    root = tmp_path / "project"
-    new_repository(root)
-    reading = "import os\nW = len(open(os.path.join(os.path.dirname(__file__), 'w.txt')).read())"
-    write(root, {"a.py": net("", 16), "b.py": net(reading, "W"), "w.txt": "x" * 8, "data/x": ""})
+READING = "import os\nW = len(open(os.path.join(os.path.dirname(__file__), 'w.txt')).read())"
+FILES = {"a.py": net("", 16), "b.py": net(READING, "W"), "w.txt": "x" * 8, "data/x": ""}
+
+
+def begin(root: Path) -> None:
+    """Two models, one of which reads a file, as they were at first."""
+    for path in root.iterdir():
+        if path.name != ".git":
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
+    (root / ".git/info/exclude").unlink(missing_ok=True)
+    write(root, FILES)
     # A change that shortly before a run leaves no trace in a file's times.
     past = 1_600_000_000
     for path in [*root.rglob("*"), root]:
         os.utime(path, (past, past))
+
+
+@pytest.fixture
+def project(tmp_path: Path, environ: dict[str, str]) -> tuple[Path, dict[str, str]]:
+    """A repository, and an environment with a cache of its own."""
+    root = tmp_path / "project"
+    new_repository(root)
+    begin(root)
     return root, environ | {"NPARAM_LINT_CACHE_DIR": str(tmp_path / "cache")}
+
+
+@pytest.fixture(scope="module")
+def built(
+    tmp_path_factory: pytest.TempPathFactory, environ: dict[str, str]
+) -> tuple[Path, dict[str, str]]:
+    """The same, with both models built."""
+    top = tmp_path_factory.mktemp("built")
+    new_repository(top / "project")
+    begin(top / "project")
+    told = environ | {"NPARAM_LINT_CACHE_DIR": str(top / "cache")}
+    answer(top / "project", told)
+    return top / "project", told
+
+
+@pytest.fixture
+def answered(built: tuple[Path, dict[str, str]]) -> tuple[Path, dict[str, str]]:
+    """The same, whatever another test changed, with an answer that is kept."""
+    begin(built[0])
+    wait_for_the_clock(*built)
+    return built
 
 
 def answer(root: Path, environ: Mapping[str, str], *options: str) -> Any:
@@ -121,10 +155,9 @@ OTHER: dict[str, tuple[Callable[[Path], object], dict[str, int | None]]] = {
 
 
 @pytest.mark.parametrize("name", SAME)
-def test_what_did_not_change_anything(project: Any, name: str) -> None:
-    root, environ = project
+def test_what_did_not_change_anything(answered: Any, name: str) -> None:
+    root, environ = answered
     before = answer(root, environ)[1]
-    wait_for_the_clock(root, environ)
     SAME[name](root)
     modules, totals = answer(root, environ)
     assert not HEAVY & modules
@@ -132,21 +165,17 @@ def test_what_did_not_change_anything(project: Any, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", OTHER)
-def test_what_may_change_the_answer(project: Any, name: str) -> None:
-    root, environ = project
+def test_what_may_change_the_answer(answered: Any, name: str) -> None:
+    root, environ = answered
     change, expected = OTHER[name]
-    answer(root, environ)
-    wait_for_the_clock(root, environ)
     change(root)
     modules, totals = answer(root, environ)
     assert modules >= HEAVY - {"libcst"}
     assert totals == expected
 
 
-def test_another_environment_is_another_question(project: Any) -> None:
-    root, environ = project
-    answer(root, environ)
-    wait_for_the_clock(root, environ)
+def test_another_environment_is_another_question(answered: Any) -> None:
+    root, environ = answered
     assert answer(root, environ | {"SOMETHING": "else"})[0] >= HEAVY - {"libcst"}
     assert not HEAVY & answer(root, environ | {"SHLVL": "7"})[0]
     assert answer(root, environ, "--no-c")[0] >= HEAVY - {"libcst"}

@@ -9,9 +9,9 @@ import re
 import signal
 import subprocess
 import sys
-import time
 
 import pytest
+from processes import has_reader, reading, wait_until
 from sample_repository import AWKWARD, GIT, Sample
 
 GPT = '''\
@@ -478,7 +478,8 @@ def test_what_others_read_is_a_document_also_on_failure(sample, nparam_lint, for
 @pytest.mark.skipif(os.name != "posix", reason="sends signals")
 @pytest.mark.parametrize("name", ["SIGTERM", "SIGKILL"])
 def test_killed_half_way_it_has_touched_nothing(sample, environ, tmp_path, name):
-    slow = VIT + "\nimport time, pathlib\ntime.sleep(600)\n"
+    os.mkfifo(tmp_path / "pipe")
+    slow = f"{VIT}        {reading(tmp_path / 'pipe')}\n"
     sample.write({"nets/vit.py": slow, "nets/conv.py": CONV + "# not staged\n"})
     before = sample.state()
     place = tmp_path / "temporary"
@@ -492,8 +493,8 @@ def test_killed_half_way_it_has_touched_nothing(sample, environ, tmp_path, name)
         text=True,
     )
     # Two workers, each with a place of its own, and the copy of the base.
-    while len(list(place.glob("nparam-lint-*"))) < 3 and process.poll() is None:
-        time.sleep(0.05)
+    wait_until(lambda: len(list(place.glob("nparam-lint-*"))) >= 3)
+    wait_until(lambda: has_reader(tmp_path / "pipe"))
     process.send_signal(getattr(signal, name))
     output, _ = process.communicate(timeout=60)
     assert sample.state() == before

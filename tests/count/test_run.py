@@ -12,6 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from processes import marked, wait_until
 from worker_runs import LINUX, MODES, PROJECTS, PYTHON, make_jobs
 
 import nparam_lint
@@ -430,27 +431,6 @@ class Busy(nn.Module):
 """
 
 
-def marked(marker: str) -> dict[int, str]:
-    """The processes with `marker` in their environment: their names by number."""
-    found = {}
-    for directory in Path("/proc").glob("[0-9]*"):
-        try:
-            if marker.encode() in (directory / "environ").read_bytes():
-                found[int(directory.name)] = (directory / "comm").read_text().strip()
-        except OSError:
-            continue
-    return found
-
-
-def wait_until(true: Callable[[], bool], seconds: float) -> bool:
-    end = time.monotonic() + seconds
-    while not true():
-        if time.monotonic() > end:
-            return False
-        time.sleep(0.05)
-    return True
-
-
 @on_linux
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize(
@@ -472,10 +452,10 @@ def test_nothing_survives_the_front_end(
     )
     try:
         names = {"nparam-busy", "nparam-daemon"} if daemon else {"nparam-busy"}
-        assert wait_until(lambda: names <= set(marked(marker).values()), 60)
+        wait_until(lambda: names <= set(marked(marker).values()))
         front.send_signal(signal.Signals[number])
         front.wait(10)
-        assert wait_until(lambda: not marked(marker), 5), marked(marker)
+        wait_until(lambda: not marked(marker), 5)
     finally:
         for process in marked(marker):
             os.kill(process, signal.SIGKILL)

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+from processes import marked
 from worker_runs import LINUX, MODES, PROJECTS, PYTHON, Run, make_jobs, run, snapshot
 
 from nparam_lint.count.jobs import Job
@@ -43,20 +44,8 @@ class World(NamedTuple):
     before: dict[str, bytes | None]
     after: dict[str, bytes | None]
     home: dict[str, bytes | None]
-    left: list[str]
+    left: dict[int, str]
     seconds: float
-
-
-def marked_processes(marker: str) -> list[str]:
-    """The command lines of the processes with `marker` in their environment."""
-    found = []
-    for directory in Path("/proc").glob("[0-9]*") if LINUX else ():
-        try:
-            if marker.encode() in (directory / "environ").read_bytes():
-                found.append((directory / "cmdline").read_bytes().replace(b"\0", b" ").decode())
-        except OSError:
-            continue
-    return found
 
 
 def visit(
@@ -79,7 +68,7 @@ def visit(
     }
     done = run(root, jobs(root), timeout=timeout, memory=MEMORY, environ=environ)
     seconds = time.monotonic() - start
-    left = marked_processes(marker)
+    left = marked(marker)
     return World(done, root, before, snapshot(root), snapshot(home), left, seconds)
 
 
@@ -278,7 +267,7 @@ def test_spawned_processes_tell_the_same(tmp_path: Path) -> None:
         assert (failure.code, FAIL[name][1] in failure.reason) == (FAIL[name][0], True)
     assert world.run.failed("h.py::ExitsHard").output.strip("x") == "\nsaid goodbye"
     assert [world.run.measured(t).counts.bytes for t in targets[-3:]] == [36, 72, 36]
-    assert (world.after, world.left) == (world.before, [])
+    assert (world.after, world.left) == (world.before, {})
 
 
 WORLDS = ("building", "importing", "scripts", "layout")
@@ -297,7 +286,7 @@ def test_nothing_is_written(request: pytest.FixtureRequest, mode: str, name: str
 @pytest.mark.parametrize("name", WORLDS)
 def test_no_process_is_left(request: pytest.FixtureRequest, mode: str, name: str) -> None:
     assert mode
-    assert request.getfixturevalue(name).left == []
+    assert request.getfixturevalue(name).left == {}
 
 
 # --- files that do something when imported ----------------------------------------------------

@@ -3,39 +3,63 @@
 from __future__ import annotations
 
 import os
-import random
+import shutil
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from commits import model
+from processes import has_reader, wait_until
 
-SLOW = model(10, 110).replace(
-    "        super()", "        __import__('time').sleep(0.5)\n        super()"
-)
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+pytestmark = pytest.mark.skipif(os.name != "posix", reason="there are no such signals")
+
 NEVER = 60.0  # seconds, which nobody waits for
 
 
-@pytest.fixture(scope="module")
-def moments() -> list[float]:
-    """Seconds after the start: while it starts, exports, imports torch, builds, cleans up."""
-    return sorted(random.Random(7).uniform(0.02, 2.5) for _ in range(5))
+@pytest.fixture
+def waiting(tmp_path: Path) -> Path:
+    """A named pipe that the constructor of a model reads: it is built until somebody writes."""
+    os.mkfifo(tmp_path / "pipe")
+    return tmp_path / "pipe"
+
+
+def slow(pipe: Path) -> str:
+    return model(10, 110).replace(
+        "        super()", f"        open({str(pipe)!r}).read()\n        super()"
+    )
+
+
+def release(pipe: Path) -> bool:
+    wait_until(lambda: has_reader(pipe))
+    return pipe.write_text("go on") > 0
+
+
+# What can be seen in the directory for temporary files, or at the pipe.
+MOMENTS: dict[str, Callable[[Path, Path], bool]] = {
+    "starts": lambda *_: True,
+    "exports": lambda temporary, _: any(temporary.glob("nparam-lint-copy-*")),
+    "imports torch": lambda temporary, _: any(temporary.glob(f"nparam-lint-{'?' * 16}")),
+    "builds": lambda _, pipe: has_reader(pipe),
+    "cleans up": lambda _, pipe: release(pipe),
+}
 
 
 @pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGKILL"])
-@pytest.mark.skipif(os.name != "posix", reason="there are no such signals")
-def test_nothing_of_the_users_is_touched_however_it_ends(repository, moments, name):
-    sample = repository({"net.py": SLOW, **{f"pkg/file_{i}.py": "x = 1\n" for i in range(500)}})
-    sample.add({"net.py": SLOW + "# staged\n"})
-    sample.write({"net.py": SLOW + "# not staged\n", "new.py": ""})
+def test_nothing_of_the_users_is_touched_however_it_ends(repository, waiting, name):
+    net = slow(waiting)
+    sample = repository({"net.py": net, **{f"pkg/file_{i}.py": "x = 1\n" for i in range(500)}})
+    sample.add({"net.py": net + "# staged\n"})
+    sample.write({"net.py": net + "# not staged\n", "new.py": ""})
     os.utime(sample.path / "pkg/file_7.py", (1, 1))  # git would like to refresh this one
     temporary = Path(sample.environ["TMPDIR"])
     before = sample.state()
-    ended = []
-    for moment in moments:
+    for moment, has_come in MOMENTS.items():
         process = subprocess.Popen(
             [sys.executable, "-m", "nparam_lint", "--declared", "--staged"],
             cwd=sample.path,
@@ -44,19 +68,25 @@ def test_nothing_of_the_users_is_touched_however_it_ends(repository, moments, na
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
         )
-        time.sleep(moment)
+        wait_until(lambda: has_come(temporary, waiting))  # noqa: B023
         process.send_signal(getattr(signal, name))
-        ended.append(process.wait(timeout=NEVER))
+        ended = process.wait(timeout=NEVER)
+        assert ended or moment == "cleans up"
         assert sample.state() == before
+        left = [*temporary.iterdir()]
         if name != "SIGKILL":
-            assert [path.name for path in temporary.iterdir()] == []
-    assert set(ended) - {0}  # some were still running
+            assert left == []
+        for path in left:
+            shutil.rmtree(path)
 
 
-def test_a_hook_that_is_ended_leaves_the_commit_undone_and_what_is_staged_as_it_was(hooked):
-    sample = hooked({"net.py": SLOW})
-    sample.add({"net.py": SLOW + "# staged\n"})
-    sample.write({"net.py": SLOW + "# not staged\n", "new.py": ""})
+def test_a_hook_that_is_ended_leaves_the_commit_undone_and_what_is_staged_as_it_was(
+    hooked, waiting
+):
+    net = slow(waiting)
+    sample = hooked({"net.py": net})
+    sample.add({"net.py": net + "# staged\n"})
+    sample.write({"net.py": net + "# not staged\n", "new.py": ""})
 
     def users() -> list[object]:
         questions = (("ls-files", "--stage"), ("diff",), ("status", "--porcelain"), ("log",))
@@ -73,7 +103,7 @@ def test_a_hook_that_is_ended_leaves_the_commit_undone_and_what_is_staged_as_it_
         stderr=subprocess.DEVNULL,
         start_new_session=True,
     )
-    time.sleep(0.7)
+    wait_until(lambda: has_reader(waiting))
     os.killpg(process.pid, signal.SIGINT)  # as the terminal does it for Ctrl-C
     assert process.wait(timeout=NEVER) != 0
     assert users() == before

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 
+import pytest
 from commits import accepted, model, refused
 from sample_repository import Sample
 
@@ -38,6 +39,7 @@ def test_the_first_commit(tmp_path, environ, nparam_lint):
     accepted(sample.commit())
 
 
+@pytest.mark.thorough
 def test_a_repository_that_its_working_tree_does_not_know_of(hooked, tmp_path):
     # The configuration files of a home directory, say: here the tree has another repository, too.
     sample = hooked({"net.py": model(10, 110)})
@@ -51,6 +53,7 @@ def test_a_repository_that_its_working_tree_does_not_know_of(hooked, tmp_path):
     accepted(sample.attempt(*places, "commit", "--all", "-m", "x"))
 
 
+@pytest.mark.thorough
 def test_submodules_are_judged_at_the_commit_that_is_recorded(hooked, tmp_path, environ):
     library = Sample.create(tmp_path / "library", environ)
     library.committed({"layers.py": "WIDTH = 10\n"})
@@ -64,6 +67,7 @@ def test_submodules_are_judged_at_the_commit_that_is_recorded(hooked, tmp_path, 
     refused(sample.commit(), "net.py:6:16 NPL001", "420")
 
 
+@pytest.mark.thorough
 def test_what_a_sparse_checkout_leaves_out_is_part_of_the_commit(hooked):
     sample = hooked({"nets/net.py": model(10, 110), "nets/other.py": model(20, 421), "a.txt": ""})
     sample.git("sparse-checkout", "set", "--no-cone", "/a.txt")

@@ -160,6 +160,7 @@ def test_an_active_environment_is_found_behind_that_of_the_hook(framework, tmp_p
     accepted(sample.commit("--allow-empty"), f"{active}/bin/python3 (next on PATH)")
 
 
+@pytest.mark.thorough
 def test_a_linked_worktree_uses_the_environment_of_the_main_one(framework, tmp_path):
     sample = framework({"net.py": model(10, 110)})
     environment(sample.path / ".venv")
@@ -192,6 +193,7 @@ def test_changes_that_are_not_staged_are_put_aside_and_come_back(judged):
     accepted(sample.commit("net.py", "--allow-empty"), "2 budgets hold")
 
 
+@pytest.mark.thorough
 def test_a_commit_that_only_deletes(judged):
     budget = '[budgets]\n"net.py::Net" = 110\n'
     sample = judged({"net.py": model(10), "nparam-lint.toml": budget})
@@ -199,6 +201,7 @@ def test_a_commit_that_only_deletes(judged):
     refused(sample.commit(), "nparam-lint.toml:2:1 NPL008", "there is no file net.py")
 
 
+@pytest.mark.thorough
 def test_a_merge_without_a_conflict(judged):
     net = "from size import WIDTH\n" + model(10, "<= 500").replace("width=10", "width=WIDTH")
     sample = judged({"net.py": net.replace("(width, width)", "(width, 10)"), "size.py": "WIDTH=10"})
@@ -234,6 +237,7 @@ def test_the_source_alone_is_checked_where_nothing_can_be_imported(judged):
     assert done.returncode == 0, done.stdout
 
 
+@pytest.mark.thorough
 def test_cuda_is_required_by_the_hook_that_is_called_so(judged):
     sample = judged({"net.py": model(10, 110)})
     code = "import torch; print(torch.cuda.is_available())"

@@ -1,8 +1,13 @@
-"""Whatever breaks a budget is refused, and accepted once it is mended: real hooks and commits."""
+"""Whatever breaks a budget is refused, and accepted once it is mended."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
 from commits import accepted, model, refused
+from sample_repository import Sample
 
 CONFIG = """\
 [tool.nparam-lint.budgets]
@@ -60,25 +65,47 @@ class Net(nn.Module):
 '''
 
 
-def test_a_budget_that_only_the_config_changes(hooked):
-    sample = hooked({"net.py": model(10), "pyproject.toml": CONFIG.format(budget=110)})
+@dataclass
+class Judged(Sample):
+    """A repository whose commits are judged as the hook does it, without a process of its own."""
+
+    check: Any = None
+
+    def commit(self, *arguments, **more):
+        done = self.check("--declared", "--staged", cwd=self.path, **self.environ, **more)
+        return (
+            done if done.returncode else super().commit(*arguments, "--no-verify", **more) and done
+        )
+
+
+@pytest.fixture
+def judged(repository, nparam_lint):
+    def make(files):
+        made = repository(files)
+        return Judged(made.path, made.environ, nparam_lint)
+
+    return make
+
+
+def test_a_budget_that_only_the_config_changes(judged):
+    sample = judged({"net.py": model(10), "pyproject.toml": CONFIG.format(budget=110)})
     sample.add({"pyproject.toml": CONFIG.format(budget=111)})
     refused(sample.commit(), "pyproject.toml:2:1 NPL001", "declared 111", "110")
     sample.add({"pyproject.toml": CONFIG.format(budget='"<= 120"')})
     accepted(sample.commit())
 
 
-def test_a_layer_that_a_model_imports(hooked):
+def test_a_layer_that_a_model_imports(judged):
     files = {"pkg/__init__.py": "", "pkg/layers.py": LAYERS.format(factor=2), "pkg/net.py": LAYERED}
-    sample = hooked(files)
+    sample = judged(files)
     sample.add({"pkg/layers.py": LAYERS.format(factor=3)})
     refused(sample.commit(), "pkg/net.py:7:16 NPL001", "declared 220", "330")
     sample.add({"pkg/net.py": LAYERED.replace("220", "330")})
     accepted(sample.commit())
 
 
-def test_a_file_that_a_model_reads(hooked):
-    sample = hooked({"net.py": READING, "net.yaml": "width: 10"})
+def test_a_file_that_a_model_reads(judged):
+    sample = judged({"net.py": READING, "net.yaml": "width: 10"})
     sample.add({"net.yaml": "width: 20"})
     refused(sample.commit(), "net.py:7:16 NPL001", "declared 110", "420")
     sample.add({"net.yaml": "width: 10"})
@@ -86,31 +113,31 @@ def test_a_file_that_a_model_reads(hooked):
     accepted(sample.commit())
 
 
-def test_a_deleted_model_leaves_a_stale_budget_in_the_config(hooked):
-    sample = hooked({"net.py": model(10), "pyproject.toml": CONFIG.format(budget=110)})
+def test_a_deleted_model_leaves_a_stale_budget_in_the_config(judged):
+    sample = judged({"net.py": model(10), "pyproject.toml": CONFIG.format(budget=110)})
     sample.git("rm", "--quiet", "net.py")  # only a deletion: hooks that take file names get none
     refused(sample.commit(), "pyproject.toml:2:1 NPL008", "there is no file net.py")
     sample.add({"pyproject.toml": "[tool.nparam-lint]\n"})
     accepted(sample.commit(), "nothing to check")
 
 
-def test_a_model_deleted_with_its_docstring_takes_its_budget_along(hooked):
-    sample = hooked({"net.py": model(10, 110), "other.py": model(20, 420)})
+def test_a_model_deleted_with_its_docstring_takes_its_budget_along(judged):
+    sample = judged({"net.py": model(10, 110), "other.py": model(20, 420)})
     sample.git("rm", "--quiet", "net.py")
     accepted(sample.commit(), "1 budget holds", "judged: what is staged")
 
 
-def test_a_class_deleted_from_a_file_that_stays(hooked):
+def test_a_class_deleted_from_a_file_that_stays(judged):
     both = model(10, name="Net") + model(20, name="Other")
-    sample = hooked({"net.py": both, "pyproject.toml": CONFIG.format(budget=110)})
+    sample = judged({"net.py": both, "pyproject.toml": CONFIG.format(budget=110)})
     sample.add({"net.py": model(20, name="Other")})
     refused(sample.commit(), "NPL008", "net.py has no 'Net'")
     sample.add({"net.py": both})
     accepted(sample.commit("--allow-empty"))
 
 
-def test_a_renamed_file(hooked):
-    sample = hooked({"net.py": model(10), "pyproject.toml": CONFIG.format(budget=110)})
+def test_a_renamed_file(judged):
+    sample = judged({"net.py": model(10), "pyproject.toml": CONFIG.format(budget=110)})
     sample.git("mv", "net.py", "nets.py")
     refused(sample.commit(), "NPL008", "there is no file net.py; did you mean nets.py?")
     sample.add({"pyproject.toml": CONFIG.format(budget=110).replace("net.py", "nets.py")})

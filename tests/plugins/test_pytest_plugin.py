@@ -5,12 +5,13 @@ import re
 import signal
 import subprocess
 import sys
-import time
+import uuid
 from pathlib import Path
 from textwrap import dedent
 from xml.etree import ElementTree
 
 import pytest
+from processes import has_reader, marked, reading, wait_until
 
 MODELS = '''\
 from torch import nn
@@ -495,11 +496,11 @@ def test_quiet_is_quiet_where_all_is_right(run, mixed):
 # --- Ctrl-C -----------------------------------------------------------------------------------
 
 
-@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="finds processes in /proc")
+@pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="finds processes in /proc")
 @pytest.mark.parametrize("options", [(), ("-n2",)], ids=["alone", "xdist"])
 def test_an_interrupt_while_counting_ends_everything(environ, tmp_path, options):
-    model = '''
-        import time
+    os.mkfifo(tmp_path / "pipe")
+    model = f'''
         from torch import nn
 
 
@@ -508,21 +509,21 @@ def test_an_interrupt_while_counting_ends_everything(environ, tmp_path, options)
 
             def __init__(self):
                 super().__init__()
-                time.sleep(100)
+                {reading(tmp_path / "pipe")}
         '''
     write(tmp_path, model_py=model, test_own_py="def test_own(): pass")
+    marker = uuid.uuid4().hex
     process = subprocess.Popen(
         [sys.executable, "-m", "pytest", "--nparam", *options],
         cwd=tmp_path,
-        env=environ,
+        env=environ | {"SURVIVAL_MARKER": marker},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         encoding="utf-8",
         start_new_session=True,
     )
     try:
-        # One that has begun to build: it is started before it has orders.
-        worker = awaited(lambda: next((p for p in workers(process.pid) if [*workers(p)]), None))
+        wait_until(lambda: has_reader(tmp_path / "pipe"))
         os.killpg(process.pid, signal.SIGINT)
         told, _ = process.communicate(timeout=30)
     finally:
@@ -530,33 +531,4 @@ def test_an_interrupt_while_counting_ends_everything(environ, tmp_path, options)
     assert process.returncode == 2
     assert "! KeyboardInterrupt !" in told
     assert "INTERNALERROR" not in told
-    assert awaited(lambda: not group_lives(worker))
-
-
-def awaited(found):
-    deadline = time.monotonic() + 60
-    while time.monotonic() < deadline:
-        if value := found():
-            return value
-        time.sleep(0.05)
-    raise AssertionError("it never happened")
-
-
-def workers(parent):
-    """The processes that `parent` runs our worker in."""
-    for stat in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            fields = stat.read_text().rpartition(")")[2].split()
-            command = stat.with_name("cmdline").read_bytes()
-        except OSError:  # it has just ended
-            continue
-        if int(fields[1]) == parent and b"launch.py" in command:
-            yield int(stat.parent.name)
-
-
-def group_lives(number):
-    try:
-        os.killpg(number, 0)
-    except ProcessLookupError:
-        return False
-    return True
+    wait_until(lambda: not marked(marker))

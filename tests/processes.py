@@ -1,0 +1,48 @@
+"""What tests of processes share: to wait until something can be seen, and to find what is left."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+T = TypeVar("T")
+
+
+def wait_until(condition: Callable[[], T], seconds: float = 60) -> T:
+    """What `condition` gives as soon as that is true. Raises AssertionError where it never is."""
+    end = time.monotonic() + seconds
+    while not (found := condition()):
+        assert time.monotonic() < end, f"it did not happen within {seconds} s"
+        time.sleep(0.01)
+    return found
+
+
+def reading(pipe: Path) -> str:
+    """A statement for a model that waits until something is written to a named pipe."""
+    return f"while not open({str(pipe)!r}).read(): pass"
+
+
+def has_reader(pipe: Path) -> bool:
+    """Whether somebody waits there now. He is given an empty text, and reads again."""
+    try:
+        os.close(os.open(pipe, os.O_WRONLY | os.O_NONBLOCK))
+    except OSError:
+        return False
+    return True
+
+
+def marked(marker: str) -> dict[int, str]:
+    """The processes with `marker` in their environment: their names by number."""
+    found = {}
+    for directory in Path("/proc").glob("[0-9]*"):
+        try:
+            if marker.encode() in (directory / "environ").read_bytes():
+                found[int(directory.name)] = (directory / "comm").read_text().strip()
+        except OSError:  # it has just ended
+            continue
+    return found
