@@ -1,4 +1,4 @@
-"""What the answer of a run rests on, kept for `replay`."""
+"""What the answer of a run depends on, kept for `replay`."""
 
 from __future__ import annotations
 
