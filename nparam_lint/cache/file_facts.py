@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 _Value = TypeVar("_Value")
 
 
-class Memory(Generic[_Value]):
+class FactCache(Generic[_Value]):
     """Values by the digest of everything that they are computed from, kept as one entry of a store.
 
     The entry is read when the first value is asked for, and each value is decoded, with its types
