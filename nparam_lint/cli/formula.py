@@ -126,7 +126,7 @@ def formula(
 
 
 def _write(told: FormulaResult, model: Model, environ: Mapping[str, str]) -> None:
-    """Into the docstring; what was done is said on standard error, beside the formula."""
+    """Write the formula into the docstring, and say so on standard error."""
     from nparam_lint.analysis.closed_forms.closed_form import ClosedForm
     from nparam_lint.analysis.formula_budget import budget_of, write_budget
     from nparam_lint.rewrite.edits import CannotWrite, Unsafe
