@@ -1,1 +1,1 @@
-"""What is asked of counts beyond a check: closed forms, solving, comparing, and diffs."""
+"""More than a check: closed forms, arguments for a budget, comparing models, diffs."""

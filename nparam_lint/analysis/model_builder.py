@@ -30,7 +30,7 @@ class NothingBuilt(Exception):
 
 
 class Model:
-    """A target, and how to build it again and again."""
+    """A target that is built many times, with different arguments."""
 
     def __init__(
         self,
@@ -61,6 +61,7 @@ class Model:
         return found
 
     def build(self, points: Sequence[Point]) -> list[Outcome]:
+        """One build for each point, in their order. Raises NothingBuilt."""
         return [self._outcome(found) for found in self._measure(points)]
 
     def _measure(self, points: Sequence[Point]) -> list[Measurement]:

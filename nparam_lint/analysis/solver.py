@@ -47,7 +47,7 @@ ROUNDS = 4  # of solutions, where it refuses more than that
 
 
 class NoAnswer(Exception):
-    """The command cannot do what was asked; the message says what to do."""
+    """The command cannot be carried out; the message says why, and what to do."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""What earlier runs worked out from the content of single files, so that it is done once."""
+"""What earlier runs found out from the content of single files."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 _Value = TypeVar("_Value")
 
 
-class Memory(Generic[_Value]):
-    """Values by the digest of all that they follow from, kept as one entry of a store.
+class FactCache(Generic[_Value]):
+    """Values by the digest of everything that they are computed from, kept as one entry of a store.
 
     The entry is read when the first value is asked for, and each value is decoded, with its types
     checked, when it is asked for itself. What does not decode, or comes from another version of
@@ -42,6 +42,7 @@ class Memory(Generic[_Value]):
         return value
 
     def put(self, key: str, value: _Value) -> None:
+        """Remember a value; it is written by `save`."""
         if self._store is None:
             return
         from msgspec import json

@@ -1,4 +1,4 @@
-"""Keeps the cache directory small, and empties it."""
+"""Keeps the cache directory below its size limit, and deletes it for `nparam-lint clean`."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _PROJECT = re.compile(r"[0-9a-f]{32}")
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class CacheFile:
     """A file that is kept, or was never finished. `size`: bytes on the disk; `used`: when it was
     last, in seconds of the system's clock."""
 
@@ -42,13 +42,14 @@ class Kept:
     what a directory would have become whose maker was killed. `faults`: what could not be looked
     at, and why."""
 
-    files: list[Entry] = field(default_factory=list)
+    files: list[CacheFile] = field(default_factory=list)
     folders: list[str] = field(default_factory=list)
     unfinished: list[str] = field(default_factory=list)
     faults: list[str] = field(default_factory=list)
 
     @property
     def size(self) -> int:
+        """Bytes on the disk."""
         return sum(entry.size for entry in self.files)
 
 
@@ -77,7 +78,7 @@ def _survey_project(folder: str, kept: Kept) -> None:
         with suppress(FileNotFoundError):
             state = entry.stat(follow_symlinks=False)
             size = -(-state.st_size // _BLOCK) * _BLOCK
-            kept.files.append(Entry(entry.path, size, state.st_mtime))
+            kept.files.append(CacheFile(entry.path, size, state.st_mtime))
 
 
 def _listed(folder: str, kept: Kept) -> list[os.DirEntry[str]]:

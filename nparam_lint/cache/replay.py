@@ -1,4 +1,4 @@
-"""The answer of the last run, where nothing that it rests on has changed since.
+"""Prints the answer of the last run again, if nothing that it depends on has changed.
 
 Nothing is read but the state of files and directories (times, size, inode), as git does it; whoever
 changes a file changes its state. This is all that a run without a change imports.
@@ -117,7 +117,7 @@ def content_of(path: bytes) -> bytes:
 
 
 def _width() -> str:
-    """The width of the terminal, also where a hook runner stands between it and us."""
+    """The width of the terminal, also when a hook runner captures the output."""
     try:
         return str(os.get_terminal_size(sys.__stdout__.fileno()).columns)  # type: ignore[union-attr]
     except (AttributeError, OSError, ValueError):

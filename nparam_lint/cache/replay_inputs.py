@@ -1,4 +1,4 @@
-"""What the answer of a run rests on, kept for `replay`."""
+"""What the answer of a run depends on, kept for `replay`."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ _CONFIGS = ("pyproject.toml", "nparam-lint.toml", "setup.py", ".gitignore", ".gi
 
 
 class ReplayInputs:
-    """Collects the paths whose change could change the answer. `is_complete`: the answer rests on nothing
-    else, as far as anybody knows."""
+    """Collects the paths whose change could change the answer. `is_complete`: as far as is known,
+    the answer depends on nothing else."""
 
     def __init__(self, start: int) -> None:
         """`start`: when the run began to read, in ns of the system's clock."""

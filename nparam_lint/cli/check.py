@@ -177,7 +177,7 @@ def _copied(copy: Snapshot, path: Path) -> Path:
 
 
 def _refuse_unread(settings: Settings, paths: list[Path]) -> None:
-    """A gate that passes over the config of a project below the root would be open."""
+    """Refuse to skip the config of a project below the root: its budgets would not be checked."""
     from pathspec import GitIgnoreSpec
 
     from nparam_lint.discover import find_root

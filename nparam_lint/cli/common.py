@@ -23,18 +23,20 @@ _SETTINGS = ("python", "device", "tolerance", "timeout", "memory", "jobs", "form
 
 
 class UsageError(Exception):
-    """The command cannot do what was asked; the message says what to do."""
+    """The command cannot be carried out; the message says why, and what to do."""
 
 
 # --- options ----------------------------------------------------------------------------------
 
 
 def add_paths(parser: argparse.ArgumentParser) -> None:
+    """The positional PATHs."""
     help = "files or directories (default: the current directory)"
     parser.add_argument("paths", nargs="*", metavar="PATH", help=help)
 
 
 def add_building(parser: argparse.ArgumentParser) -> None:
+    """Options of how models are built."""
     build = parser.add_argument_group("building")
     build.add_argument(
         "--device", help=f"auto (meta, then cuda where present), {', '.join(device_names()[1:])}"
@@ -48,6 +50,7 @@ def add_building(parser: argparse.ArgumentParser) -> None:
 
 
 def add_judging(parser: argparse.ArgumentParser) -> None:
+    """Options of what is a finding."""
     parser.add_argument(
         "--tolerance", help='how far a count may be from a rounded budget (86.6M): "0.5%%"'
     )
@@ -112,7 +115,7 @@ def guarded(work: Callable[[], T]) -> T:
 
 
 def progress() -> Callable[[int, int, str], None] | None:
-    """A line on the terminal that says how far the counting is; nothing elsewhere."""
+    """Shows progress in one line of the terminal; None if standard error is not a terminal."""
     if not sys.stderr.isatty():
         return None
 

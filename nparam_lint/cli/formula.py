@@ -126,7 +126,7 @@ def formula(
 
 
 def _write(told: FormulaResult, model: Model, environ: Mapping[str, str]) -> None:
-    """Into the docstring; what was done is said on standard error, beside the formula."""
+    """Write the formula into the docstring, and say so on standard error."""
     from nparam_lint.analysis.closed_forms.closed_form import ClosedForm
     from nparam_lint.analysis.formula_budget import budget_of, write_budget
     from nparam_lint.rewrite.edits import CannotWrite, Unsafe
@@ -146,7 +146,7 @@ def _write(told: FormulaResult, model: Model, environ: Mapping[str, str]) -> Non
 
 
 def _variables(first: Measured, asked: str | None) -> list[Variable]:
-    """What is varied: all arguments, or those that are asked for, with the values asked for."""
+    """The arguments to vary: all, or those of `--vary`, with the values given there."""
     from nparam_lint.analysis.closed_forms.observations import Variable
 
     rows = {row.name: row for row in first.variables}

@@ -142,13 +142,13 @@ def revision(version: str) -> str:
 
 
 def _command() -> list[str]:
-    """How to call this nparam-lint from anywhere."""
+    """The command that runs this nparam-lint from any directory."""
     script = Path(sys.executable).with_name("nparam-lint")
     return [str(script)] if script.is_file() else [sys.executable, "-m", "nparam_lint"]
 
 
 def _write(place: Path, script: str) -> None:
-    """In one step: git must never find half of a hook, and a link is replaced, not followed."""
+    """Write the file in one step, so that git never finds half of a hook; replace a link."""
     handle, name = tempfile.mkstemp(dir=place.parent, prefix=place.name)
     try:
         with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:

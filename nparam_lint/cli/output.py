@@ -191,7 +191,7 @@ def _prefix(home: Path) -> str:
 
 
 def terminal_width() -> int:
-    """The width of the terminal, also where a hook runner stands between it and us."""
+    """The width of the terminal, also when a hook runner captures the output."""
     columns = shutil.get_terminal_size((0, 0)).columns
     if columns == 0:
         try:

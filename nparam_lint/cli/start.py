@@ -1,4 +1,4 @@
-"""Where a command begins: with the last answer, where that still holds, else with the program."""
+"""The start of every command: print the last answer if it still holds, else run the program."""
 
 from __future__ import annotations
 

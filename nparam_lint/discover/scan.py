@@ -72,7 +72,9 @@ def parse_source(path: str, source: bytes) -> Parsed:
     except UnicodeDecodeError as error:
         line = source.count(b"\n", 0, error.start) + 1
         column = error.start - (source.rfind(b"\n", 0, error.start) + 1) + 1
-        reason = f"cannot be decoded: byte 0x{source[error.start]:02x} is no {error.encoding}"
+        reason = (
+            f"cannot be decoded: byte 0x{source[error.start]:02x} is not valid {error.encoding}"
+        )
         return _unreadable(path, line, column, reason)
     return parse_text(path, text)
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from nparam_lint.cache.file_facts import Memory
+from nparam_lint.cache.file_facts import FactCache
 from nparam_lint.cache.store import digest as digest_of
 from nparam_lint.discover.facts import FileFacts
 from nparam_lint.discover.files import join, parent
@@ -55,8 +55,10 @@ class SourceTree:
         self._read = read
         self._scan = scan
         self._digests: dict[str, str] = {}
-        self._known_facts = Memory[FileFacts](store, "facts", FileFacts)
-        self._known_imports = Memory[tuple[Imported, ...]](store, "imports", tuple[Imported, ...])
+        self._known_facts = FactCache[FileFacts](store, "facts", FileFacts)
+        self._known_imports = FactCache[tuple[Imported, ...]](
+            store, "imports", tuple[Imported, ...]
+        )
         self._facts: dict[str, FileFacts] = {}
         self._imports: dict[str, tuple[Imported, ...]] = {}
         self._leads: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {}

@@ -241,7 +241,7 @@ def _reporter(config: pytest.Config) -> Any:
 
 
 def _progress(config: pytest.Config) -> Callable[[int, int, str], None] | None:
-    """A line on the terminal that says how far the counting is; nothing elsewhere."""
+    """Shows progress in one line of the terminal; None if standard error is not a terminal."""
     reporter = _reporter(config)
     if reporter is None or not reporter.isatty or config.option.verbose < 0:
         return None

@@ -1,1 +1,1 @@
-"""What git knows: the index, commits, and copies of either outside of the working tree."""
+"""Git: the index, commits, and copies of both outside of the working tree."""

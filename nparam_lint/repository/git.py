@@ -1,4 +1,4 @@
-"""What is asked of git. Nothing here changes the user's index, tree or references.
+"""Runs git. Nothing here changes the user's index, working tree or references.
 
 A hook runs with `GIT_*` variables that say which index is about to be committed (`git commit -a`
 and `git commit PATH` use a temporary one): those are kept for the repository that they belong to,

@@ -32,6 +32,7 @@ def make(prefix: str) -> str:
 
 
 def remove(name: str) -> None:
+    """Remove a directory made here, with all that is in it."""
     shutil.rmtree(name, ignore_errors=True)
     _made.discard(name)
 

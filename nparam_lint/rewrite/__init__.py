@@ -1,5 +1,5 @@
 """Writes budgets into source and config: `nparam-lint update` and `nparam-lint init`.
 
-What is written is read again before it goes to a file, and everything else stays as it is, byte for
-byte; an edit of which that cannot be said raises `edits.Unsafe` and is not made.
+The new text is parsed again before it is written, and everything else stays the same, byte for
+byte. An edit for which this cannot be guaranteed raises `edits.Unsafe` and is not made.
 """

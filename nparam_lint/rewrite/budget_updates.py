@@ -1,7 +1,7 @@
 """What `nparam-lint update` writes: today's counts, in the budgets that they broke.
 
-Only a number moves. Formulas, limits (`<= 25k`) and ranges are what somebody wants the count to be,
-not what it was: they are left alone, and so is all that could not be measured.
+Only numbers change. Formulas, limits (`<= 25k`) and ranges say what the count should be,
+not what it was, so they are left alone. So is what could not be measured.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def plan_update(
     environ: Mapping[str, str],
     progress: Progress | None = None,
 ) -> Plan:
-    """Measure what is named (everything that is declared, where nothing is), and work out every
+    """Measure what is named (or everything that is declared, if nothing is), and work out every
     edit. Nothing is written. Raises NothingNamed."""
     places = {settings.root / item.path for item in named if item.target is None}
     places |= {settings.root / n.path for n in named if n.target is not None and n.target.is_path}
@@ -107,7 +107,7 @@ def _only_named(model: ModelRequest, named: Sequence[Named]) -> ModelRequest:
 
 
 def _unreadable(findings: Sequence[Finding], named: Sequence[Named]) -> Iterator[Left]:
-    """What was declared and cannot be judged at all: malformed, stale, in a file with an error."""
+    """Declarations that cannot be checked: malformed, stale, or in a file with an error."""
     for found in findings:
         try:
             target = parse_target(found.target)
@@ -164,7 +164,7 @@ def _decide(budget: Budget, measurement: Measurement, settings: Settings) -> _He
 
 
 def _stays(budget: Budget, declared: int | None) -> str | None:
-    """Why a broken budget is not for a count to rewrite."""
+    """Why a broken budget is not rewritten; None if it is."""
     value = budget.value
     if budget.origin == "prose":
         return "a count in prose is not rewritten; correct it by hand"

@@ -1,4 +1,4 @@
-"""Budgets in docstrings, written with libcst: a number in the place of another, or a new line.
+"""Writes budgets into docstrings, with libcst: replaces a number, or adds a line.
 
 Quotes, escapes, prefixes, line endings, encodings and all other text stay byte for byte.
 """

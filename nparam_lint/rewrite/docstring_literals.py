@@ -1,4 +1,4 @@
-"""The literal of a docstring, as text: another number in it, or another line at its end."""
+"""Edits the literal of a docstring: replaces a number in it, or adds a line at its end."""
 
 from __future__ import annotations
 
@@ -58,6 +58,7 @@ def find(literal: str, at: Place, place: Place, change: Restated) -> int | None:
 
 
 def replaced(text: str, start: int, change: Restated) -> str:
+    """The text with the new number at `start`."""
     return text[:start] + change.number + text[start + len(change.old_number) :]
 
 

@@ -1,4 +1,4 @@
-"""What is to be written, as a diff and onto the disk: all files or none, each in one step."""
+"""Writes files, all or none, each in one step; or shows them as a diff."""
 
 from __future__ import annotations
 

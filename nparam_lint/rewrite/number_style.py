@@ -44,10 +44,12 @@ class Restated:
 
     @property
     def old_number(self) -> str:
+        """The part of the text that is replaced."""
         return self.text[self.start : self.end]
 
     @property
     def result(self) -> str:
+        """The text with the new number."""
         return self.text[: self.start] + self.number + self.text[self.end :]
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from nparam_lint.cache.file_facts import Memory
+from nparam_lint.cache.file_facts import FactCache
 from nparam_lint.cache.store import digest
 from nparam_lint.discover.installed_names import is_hinted
 from nparam_lint.discover.scan import Parsed, parse_source, parse_text
@@ -63,7 +63,7 @@ def lint_files(
 ) -> list[Finding]:
     """The static findings of several files of a project, each given with its `modules`. Those of a
     content that an earlier run has linted come from the `store`."""
-    memory = Memory[_Findings](store, "findings", _Findings)
+    memory = FactCache[_Findings](store, "findings", _Findings)
     found: list[Finding] = []
     with rare_collection():
         for path, modules in files:
@@ -86,7 +86,7 @@ def _lint_alone(parsed: Parsed, modules: frozenset[str] | None) -> list[Finding]
 
 
 def _remembered(
-    tree: SourceTree, path: str, modules: frozenset[str], memory: Memory[_Findings]
+    tree: SourceTree, path: str, modules: frozenset[str], memory: FactCache[_Findings]
 ) -> _Findings:
     if tree.facts(path).problem is not None:
         return ()

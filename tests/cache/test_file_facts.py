@@ -14,7 +14,7 @@ from discover_project import targets
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from nparam_lint.cache.file_facts import Memory
+from nparam_lint.cache.file_facts import FactCache
 from nparam_lint.cache.store import Store, digest, tool
 from nparam_lint.discover import discover, list_project
 from nparam_lint.records import Position
@@ -233,7 +233,7 @@ def test_the_past_of_a_project_does_not_pile_up(root, base):
         write(root, {"pkg/net.py": f"{NET}x = {number}\n"})
         store = Store(base, str(root))
         discover(root, list_project(root)[0], store=store)
-    memory = Memory(Store(base, str(root)), "facts", dict)
+    memory = FactCache(Store(base, str(root)), "facts", dict)
     numbers = range(150)
     kept = [n for n in numbers if memory.get(digest(f"{NET}x = {n}\n".encode())) is not None]
     assert kept == list(numbers)[-len(kept) :]

@@ -317,8 +317,8 @@ def test_what_is_written_is_not_written_again(written):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["net.py::Net", "--vary", "width"], "option --write takes the whole formula"),
-        (["net.py::Net[layers.*]"], "option --write takes the whole formula"),
+        (["net.py::Net", "--vary", "width"], "option --write writes the whole formula"),
+        (["net.py::Net[layers.*]"], "option --write writes the whole formula"),
         (["torch.nn::Linear(2, 3)"], "option --write: torch.nn is an installed package"),
         (["net.py::nn.Linear(2, 3)"], "option --write: net.py does not define nn.Linear itself"),
     ],

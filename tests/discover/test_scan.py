@@ -197,7 +197,7 @@ def test_annotation_names(annotation: str, names: tuple[str, ...]) -> None:
     [
         (b"x = 1\nclass A(:\n", 2, 9, "cannot be parsed: invalid syntax"),
         (b"x = 1\ny = \0\n", 2, 1, "null bytes"),
-        (b"x = 1\ny = '\xff'\n", 2, 6, "byte 0xff is no utf-8"),
+        (b"x = 1\ny = '\xff'\n", 2, 6, "byte 0xff is not valid utf-8"),
         (b"# coding: klingon\n", 1, 1, "klingon"),
         (b"x = " + b"(" * 50_000, 1, 1, "parsed"),
         (b"x = " + b"-" * 100_000 + b"1", 1, 1, "nested too deeply"),

@@ -1,4 +1,4 @@
-"""The models that were built so far, whichever form asked for them."""
+"""The models that were built so far. Forms share them, so that none is built twice."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Learned:
 
 
 class BuildHistory:
-    """Everything that was built so far, each point once. `base`: what a point leaves open."""
+    """Every point that was built so far, once. `base`: values of what a point does not name."""
 
     def __init__(self, ask: Ask, variables: Sequence[Variable]) -> None:
         self._ask = ask
@@ -32,13 +32,13 @@ class BuildHistory:
         self.learned = Learned()
 
     def case(self, values: Point) -> BuildHistory:
-        """The same with another base; what either builds both know."""
+        """The same with another base. Both share what they build."""
         other = copy(self)
         other.base = {**self.base, **values}
         return other
 
     def build(self, points: Iterable[Point]) -> list[tuple[dict[str, Value], Outcome]]:
-        """The points, completed by the base, with what became of them."""
+        """The points, completed by the base, each with its outcome; only new ones are built."""
         full = [{**self.base, **point} for point in points]
         new = {_key(point): point for point in full if _key(point) not in self._outcomes}
         if new:
@@ -51,6 +51,7 @@ class BuildHistory:
 
 
 def differs(value: Value, other: Value) -> bool:
+    """Whether two values are different, or of different types (`1` and `True`)."""
     return type(value) is not type(other) or value != other
 
 

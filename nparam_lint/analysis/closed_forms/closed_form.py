@@ -39,6 +39,7 @@ class ClosedForm:
 
     @property
     def demands(self) -> list[Constraint]:
+        """What the model requires of its arguments."""
         return [rule for rule in self.rules if not rule.is_limit]
 
 

@@ -99,6 +99,7 @@ def quotient(top: Polynomial, bottom: Polynomial, up: bool = False) -> Polynomia
 
 
 def extreme(left: Polynomial, right: Polynomial, larger: bool) -> Polynomial:
+    """The larger or the smaller of two forms."""
     one, other = left.number, right.number
     if one is not None and other is not None:
         return Polynomial.constant(max(one, other) if larger else min(one, other))
@@ -134,6 +135,7 @@ def polynomial_of(formula: Formula) -> Polynomial:
 
 
 def read(node: ast.expr) -> Polynomial:
+    """The polynomial that an expression says. Raises NoPolynomial."""
     match node:
         case ast.Name(id=name):
             return Polynomial.generator(name)

@@ -1,4 +1,4 @@
-"""What a model asks of its arguments, found out from the builds that it refused.
+"""What a model requires of its arguments, inferred from the builds that it refused.
 
 A rule holds at every point that was built, and at some point that was refused it does not. Where
 several rules explain the same refusals, the simplest is taken; more builds tell them apart.
@@ -54,12 +54,15 @@ class Constraint:
         return f"{'*'.join((self.left, *self.times))} {self.kind} {right}"
 
     def bound(self, point: Numbers) -> Fraction:
+        """The value of the right side at a point."""
         return prod((point[name] for name in self.right), start=self.number)
 
     def factor(self, point: Numbers) -> Fraction:
+        """What the left side is multiplied with at a point."""
         return prod((point[name] for name in self.times), start=Fraction(1))
 
     def holds(self, point: Numbers) -> bool:
+        """Whether a point satisfies it."""
         left, right = point[self.left] * self.factor(point), self.bound(point)
         if self.kind == "%":
             return right != 0 and left % right == 0
@@ -67,10 +70,12 @@ class Constraint:
 
     @property
     def is_limit(self) -> bool:
+        """Whether it limits a form, and is not required by the model."""
         return self.kind in (">=", ">", "!=")
 
     @property
     def names(self) -> frozenset[str]:
+        """The arguments that it is about."""
         return frozenset((self.left, *self.times, *self.right))
 
 

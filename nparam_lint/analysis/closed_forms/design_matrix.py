@@ -1,4 +1,4 @@
-"""Points, and what names and other generators are there, worked out once for all that is fitted."""
+"""Points, with the values of names and other generators there, computed once for all fits."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ PRIME = (1 << 61) - 1  # systems are solved modulo this; solutions are checked e
 
 
 class DesignMatrix:
-    """Some points."""
+    """The points of a fit, and a column of residues for each generator."""
 
     def __init__(self, points: Sequence[Values]) -> None:
         self.points = points
@@ -40,10 +40,12 @@ class DesignMatrix:
         return list({self.points[i][name]: i for i in reversed(there)}.values())[::-1]
 
     def some(self, indices: Sequence[int]) -> DesignMatrix:
+        """The same for some of the points."""
         return DesignMatrix([self.points[index] for index in indices])
 
 
 def residue(number: Fraction) -> int:
+    """A fraction modulo PRIME."""
     if number.denominator == 1:
         return number.numerator % PRIME
     return number.numerator * pow(number.denominator, -1, PRIME) % PRIME

@@ -52,6 +52,7 @@ class Built:
 
     @property
     def total(self) -> int:
+        """The number of elements of all parameters."""
         return sum(size(tensor.shape) for tensor in self.tensors)
 
 

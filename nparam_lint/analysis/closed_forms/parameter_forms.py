@@ -99,6 +99,7 @@ class Forms:
         self.total = sum_of(form.size for form in self.shapes)
 
     def of_family(self, family: Family) -> ShapeForm | None:
+        """The form of the shape of a family; None if none was found."""
         at_base = family.sizes[0]
         present = sum(number > 0 for number in family.numbers)
         if present < PRESENT and present < len(self.points):
@@ -124,6 +125,7 @@ class Forms:
         return self.known[key]
 
     def found(self, observed: Sequence[int | None]) -> Polynomial | None:
+        """As `form`, without asking what is known."""
         there = tuple(i for i, o in enumerate(observed) if o is not None)
         values = [Fraction(o) for o in observed if o is not None]
         if len(set(values)) == 1:
@@ -158,6 +160,7 @@ class Forms:
             yield enough
 
     def parts(self) -> Iterator[Polynomial]:
+        """All polynomials that the form is made of."""
         for form in self.shapes:
             yield form.number
             yield from form.shape or (form.size,)

@@ -85,6 +85,7 @@ class Polynomial:
 
     @staticmethod
     def of(terms: Mapping[Monomial, Fraction]) -> Polynomial:
+        """A polynomial of these terms, those with coefficient zero left out."""
         kept = [(m, c) for m, c in terms.items() if c]
         return Polynomial(tuple(sorted(kept, key=lambda term: [_order(f) for f in term[0]])))
 
@@ -163,6 +164,7 @@ ZERO, ONE = Polynomial(), Polynomial.constant(1)
 
 
 def evaluate(generator: Generator, values: Values) -> Fraction:
+    """The value of a generator. Raises KeyError or ZeroDivisionError."""
     return values[generator] if isinstance(generator, str) else generator.value(values)
 
 
@@ -181,6 +183,7 @@ def product(left: Monomial, right: Monomial) -> Monomial:
 
 
 def degree(monomial: Monomial) -> int:
+    """The total degree of a monomial."""
     return sum(exponent for _, exponent in monomial)
 
 

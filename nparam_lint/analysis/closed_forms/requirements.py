@@ -1,4 +1,4 @@
-"""What has to hold of arguments: the rules of the model, and what was asked for besides."""
+"""The conditions that arguments must meet: the model's own rules, and those of the question."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ class _Multiple:
 
 
 class Requirements:
-    """`base`: the values of what the unknowns and the ties leave open; `ties`: formulas of what
-    follows them. Where a formula has no value, since it divides by zero, nothing holds."""
+    """`base`: values of the arguments that are neither unknown nor tied; `ties`: formulas of what
+    follows from the unknowns. Where a formula divides by zero, nothing holds."""
 
     def __init__(
         self,
@@ -53,7 +53,7 @@ class Requirements:
         self.excluded: set[frozenset[tuple[str, int]]] = set()
 
     def completed(self, point: Whole) -> dict[str, NameValue]:
-        """All names that are known when those of a point are."""
+        """The point, with the fixed values and all ties that can be computed from them."""
         full: dict[str, NameValue] = {**self.known, **point}
         for name, formula in self.ties.items():
             if formula.names <= full.keys():
@@ -61,7 +61,7 @@ class Requirements:
         return full
 
     def hold(self, point: Whole) -> bool:
-        """Whether nothing speaks against a point, as far as it goes: it may lack some unknowns."""
+        """Whether a point breaks no condition; those on unknowns that it lacks are not checked."""
         if self.excluded and frozenset(point.items()) in self.excluded:
             return False
         full = self.completed(point)
@@ -70,7 +70,7 @@ class Requirements:
         return all(test(full) for names, test in self.tests if names <= full.keys())
 
     def exclude(self, point: Whole) -> None:
-        """Leave a point out that is of no use after all."""
+        """Exclude a point that turned out to be useless."""
         self.excluded.add(frozenset(point.items()))
 
     def step(self, point: Whole, name: str) -> int:

@@ -1,4 +1,4 @@
-"""Which arguments to build a model with, in order to see what its count depends on."""
+"""Which arguments to build a model with, to find out what its count depends on."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from nparam_lint.analysis.diff.diff_records import Base, DiffReport, ModelDiff
 from nparam_lint.analysis.diff.drift_rule import judge_drift
 from nparam_lint.analysis.diff.explained import explain
-from nparam_lint.analysis.diff.match_models import Entry, Match, entries, match
+from nparam_lint.analysis.diff.match_models import Match, ReportedModel, entries, match
 from nparam_lint.analysis.diff.module_changes import compare_modules
 from nparam_lint.records import Finding, Measured, NotMeasured, Report
 
@@ -96,7 +96,9 @@ def _present(before: Side, after: Side, moved: Mapping[str, str]) -> list[Match]
     return found
 
 
-def _without_needless(now: list[Entry], then: list[Entry], moved: Mapping[str, str]) -> list[Entry]:
+def _without_needless(
+    now: list[ReportedModel], then: list[ReportedModel], moved: Mapping[str, str]
+) -> list[ReportedModel]:
     """Nobody builds the bare model any more that was only ever built with arguments."""
     places = [(moved.get(entry.location, entry.location), entry) for entry in then]
     ways = {(place, entry.callable) for place, entry in places if entry.arguments}
@@ -110,7 +112,9 @@ def _without_needless(now: list[Entry], then: list[Entry], moved: Mapping[str, s
     ]
 
 
-def _unread(entry: Entry, place: str, unreadable: Mapping[str, str]) -> Entry | None:
+def _unread(
+    entry: ReportedModel, place: str, unreadable: Mapping[str, str]
+) -> ReportedModel | None:
     if place not in unreadable:
         return None
     reason = NotMeasured("NPL003", f"{place} {unreadable[place]}", cause="unreadable")

@@ -35,6 +35,7 @@ class ModuleChange:
 
     @property
     def delta(self) -> int:
+        """What it adds to the number of parameters of the model."""
         return self.count_after - self.count_before
 
     @property
@@ -76,10 +77,12 @@ class ModelDiff:
 
     @property
     def total_before(self) -> int | None:
+        """Parameters at the base; None if it was not there, or not measured."""
         return self.before.counts.total if isinstance(self.before, Measured) else None
 
     @property
     def total_after(self) -> int | None:
+        """Parameters now; None if it is not there, or not measured."""
         return self.after.counts.total if isinstance(self.after, Measured) else None
 
     @property

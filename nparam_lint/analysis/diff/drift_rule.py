@@ -1,4 +1,4 @@
-"""NPL014: a count that changed by more than the tolerance, and no budget that says so."""
+"""NPL014: a count changed by more than the tolerance, and no budget declares it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether a budget says that a difference is meant."""
+"""Whether a budget declares a difference, so that it is intended."""
 
 from __future__ import annotations
 

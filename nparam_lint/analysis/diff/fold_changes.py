@@ -1,4 +1,4 @@
-"""Changes of modules for people: what repeats stands once, what is too long is summed up."""
+"""Changes of modules for people: repeated changes become one line, long lists are summed up."""
 
 from __future__ import annotations
 
@@ -30,14 +30,17 @@ class Line:
 
     @property
     def path(self) -> str:
+        """The path for people: `h.0…11.mlp`."""
         return _shown(self.parts)
 
     @property
     def path_before(self) -> str:
+        """The path at the base, for people."""
         return _shown(self.was)
 
     @property
     def sum(self) -> int:
+        """The change of the number of parameters in all modules of the line."""
         return self.times * self.delta
 
 
@@ -48,8 +51,8 @@ def _shown(parts: Iterable[_Part]) -> str:
 def lines_of(
     changes: Sequence[ModuleChange], limit: int, depth: int | None = None
 ) -> tuple[Line, ...]:
-    """Folded; where that is more than `limit` lines, summed up at as many levels as fit. `depth`:
-    at that many levels, in any case."""
+    """Equal changes folded into one line. If there are more than `limit` lines, they are summed up
+    at the deepest level that fits; with a `depth`, always at that level."""
     every = [_line(change) for change in changes]
     if depth is not None:
         return _folded(_summed(every, max(depth, 1)))

@@ -1,6 +1,6 @@
-"""Which model of the base is which of today's: by its name, by a rename that git knows, by content.
+"""Matches models of the base with today's: by name, by a rename that git knows, by content.
 
-Nothing is guessed: what could be several models is none of them, so that it is gone or new.
+Nothing is guessed: a model that could match several matches none; it is removed or added.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _NAMES_ALIKE = 0.6  # from 0 to 1: `GPT` and `GPTModel` are, `Encoder` and `Head
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Entry:
+class ReportedModel:
     """A model of one side. `report` is None for one that nobody declares and that could not be
     built."""
 
@@ -55,12 +55,12 @@ class Entry:
 class Match:
     """`evidence`: why the two are the same, where they have different names."""
 
-    before: Entry | None
-    after: Entry | None
+    before: ReportedModel | None
+    after: ReportedModel | None
     evidence: str | None = None
 
 
-def entries(report: Report) -> list[Entry]:
+def entries(report: Report) -> list[ReportedModel]:
     """All models of a report, those that were not counted included."""
     found = [_entry(m.target, m.measurement, m.position, m) for m in report.models]
     for target, failure in report.skipped:
@@ -70,25 +70,25 @@ def entries(report: Report) -> list[Entry]:
 
 def _entry(
     target: str, measurement: Measurement, position: Position, report: ModelReport | None = None
-) -> Entry:
+) -> ReportedModel:
     location, _, name = target.partition("::")
     called, bracket, arguments = name.partition("(")
-    return Entry(location, called, bracket + arguments, measurement, position, report)
+    return ReportedModel(location, called, bracket + arguments, measurement, position, report)
 
 
 def match(
-    before: Sequence[Entry], after: Sequence[Entry], moved: Mapping[str, str]
+    before: Sequence[ReportedModel], after: Sequence[ReportedModel], moved: Mapping[str, str]
 ) -> Iterator[Match]:
     """Every model of both sides, once. `moved`: files of the base → where they are now."""
     gone, new = list(before), list(after)
 
-    def settle(pairs: Iterable[tuple[Entry, Entry, str | None]]) -> Iterator[Match]:
+    def settle(pairs: Iterable[tuple[ReportedModel, ReportedModel, str | None]]) -> Iterator[Match]:
         for old, now, evidence in pairs:
             gone.remove(old)
             new.remove(now)
             yield Match(old, now, evidence)
 
-    def there(entry: Entry) -> str:
+    def there(entry: ReportedModel) -> str:
         return moved.get(entry.location, entry.location)
 
     yield from settle(_of_one_name(gone, new, lambda entry: entry.location))
@@ -103,12 +103,14 @@ def match(
 
 
 def _of_one_name(
-    gone: Sequence[Entry], new: Sequence[Entry], where: Callable[[Entry], str]
-) -> list[tuple[Entry, Entry, None]]:
+    gone: Sequence[ReportedModel],
+    new: Sequence[ReportedModel],
+    where: Callable[[ReportedModel], str],
+) -> list[tuple[ReportedModel, ReportedModel, None]]:
     """A target may be built in several ways, by the recipes of its budgets: those that were built
     by the same call first."""
-    pairs: list[tuple[Entry, Entry, None]] = []
-    groups: dict[object, list[Entry]] = {}
+    pairs: list[tuple[ReportedModel, ReportedModel, None]] = []
+    groups: dict[object, list[ReportedModel]] = {}
     for now in new:
         groups.setdefault((now.location, now.name), []).append(now)
     for exact in (True, False):
@@ -121,30 +123,30 @@ def _of_one_name(
     return pairs
 
 
-def _call(entry: Entry) -> str | None:
+def _call(entry: ReportedModel) -> str | None:
     return entry.measurement.call if isinstance(entry.measurement, Measured) else None
 
 
-def _without_file(entry: Entry) -> Hashable:
+def _without_file(entry: ReportedModel) -> Hashable:
     return entry.name
 
 
-def _in_file(entry: Entry) -> Hashable:
+def _in_file(entry: ReportedModel) -> Hashable:
     return entry.location, entry.arguments
 
 
-def _without_name(where: Callable[[Entry], str]) -> Callable[[Entry], Hashable]:
+def _without_name(where: Callable[[ReportedModel], str]) -> Callable[[ReportedModel], Hashable]:
     return lambda entry: (where(entry), entry.arguments)
 
 
 def _alike(
-    gone: Sequence[Entry],
-    new: Sequence[Entry],
-    key_before: Callable[[Entry], Hashable],
-    key_after: Callable[[Entry], Hashable],
-    compare: Callable[[Entry, Entry], Likeness | None],
-) -> Iterator[tuple[Entry, Entry, str]]:
-    groups: dict[Hashable, tuple[list[Entry], list[Entry]]] = {}
+    gone: Sequence[ReportedModel],
+    new: Sequence[ReportedModel],
+    key_before: Callable[[ReportedModel], Hashable],
+    key_after: Callable[[ReportedModel], Hashable],
+    compare: Callable[[ReportedModel, ReportedModel], Likeness | None],
+) -> Iterator[tuple[ReportedModel, ReportedModel, str]]:
+    groups: dict[Hashable, tuple[list[ReportedModel], list[ReportedModel]]] = {}
     for side, every, key in ((0, gone, key_before), (1, new, key_after)):
         for entry in every:
             if isinstance(entry.measurement, Measured) and entry.measurement.counts.total:
@@ -160,19 +162,19 @@ class _Trees:
     def __init__(self) -> None:
         self.shapes: Shapes = {}
 
-    def moved(self, old: Entry, now: Entry) -> Likeness | None:
+    def moved(self, old: ReportedModel, now: ReportedModel) -> Likeness | None:
         """To another file, under the same name."""
         found = self._likeness(old, now)
         return found if found.identical or found.is_evidence else None
 
-    def renamed(self, old: Entry, now: Entry) -> Likeness | None:
+    def renamed(self, old: ReportedModel, now: ReportedModel) -> Likeness | None:
         """In the same file. Two small models that are built alike need not be the same."""
         found = self._likeness(old, now)
         names = SequenceMatcher(None, old.callable.lower(), now.callable.lower()).ratio()
         alike = found.identical and names >= _NAMES_ALIKE
         return found if alike or found.is_evidence else None
 
-    def _likeness(self, old: Entry, now: Entry) -> Likeness:
+    def _likeness(self, old: ReportedModel, now: ReportedModel) -> Likeness:
         assert isinstance(old.measurement, Measured)
         assert isinstance(now.measurement, Measured)
         return likeness(

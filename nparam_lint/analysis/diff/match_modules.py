@@ -1,6 +1,6 @@
-"""Which module of one model is which of another: by name, by place in a sequence, by content.
+"""Matches the modules of two models: by name, by position in a sequence, by content.
 
-Nothing is guessed: what could be several modules is none of them, so that it is gone or new.
+Nothing is guessed: a module that could match several matches none; it is removed or added.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Pairs:
-    """The modules that are the same. `now[node]` of the base, `then[node]` of today's model."""
+    """The matches: `now[node]` for a module of the base, `then[node]` for one of today's model."""
 
     def __init__(self, before: Node, after: Node) -> None:
         self.now: dict[Node, Node] = {}

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def compare_modules(
     before: Sequence[ModuleRow], after: Sequence[ModuleRow]
 ) -> tuple[ModuleChange, ...]:
-    """In the order of today's model; what is gone stands where it was."""
+    """The changes, in the order of today's model; removed modules are where they were."""
     shapes: dict[tuple[object, ...], int] = {}
     old, new = link(before, shapes), link(after, shapes)
     pairs = Pairs(old, new)

@@ -87,6 +87,7 @@ class Likeness:
 
     @property
     def rating(self) -> tuple[float, bool]:
+        """The higher, the more alike."""
         return self.same / max(self.every, 1), self.structure
 
     @property

@@ -59,6 +59,7 @@ def find_moves(renames: Mapping[str, str], root: str, was: Callable[[str], bool]
 
 
 def is_below(path: str, directory: str) -> bool:
+    """Whether a path is a directory or below it; "" is the repository."""
     return not directory or path == directory or path.startswith(f"{directory}/")
 
 

@@ -13,23 +13,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
 
 from nparam_lint.analysis.roles.role_tree import Role, RoleTree
 
 if TYPE_CHECKING:
     from nparam_lint.records import Measured
 
-ROLES: tuple[Role, ...] = (
-    "embedding",
-    "attention",
-    "feed-forward",
-    "recurrent",
-    "convolution",
-    "norm",
-    "output",
-    "other",
-)
+ROLES: tuple[Role, ...] = get_args(Role)  # in the order of reports
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""The modules of a model, and what each says of the parameters inside it."""
+"""The modules of a model, and the role that each gives to the parameters inside it."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ _Decision = tuple[Role, str] | None  # and the path of the module that decided
 
 
 class RoleTree:
-    """The modules of one model, and what each says of those inside it."""
+    """The modules of one model, and the role that each gives to the parameters inside it."""
 
     def __init__(self, modules: Sequence[ModuleRow], parameters: Sequence[ParameterRow]) -> None:
         self.modules: dict[str, _Module] = {}
@@ -91,6 +91,7 @@ class RoleTree:
         self._mlps: dict[str, _Decision] = {}
 
     def kind(self, path: str) -> str:
+        """The class of a module."""
         return self.modules[path].type
 
     def _held(self, path: str) -> _Module:

@@ -67,6 +67,7 @@ _OUTPUT_AT_THE_TOP = frozenset(
 
 @cache
 def words_of(name: str) -> tuple[str, ...]:
+    """The words of a name, in lower case: `out`, `proj` and `2` of `outProj_2`."""
     return tuple(word.lower() for word in _WORD.findall(name))
 
 
@@ -85,6 +86,7 @@ def embeds_directly(name: str) -> bool:
 
 
 def is_output_name(name: str, at_top: bool) -> bool:
+    """Whether a module of this name is the output layer; `at_top`: directly below the root."""
     last = words_of(name)[-1:]
     return (
         name in OUTPUT_NAMES
