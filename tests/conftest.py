@@ -89,6 +89,7 @@ def nparam_lint(environ: dict[str, str], one_worker: None) -> Command:  # noqa: 
         before = Path.cwd()
         with (
             mock.patch.dict(os.environ, environ | more, clear=True),
+            mock.patch.object(sys, "argv", ["nparam-lint", *command]),
             mock.patch.object(tempfile, "tempdir", None),  # found out anew, from the environment
             redirect_stdout(output),
             redirect_stderr(errors),
@@ -97,7 +98,7 @@ def nparam_lint(environ: dict[str, str], one_worker: None) -> Command:  # noqa: 
             warnings.simplefilter("ignore")
             os.chdir(cwd)
             try:
-                code = main(command)
+                code = main()
             except SystemExit as end:  # --help
                 code = int(end.code or 0)
             finally:

@@ -47,6 +47,14 @@ class Project:
 
     root: Path
     environ: dict[str, str]
+    nparam_lint: Callable[..., Any]
+
+    def ask_here(self, words: tuple[str, ...], cache: Path, **more: str) -> tuple[int, Any, str]:
+        """The same as `ask`, without a process where the command is ours."""
+        if words[0] == "pytest":
+            return self.ask(words, cache, **more)
+        told = {"NPARAM_LINT_CACHE_DIR": str(cache), **more}
+        return said(self.nparam_lint(*words, cwd=self.root, **told))
 
     def ask(self, words: tuple[str, ...], cache: Path, **more: str) -> tuple[int, Any, str]:
         """(exit code, what is printed, what is said besides), without what may differ."""
@@ -61,12 +69,20 @@ class Project:
             timeout=120,
             check=False,
         )
-        assert "Traceback" not in done.stderr, done.stderr
-        return done.returncode, without_cache(done.stdout), done.stderr
+        return said(done)
+
+
+def said(done: subprocess.CompletedProcess[str]) -> tuple[int, Any, str]:
+    assert "Traceback" not in done.stderr, done.stderr
+    return done.returncode, without_cache(done.stdout), done.stderr
 
 
 @pytest.fixture(scope="module")
-def project(tmp_path_factory: pytest.TempPathFactory, environ: dict[str, str]) -> Project:
+def project(
+    tmp_path_factory: pytest.TempPathFactory,
+    environ: dict[str, str],
+    nparam_lint: Callable[..., Any],
+) -> Project:
     root = tmp_path_factory.mktemp("commands") / "project"
     new_repository(root)
     for files, then in (
@@ -79,7 +95,7 @@ def project(tmp_path_factory: pytest.TempPathFactory, environ: dict[str, str]) -
             git = ["git", *words.split()]
             subprocess.run(git, cwd=root, env=os.environ | GIT, check=True, capture_output=True)
     write(root, {"w.py": "W = 7\n", "w.txt": "x" * 6})
-    return Project(root, environ)
+    return Project(root, environ, nparam_lint)
 
 
 @pytest.fixture(scope="module")
@@ -88,7 +104,7 @@ def anew(project: Project, tmp_path_factory: pytest.TempPathFactory) -> Callable
 
     @cache
     def ask(words: tuple[str, ...]) -> Any:
-        return project.ask(words, tmp_path_factory.mktemp("empty"))
+        return project.ask_here(words, tmp_path_factory.mktemp("empty"))
 
     return ask
 
@@ -109,5 +125,5 @@ def test_it_says_what_it_says_without_a_cache(
     name: str, project: Project, warm: Any, anew: Any
 ) -> None:
     words, (cache, how) = COMMANDS[name], warm
-    for _ in range(2):  # the second time from what itself has kept
-        assert project.ask(words, cache, **how) == anew(words)
+    for ask in (project.ask_here, project.ask):  # the second time from what itself has kept
+        assert ask(words, cache, **how) == anew(words)

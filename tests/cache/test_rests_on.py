@@ -48,8 +48,15 @@ def keep_answer(checker: Checker) -> None:
     checker.check()
 
 
-@pytest.mark.parametrize("way", ["base.toml", "../base.toml"])
-@pytest.mark.parametrize("arguments", [(), ("--staged",)], ids=["tree", "index"])
+@pytest.mark.parametrize(
+    ("way", "arguments"),
+    [
+        pytest.param("base.toml", (), marks=pytest.mark.thorough),
+        ("../base.toml", ()),
+        ("base.toml", ("--staged",)),
+        pytest.param("../base.toml", ("--staged",), marks=pytest.mark.thorough),
+    ],
+)
 def test_a_config_that_another_one_extends(made: Any, way: str, arguments: tuple[str, ...]) -> None:
     """Edited, and led to another one."""
     checker = made({"nparam-lint.toml": f'extend = "{way}"\n'}, "--static", *arguments)

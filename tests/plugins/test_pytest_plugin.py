@@ -356,10 +356,10 @@ def test_under_xdist_the_same_comes_out_and_counting_happens_once(
 @pytest.mark.parametrize(
     ("options", "times"),
     [
-        ("-n2 --dist loadfile", 1),
+        pytest.param("-n2 --dist loadfile", 1, marks=pytest.mark.thorough),
         ("-n2 --dist each", 2),
-        ("-n2 --dist no", 1),
-        ("-n0", 1),
+        pytest.param("-n2 --dist no", 1, marks=pytest.mark.thorough),
+        pytest.param("-n0", 1, marks=pytest.mark.thorough),
         ("-p no:xdist", 1),
     ],
 )
