@@ -201,23 +201,31 @@ def _undeclared(report: Report) -> str:
     return f"{plural(counted, 'model')} counted, no budget declared"
 
 
+_COLUMNS = (
+    Column("model", "code"),
+    Column("declared", "code"),
+    Column("actual", "number"),
+    Column("drift", "number"),
+)
+
+
 def plain_table(models: Iterable[ModelReport]) -> Table:
     """All budgets, and the models that have none, for formats that have nothing of their own."""
-    rows = []
+    rows: list[Row] = []
     for model in models:
         found = model.measurement
-        made = [
-            Row((row.name, row.declared, row.actual, row.drift), row.mark)
-            for claim in claims_of(model)
-            for row in rows_of(claim)
-        ]
+        made = [_table_row(row) for claim in claims_of(model) for row in rows_of(claim)]
         total = f"{found.counts.total:,}" if isinstance(found, Measured) else "not measured"
         unbudgeted = Row((style.clean(model.target), "", total, ""), worst(model.findings) or "–")
         rows += made or [unbudgeted]
-    columns = (
-        Column("model", "code"),
-        Column("declared", "code"),
-        Column("actual", "number"),
-        Column("drift", "number"),
-    )
-    return Table(columns, tuple(rows))
+    return Table(_COLUMNS, tuple(rows))
+
+
+def failing_table(models: Iterable[ModelReport]) -> Table:
+    """What was counted, and is not what was declared."""
+    rows = tuple(_table_row(row) for row in failing(models) if row.drift)
+    return Table(_COLUMNS, rows, noun="broken budget")
+
+
+def _table_row(row: Outcome) -> Row:
+    return Row((row.name, row.declared, row.actual, row.drift), row.mark)

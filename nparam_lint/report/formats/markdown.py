@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from nparam_lint.records import Measured
 from nparam_lint.report import style
+from nparam_lint.report.budget_outcomes import claims_of, failing_table
 from nparam_lint.report.document import (
     Cell,
     Facts,
@@ -96,9 +98,7 @@ def _pieces(document: Document, page: Page) -> Iterator[Pieces]:
     models = [b for section in shown for b in section.blocks if isinstance(b, Models)]
     for block in models:
         if not block.alone:
-            from nparam_lint.report.markdown_models import failing_models
-
-            yield failing_models(block.models)
+            yield _table(failing_table(block.models))
     for section in shown:
         if section.lead:
             yield from _section(section)
@@ -149,12 +149,24 @@ def _block(block: Block) -> Iterator[Pieces]:
         lines = module_table(block.modules, _WIDTH, block.depth, block.limit, plain)
         yield fenced("module", lines)
     elif isinstance(block, Models) and not block.alone:
-        from nparam_lint.report.markdown_models import all_models, broken_models
-
-        yield from broken_models(block)
-        yield all_models(block.models)
+        yield from _broken(block)
+        title = f"{style.plural(len(block.models), 'model')} with what is declared"
+        yield folded(title, _table(block.table))
     else:
         yield _table(block if isinstance(block, Table) else block.table)
+
+
+def _broken(block: Models) -> Iterator[Pieces]:
+    """The modules of every model with a broken budget."""
+    for model in block.models:
+        found = model.measurement
+        broken = any(claim.state == "broken" for claim in claims_of(model))
+        if broken and isinstance(found, Measured):
+            name, total = html_text(model.target), f"{found.counts.total:,}"
+            title = f"Modules of <code>{name}</code>: {total} parameters"
+            for piece in _block(Modules(found.modules, block.depth, _ROWS)):
+                if piece.rows:
+                    yield Pieces("module table", "", [whole(folded(title, piece))])
 
 
 def _table(table: Table) -> Pieces:
