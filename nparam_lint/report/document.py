@@ -241,9 +241,10 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """`mark`: ✓, ✗, !, Δ (changed) or – (no verdict), before the `headline`; where there is no
-    verdict to give, both are empty. `nothing`: all that there is to say on a terminal, where
-    nothing was found. `foot`: what stands small at the end of a document (default: `summary`)."""
+    """`mark`: ✓, ✗, !, Δ (changed) or – (nothing declared), before the `headline`; empty where
+    there is no verdict to give: then findings stand at the end everywhere. `nothing`: all that
+    there is to say on a terminal, where nothing was found. `foot`: what stands small at the end of
+    a document (default: `summary`)."""
 
     sections: tuple[Section, ...] = ()
     mark: str = ""

@@ -47,7 +47,8 @@ def _page(model: ModelReport, options: Options) -> Page:
     sections[0] = replace(sections[0], title=clean(model.target))
     if model.budgets:
         sections.append(Section((Models((model,), alone=True),)))
-    return Page(tuple(replace(section, always=True) for section in sections))
+    shown = tuple(replace(section, always=True) for section in sections)
+    return Page(shown, headline=clean(model.target))
 
 
 def _sections(model: ModelReport, options: Options) -> Iterator[list[Block]]:

@@ -225,7 +225,7 @@ def _banded(table: Table, width: int, paint: Paint) -> list[str]:
                 cells[0] = paint("dim", cells[0])
             line = _line(cells, sizes, align)
             line = paint(tone, line) if tone else line.replace("–", paint("dim", "–"))
-            text += [rule, line] if row.rule else [line]
+            text += [rule, line] if row.rule and number else [line]
     return text
 
 

@@ -114,7 +114,7 @@ def _page(comparison: Comparison, options: Options) -> Page:
         sections.append(Section((Facts(tuple(notes), "dim", ""),)))
     if options.verbose:
         sections += [Section((_parts(model),), always=True) for model in models]
-    return Page(tuple(sections))
+    return Page(tuple(sections), headline=style.plural(len(comparison.models), "model"))
 
 
 def _legend(comparison: Comparison) -> Iterator[Fact]:

@@ -74,7 +74,7 @@ def _page(formula: FormulaResult, options: Options) -> Page:
             sections.append(Section((_modules(case, formula, options),)))
         if options.verbose:
             sections.append(Section((_shapes(case, formula.order),), always=True))
-    return Page(tuple(sections))
+    return Page(tuple(sections), headline=clean(formula.target))
 
 
 def _formula(case: ClosedForm, order: Sequence[str]) -> Iterator[Text]:

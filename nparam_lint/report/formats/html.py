@@ -23,6 +23,7 @@ from nparam_lint.report.html_parts import (
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from nparam_lint.records import Finding
     from nparam_lint.report.document import Block, Document, Options, Page, Row, Section
 
 _ROWS = 300
@@ -39,28 +40,29 @@ def render(document: Document, options: Options) -> str:
         from nparam_lint.report.html_models import failing_budgets
 
         sections += failing_budgets(block.models)
-    sections += [_section(section) for section in shown if section.lead]
-    if document.report:
-        findings = [finding for finding in ranked(document.report) if finding not in told]
-        if findings:
-            left = more_html(len(findings) - LISTED, "finding")
-            sections.append(
-                f"<section><h2>Findings</h2>\n{finding_list(findings[:LISTED])}{left}</section>"
-            )
-    sections += [_section(section) for section in shown if not section.lead]
-    title = page.headline or (page.mark and _name(document)) or document.command
-    lead = f"{page.mark} " if page.mark else ""
-    return whole_page(
-        f"{lead}{_name(document)}: {title}", [*filter(None, sections), _foot(document, page)]
-    )
+    first = [section for section in shown if section.lead or not page.mark]
+    sections += map(_section, first)
+    sections.append(_findings(document, told))
+    sections += [_section(section) for section in shown if section not in first]
+    title = f"{page.mark} {_name(document)}: {page.headline or document.command}".lstrip()
+    return whole_page(title, [*filter(None, sections), _foot(document, page)])
 
 
-def _in_cards(block: Models) -> Iterator[object]:
+def _in_cards(block: Models) -> Iterator[Finding]:
     from nparam_lint.report.budget_outcomes import claims_of
 
     for model in block.models:
         for claim in claims_of(model):
             yield from claim.findings
+
+
+def _findings(document: Document, told: set[Finding]) -> str:
+    """Those that no card tells."""
+    found = [f for f in ranked(document.report) if f not in told] if document.report else []
+    if not found:
+        return ""
+    left = more_html(len(found) - LISTED, "finding")
+    return f"<section><h2>Findings</h2>\n{finding_list(found[:LISTED])}{left}</section>"
 
 
 def _name(document: Document) -> str:

@@ -99,14 +99,14 @@ def _pieces(document: Document, page: Page) -> Iterator[Pieces]:
     for block in models:
         if not block.alone:
             yield _table(failing_table(block.models))
-    for section in shown:
-        if section.lead:
-            yield from _section(section)
+    first = [section for section in shown if section.lead or not page.mark]
+    for section in first:
+        yield from _section(section)
     if document.report and document.report.findings:
         items = [finding_item(finding) for finding in ranked(document.report)]
         yield Pieces("finding", "**Findings**\n\n", items)
     for section in shown:
-        if not section.lead:
+        if section not in first:
             yield from _section(section)
 
 
