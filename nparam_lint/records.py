@@ -121,7 +121,7 @@ class Counts:
     bytes: int
     non_embedding: int
     active: int | None = None
-    more: dict[str, int | None] = field(default_factory=dict)
+    more: dict[str, int | None] = field(default_factory=dict, hash=False)
 
     def of(self, metric: str) -> int | None:
         """The count that a metric names."""
@@ -149,7 +149,7 @@ class ModuleRow:
     source: str | None = None
     shared_with: str | None = None
     tied: tuple[str, ...] = ()
-    more: dict[str, int | None] = field(default_factory=dict)
+    more: dict[str, int | None] = field(default_factory=dict, hash=False)
 
     @property
     def frozen(self) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from nparam_lint.report.document import Cell, Facts, Models, Modules, Parts, Table, Text
+from nparam_lint.report.document import Cell, Facts, ModelBudgets, Modules, Parts, Table, Text
 from nparam_lint.report.forge import ranked
 from nparam_lint.report.html_parts import (
     LISTED,
@@ -33,7 +33,7 @@ _CODE = ("code", "path", "formula")
 def render(document: Document, options: Options) -> str:
     page = document.page(replace(options, rows=options.rows or _ROWS, quiet=False))
     shown = [] if document.error else [s for s in page.sections if s.only != "text"]
-    models = [b for s in shown for b in s.blocks if isinstance(b, Models) and not b.alone]
+    models = [b for s in shown for b in s.blocks if isinstance(b, ModelBudgets) and not b.alone]
     told = {finding for block in models for finding in _in_cards(block)}
     sections = [_header(document, page)]
     for block in models:
@@ -48,11 +48,11 @@ def render(document: Document, options: Options) -> str:
     return whole_page(title, [*filter(None, sections), _foot(document, page)])
 
 
-def _in_cards(block: Models) -> Iterator[Finding]:
-    from nparam_lint.report.budget_outcomes import claims_of
+def _in_cards(block: ModelBudgets) -> Iterator[Finding]:
+    from nparam_lint.report.budget_outcomes import budgets_of
 
     for model in block.models:
-        for claim in claims_of(model):
+        for claim in budgets_of(model):
             yield from claim.findings
 
 
@@ -103,7 +103,7 @@ def _section(section: Section) -> str:
         title = f" {code_html(section.title)}" if section.title else ""
         head = f"<summary>{escape(section.fold)}{title}{note}</summary>"
         return f"<section><details>{head}{inside}</details></section>"
-    if any(isinstance(block, Models) and not block.alone for block in section.blocks):
+    if any(isinstance(block, ModelBudgets) and not block.alone for block in section.blocks):
         return inside
     title = f"<h2>{code_html(section.title)}{note}</h2>\n" if section.title else ""
     return f"<section>{title}{inside}</section>"
@@ -127,7 +127,7 @@ def _block(block: Block) -> str:
         from nparam_lint.report.html_tree import module_tree
 
         return module_tree(block.modules, block.depth, block.limit)
-    if isinstance(block, Models) and not block.alone:
+    if isinstance(block, ModelBudgets) and not block.alone:
         from nparam_lint.report.html_models import model_cards
 
         return "".join(model_cards(block.models, block.depth))

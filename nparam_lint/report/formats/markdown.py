@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 from nparam_lint.records import Measured
 from nparam_lint.report import style
-from nparam_lint.report.budget_outcomes import claims_of, failing_table
+from nparam_lint.report.budget_outcomes import budgets_of, failing_table
 from nparam_lint.report.document import (
     Cell,
     Facts,
-    Models,
+    ModelBudgets,
     Modules,
     Parts,
     Table,
@@ -95,7 +95,7 @@ def _pieces(document: Document, page: Page) -> Iterator[Pieces]:
         yield fenced("line", document.error.splitlines())
         return
     shown = [section for section in page.sections if section.only != "text"]
-    models = [b for section in shown for b in section.blocks if isinstance(b, Models)]
+    models = [b for section in shown for b in section.blocks if isinstance(b, ModelBudgets)]
     for block in models:
         if not block.alone:
             yield _table(failing_table(block.models))
@@ -148,7 +148,7 @@ def _block(block: Block) -> Iterator[Pieces]:
         plain = style.Paint(False)
         lines = module_table(block.modules, _WIDTH, block.depth, block.limit, plain)
         yield fenced("module", lines)
-    elif isinstance(block, Models) and not block.alone:
+    elif isinstance(block, ModelBudgets) and not block.alone:
         yield from _broken(block)
         title = f"{style.plural(len(block.models), 'model')} with what is declared"
         yield folded(title, _table(block.table))
@@ -156,11 +156,11 @@ def _block(block: Block) -> Iterator[Pieces]:
         yield _table(block if isinstance(block, Table) else block.table)
 
 
-def _broken(block: Models) -> Iterator[Pieces]:
+def _broken(block: ModelBudgets) -> Iterator[Pieces]:
     """The modules of every model with a broken budget."""
     for model in block.models:
         found = model.measurement
-        broken = any(claim.state == "broken" for claim in claims_of(model))
+        broken = any(claim.state == "broken" for claim in budgets_of(model))
         if broken and isinstance(found, Measured):
             name, total = html_text(model.target), f"{found.counts.total:,}"
             title = f"Modules of <code>{name}</code>: {total} parameters"
