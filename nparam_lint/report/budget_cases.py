@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 from nparam_lint.records import Measured, NotMeasured
-from nparam_lint.report.budget_outcomes import UNANSWERED, claims
+from nparam_lint.report.budget_outcomes import UNANSWERED, all_budgets
 from nparam_lint.report.style import Paint, clean, elide_end
 from nparam_lint.rules.catalogue import RULES
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from nparam_lint.records import Finding, Position, Report
-    from nparam_lint.report.budget_outcomes import Claim
+    from nparam_lint.report.budget_outcomes import JudgedBudget
     from nparam_lint.report.document import Options
 
 _TABLE_ROWS = 40
@@ -47,7 +47,7 @@ class Case:
 def cases(report: Report, root: Path, options: Options) -> list[Case]:
     """One for each declared budget; then one for each error that is about none of these: malformed
     budgets, stale ones, files that cannot be read. `root`: what paths are relative to."""
-    declared = [claim for claim in claims(report) if not claim.prose]
+    declared = [claim for claim in all_budgets(report) if not claim.prose]
     told = {finding for claim in declared for finding in claim.findings}
     found = [_of_claim(claim, report.error, root, options) for claim in declared]
     found += [
@@ -58,7 +58,7 @@ def cases(report: Report, root: Path, options: Options) -> list[Case]:
     return list(_distinct(found))
 
 
-def _of_claim(claim: Claim, broken: str | None, root: Path, options: Options) -> Case:
+def _of_claim(claim: JudgedBudget, broken: str | None, root: Path, options: Options) -> Case:
     first, declared = claim.results[0], elide_end(claim.declared, _LONGEST)
     which = f"{first.selector}: {declared}" if first.selector else declared
     case = _case(f"{claim.model.target}[{which}]", first.position, root)
@@ -89,7 +89,7 @@ def _wrong(case: Case, errors: Sequence[Finding], lines: Iterable[str]) -> Case:
     return replace(case, outcome=outcome, message=message, text="\n".join(lines))
 
 
-def _excuse(claim: Claim) -> str:
+def _excuse(claim: JudgedBudget) -> str:
     """Why a budget that does not hold is no error."""
     how = "only a warning here" if claim.findings else "ignored"
     measured = claim.model.measurement
@@ -107,7 +107,7 @@ def _told(findings: Sequence[Finding], options: Options) -> list[str]:
     return findings_lines(findings, options.width, Paint(options.color))
 
 
-def _table(claim: Claim, options: Options) -> list[str]:
+def _table(claim: JudgedBudget, options: Options) -> list[str]:
     measured = claim.model.measurement
     if not isinstance(measured, Measured):
         return []

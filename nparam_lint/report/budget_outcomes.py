@@ -25,7 +25,7 @@ _UNJUDGED = ("NPL002", "NPL007")  # a formula without a value; a selector that s
 
 
 @dataclass(frozen=True, slots=True)
-class Claim:
+class JudgedBudget:
     """One budget: a glob is one, whatever it matches. `results`: one for each module that it
     selects, or one without a count where nothing was measured. `findings`: what is reported of it;
     nothing where that was silenced."""
@@ -69,17 +69,19 @@ def worst(findings: Iterable[Finding]) -> str:
     return "✗" if "error" in severities else "!" if severities else ""
 
 
-def claims(report: Report) -> list[Claim]:
-    return [claim for model in report.models for claim in claims_of(model)]
+def all_budgets(report: Report) -> list[JudgedBudget]:
+    return [claim for model in report.models for claim in budgets_of(model)]
 
 
-def claims_of(model: ModelReport) -> list[Claim]:
+def budgets_of(model: ModelReport) -> list[JudgedBudget]:
     groups: dict[object, list[BudgetResult]] = {}
     for result in model.budgets:
         key = (result.declared, result.selector, result.origin, result.position)
         groups.setdefault(key, []).append(result)
     return [
-        Claim(model, tuple(group), tuple(f for f in model.findings if _is_about(f, group, model)))
+        JudgedBudget(
+            model, tuple(group), tuple(f for f in model.findings if _is_about(f, group, model))
+        )
         for group in groups.values()
     ]
 
@@ -109,11 +111,11 @@ class Outcome:
     declared: str
     actual: str
     drift: str
-    claim: Claim
+    claim: JudgedBudget
     result: BudgetResult
 
 
-def rows_of(claim: Claim) -> Iterator[Outcome]:
+def rows_of(claim: JudgedBudget) -> Iterator[Outcome]:
     """One for all that holds, and one for each count that does not."""
     held = [result for result in claim.results if result.ok]
     groups: dict[int | None, list[BudgetResult]] = {}
@@ -126,7 +128,7 @@ def rows_of(claim: Claim) -> Iterator[Outcome]:
         yield _row(claim, "✓" if groups else claim.mark, claim.name, held)
 
 
-def _row(claim: Claim, mark: str, name: str, group: Sequence[BudgetResult]) -> Outcome:
+def _row(claim: JudgedBudget, mark: str, name: str, group: Sequence[BudgetResult]) -> Outcome:
     first = group[0]
     drift = "" if first.ok else style.drift(first)
     if first.actual is None:
@@ -140,7 +142,7 @@ def _row(claim: Claim, mark: str, name: str, group: Sequence[BudgetResult]) -> O
     return Outcome(mark, name, claim.declared, actual, drift, claim, first)
 
 
-def _named(claim: Claim, group: Sequence[BudgetResult]) -> str:
+def _named(claim: JudgedBudget, group: Sequence[BudgetResult]) -> str:
     """Of a glob, the modules that are off."""
     first, last = group[0], group[-1]
     if not first.module or first.module == first.selector:
@@ -152,7 +154,7 @@ def _named(claim: Claim, group: Sequence[BudgetResult]) -> str:
 def failing(models: Iterable[ModelReport]) -> list[Outcome]:
     """What does not hold, and is reported: errors first, then what is furthest off in proportion,
     then what nobody could measure."""
-    rows = [row for model in models for claim in claims_of(model) for row in rows_of(claim)]
+    rows = [row for model in models for claim in budgets_of(model) for row in rows_of(claim)]
     rows = [row for row in rows if row.mark in ("✗", "!")]
     return sorted(rows, key=lambda row: (row.mark == "!", -size(row.result)))
 
@@ -170,7 +172,7 @@ def headline(report: Report) -> tuple[str, list[str]]:
     where nothing is declared."""
     if report.error is not None:
         return "✗", ["nothing could be checked"]
-    declared = [claim for claim in claims(report) if not claim.prose]
+    declared = [claim for claim in all_budgets(report) if not claim.prose]
     states = Counter(claim.state for claim in declared)
     told = {finding for claim in declared for finding in claim.findings}
     errors = [finding for finding in report.findings if finding.severity == "error"]
@@ -201,23 +203,31 @@ def _undeclared(report: Report) -> str:
     return f"{plural(counted, 'model')} counted, no budget declared"
 
 
+_COLUMNS = (
+    Column("model", "code"),
+    Column("declared", "code"),
+    Column("actual", "number"),
+    Column("drift", "number"),
+)
+
+
 def plain_table(models: Iterable[ModelReport]) -> Table:
     """All budgets, and the models that have none, for formats that have nothing of their own."""
-    rows = []
+    rows: list[Row] = []
     for model in models:
         found = model.measurement
-        made = [
-            Row((row.name, row.declared, row.actual, row.drift), row.mark)
-            for claim in claims_of(model)
-            for row in rows_of(claim)
-        ]
+        made = [_table_row(row) for claim in budgets_of(model) for row in rows_of(claim)]
         total = f"{found.counts.total:,}" if isinstance(found, Measured) else "not measured"
         unbudgeted = Row((style.clean(model.target), "", total, ""), worst(model.findings) or "–")
         rows += made or [unbudgeted]
-    columns = (
-        Column("model", "code"),
-        Column("declared", "code"),
-        Column("actual", "number"),
-        Column("drift", "number"),
-    )
-    return Table(columns, tuple(rows))
+    return Table(_COLUMNS, tuple(rows))
+
+
+def failing_table(models: Iterable[ModelReport]) -> Table:
+    """What was counted, and is not what was declared."""
+    rows = tuple(_table_row(row) for row in failing(models) if row.drift)
+    return Table(_COLUMNS, rows, noun="broken budget")
+
+
+def _table_row(row: Outcome) -> Row:
+    return Row((row.name, row.declared, row.actual, row.drift), row.mark)

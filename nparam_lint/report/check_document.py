@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from nparam_lint.records import Measured, Report
 from nparam_lint.report.budget_outcomes import headline
-from nparam_lint.report.document import Document, Models, Modules, Page, Section, Text
+from nparam_lint.report.document import Document, ModelBudgets, Modules, Page, Section, Text
 from nparam_lint.report.style import clean, plural
 from nparam_lint.report.summary import summary_of
 from nparam_lint.report.uncounted import (
@@ -49,7 +49,7 @@ def _page(report: Report, options: Options) -> Page:
     sections = []
     if not report.error:
         shown = tuple(m for m in report.models if options.verbose or not is_empty(m))
-        sections += [Section((Models(shown, options.depth),)), *_tables(report, options)]
+        sections += [Section((ModelBudgets(shown, options.depth),)), *_tables(report, options)]
     sections.append(Section(uncounted_blocks(report, options), only="text"))
     if report.skipped:
         count = plural(len(report.skipped), "model")

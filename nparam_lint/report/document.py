@@ -3,7 +3,7 @@
 Every command makes one `Document`; every module of `report.formats` renders documents. For
 programs there is `data`, a command's own JSON document; for people there is `page`, made of the
 blocks below; for tools that know findings there is `report`. A format that has nothing of its own
-for `Modules`, `Models` or `Listing` renders the `table` of such a block.
+for `Modules`, `ModelBudgets` or `Listing` renders the `table` of such a block.
 """
 
 from __future__ import annotations
@@ -171,7 +171,7 @@ class Modules:
 
 
 @dataclass(frozen=True, slots=True)
-class Models:
+class ModelBudgets:
     """Models with what is declared of them and what came of it. `depth`: of their modules, where
     these are shown with them. `alone`: the page is about one model, and says the rest elsewhere."""
 
@@ -187,7 +187,7 @@ class Models:
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class ListingLine:
     """A line of a listing. `before`, `after` and `delta` stand in columns; `verdict` follows them,
     and `below` stands on a line of its own. Without any count, `verdict` follows the name."""
 
@@ -210,12 +210,12 @@ class Listing:
     """Lines about models, below the path of each file; and the same as a table. `brief`: verdicts
     are cut at the end of the line rather than wrapped."""
 
-    files: tuple[tuple[str, tuple[Entry, ...]], ...]
+    files: tuple[tuple[str, tuple[ListingLine, ...]], ...]
     table: Table
     brief: bool = False
 
 
-Block = Text | Parts | Facts | Table | Modules | Models | Listing
+Block = Text | Parts | Facts | Table | Modules | ModelBudgets | Listing
 
 
 # --- the page -------------------------------------------------------------------------------------
@@ -241,9 +241,10 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """`mark`: ✓, ✗, !, Δ (changed) or – (no verdict), before the `headline`; where there is no
-    verdict to give, both are empty. `nothing`: all that there is to say on a terminal, where
-    nothing was found. `foot`: what stands small at the end of a document (default: `summary`)."""
+    """`mark`: ✓, ✗, !, Δ (changed) or – (nothing declared), before the `headline`; empty where
+    there is no verdict to give: then findings stand at the end everywhere. `nothing`: all that
+    there is to say on a terminal, where nothing was found. `foot`: what stands small at the end of
+    a document (default: `summary`)."""
 
     sections: tuple[Section, ...] = ()
     mark: str = ""
@@ -254,7 +255,7 @@ class Page:
 
 
 @dataclass(frozen=True, slots=True)
-class Form:
+class FormSource:
     """A closed form, written for programs: `where` holds the choices that it is about."""
 
     where: tuple[tuple[str, str], ...]
@@ -264,12 +265,12 @@ class Form:
 
 
 @dataclass(frozen=True, slots=True)
-class Forms:
+class FormSources:
     """What the formats `python` and `latex` are made of. `signature`: the parameters of a function,
     with defaults; `about`: the paragraphs of its docstring; `missing`: why a case has no form;
     `modules`: name, LaTeX and value of each part."""
 
-    forms: tuple[Form, ...]
+    forms: tuple[FormSource, ...]
     signature: str
     about: tuple[str, ...]
     missing: tuple[str, ...]
@@ -289,4 +290,4 @@ class Document:
     error: str | None = None
     report: Report | None = None
     lines: tuple[str, ...] = ()
-    forms: Callable[[Options], Forms] | None = None
+    forms: Callable[[Options], FormSources] | None = None

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from nparam_lint.records import Measured
 from nparam_lint.report import style
-from nparam_lint.report.budget_outcomes import claims_of, failing, rows_of, worst
+from nparam_lint.report.budget_outcomes import budgets_of, failing, rows_of, worst
 from nparam_lint.report.html_parts import (
     LISTED,
     TONES,
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from nparam_lint.records import Finding, ModelReport, NotMeasured
-    from nparam_lint.report.budget_outcomes import Claim, Outcome
+    from nparam_lint.report.budget_outcomes import JudgedBudget, Outcome
 
 _OPEN = 8  # models up to which all cards are open
 _ROWS = 12_000  # of all module trees together: a browser must still open the page
@@ -89,7 +89,7 @@ def model_cards(models: Sequence[ModelReport], depth: int | None) -> Iterator[st
 
 
 def _card(model: ModelReport, name: str, is_open: bool, depth: int | None, limit: int) -> str:
-    found, claims = model.measurement, claims_of(model)
+    found, claims = model.measurement, budgets_of(model)
     holds = any(claim.mark == "✓" for claim in claims)
     mark = worst(model.findings) or ("✓" if holds else "–")
     where, _, called = model.target.partition("::")
@@ -109,7 +109,7 @@ def _card(model: ModelReport, name: str, is_open: bool, depth: int | None, limit
 
 
 def _inside(
-    model: ModelReport, claims: Sequence[Claim], depth: int | None, limit: int
+    model: ModelReport, claims: Sequence[JudgedBudget], depth: int | None, limit: int
 ) -> list[str]:
     found, own = model.measurement, clean(model.target)
     called = own.partition("::")[2]
@@ -126,7 +126,7 @@ def _inside(
     return [_facts(found), budgets, _advice(told), tree, _remarks(found)]
 
 
-def _states(claims: Sequence[Claim]) -> str:
+def _states(claims: Sequence[JudgedBudget]) -> str:
     """What has become of the budgets, in few words."""
     states = [claim.state for claim in claims if not claim.prose]
     if len(states) < 2:

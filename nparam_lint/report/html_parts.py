@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import html
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from nparam_lint.report.budget_outcomes import worst
-from nparam_lint.report.html_style import STYLE
 from nparam_lint.report.style import clean, plural
 from nparam_lint.rules.catalogue import RULES
 
@@ -42,7 +42,8 @@ def escape(text: str) -> str:
 
 
 def whole_page(title: str, sections: Iterable[str]) -> str:
-    return _PAGE.format(title=escape(title), style=STYLE, body="\n".join(sections))
+    style = Path(__file__).with_name("page.css").read_text(encoding="utf-8")
+    return _PAGE.format(title=escape(title), style=style, body="\n".join(sections))
 
 
 def mark_html(mark: str) -> str:

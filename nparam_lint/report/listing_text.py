@@ -18,7 +18,7 @@ from nparam_lint.report import style
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from nparam_lint.report.document import Entry, Listing
+    from nparam_lint.report.document import Listing, ListingLine
     from nparam_lint.report.style import Paint
 
 _NAME, _VERDICT = 8, 24  # characters that they have at least
@@ -34,7 +34,7 @@ def listing_lines(listing: Listing, width: int, paint: Paint) -> list[str]:
     return text
 
 
-def _brief(entries: Sequence[Entry], width: int, paint: Paint) -> list[str]:
+def _brief(entries: Sequence[ListingLine], width: int, paint: Paint) -> list[str]:
     names = [entry.name for entry in entries]
     column = min(max(map(len, names)), width // 2)
     short = style.elide_apart(names, column)
@@ -48,7 +48,7 @@ def _brief(entries: Sequence[Entry], width: int, paint: Paint) -> list[str]:
 class _Columns:
     """Names are cut before counts and changes are."""
 
-    def __init__(self, entries: Sequence[Entry], width: int) -> None:
+    def __init__(self, entries: Sequence[ListingLine], width: int) -> None:
         table = [entry for entry in entries if entry.counted]
         self.width = width
         self.before = _widest(entry.before for entry in table)
@@ -63,7 +63,7 @@ class _Columns:
         if 6 + self.names + self.counts + self.delta > width:  # it stands below, then
             self.delta = 0
 
-    def render(self, entries: Sequence[Entry], paint: Paint) -> list[str]:
+    def render(self, entries: Sequence[ListingLine], paint: Paint) -> list[str]:
         short = style.elide_apart([entry.name for entry in entries if entry.counted], self.names)
         text = []
         for entry in entries:
@@ -76,7 +76,7 @@ class _Columns:
                 text += [f"{mark} {first}", *(f"  {part}" for part in more)]
         return text
 
-    def _counted(self, entry: Entry, head: str, paint: Paint) -> list[str]:
+    def _counted(self, entry: ListingLine, head: str, paint: Paint) -> list[str]:
         arrow = " → " if entry.before and entry.after else " " * self.arrow
         head += f"  {entry.before:>{self.before}}{arrow}{entry.after:>{self.after}}"
         used, verdict = 4 + self.names + self.counts, entry.verdict

@@ -14,7 +14,7 @@ from nparam_lint.report.document import (
     Document,
     Fact,
     Facts,
-    Models,
+    ModelBudgets,
     Modules,
     Page,
     Row,
@@ -46,8 +46,9 @@ def _page(model: ModelReport, options: Options) -> Page:
     sections = [Section(tuple(blocks)) for blocks in _sections(model, options)]
     sections[0] = replace(sections[0], title=clean(model.target))
     if model.budgets:
-        sections.append(Section((Models((model,), alone=True),)))
-    return Page(tuple(replace(section, always=True) for section in sections))
+        sections.append(Section((ModelBudgets((model,), alone=True),)))
+    shown = tuple(replace(section, always=True) for section in sections)
+    return Page(shown, headline=clean(model.target))
 
 
 def _sections(model: ModelReport, options: Options) -> Iterator[list[Block]]:

@@ -6,7 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from nparam_lint.records import Measured
-from nparam_lint.report.budget_outcomes import claims
+from nparam_lint.report.budget_outcomes import all_budgets
 from nparam_lint.report.document import Parts
 from nparam_lint.report.style import NO_CUDA, clean, plural
 
@@ -54,7 +54,7 @@ def _models(report: Report) -> str:
 
 
 def _budgets(report: Report) -> Iterator[_Part]:
-    every = claims(report)
+    every = all_budgets(report)
     states = Counter(claim.state for claim in every if not claim.prose)
     if good := states["holds"]:
         yield ("green", f"{plural(good, 'budget')} {'holds' if good == 1 else 'hold'}")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from itertools import zip_longest
 from typing import TYPE_CHECKING
 
@@ -226,7 +225,7 @@ def _banded(table: Table, width: int, paint: Paint) -> list[str]:
                 cells[0] = paint("dim", cells[0])
             line = _line(cells, sizes, align)
             line = paint(tone, line) if tone else line.replace("–", paint("dim", "–"))
-            text += [rule, line] if row.rule else [line]
+            text += [rule, line] if row.rule and number else [line]
     return text
 
 
@@ -236,15 +235,3 @@ def _with_shares(cells: Sequence[Cell | str], shares: bool) -> list[str]:
     left = max(len(count) for count, _ in pairs)
     right = max(len(share) for _, share in pairs) if shares else 0
     return [f"{count:>{left}}" + (f"  {share:>{right}}" if right else "") for count, share in pairs]
-
-
-def without_shares(table: Table) -> Table:
-    """Counts with their shares in one text, for formats that do not align them."""
-    rows = []
-    for row in table.rows:
-        cells = [
-            f"{cell.text} ({cell.share})" if isinstance(cell, Cell) and cell.share else cell
-            for cell in row.cells
-        ]
-        rows.append(replace(row, cells=tuple(cells)))
-    return replace(table, rows=tuple(rows))

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from nparam_lint.records import Measured
 from nparam_lint.report import style
-from nparam_lint.report.document import Column, Entry, Listing, Row, Table, Text
+from nparam_lint.report.document import Column, Listing, ListingLine, Row, Table, Text
 from nparam_lint.report.style import clean, plural
 
 if TYPE_CHECKING:
@@ -58,11 +58,11 @@ def uncounted_blocks(report: Report, options: Options) -> tuple[Block, ...]:
 
 
 def listed(skipped: Sequence[tuple[str, NotMeasured]]) -> Listing:
-    files: dict[str, list[Entry]] = {}
+    files: dict[str, list[ListingLine]] = {}
     for target, failure in skipped:
         where, _, name = clean(target).partition("::")
         told = style.short_reason(failure.reason, name)
-        files.setdefault(where, []).append(Entry("–", name, verdict=told, tone="dim"))
+        files.setdefault(where, []).append(ListingLine("–", name, verdict=told, tone="dim"))
     columns = Column("model", "code"), Column("because", "words")
     table = Table(
         columns, tuple(Row((target, failure.reason)) for target, failure in skipped), noun="model"

@@ -63,7 +63,7 @@ def verdict_lines(models: Sequence[ModelReport], width: int, paint: Paint) -> li
         variants = files.setdefault(where, {}).setdefault(name.partition("(")[0], [])
         variants += _lines(model, name)
     groups = {w: [n for lines in found.values() for n in lines] for w, found in files.items()}
-    columns = _Columns([line for lines in groups.values() for line in lines], width - 2)
+    columns = _VerdictColumns([line for lines in groups.values() for line in lines], width - 2)
     text = []
     for where, lines in groups.items():
         text.append(paint("bold", style.elide_middle(where, width)))
@@ -74,10 +74,10 @@ def verdict_lines(models: Sequence[ModelReport], width: int, paint: Paint) -> li
 def verdict_lines_of(model: ModelReport, width: int, paint: Paint) -> list[str]:
     """Those of one model, whose path has been said."""
     lines = _lines(model, style.clean(model.target).partition("::")[2])
-    return _Columns(lines, width).render(lines, paint)
+    return _VerdictColumns(lines, width).render(lines, paint)
 
 
-class _Columns:
+class _VerdictColumns:
     """Names first: a formula may stand below, and a reason may be cut, but never a drift."""
 
     def __init__(self, lines: Sequence[_Line], width: int) -> None:

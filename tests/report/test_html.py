@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from render_samples import rendered
@@ -23,9 +24,11 @@ from report_samples import (
 )
 
 from nparam_lint.records import DeviceResult, Finding, Hidden, Position
+from nparam_lint.report import html_tree
 from nparam_lint.report.document import Options
-from nparam_lint.report.html_style import STYLE
 from nparam_lint.report.html_tree import module_tree
+
+STYLE = Path(html_tree.__file__).with_name("page.css").read_text(encoding="utf-8")
 
 
 def html(value, **options) -> str:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from nparam_lint.analysis.roles import ROLES, Part
 from nparam_lint.records import Measured, NotMeasured
 from nparam_lint.report import style
+from nparam_lint.report.check_data import counts_data
 from nparam_lint.report.document import (
     Cell,
     Column,
@@ -61,7 +62,7 @@ class Comparison:
 
 
 @dataclass(frozen=True, slots=True)
-class _Entry:
+class _Counted:
     """A model that was measured, and the letter that stands for it."""
 
     letter: str
@@ -114,7 +115,7 @@ def _page(comparison: Comparison, options: Options) -> Page:
         sections.append(Section((Facts(tuple(notes), "dim", ""),)))
     if options.verbose:
         sections += [Section((_parts(model),), always=True) for model in models]
-    return Page(tuple(sections))
+    return Page(tuple(sections), headline=style.plural(len(comparison.models), "model"))
 
 
 def _legend(comparison: Comparison) -> Iterator[Fact]:
@@ -133,20 +134,20 @@ def letter(number: int) -> str:
     return (letter(more - 1) if more else "") + ascii_uppercase[last]
 
 
-def _entries(models: Sequence[Compared]) -> list[_Entry]:
+def _entries(models: Sequence[Compared]) -> list[_Counted]:
     found = []
     for number, column in enumerate(models):
         measured = column.model.measurement
         if isinstance(measured, Measured) and column.roles is not None:
             name = clean(column.model.target).rpartition("::")[2]
-            found.append(_Entry(letter(number), name, measured.counts, column.roles, measured))
+            found.append(_Counted(letter(number), name, measured.counts, column.roles, measured))
     return found
 
 
 # --- counts ---------------------------------------------------------------------------------------
 
 
-def _counts(models: Sequence[_Entry]) -> Table:
+def _counts(models: Sequence[_Counted]) -> Table:
     """By role, then the totals; differences are those to the first model."""
     rows = [
         Row((role, *(_role(model, role) for model in models)))
@@ -172,7 +173,7 @@ def _counts(models: Sequence[_Entry]) -> Table:
     return Table((Column(""), *names), tuple(rows), bands=True)
 
 
-def _role(model: _Entry, role: str) -> Cell:
+def _role(model: _Counted, role: str) -> Cell:
     count = model.roles.counts[role]  # type: ignore[index]
     if not count:
         return Cell("tied" if role == "output" and model.roles.output_tied else "–")
@@ -194,7 +195,7 @@ def _ratio(count: int, first: int) -> str:
     return f"× {ratio:,.1f}" if ratio >= 10 else f"× {ratio:.3g}"
 
 
-def _parts(model: _Entry) -> Table:
+def _parts(model: _Counted) -> Table:
     """Which modules have which role, and why."""
     rows = [
         Row(
@@ -246,7 +247,7 @@ def grouped(parts: Iterable[Part]) -> list[Group]:
 _NUMBER = re.compile(r"(?<![^. ])\d+(?![^., ])|(?<=_)\d+(?=\.)")  # h.11.attn, layer_11.attn
 
 
-def _notes_of(model: _Entry) -> list[str]:
+def _notes_of(model: _Counted) -> list[str]:
     """What has no role, what is counted once though it has two names, and what is not counted."""
     notes = []
     other = model.roles.counts["other"]
@@ -271,7 +272,7 @@ def _notes_of(model: _Entry) -> list[str]:
     return notes
 
 
-def _in_embedding_layers(model: _Entry) -> int:
+def _in_embedding_layers(model: _Counted) -> int:
     """The part of the embedding that the metric `non_embedding` leaves out."""
     parents = {row.path.rpartition(".")[0] for row in model.measured.modules if row.path}
     layers = {row.path for row in model.measured.modules if row.embedding} - parents
@@ -334,7 +335,7 @@ def _model_data(column: Compared) -> Json:
         "status": "measured",
         "reason": None,
         "call": measured.call,
-        "counts": asdict(measured.counts),
+        "counts": counts_data(measured.counts),
         "no_routing": measured.no_routing,
         "roles": column.roles.counts,
         "output_tied": column.roles.output_tied,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from nparam_lint.analysis.documents.diff_words import MARKS
@@ -81,7 +80,7 @@ def _model(model: ModelDiff) -> Json:
 
 
 def _counts(measurement: Measurement | None) -> Json | None:
-    return asdict(measurement.counts) if isinstance(measurement, Measured) else None
+    return check_data.counts_data(measurement.counts) if isinstance(measurement, Measured) else None
 
 
 def _call(measurement: Measurement | None) -> str | None:

@@ -12,8 +12,8 @@ from nparam_lint.report import style
 from nparam_lint.report.document import (
     Column,
     Document,
-    Entry,
     Listing,
+    ListingLine,
     Options,
     Page,
     Parts,
@@ -129,7 +129,7 @@ def _told(model: ModelDiff, report: DiffReport) -> list[str]:
     return [words.beside_total(model)]
 
 
-def _entries(models: Sequence[ModelDiff], report: DiffReport) -> list[Entry]:
+def _entries(models: Sequence[ModelDiff], report: DiffReport) -> list[ListingLine]:
     """Files that moved as they were, and what fails for one reason, in one line."""
     groups: dict[object, list[ModelDiff]] = {}
     for model in models:
@@ -145,7 +145,7 @@ def _entries(models: Sequence[ModelDiff], report: DiffReport) -> list[Entry]:
         if group[0].status == "renamed":
             old = clean(group[0].before_target or "").partition("::")[0]
             verdict = f"moved from {old}, unchanged"
-        lines.append(Entry(first.mark, names, verdict=verdict, tone=first.tone))
+        lines.append(ListingLine(first.mark, names, verdict=verdict, tone=first.tone))
     return lines
 
 
@@ -158,9 +158,9 @@ def _alike(model: ModelDiff) -> object:
     return model.target, id(model)
 
 
-def _entry(model: ModelDiff, report: DiffReport) -> Entry:
+def _entry(model: ModelDiff, report: DiffReport) -> ListingLine:
     mark, name = words.MARKS[model.status], words.name_of(model)
-    entry = Entry(mark, name, tone=TONES[mark])
+    entry = ListingLine(mark, name, tone=TONES[mark])
     before, after = model.total_before, model.total_after
     codes = "  ".join(sorted({finding.code for finding in model.findings}))
     if model.status == "not_measured":

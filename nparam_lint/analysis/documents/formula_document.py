@@ -17,8 +17,8 @@ from nparam_lint.report.document import (
     Document,
     Fact,
     Facts,
-    Form,
-    Forms,
+    FormSource,
+    FormSources,
     Json,
     Options,
     Page,
@@ -74,7 +74,7 @@ def _page(formula: FormulaResult, options: Options) -> Page:
             sections.append(Section((_modules(case, formula, options),)))
         if options.verbose:
             sections.append(Section((_shapes(case, formula.order),), always=True))
-    return Page(tuple(sections))
+    return Page(tuple(sections), headline=clean(formula.target))
 
 
 def _formula(case: ClosedForm, order: Sequence[str]) -> Iterator[Text]:
@@ -188,20 +188,20 @@ def _absent(case: NoForm, formula: FormulaResult) -> Iterator[Text]:
 # --- for programs ---------------------------------------------------------------------------------
 
 
-def _forms(formula: FormulaResult, options: Options) -> Forms:
+def _forms(formula: FormulaResult, options: Options) -> FormSources:
     cases = [case for case in formula.cases if isinstance(case, ClosedForm)]
     missing = tuple(case.reason for case in formula.cases if isinstance(case, NoForm))
     if not cases:
-        return Forms((), "", (), missing or ("the model could not be built",), ())
+        return FormSources((), "", (), missing or ("the model could not be built",), ())
     order, first = formula.order, cases[0]
     used = {name for case in cases for name in (*case.total.names, *case.case)}
     rules = dict.fromkeys(str(rule) for case in cases for rule in case.rules)
     needs = "\n".join(f"Needs {rule}." for rule in rules)
     head = f"Parameters of {formula.call}: {first.value:,}."
     parts = module_forms(first.shapes, 1 if options.depth is None else options.depth)
-    return Forms(
+    return FormSources(
         tuple(
-            Form(
+            FormSource(
                 tuple((name, repr(value)) for name, value in case.case.items()),
                 factored(case.total, order, "python"),
                 factored(case.total, order, "latex"),

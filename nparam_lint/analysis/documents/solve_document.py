@@ -40,7 +40,15 @@ def solve_document(solutions: Solutions) -> Document:
 
 
 def _page(solutions: Solutions, options: Options) -> Page:
-    return Page(() if solutions.error else tuple(_Sections(solutions, options).all()))
+    if solutions.error is not None:
+        return Page()
+    return Page(tuple(_Sections(solutions, options).all()))
+
+
+def _headline(solutions: Solutions) -> str:
+    *more, last = (f"{budget:,}" for budget in solutions.budgets)
+    budgets = f"{', '.join(more)} and {last}" if more else last
+    return f"{_GOALS[solutions.goal]} {budgets} parameters"
 
 
 def _data(solutions: Solutions) -> Json:
@@ -77,10 +85,7 @@ class _Sections:
         self.several = len(self.targets) > 1
 
     def all(self) -> Iterator[Section]:
-        *more, last = (f"{budget:,}" for budget in self.solutions.budgets)
-        budgets = f"{', '.join(more)} and {last}" if more else last
-        about = f"{_GOALS[self.solutions.goal]} {budgets} parameters"
-        yield Section((Text(about, "dim", hang="  "),))
+        yield Section((Text(_headline(self.solutions), "dim", hang="  "),))
         if not self.several:
             yield self.titled(self.solutions.targets[0])
         if any(one.points for one in self.solutions.targets):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from nparam_lint.report.document import Cell, Facts, Models, Modules, Parts, Table, Text
+from nparam_lint.report.document import Cell, Facts, ModelBudgets, Modules, Parts, Table, Text
 from nparam_lint.report.forge import ranked
 from nparam_lint.report.html_parts import (
     LISTED,
@@ -23,6 +23,7 @@ from nparam_lint.report.html_parts import (
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from nparam_lint.records import Finding
     from nparam_lint.report.document import Block, Document, Options, Page, Row, Section
 
 _ROWS = 300
@@ -32,35 +33,36 @@ _CODE = ("code", "path", "formula")
 def render(document: Document, options: Options) -> str:
     page = document.page(replace(options, rows=options.rows or _ROWS, quiet=False))
     shown = [] if document.error else [s for s in page.sections if s.only != "text"]
-    models = [b for s in shown for b in s.blocks if isinstance(b, Models) and not b.alone]
+    models = [b for s in shown for b in s.blocks if isinstance(b, ModelBudgets) and not b.alone]
     told = {finding for block in models for finding in _in_cards(block)}
     sections = [_header(document, page)]
     for block in models:
         from nparam_lint.report.html_models import failing_budgets
 
         sections += failing_budgets(block.models)
-    sections += [_section(section) for section in shown if section.lead]
-    if document.report:
-        findings = [finding for finding in ranked(document.report) if finding not in told]
-        if findings:
-            left = more_html(len(findings) - LISTED, "finding")
-            sections.append(
-                f"<section><h2>Findings</h2>\n{finding_list(findings[:LISTED])}{left}</section>"
-            )
-    sections += [_section(section) for section in shown if not section.lead]
-    title = page.headline or (page.mark and _name(document)) or document.command
-    lead = f"{page.mark} " if page.mark else ""
-    return whole_page(
-        f"{lead}{_name(document)}: {title}", [*filter(None, sections), _foot(document, page)]
-    )
+    first = [section for section in shown if section.lead or not page.mark]
+    sections += map(_section, first)
+    sections.append(_findings(document, told))
+    sections += [_section(section) for section in shown if section not in first]
+    title = f"{page.mark} {_name(document)}: {page.headline or document.command}".lstrip()
+    return whole_page(title, [*filter(None, sections), _foot(document, page)])
 
 
-def _in_cards(block: Models) -> Iterator[object]:
-    from nparam_lint.report.budget_outcomes import claims_of
+def _in_cards(block: ModelBudgets) -> Iterator[Finding]:
+    from nparam_lint.report.budget_outcomes import budgets_of
 
     for model in block.models:
-        for claim in claims_of(model):
+        for claim in budgets_of(model):
             yield from claim.findings
+
+
+def _findings(document: Document, told: set[Finding]) -> str:
+    """Those that no card tells."""
+    found = [f for f in ranked(document.report) if f not in told] if document.report else []
+    if not found:
+        return ""
+    left = more_html(len(found) - LISTED, "finding")
+    return f"<section><h2>Findings</h2>\n{finding_list(found[:LISTED])}{left}</section>"
 
 
 def _name(document: Document) -> str:
@@ -101,7 +103,7 @@ def _section(section: Section) -> str:
         title = f" {code_html(section.title)}" if section.title else ""
         head = f"<summary>{escape(section.fold)}{title}{note}</summary>"
         return f"<section><details>{head}{inside}</details></section>"
-    if any(isinstance(block, Models) and not block.alone for block in section.blocks):
+    if any(isinstance(block, ModelBudgets) and not block.alone for block in section.blocks):
         return inside
     title = f"<h2>{code_html(section.title)}{note}</h2>\n" if section.title else ""
     return f"<section>{title}{inside}</section>"
@@ -125,7 +127,7 @@ def _block(block: Block) -> str:
         from nparam_lint.report.html_tree import module_tree
 
         return module_tree(block.modules, block.depth, block.limit)
-    if isinstance(block, Models) and not block.alone:
+    if isinstance(block, ModelBudgets) and not block.alone:
         from nparam_lint.report.html_models import model_cards
 
         return "".join(model_cards(block.models, block.depth))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 from xml.etree import ElementTree
 
 from nparam_lint.records import Measured
-from nparam_lint.report.budget_outcomes import UNANSWERED, claims
+from nparam_lint.report.budget_outcomes import UNANSWERED, all_budgets
 from nparam_lint.report.style import Paint, by_place, clean
 from nparam_lint.rules.catalogue import RULES
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from nparam_lint.records import Finding, ModelReport, NotMeasured, Report
-    from nparam_lint.report.budget_outcomes import Claim
+    from nparam_lint.report.budget_outcomes import JudgedBudget
     from nparam_lint.report.document import Document, Options
 
 Outcome = Literal["passed", "failure", "error", "skipped"]
@@ -80,12 +80,12 @@ def _failed(error: str) -> ElementTree.Element:
 
 
 def _budgets(report: Report, options: Options) -> Iterator[ElementTree.Element]:
-    for claim in claims(report):
+    for claim in all_budgets(report):
         if not claim.prose:
             yield _budget(claim, options)
 
 
-def _budget(claim: Claim, options: Options) -> ElementTree.Element:
+def _budget(claim: JudgedBudget, options: Options) -> ElementTree.Element:
     path, name = _path(claim.model.target), f"{claim.name}: {claim.declared}"
     errors = [finding for finding in claim.findings if finding.severity == "error"]
     if not errors and claim.state != "holds":  # never "passed", whatever the settings make of it
@@ -124,7 +124,9 @@ def _table(model: ModelReport, options: Options) -> list[str]:
 
 def _others(report: Report) -> Iterator[ElementTree.Element]:
     """Findings that no declared budget has told: malformed budgets, stale ones, warnings."""
-    told = {finding for claim in claims(report) if not claim.prose for finding in claim.findings}
+    told = {
+        finding for claim in all_budgets(report) if not claim.prose for finding in claim.findings
+    }
     for finding in sorted(report.findings, key=by_place):
         if finding not in told:
             rule = RULES.get(finding.code)

@@ -5,11 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from nparam_lint.records import Measured
 from nparam_lint.report import style
+from nparam_lint.report.budget_outcomes import budgets_of, failing_table
 from nparam_lint.report.document import (
     Cell,
     Facts,
-    Models,
+    ModelBudgets,
     Modules,
     Parts,
     Table,
@@ -93,20 +95,18 @@ def _pieces(document: Document, page: Page) -> Iterator[Pieces]:
         yield fenced("line", document.error.splitlines())
         return
     shown = [section for section in page.sections if section.only != "text"]
-    models = [b for section in shown for b in section.blocks if isinstance(b, Models)]
+    models = [b for section in shown for b in section.blocks if isinstance(b, ModelBudgets)]
     for block in models:
         if not block.alone:
-            from nparam_lint.report.markdown_models import failing_models
-
-            yield failing_models(block.models)
-    for section in shown:
-        if section.lead:
-            yield from _section(section)
+            yield _table(failing_table(block.models))
+    first = [section for section in shown if section.lead or not page.mark]
+    for section in first:
+        yield from _section(section)
     if document.report and document.report.findings:
         items = [finding_item(finding) for finding in ranked(document.report)]
         yield Pieces("finding", "**Findings**\n\n", items)
     for section in shown:
-        if not section.lead:
+        if section not in first:
             yield from _section(section)
 
 
@@ -148,13 +148,25 @@ def _block(block: Block) -> Iterator[Pieces]:
         plain = style.Paint(False)
         lines = module_table(block.modules, _WIDTH, block.depth, block.limit, plain)
         yield fenced("module", lines)
-    elif isinstance(block, Models) and not block.alone:
-        from nparam_lint.report.markdown_models import all_models, broken_models
-
-        yield from broken_models(block)
-        yield all_models(block.models)
+    elif isinstance(block, ModelBudgets) and not block.alone:
+        yield from _broken(block)
+        title = f"{style.plural(len(block.models), 'model')} with what is declared"
+        yield folded(title, _table(block.table))
     else:
         yield _table(block if isinstance(block, Table) else block.table)
+
+
+def _broken(block: ModelBudgets) -> Iterator[Pieces]:
+    """The modules of every model with a broken budget."""
+    for model in block.models:
+        found = model.measurement
+        broken = any(claim.state == "broken" for claim in budgets_of(model))
+        if broken and isinstance(found, Measured):
+            name, total = html_text(model.target), f"{found.counts.total:,}"
+            title = f"Modules of <code>{name}</code>: {total} parameters"
+            for piece in _block(Modules(found.modules, block.depth, _ROWS)):
+                if piece.rows:
+                    yield Pieces("module table", "", [whole(folded(title, piece))])
 
 
 def _table(table: Table) -> Pieces:

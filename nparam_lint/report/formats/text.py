@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from nparam_lint.report import style
-from nparam_lint.report.document import Facts, Listing, Models, Modules, Parts, Table, Text
+from nparam_lint.report.document import Facts, Listing, ModelBudgets, Modules, Parts, Table, Text
 from nparam_lint.report.style import Paint, clean
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def _block(block: Block, width: int, paint: Paint) -> Sequence[str]:
         from nparam_lint.report.module_table import module_table
 
         return module_table(block.modules, width, block.depth, block.limit, paint)
-    if isinstance(block, Models):
+    if isinstance(block, ModelBudgets):
         from nparam_lint.report.verdicts import verdict_lines, verdict_lines_of
 
         if block.alone:
