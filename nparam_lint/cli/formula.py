@@ -50,7 +50,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         parser,
         "forms",
         verbose="the shape of every parameter",
-        quiet="the formula alone",
+        quiet="only the formula",
         depth="how deep the table of modules goes (default: 2)",
     )
     common.add_building(parser)

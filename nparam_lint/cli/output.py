@@ -30,7 +30,7 @@ def add_output(
     parser: argparse.ArgumentParser,
     has: Need,
     *,
-    verbose: str = "more: what was skipped, why",
+    verbose: str = "more detail: what was skipped, why",
     quiet: str = "findings and summary only",
     depth: str = "how deep the tables go (default: what fits)",
     echo: bool = True,

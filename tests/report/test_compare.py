@@ -15,7 +15,7 @@ from nparam_lint.analysis.documents.compare_document import (
     compare_document,
     letter,
 )
-from nparam_lint.analysis.roles import Part, Roles
+from nparam_lint.analysis.roles import RolePart, Roles
 from nparam_lint.records import Counts, Hidden, Measured, ModuleRow, NotMeasured
 from nparam_lint.report import formats
 from nparam_lint.report.document import Options
@@ -23,7 +23,7 @@ from nparam_lint.report.document import Options
 
 def column(name, parts, given="", tied=(), **counts):
     """A model with these parts: (path, type, role, count)."""
-    made = tuple(Part(path, kind, role, n, f"held by {kind}") for path, kind, role, n in parts)
+    made = tuple(RolePart(path, kind, role, n, f"held by {kind}") for path, kind, role, n in parts)
     total = sum(part.count for part in made)
     embedding = sum(part.count for part in made if part.type == "Embedding")
     rows = [ModuleRow("", name, 0, total, total, 0, 4 * total, embedding)]

@@ -23,7 +23,7 @@ from nparam_lint.analysis.closed_forms.observations import (
     Variable,
     exactly,
 )
-from nparam_lint.analysis.closed_forms.parameter_forms import Forms, Seen, Wrong
+from nparam_lint.analysis.closed_forms.parameter_forms import ParameterForms, Seen, Wrong
 from nparam_lint.analysis.closed_forms.polynomial import Rounded
 from nparam_lint.analysis.closed_forms.sample_points import (
     edges,
@@ -227,11 +227,13 @@ class _Derivation:
         limited = self.limited(varied, suspect)
         return absent if limited is None else self.closed(limited, fixed, varied)
 
-    def forms(self, varied: Sequence[Variable], suspect: str, *, simple: bool = False) -> Forms:
+    def forms(
+        self, varied: Sequence[Variable], suspect: str, *, simple: bool = False
+    ) -> ParameterForms:
         names = [v.name for v in varied if v.name not in self.tied]
-        return Forms(self.seen.within(self.limits), names, suspect, simple=simple)
+        return ParameterForms(self.seen.within(self.limits), names, suspect, simple=simple)
 
-    def holds_above_zero(self, forms: Forms) -> bool:
+    def holds_above_zero(self, forms: ParameterForms) -> bool:
         """Whether a form is right wherever none of its rounded quotients is nothing, and is limited
         to that: `int(ratio*width) or width`."""
         quotients = {g for part in forms.parts() for g in part.generators}
@@ -261,7 +263,7 @@ class _Derivation:
         points = self.exactly, exactly(self.asked[0])
         return limit if all(map(limit.holds, points)) else None
 
-    def limited(self, varied: Sequence[Variable], suspect: str) -> Forms | None:
+    def limited(self, varied: Sequence[Variable], suspect: str) -> ParameterForms | None:
         """The forms where one of the arguments is not among its smallest values (a single head, or
         layer, is often made in another way), or where two of them are not the same (a shortcut
         between equal widths has no parameters)."""
@@ -291,7 +293,7 @@ class _Derivation:
             if kept and not all(there):
                 yield limit
 
-    def vanishing(self, forms: Forms, varied: Sequence[Variable]) -> list[Constraint]:
+    def vanishing(self, forms: ParameterForms, varied: Sequence[Variable]) -> list[Constraint]:
         """The arguments that the form does not hold for where they are zero (something is off), as
         far as its limits do not say so."""
         numbers = [
@@ -356,7 +358,7 @@ class _Derivation:
                 break
         return done
 
-    def verify(self, forms: Forms, varied: Sequence[Variable]) -> bool:
+    def verify(self, forms: ParameterForms, varied: Sequence[Variable]) -> bool:
         """Whether the form is right wherever it was not made from; those points are kept."""
         self.scatter(varied, FRESH)
         base = exactly(self.base)
@@ -395,7 +397,7 @@ class _Derivation:
                 return
             self.learn_rules()
 
-    def stands(self, forms: Forms, challenged: bool = True) -> bool:
+    def stands(self, forms: ParameterForms, challenged: bool = True) -> bool:
         """Whether a form is right at the points that were built since it was made; there must be
         enough of them, unless nothing can be varied."""
         self.missed = None
@@ -407,14 +409,14 @@ class _Derivation:
         self.missed = None if index is None else (seen.points[index], seen.builds[index].total)
         return index is None
 
-    def built_since(self, forms: Forms) -> tuple[Seen, range]:
+    def built_since(self, forms: ParameterForms) -> tuple[Seen, range]:
         """What was seen within the limits, and which of it a form was not made from."""
         seen = self.seen.within(self.limits)
         known = sum(all(limit.holds(p) for limit in self.limits) for p in forms.points)
         return seen, range(known, len(seen.points))
 
     def closed(
-        self, forms: Forms, fixed: Mapping[str, str], varied: Sequence[Variable]
+        self, forms: ParameterForms, fixed: Mapping[str, str], varied: Sequence[Variable]
     ) -> ClosedForm:
         if not self.history.learned.lines:
             self.history.learned.lines.update(self.lines)
@@ -438,7 +440,7 @@ class _Derivation:
             case=self.case,
         )
 
-    def no_form(self, forms: Forms) -> NoForm:
+    def no_form(self, forms: ParameterForms) -> NoForm:
         if len(self.points) == 1 and self.refused:
             why = self.refused[0][1].reason
             return NoForm(f"the model can only be built as called: {why}", case=self.case)

@@ -73,7 +73,7 @@ class Wrong:
     actual: int | None = None
 
 
-class Forms:
+class ParameterForms:
     """The forms of all families that the builds so far show, up to the first that has none, which
     is `unknown`. `suspect`: one that had none before; it is looked at first, and for no more than a
     `simple` form where that is enough."""

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from string import ascii_uppercase
 from typing import TYPE_CHECKING
 
-from nparam_lint.analysis.roles import ROLES, Part
+from nparam_lint.analysis.roles import ROLES, RolePart
 from nparam_lint.records import Measured, NotMeasured
 from nparam_lint.report import style
 from nparam_lint.report.check_data import counts_data
@@ -231,7 +231,7 @@ def _parts(model: _Counted) -> Table:
 # --- words ----------------------------------------------------------------------------------------
 
 
-def grouped(parts: Iterable[Part]) -> list[Group]:
+def grouped(parts: Iterable[RolePart]) -> list[Group]:
     """Parts that differ only in numbers together, in the order of the roles, then of the model."""
     groups: dict[tuple[str, str, str, str], list[int]] = {}
     for part in parts:

@@ -24,7 +24,7 @@ ROLES: tuple[Role, ...] = get_args(Role)  # in the order of reports
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class RolePart:
     """The parameters of one role that one module holds itself. `because`: what decided, in a few
     words (`in h.0.attn, CausalSelfAttention`); empty for `other`."""
 
@@ -41,7 +41,7 @@ class Roles:
     once, as `lm_head.weight = transformer.wte.weight`; `output_tied`: the output layer's weight is
     among them, so that it is counted as embedding."""
 
-    parts: tuple[Part, ...]
+    parts: tuple[RolePart, ...]
     tied: tuple[str, ...] = ()
     output_tied: bool = False
 
@@ -70,7 +70,7 @@ def find_roles(measured: Measured) -> Roles:
             names = (row.name, *row.also)
             output_tied = output_tied or not all(tree.is_embedding(name) for name in names)
     found = tuple(
-        Part(path, tree.kind(path), role, int(count), str(because))
+        RolePart(path, tree.kind(path), role, int(count), str(because))
         for (path, role), (count, because) in parts.items()
     )
     return Roles(found, tuple(tied), output_tied)
