@@ -25,8 +25,8 @@ _TOKEN = re.compile(
     r"""
     [\s,]+ | \#[^\n]*
     | (?P<text> \"{3}(?:\\.|[^\\])*?\"{3}(?!\") | '{3}.*?'{3}(?!') | "(?:\\.|[^"\\])*" | '[^']*')
-    | (?P<mark> [][{}=.])
-    | (?P<plain> [0-9-]+[ ][0-9]{2}:[^\s,\]}\#]+ | [^][{}=.,\s\#'"]+ )
+    | (?P<mark> [][{}=])
+    | (?P<plain> [0-9-]+[ ][0-9]{2}:[^\s,\]}\#]+ | [^][{}=,\s\#'"]+ )
     """,
     re.VERBOSE | re.DOTALL,
 )
@@ -122,32 +122,22 @@ class _Scanner:
                 self._value(self._note(element, self.tokens[self.next][1]))
                 number += 1
             self._take()
-        elif self._is_fraction():  # 3.5: the point is a mark of its own
-            self._take()
-            self._take()
-
-    def _is_fraction(self) -> bool:
-        if self.next == len(self.tokens) or self._token() != ".":
-            return False
-        _, before = self.tokens[self.next - 1]
-        return self.tokens[self.next][1] == before + len(self.tokens[self.next - 1][0])
 
     def _names(self) -> Iterator[tuple[str, int]]:
         """The parts of a dotted key, each with its offset."""
-        yield _plain(*self._take())
-        while self._token() == ".":
-            self._take()
-            yield _plain(*self._take())
+        while self._token() not in ("=", "]"):
+            token, offset = self._take()
+            if token[0] in "\"'":
+                yield _unquoted(token), offset
+            else:
+                yield from ((m.group(), offset + m.start()) for m in re.finditer("[^.]+", token))
 
     def _note(self, path: Path, offset: int) -> Path:
         self.keys.setdefault(path, offset)
         return path
 
 
-def _plain(token: str, offset: int) -> tuple[str, int]:
-    """A part of a key without its quotes."""
-    if token[0] not in "\"'":
-        return token, offset
+def _unquoted(token: str) -> str:
     if "\\" in token and token[0] == '"':
-        return next(iter(tomllib.loads(f"{token} = 0"))), offset
-    return token[1:-1], offset
+        return next(iter(tomllib.loads(f"{token} = 0")))
+    return token[1:-1]

@@ -81,8 +81,8 @@ class Settings:
     """What a run is told. `python` may name an executable or an environment, relative to `home`;
     `python_from` says who named it. `snapshot`: what `root` is a copy of, or lies in a copy of.
     `extended`: the config files that `config` extends, as they are spelled.
-    `store`: what earlier runs found out; it keeps nothing unless it is said where. `replay_inputs`: told
-    of what the answer rests on, where it may be given again."""
+    `store`: what earlier runs found out; it keeps nothing unless it is said where. `replay_inputs`:
+    is told what the answer rests on, where it may be given again."""
 
     root: Path
     config: Path | None = None
