@@ -42,9 +42,9 @@ def run_jobs(
 ) -> Answers:
     """Build and count every job, but for those that the cache has from an earlier run.
 
-    `progress(done, all, label)` is called after each answer; `replay_inputs` is told of what the answers
-    rest on; `meanwhile` is called once the worker has its orders. Every job is answered: what goes
-    wrong is a `NotMeasured`.
+    `progress(done, all, label)` is called after each answer; `replay_inputs` is told what the
+    answers rest on; `meanwhile` is called once the worker has its orders. Every job is answered:
+    what goes wrong is a `NotMeasured`.
     """
     cache = measurement_cache_of(context) if context.store and jobs else None
     known = cache.installation() if cache else None
