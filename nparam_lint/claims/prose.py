@@ -83,7 +83,7 @@ _AFTER = r"""
 
 
 @dataclass(frozen=True, slots=True)
-class Claim:
+class ProseClaim:
     """A count claimed in prose. `text` is the phrase; the place is that of the count in it."""
 
     value: Value
@@ -93,7 +93,7 @@ class Claim:
     column: int
 
 
-def find_claims(lines: Sequence[DocLine]) -> list[Claim]:
+def find_claims(lines: Sequence[DocLine]) -> list[ProseClaim]:
     """The claims of one docstring, in order; its budgets are no prose."""
     if not has_prose_count(lines):
         return []
@@ -107,7 +107,7 @@ def find_claims(lines: Sequence[DocLine]) -> list[Claim]:
         for offset, phrase, selector, value in _phrases(sentence):
             index = bisect_right(starts, start + offset) - 1
             column = lines[index].column + start + offset - starts[index]
-            claims.append(Claim(value, selector, phrase, lines[index].line, column))
+            claims.append(ProseClaim(value, selector, phrase, lines[index].line, column))
     return _consistent(claims)
 
 
@@ -204,7 +204,7 @@ def _metric(words: str) -> str:
     return "trainable" if "trainable" in words or "learn" in words else "total"
 
 
-def _consistent(claims: list[Claim]) -> list[Claim]:
+def _consistent(claims: list[ProseClaim]) -> list[ProseClaim]:
     """Without those that contradict each other; what calls itself a total outweighs the rest."""
     kept: set[int] = set()
     for selector in {claim.selector for claim in claims}:
