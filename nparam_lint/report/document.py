@@ -3,7 +3,7 @@
 Every command makes one `Document`; every module of `report.formats` renders documents. For
 programs there is `data`, a command's own JSON document; for people there is `page`, made of the
 blocks below; for tools that know findings there is `report`. A format that has nothing of its own
-for `Modules`, `ModelBudgets` or `Listing` renders the `table` of such a block.
+for `Modules`, `ModelBudgets` or `Listing` renders `plain_tables.plain_table` of such a block.
 """
 
 from __future__ import annotations
@@ -163,12 +163,6 @@ class Modules:
     depth: int | None
     limit: int
 
-    @property
-    def table(self) -> Table:
-        from nparam_lint.report.folded_modules import plain_table
-
-        return plain_table(self.modules, self.depth, self.limit)
-
 
 @dataclass(frozen=True, slots=True)
 class ModelBudgets:
@@ -178,12 +172,6 @@ class ModelBudgets:
     models: tuple[ModelReport, ...]
     depth: int | None = None
     alone: bool = False
-
-    @property
-    def table(self) -> Table:
-        from nparam_lint.report.budget_outcomes import plain_table
-
-        return plain_table(self.models)
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,6 +19,7 @@ from nparam_lint.report.html_parts import (
     table_html,
     whole_page,
 )
+from nparam_lint.report.plain_tables import plain_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -131,7 +132,7 @@ def _block(block: Block) -> str:
         from nparam_lint.report.html_models import model_cards
 
         return "".join(model_cards(block.models, block.depth))
-    return _table(block if isinstance(block, Table) else block.table)
+    return _table(plain_table(block))
 
 
 def _table(made: Table) -> str:

@@ -35,6 +35,7 @@ from nparam_lint.report.markdown_parts import (
     size,
     whole,
 )
+from nparam_lint.report.plain_tables import plain_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -151,9 +152,9 @@ def _block(block: Block) -> Iterator[Pieces]:
     elif isinstance(block, ModelBudgets) and not block.alone:
         yield from _broken(block)
         title = f"{style.plural(len(block.models), 'model')} with what is declared"
-        yield folded(title, _table(block.table))
+        yield folded(title, _table(plain_table(block)))
     else:
-        yield _table(block if isinstance(block, Table) else block.table)
+        yield _table(plain_table(block))
 
 
 def _broken(block: ModelBudgets) -> Iterator[Pieces]:
