@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 _COLOR = re.compile(r"\x1b\[[\d;]*m")
 _BETWEEN = 2
 _LEAST = {"path": 12, "formula": 12, "words": 16}  # characters of a column that is broken
-_HANG = {"path": "  ", "formula": "  ", "words": ""}
 _HEADING, _SHORT = 16, 11  # the least width of a column of counts, with shares and without
 
 
@@ -130,7 +129,7 @@ def _broken(cell: str, kind: str, room: int) -> list[str]:
     if kind == "path":
         return style.wrap_path(cell, room)
     if kind == "formula":
-        return style.wrap_formula(cell, room, "", _HANG[kind])
+        return style.wrap_formula(cell, room, "", " " if cell.startswith("(") else "  ")
     return style.wrap(cell, room)
 
 
