@@ -63,13 +63,11 @@ class _Grid:
     """The cells of a table as text, and which columns are still shown."""
 
     def __init__(self, table: Table) -> None:
-        self.table = table
+        self.table = table = table.filled
         marked = any(row.mark for row in table.rows)
         self.marks = 2 if marked else 0
         self.cells = [[clean(text) for text in row.texts] for row in table.rows]
-        self.shown = [
-            i for i in range(len(table.columns)) if i == 0 or any(row[i] for row in self.cells)
-        ]
+        self.shown = list(range(len(table.columns)))
 
     @property
     def headers(self) -> list[str]:
