@@ -13,8 +13,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
-from nparam_lint.records import Measured, NotMeasured
+from nparam_lint.records import NotMeasured
 from nparam_lint.report.budget_outcomes import UNANSWERED, all_budgets
+from nparam_lint.report.findings_text import findings_lines, findings_with_modules
 from nparam_lint.report.style import Paint, clean, elide_end
 from nparam_lint.rules.catalogue import RULES
 
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     from nparam_lint.report.budget_outcomes import JudgedBudget
     from nparam_lint.report.document import Options
 
-_TABLE_ROWS = 40
 _LONGEST = 40  # characters of a formula in a name
 
 
@@ -67,7 +67,7 @@ def _of_claim(claim: JudgedBudget, broken: str | None, root: Path, options: Opti
         return replace(case, outcome="error", message=message, text=broken)
     errors = [finding for finding in claim.findings if finding.severity == "error"]
     if errors:
-        return _wrong(case, errors, _told(errors, options) + _table(claim, options))
+        return _wrong(case, errors, findings_with_modules(errors, claim.model, options))
     if claim.state == "holds":
         return case
     return replace(case, outcome="skipped", message=_excuse(claim))
@@ -76,7 +76,8 @@ def _of_claim(claim: JudgedBudget, broken: str | None, root: Path, options: Opti
 def _of_finding(finding: Finding, root: Path, options: Options) -> Case:
     about = finding.target or finding.position.path
     name = f"{about}[{finding.code} {RULES[finding.code].name}]"
-    return _wrong(_case(name, finding.position, root), [finding], _told([finding], options))
+    lines = findings_lines([finding], options.width, Paint(options.color))
+    return _wrong(_case(name, finding.position, root), [finding], lines)
 
 
 def _case(name: str, at: Position, root: Path) -> Case:
@@ -98,24 +99,6 @@ def _excuse(claim: JudgedBudget) -> str:
     wrong = next(result for result in claim.results if not result.ok)
     counted = "nothing was counted" if wrong.actual is None else f"counted {wrong.actual:,}"
     return f"NPL001 is {how}: {counted}, declared {claim.declared}"
-
-
-def _told(findings: Sequence[Finding], options: Options) -> list[str]:
-    """As the text report says it."""
-    from nparam_lint.report.findings_text import findings_lines
-
-    return findings_lines(findings, options.width, Paint(options.color))
-
-
-def _table(claim: JudgedBudget, options: Options) -> list[str]:
-    measured = claim.model.measurement
-    if not isinstance(measured, Measured):
-        return []
-    from nparam_lint.report.module_table import module_table
-
-    paint = Paint(options.color)
-    lines = module_table(measured.modules, options.width, options.depth, _TABLE_ROWS, paint)
-    return ["", *lines] if lines else []
 
 
 def _distinct(found: Iterable[Case]) -> Iterator[Case]:

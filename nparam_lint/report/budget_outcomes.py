@@ -102,7 +102,7 @@ def _is_about(finding: Finding, group: Sequence[BudgetResult], model: ModelRepor
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class BudgetRow:
     """A line of a table of budgets. `name`: with the modules that it is about; `result`: what one
     of them, and so each that the line stands for, has."""
 
@@ -115,7 +115,7 @@ class Outcome:
     result: BudgetResult
 
 
-def rows_of(claim: JudgedBudget) -> Iterator[Outcome]:
+def rows_of(claim: JudgedBudget) -> Iterator[BudgetRow]:
     """One for all that holds, and one for each count that does not."""
     held = [result for result in claim.results if result.ok]
     groups: dict[int | None, list[BudgetResult]] = {}
@@ -128,7 +128,7 @@ def rows_of(claim: JudgedBudget) -> Iterator[Outcome]:
         yield _row(claim, "✓" if groups else claim.mark, claim.name, held)
 
 
-def _row(claim: JudgedBudget, mark: str, name: str, group: Sequence[BudgetResult]) -> Outcome:
+def _row(claim: JudgedBudget, mark: str, name: str, group: Sequence[BudgetResult]) -> BudgetRow:
     first = group[0]
     drift = "" if first.ok else style.drift(first)
     if first.actual is None:
@@ -139,7 +139,7 @@ def _row(claim: JudgedBudget, mark: str, name: str, group: Sequence[BudgetResult
         actual = f"{len(group):,} × {first.actual:,}"
     else:
         actual, drift = f"{len(group):,} modules", ""
-    return Outcome(mark, name, claim.declared, actual, drift, claim, first)
+    return BudgetRow(mark, name, claim.declared, actual, drift, claim, first)
 
 
 def _named(claim: JudgedBudget, group: Sequence[BudgetResult]) -> str:
@@ -151,7 +151,7 @@ def _named(claim: JudgedBudget, group: Sequence[BudgetResult]) -> str:
     return f"{claim.name} {style.clean(span)}"
 
 
-def failing(models: Iterable[ModelReport]) -> list[Outcome]:
+def failing(models: Iterable[ModelReport]) -> list[BudgetRow]:
     """What does not hold, and is reported: errors first, then what is furthest off in proportion,
     then what nobody could measure."""
     rows = [row for model in models for claim in budgets_of(model) for row in rows_of(claim)]
@@ -229,5 +229,5 @@ def failing_table(models: Iterable[ModelReport]) -> Table:
     return Table(_COLUMNS, rows, noun="broken budget")
 
 
-def _table_row(row: Outcome) -> Row:
+def _table_row(row: BudgetRow) -> Row:
     return Row((row.name, row.declared, row.actual, row.drift), row.mark)

@@ -8,7 +8,7 @@ for `Modules`, `ModelBudgets` or `Listing` renders `plain_tables.plain_table` of
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
@@ -153,6 +153,14 @@ class Table:
     bands: bool = False
     note: str = ""
     noun: str = "row"
+
+    @property
+    def filled(self) -> Table:
+        """Without the columns that have nothing in any row; the first stands in any case."""
+        texts = [row.texts for row in self.rows]
+        kept = [i for i in range(len(self.columns)) if not i or any(text[i] for text in texts)]
+        rows = [replace(row, cells=tuple(row.cells[i] for i in kept)) for row in self.rows]
+        return replace(self, columns=tuple(self.columns[i] for i in kept), rows=tuple(rows))
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,17 +5,20 @@ from __future__ import annotations
 from itertools import groupby
 from typing import TYPE_CHECKING
 
+from nparam_lint.records import Measured
 from nparam_lint.report import style
-from nparam_lint.report.style import by_place, clean
+from nparam_lint.report.module_table import module_table
+from nparam_lint.report.style import Paint, by_place, clean
 from nparam_lint.rules.catalogue import RULES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from nparam_lint.records import Finding
-    from nparam_lint.report.style import Paint
+    from nparam_lint.records import Finding, ModelReport
+    from nparam_lint.report.document import Options
 
 _ALIKE = 3
+_ROWS = 40
 
 
 def findings_lines(findings: Sequence[Finding], width: int, paint: Paint) -> list[str]:
@@ -39,6 +42,18 @@ def findings_lines(findings: Sequence[Finding], width: int, paint: Paint) -> lis
     if codes:
         listed = codes[0] if len(codes) == 1 else "CODE"
         lines += ["", paint("dim", f"nparam-lint rule {listed} explains, with an example.")]
+    return lines
+
+
+def findings_with_modules(
+    findings: Sequence[Finding], model: ModelReport, options: Options
+) -> list[str]:
+    """Findings, then the modules of the model that they are about, where it was measured."""
+    paint, measured = Paint(options.color), model.measurement
+    lines = findings_lines(findings, options.width, paint)
+    if isinstance(measured, Measured):
+        table = module_table(measured.modules, options.width, options.depth, _ROWS, paint)
+        lines += ["", *table] if table else []
     return lines
 
 

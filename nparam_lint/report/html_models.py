@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from nparam_lint.records import Finding, ModelReport, NotMeasured
-    from nparam_lint.report.budget_outcomes import JudgedBudget, Outcome
+    from nparam_lint.report.budget_outcomes import BudgetRow, JudgedBudget
 
 _OPEN = 8  # models up to which all cards are open
 _ROWS = 12_000  # of all module trees together: a browser must still open the page
@@ -47,7 +47,7 @@ def failing_budgets(models: Sequence[ModelReport]) -> Iterator[str]:
         yield f"{more_html(len(rows) - LISTED, 'budget')}</section>"
 
 
-def _budget_row(row: Outcome, name: str) -> str:
+def _budget_row(row: BudgetRow, name: str) -> str:
     at = row.claim.results[0].position
     prose = "in prose, " if row.claim.prose else ""
     place = f'<span class="place">{prose}{escape(at.path)}:{at.line}</span>'
@@ -61,7 +61,7 @@ def _budget_row(row: Outcome, name: str) -> str:
     )
 
 
-def _gauge(row: Outcome) -> str:
+def _gauge(row: BudgetRow) -> str:
     """What is declared in grey and what is too much in colour; what is too little, hatched."""
     actual, value = row.result.actual, row.result.value
     if row.result.ok or not actual or not value:

@@ -123,7 +123,7 @@ def _devices(devices: Mapping[str, DeviceResult]) -> Iterator[Block]:
             below.append(Text(f"{name}: {text}", hang="    "))
     names = Column("device"), Column("status")
     numbers = Column("parameters", "number"), Column("memory", "number")
-    yield Table((*names, *numbers), tuple(rows))
+    yield Table((*names, *numbers), tuple(rows)).filled
     yield from below
 
 
@@ -142,7 +142,7 @@ def _parameters(measured: Measured) -> Table:
         Column("source", "code"),
     )
     steps = Step("drop", "source"), Step("shorten", "", 10), Step("shorten", "parameter", 16)
-    return Table(columns, tuple(rows), steps, noun="parameter")
+    return Table(columns, tuple(rows), steps, noun="parameter").filled
 
 
 def _remarks(measured: Measured) -> Iterator[Text]:

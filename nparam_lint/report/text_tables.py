@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 _COLOR = re.compile(r"\x1b\[[\d;]*m")
 _BETWEEN = 2
 _LEAST = {"path": 12, "formula": 12, "words": 16}  # characters of a column that is broken
-_HANG = {"path": "  ", "formula": "  ", "words": ""}
 _HEADING, _SHORT = 16, 11  # the least width of a column of counts, with shares and without
 
 
@@ -64,13 +63,11 @@ class _Grid:
     """The cells of a table as text, and which columns are still shown."""
 
     def __init__(self, table: Table) -> None:
-        self.table = table
+        self.table = table = table.filled
         marked = any(row.mark for row in table.rows)
         self.marks = 2 if marked else 0
         self.cells = [[clean(text) for text in row.texts] for row in table.rows]
-        self.shown = [
-            i for i in range(len(table.columns)) if i == 0 or any(row[i] for row in self.cells)
-        ]
+        self.shown = list(range(len(table.columns)))
 
     @property
     def headers(self) -> list[str]:
@@ -103,39 +100,37 @@ class _Grid:
     def broken(self, width: int) -> Iterator[tuple[int, list[list[str]]]]:
         """Each row with its number, and the lines that it takes where its paths, formulas and
         words are broken."""
-        kinds = {i: self.table.columns[i].kind for i in self.shown}
-        broken = [i for i, kind in kinds.items() if kind in _LEAST]
+        rooms = self._rooms(width)
+        for number, row in enumerate(self.cells):
+            lines = [
+                self._lines(row[i], i, rooms[i]) if i in rooms else [row[i]] for i in self.shown
+            ]
+            yield number, [list(line) for line in zip_longest(*lines, fillvalue="")]
+
+    def _rooms(self, width: int) -> dict[int, int]:
+        """How wide each column that is broken may be. Paths come last: they take what is left."""
         widths = dict(zip(self.shown, column_widths(self.headers, self.rows), strict=True))
+        broken = [i for i in self.shown if self.kind(i) in _LEAST]
+        broken.sort(key=lambda i: self.kind(i) == "path")
         room = width - sum(w for i, w in widths.items() if i not in broken)
         room -= _BETWEEN * (len(self.shown) - 1)
         rooms: dict[int, int] = {}
-        for number, i in enumerate(sorted(broken, key=lambda i: kinds[i] == "path"), 1):
-            left = [j for j in broken if j not in rooms and j != i]
-            fair = room // (len(left) + 1)
-            spare = room - sum(min(widths[j], max(fair, _LEAST[kinds[j]])) for j in left)
-            rooms[i] = max(spare if number < len(broken) else room, _LEAST[kinds[i]])
-            longest = [line for row in self.cells for line in _broken(row[i], kinds[i], rooms[i])]
-            header = len(self.table.columns[i].name) + 2
-            room -= max([header, *map(len, longest)])
-        for number, row in enumerate(self.cells):
-            lines = [
-                _broken(row[i], kinds[i], rooms[i] - self.marks * (i == 0)) if i in rooms
-                else [row[i]]
-                for i in self.shown
-            ]  # fmt: skip
-            yield number, [list(line) for line in zip_longest(*lines, fillvalue="")]
+        for place, i in enumerate(broken, 1):
+            others = sum(min(widths[j], room // 2) for j in broken[place:])
+            rooms[i] = max(room - others, _LEAST[self.kind(i)])
+            lines = [line for row in self.cells for line in self._lines(row[i], i, rooms[i])]
+            room -= max([len(self.table.columns[i].name) + 2, *map(len, lines)])
+        return rooms
 
+    def _lines(self, cell: str, column: int, room: int) -> list[str]:
+        if self.kind(column) == "path":
+            return style.wrap_path(cell, room)
+        if self.kind(column) == "formula":
+            return style.wrap_formula(cell, room, "", " " if cell.startswith("(") else "  ")
+        return style.wrap(cell, room)
 
-def _broken(cell: str, kind: str, room: int) -> list[str]:
-    if kind == "path":
-        return style.wrap_path(cell, room)
-    if kind == "formula":
-        return style.wrap_formula(cell, room, "", _HANG[kind])
-    return style.wrap(cell, room)
-
-
-def clean_cell(cell: Cell | str) -> str:
-    return clean(cell if isinstance(cell, str) else cell.text)
+    def kind(self, column: int) -> str:
+        return self.table.columns[column].kind
 
 
 def table_lines(table: Table, width: int, paint: Paint) -> list[str]:
@@ -150,8 +145,7 @@ def table_lines(table: Table, width: int, paint: Paint) -> list[str]:
             grid.give_up(step, grid.width - width)
     if grid.width > width and table.narrow:
         return table_lines(table.narrow, width, paint)
-    breaks = any(table.columns[i].kind in _LEAST for i in grid.shown)
-    if grid.width > width and breaks:
+    if grid.width > width and any(grid.kind(i) in _LEAST for i in grid.shown):
         lines = [(n, line) for n, lines in grid.broken(width) for line in lines]
     else:
         lines = [(n, [row[i] for i in grid.shown]) for n, row in enumerate(grid.cells)]
@@ -170,7 +164,7 @@ def _written(
         lead = (f"{mark} " if mark else " " * grid.marks) if grid.marks else ""
         painted.append([lead + first, *rest])
         last = number
-    align = "".join("r" if table.columns[i].kind == "number" else "l" for i in grid.shown)
+    align = "".join("r" if grid.kind(i) == "number" else "l" for i in grid.shown)
     head, rule, *body = ruled(grid.headers, painted, align, paint)
     text = [head, rule]
     for (number, _), line, after in zip(lines, body, [*lines[1:], (-1, [])], strict=True):
@@ -193,7 +187,7 @@ def _tone(row: Row, table: Table, column: int) -> str:
 def _banded(table: Table, width: int, paint: Paint) -> list[str]:
     """With shares where these fit beside the counts, else without; else as many tables as it
     takes, with a blank line between."""
-    label = max(len(clean_cell(row.cells[0])) for row in table.rows)
+    label = max(len(clean(row.texts[0])) for row in table.rows)
     for least in (_HEADING, _SHORT):
         columns = [
             _with_shares([row.cells[i] for row in table.rows], least == _HEADING)
@@ -218,7 +212,7 @@ def _banded(table: Table, width: int, paint: Paint) -> list[str]:
         rule = paint("dim", _rule(sizes))
         text += [*([""] if text else []), paint("dim", _line(["", *names], sizes, align)), rule]
         for number, row in enumerate(table.rows):
-            cells = [clean_cell(row.cells[0]), *(columns[i][number] for i in band)]
+            cells = [clean(row.texts[0]), *(columns[i][number] for i in band)]
             first = row.cells[0]
             tone = first.tone if isinstance(first, Cell) else ""
             if not tone:
@@ -231,7 +225,10 @@ def _banded(table: Table, width: int, paint: Paint) -> list[str]:
 
 def _with_shares(cells: Sequence[Cell | str], shares: bool) -> list[str]:
     """The cells of one column; below each other, counts and shares are right-aligned."""
-    pairs = [(clean_cell(cell), cell.share if isinstance(cell, Cell) else "") for cell in cells]
+    pairs = [
+        (clean(cell.text), cell.share) if isinstance(cell, Cell) else (clean(cell), "")
+        for cell in cells
+    ]
     left = max(len(count) for count, _ in pairs)
     right = max(len(share) for _, share in pairs) if shares else 0
     return [f"{count:>{left}}" + (f"  {share:>{right}}" if right else "") for count, share in pairs]

@@ -225,7 +225,7 @@ def _parts(model: _Counted) -> Table:
         Step("shorten", "type", 8),
         Step("shorten", module, 8),
     )
-    return Table(columns, tuple(rows), steps, noun="part")
+    return Table(columns, tuple(rows), steps, noun="part").filled
 
 
 # --- words ----------------------------------------------------------------------------------------

@@ -145,7 +145,7 @@ def _modules(case: ClosedForm, formula: FormulaResult, options: Options) -> Tabl
         Column("value", "number"),
         Column("share", "number"),
     )
-    return Table(columns, tuple(rows), noun="module")
+    return Table(columns, tuple(rows), noun="module").filled
 
 
 def _shapes(case: ClosedForm, order: Sequence[str]) -> Table:
@@ -164,7 +164,7 @@ def _shapes(case: ClosedForm, order: Sequence[str]) -> Table:
         Column("shape", "formula"),
         Column("value", "number"),
     )
-    return Table(columns, tuple(rows), noun="parameter")
+    return Table(columns, tuple(rows), noun="parameter").filled
 
 
 def _absent(case: NoForm, formula: FormulaResult) -> Iterator[Text]:

@@ -5,24 +5,24 @@ No standard says what JUnit XML is: this keeps to the schema by which Jenkins re
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 from xml.etree import ElementTree
 
-from nparam_lint.records import Measured
 from nparam_lint.report.budget_outcomes import UNANSWERED, all_budgets
+from nparam_lint.report.findings_text import findings_lines, findings_with_modules
 from nparam_lint.report.style import Paint, by_place, clean
 from nparam_lint.rules.catalogue import RULES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from nparam_lint.records import Finding, ModelReport, NotMeasured, Report
+    from nparam_lint.records import Finding, NotMeasured, Report
     from nparam_lint.report.budget_outcomes import JudgedBudget
     from nparam_lint.report.document import Document, Options
 
 Outcome = Literal["passed", "failure", "error", "skipped"]
 _WIDTH = 100
-_ROWS = 40
 
 
 def render(document: Document, options: Options) -> str:
@@ -96,27 +96,14 @@ def _budget(claim: JudgedBudget, options: Options) -> ElementTree.Element:
         return _case(path, name, text=_told(claim.findings))
     outcome: Outcome = "error" if claim.state == "not checked" else "failure"
     message = "; ".join(finding.message for finding in errors)
-    text = [*_told(errors), *_table(claim.model, options)]
+    layout = replace(options, width=_WIDTH, color=False)
+    text = findings_with_modules(errors, claim.model, layout)
     return _case(path, name, outcome, message, errors[0].code, text)
 
 
-def _told(findings: Iterable[Finding]) -> list[str]:
-    """As the text report says it; empty for no findings."""
-    found = list(findings)
-    if not found:
-        return []
-    from nparam_lint.report.findings_text import findings_lines
-
-    return findings_lines(found, _WIDTH, Paint(False))
-
-
-def _table(model: ModelReport, options: Options) -> list[str]:
-    if not isinstance(model.measurement, Measured):
-        return []
-    from nparam_lint.report.module_table import module_table
-
-    lines = module_table(model.measurement.modules, _WIDTH, options.depth, _ROWS, Paint(False))
-    return ["", *lines] if lines else []
+def _told(findings: Sequence[Finding]) -> list[str]:
+    """As the text report says it."""
+    return findings_lines(findings, _WIDTH, Paint(False))
 
 
 # --- everything else --------------------------------------------------------------------------
