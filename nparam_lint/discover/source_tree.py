@@ -97,13 +97,14 @@ class SourceTree:
     def scan_all(self, paths: Iterable[str]) -> None:
         """Have the facts about these files; where there is much to read, over all cores."""
         contents: dict[str, bytes] = {}
+        first: dict[str, str] = {}  # of several files with one content, the one that is read
         for path in paths:
             with suppress(OSError):
                 known = self._facts.get(path) or self._known(path)
-                if known is None:
-                    contents[path] = self._read(path)
-                else:
+                if known is not None:
                     self._facts[path] = known
+                elif first.setdefault(self.digest(path), path) == path:
+                    contents[path] = self._read(path)
         for path, facts in scan_many(contents, self._scan):
             self._facts[path] = self._noted(path, contents[path], facts)
 
