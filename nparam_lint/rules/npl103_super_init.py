@@ -103,7 +103,7 @@ class SuperInit(Visitor):
             called = plain_name(function)
             given = any(_is_self(value, method) for _, value in arguments(node))
             return called in ("exec", "eval") or (given and called not in (*_HARMLESS, "super"))
-        helper = method.owner.methods.get(name)
+        helper = method.sibling(name)
         if name in _NEEDS_INIT or helper is None:  # None: it is inherited
             return name not in _NEEDS_INIT
         if helper not in self._initialising:
