@@ -47,7 +47,7 @@ class SourceFile:
     def classes(self) -> list[Class]:
         return find_classes(self._parsed.tree, self.modules)
 
-    @property
+    @cached_property
     def module_classes(self) -> list[Class]:
         return [owner for owner in self.classes if owner.is_module] if self.modules else []
 
