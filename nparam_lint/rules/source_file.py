@@ -70,6 +70,11 @@ class SourceFile:
         # `nn` came by a star import that cannot be followed from here.
         return f"torch.{symbol.name}" if symbol.name.startswith("nn.") else symbol.name
 
+    @cached_property
+    def imported(self) -> frozenset[str]:
+        """The names that its imports bind."""
+        return frozenset(item.bound for item in self._parsed.facts.imports)
+
     def function(self, symbol: Symbol) -> FunctionFacts:
         """A function at the file's top level."""
         return self._names.functions(_ALONE)[symbol.name]
