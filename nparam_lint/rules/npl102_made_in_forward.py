@@ -4,15 +4,14 @@ Found in the source, without building anything. What `forward` creates is new at
 every call: random weights that no optimiser has seen and that no count,
 `state_dict()` or `.to()` includes.
 
-A warning: the code runs, and a random projection may be meant. Found only where
-it is used on the spot, or replaces an attribute at every call. Silent about
+A warning: the code runs, and a random projection may be intended. Reported only
+if it is used on the spot, or replaces an attribute at every call. Not reported:
 
 - layers without parameters: `nn.ReLU()`, `nn.BatchNorm2d(3, affine=False)`;
 - what is kept: assigned to an attribute under a condition, put into a
   container, registered, returned;
 - layers whose weights are set before their use (`conv.weight = …`);
-- a `forward` that optimises by itself (`backward`, `autograd.grad`, an
-  optimiser).
+- layers in a `forward` that runs an optimiser itself, or takes gradients.
 """
 
 from __future__ import annotations
