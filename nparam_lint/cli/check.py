@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
+import sys
 import time
 from contextlib import ExitStack
 from dataclasses import replace
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from nparam_lint.config.settings import Settings
-    from nparam_lint.records import Report
+    from nparam_lint.records import Finding, Report
     from nparam_lint.repository.snapshot import Snapshot
 
 # Models. Of more, the formats that have every row of every model take long to write once more, and
@@ -40,6 +41,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="check what is staged for the next commit instead of the working tree",
     )
     parser.add_argument("--static", action="store_true", help="only read source; build nothing")
+    parser.add_argument(
+        "--fix",
+        action="store_true",
+        help="first turn plain lists of modules (NPL101) into nn.ModuleList, where that is safe",
+    )
+    parser.add_argument(
+        "--diff", action="store_true", help="with --fix: write and check nothing, print the change"
+    )
     common.add_judging(parser)
     output.add_output(parser, "findings")
     common.add_building(parser)
@@ -50,12 +59,18 @@ def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
     from nparam_lint.gate.pipeline import check
     from nparam_lint.report.check_document import check_document
 
+    if options.diff and not options.fix:
+        raise UsageError("--diff shows what --fix would write; next: nparam-lint --fix --diff")
+    if options.fix and options.staged:
+        raise UsageError("--fix writes into the working tree, which --staged does not look at")
     with ExitStack() as stack:
         if options.staged:
             paths, settings = _staged(options, environ, stack)
         else:
             paths = common.checked_paths(options.paths)
             settings = common.settings_for(options, environ, paths[0] if paths else Path.cwd())
+        if options.fix and (left := _fix(options, paths, settings, environ)) is not None:
+            return left
         if _is_replayable(options, settings, environ):
             from nparam_lint.cache.replay_inputs import ReplayInputs
 
@@ -83,6 +98,33 @@ def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
 
         trim(settings.store.base or "")
     return code
+
+
+def _fix(
+    options: argparse.Namespace, paths: list[Path], settings: Settings, environ: Mapping[str, str]
+) -> int | None:
+    """Fix what can be fixed, and say so on standard error. With `--diff` nothing is written: the
+    exit code, 1 where something is left."""
+    from nparam_lint.rewrite.edits import CannotWrite, unified_diff, write_all
+    from nparam_lint.rewrite.module_lists import plan_fixes
+
+    try:
+        fixes = common.guarded(lambda: plan_fixes(settings, paths, environ))
+        if not options.diff:
+            write_all(fixes.files)
+    except (CannotWrite, ValueError) as error:  # ValueError: a path outside the project
+        raise UsageError(str(error)) from None
+    lines = [f"{_at(item)}: fixed: {item.detail[0]}" for item in fixes.fixed]
+    lines += [f"{_at(item)}: {item.code} is left: {reason}" for item, reason in fixes.left]
+    sys.stderr.write("".join(f"{line}\n" for line in lines))
+    if not options.diff:
+        return None
+    output.write("".join(unified_diff(edit) for edit in fixes.files), options.output_file)
+    return int(bool(fixes.left))
+
+
+def _at(finding: Finding) -> str:
+    return f"{finding.position.path}:{finding.position.line}"
 
 
 def _keep(
@@ -121,6 +163,7 @@ def _is_replayable(
     not about a commit that is pushed."""
     return (
         options.given is not None
+        and not options.fix
         and not options.no_cache
         and not options.output_file
         and settings.format != "github"

@@ -8,7 +8,10 @@ import gc
 import io
 import re
 import tokenize
+from bisect import bisect_left
 from contextlib import contextmanager
+from functools import lru_cache
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from nparam_lint.records import DocLine
@@ -233,9 +236,14 @@ def docstring_lines(body: Sequence[ast.stmt], lines: Sequence[str]) -> tuple[Doc
 
 def character(line: str, offset: int) -> int:
     """The character index that is `offset` bytes of UTF-8 into `line` (`ast` counts bytes)."""
-    if line.isascii():
-        return offset
-    return len(line.encode("utf-8", "surrogatepass")[:offset].decode("utf-8", "replace"))
+    return offset if line.isascii() else bisect_left(_byte_offsets(line), offset)
+
+
+@lru_cache(maxsize=16)  # many are asked of one long line
+def _byte_offsets(line: str) -> list[int]:
+    """Where each character begins, and the end."""
+    sizes = (len(character.encode("utf-8", "surrogatepass")) for character in line)
+    return list(accumulate(sizes, initial=0))
 
 
 def _segment(lines: Sequence[str], first: int, start: int, last: int, end_offset: int) -> str:

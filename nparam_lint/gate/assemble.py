@@ -105,8 +105,11 @@ def _reported(
 
 
 def _is_on(code: str, settings: Settings) -> bool:
-    is_on = RULES[code].enabled and not settings.select
-    is_on = is_on or any(code.startswith(selected) for selected in settings.select)
+    is_on = (
+        any(code.startswith(selected) for selected in settings.select)
+        if settings.select
+        else RULES[code].enabled
+    )
     return is_on and not any(code.startswith(ignored) for ignored in settings.ignore)
 
 

@@ -62,7 +62,9 @@ def check(
             context,
             resize=True,
             complete=complete_codes(declared_only, static_only),
-            lint=lambda: _lint(source, definitions_only=declared_only and not static_only),
+            lint=lambda: static_findings(
+                source, definitions_only=declared_only and not static_only
+            ),
         )
     finally:
         end_waiting()
@@ -181,7 +183,7 @@ def _scan(declared_only: bool) -> Scan:
     return scan_and_lint
 
 
-def _lint(source: ProjectSource, definitions_only: bool) -> list[Finding]:
+def static_findings(source: ProjectSource, definitions_only: bool = False) -> list[Finding]:
     """NPL1xx: what the source shows by itself, of all files or of those that define models."""
     from nparam_lint.rules.lint import lint_files
 

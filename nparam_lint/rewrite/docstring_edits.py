@@ -30,14 +30,14 @@ _AST = (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 _AstDefinition = ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
 _CstDefinition = cst.ClassDef | cst.FunctionDef
 _String = cst.SimpleString | cst.ConcatenatedString
-_Replacements = dict[cst.CSTNode, "Callable[[cst.CSTNode], cst.CSTNode]"]
+Replacements = dict[cst.CSTNode, "Callable[[cst.CSTNode], cst.CSTNode]"]
 _Budget = tuple[str, str | None, str, str]  # where, arguments, selector, value
 
 
 def restate(source: bytes, changes: Mapping[Place, Restated]) -> tuple[bytes, dict[Place, str]]:
     """The source with other numbers in the values that begin at these places; and those that were
     not changed, with the reason."""
-    replacements: _Replacements = {}
+    replacements: Replacements = {}
     done: dict[Place, Restated] = {}
     try:
         file = _read(source)
@@ -68,7 +68,7 @@ def restate(source: bytes, changes: Mapping[Place, Restated]) -> tuple[bytes, di
 def add(source: bytes, values: Mapping[Definition, str]) -> tuple[bytes, dict[Definition, str]]:
     """The source with a budget at the end of each definition's docstring, which is made where there
     is none; and those definitions that cannot be given one, with the reason."""
-    replacements: _Replacements = {}
+    replacements: Replacements = {}
     failed: dict[Definition, str] = {}
     try:
         file = _read(source)
@@ -165,7 +165,7 @@ class _Docstring:
         begin, node, text = self.pieces[number]
         self.pieces[number] = begin, node, docstring_literals.replaced(text, start - begin, change)
 
-    def replacements(self) -> _Replacements:
+    def replacements(self) -> Replacements:
         return {
             node: partial(_with_value, text) for _, node, text in self.pieces if text != node.value
         }
@@ -236,9 +236,9 @@ def _declared(source: bytes) -> list[tuple[Place, _Budget]]:
 # --- writing ----------------------------------------------------------------------------------
 
 
-def _written(source: bytes, module: cst.Module, replacements: _Replacements) -> bytes:
+def _written(source: bytes, module: cst.Module, replacements: Replacements) -> bytes:
     """The file with other nodes, of which Python makes the same code. Raises Unsafe."""
-    written = module.visit(_Replace(replacements)).bytes
+    written = module.visit(Replace(replacements)).bytes
     try:
         same = _code(source) == _code(written)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -257,8 +257,10 @@ def _code(source: bytes) -> str:
     return ast.dump(tree)
 
 
-class _Replace(cst.CSTTransformer):
-    def __init__(self, replacements: _Replacements) -> None:
+class Replace(cst.CSTTransformer):
+    """Puts what `replacements` makes of a node into its place."""
+
+    def __init__(self, replacements: Replacements) -> None:
         super().__init__()
         self.replacements = replacements
 
@@ -275,7 +277,7 @@ def _with_value(text: str, node: cst.CSTNode) -> cst.CSTNode:
 
 def _with_budget(
     file: _File, node: _AstDefinition, twin: _CstDefinition, value: str
-) -> _Replacements:
+) -> Replacements:
     """What gives a definition a budget. Raises Unsafe."""
     line = f"nparam: {value}"
     docstring = _docstring(twin)

@@ -8,6 +8,7 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
+from weakref import ref
 
 from nparam_lint.discover.syntax import FUNCTIONS, Function, bound_names, flat
 from nparam_lint.rules.nodes import arguments, nodes, plain_name
@@ -34,12 +35,18 @@ class Class:
 
 @dataclass(eq=False)
 class Method:
-    """A function of a class body. `self_name` is empty in static and class methods."""
+    """A function of a class body. `self_name` is empty in static and class methods. Its class is
+    held weakly: a cycle would keep the whole syntax tree until garbage is collected."""
 
     node: Function
-    owner: Class
+    _owner: ref[Class]
     name: str
     self_name: str
+
+    def sibling(self, name: str) -> Method | None:
+        """The method of that name in the same class."""
+        owner = self._owner()
+        return owner.methods.get(name) if owner is not None else None
 
     @property
     def runs_forward(self) -> bool:
@@ -109,7 +116,7 @@ def _classes(
             found.append(owner)
             for statement in flat(node.body):
                 if isinstance(statement, FUNCTIONS):
-                    method = Method(statement, owner, statement.name, _self_name(statement))
+                    method = Method(statement, ref(owner), statement.name, _self_name(statement))
                     owner.methods[statement.name] = method
             _classes(node.body, f"{qualname}.", modules, found)
 

@@ -11,40 +11,51 @@ from nparam_lint.discover.syntax import dotted_name
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+# Fields that hold no code that runs, and those that hold no nodes.
 _NO_CODE = frozenset("annotation ctx op ops returns type_params type_ignores".split())
+_NO_NODES = frozenset(
+    """
+    arg asname attr conversion id is_async kind kwd_attrs level module name rest simple type_comment
+    """.split()
+)
+_ENDS = (ast.Constant, ast.Global, ast.Name, ast.Nonlocal, ast.alias)
 
 
 def nodes(roots: Iterable[ast.AST], *, skip: tuple[type[ast.AST], ...] = ()) -> Iterator[ast.AST]:
     """The nodes at and below `roots`, in the order of the source, without the insides of the types
     in `skip`. A stack, since expressions may be nested a thousand deep."""
-    stack = list(roots)
+    stack: list[ast.AST] = list(roots)
     stack.reverse()
     while stack:
         node = stack.pop()
         yield node
         if not isinstance(node, skip):
-            inner = children(node)
-            inner.reverse()
-            stack += inner
+            stack += _inner(node)
 
 
 def children(node: ast.AST) -> list[ast.AST]:
+    """The nodes that this node is made of, in the order of the source."""
+    return _inner(node)[::-1]
+
+
+def _inner(node: ast.AST) -> list[ast.AST]:
     found: list[ast.AST] = []
-    for name in _code_fields(type(node)):  # type: ignore[arg-type]  # types can be hashed
+    for name in _fields(type(node)):  # type: ignore[arg-type]  # types can be hashed
         value = getattr(node, name)
-        if isinstance(value, list):
-            found += value
+        if value.__class__ is list:
+            # The keys of `{**other}` and missing defaults are None.
+            found += value[::-1] if None not in value else [v for v in value[::-1] if v is not None]
         elif value is not None:
             found.append(value)
-    # The keys of `{**other}` are None, the names of `global` are texts.
-    return [item for item in found if isinstance(item, ast.AST)]
+    return found
 
 
 @cache
-def _code_fields(kind: type[ast.AST]) -> tuple[str, ...]:
-    if issubclass(kind, (ast.Constant, ast.Name, ast.alias)):
+def _fields(kind: type[ast.AST]) -> tuple[str, ...]:
+    """The fields with nodes, from the last to the first."""
+    if issubclass(kind, _ENDS):
         return ()
-    return tuple(name for name in kind._fields if name not in _NO_CODE)
+    return tuple(name for name in kind._fields[::-1] if name not in _NO_CODE | _NO_NODES)
 
 
 def statements(body: Iterable[ast.stmt]) -> Iterator[ast.stmt]:

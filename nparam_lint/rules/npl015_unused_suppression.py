@@ -1,7 +1,7 @@
 """A comment ignores a finding that is not there.
 
 `# nparam: ignore[NPL010]` silences that finding on its line. Nothing of that
-code was found there: what it was written for has been mended, or the code is
+code was found there: what it was written for has been corrected, or the code is
 mistyped. Left behind, it would silence the next fault.
 """
 

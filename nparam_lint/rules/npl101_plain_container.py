@@ -7,16 +7,18 @@ save it, `.to()` does not move it. NPL010 says the same of the built model, with
 the count. What is appended, comprehensions, and local lists that are assigned
 later are found too.
 
-A warning: the code runs, and now and then it is meant. Silent where
+A warning: the code runs, and sometimes it is intended. Not reported if
 
-- what is kept may have no parameters: `nn.ReLU()`, a class of another file;
-- the container or its content is given to something that may register it
-  (`nn.ModuleList(…)`, `nn.Sequential(*…)`, `add_module`, `setattr`, a function
-  that is not known), or is an attribute of its own as well;
-- the class says itself what its parameters are: it defines `parameters`,
-  `state_dict`, `_apply` or the like;
-- it is meant: one module that is only read as `self.teacher[0]`, or modules
-  made with `.eval()` or `.requires_grad_(False)`.
+- the content may have no parameters: `nn.ReLU()`, a class of another file;
+- the container or its content is passed to something that may register it
+  (`nn.ModuleList(…)`, `nn.Sequential(*…)`, `add_module`, `setattr`, an unknown
+  function), or is also an attribute of its own;
+- the class defines what its parameters are (`parameters`, `state_dict`,
+  `_apply`, …);
+- a single module is only read as `self.teacher[0]`, which hides it on purpose,
+  or the modules are made with `.eval()` or `.requires_grad_(False)`.
+
+`nparam-lint --fix` makes the change where that is safe.
 """
 
 from __future__ import annotations

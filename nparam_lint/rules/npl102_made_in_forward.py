@@ -4,21 +4,22 @@ Found in the source, without building anything. What `forward` creates is new at
 every call: random weights that no optimiser has seen and that no count,
 `state_dict()` or `.to()` includes.
 
-A warning: the code runs, and a random projection may be meant. Found only where
-it is used on the spot, or replaces an attribute at every call. Silent about
+A warning: the code runs, and a random projection may be intended. Reported only
+if it is used on the spot, or replaces an attribute at every call. Not reported:
 
 - layers without parameters: `nn.ReLU()`, `nn.BatchNorm2d(3, affine=False)`;
 - what is kept: assigned to an attribute under a condition, put into a
   container, registered, returned;
 - layers whose weights are set before their use (`conv.weight = …`);
-- a `forward` that optimises by itself (`backward`, `autograd.grad`, an
-  optimiser).
+- layers in a `forward` that runs an optimiser itself, or takes gradients.
 """
 
 from __future__ import annotations
 
 import ast
 import re
+from collections import Counter
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from nparam_lint.rules.nodes import arguments, children, nodes, plain_name
@@ -38,17 +39,29 @@ _OPTIMISES = re.compile(r"backward|autograd|optim|grad$")
 _MOVES = frozenset("to cuda cpu half float double bfloat16 type train".split())
 
 
+@dataclass(frozen=True, slots=True)
+class _Uses:
+    """What `forward` does with its local variables, by name: how often one is called, how often it
+    is given to a function of torch, and those of which an attribute is used."""
+
+    called: Counter[str] = field(default_factory=Counter)
+    computed: Counter[str] = field(default_factory=Counter)
+    opened: set[str] = field(default_factory=set)
+
+
 class MadeInForward(Visitor):
     def __init__(self, file: SourceFile) -> None:
         super().__init__(file)
         self.values = Values(file)
         self.parents: dict[int, ast.AST] = {}
+        self.uses: _Uses | None = None
 
     def visit_class(self, owner: Class) -> None:
         method = owner.methods.get("forward")
         made = list(self._made(method)) if method is not None else []
         if not made or method is None or _optimises(method):
             return
+        self.uses = None
         # id(node) → the node that it is part of
         self.parents = {id(child): node for node in method.nodes for child in children(node)}
         for node, what in made:
@@ -89,24 +102,35 @@ class MadeInForward(Visitor):
 
     def _is_used_up(self, name: str, made: Made, method: Method) -> bool:
         """Is a local variable only called (a module), or calculated with (a parameter)?"""
+        uses = self.uses = self.uses or self._uses_in(method)
+        given = method.flow.handed_over(name)
+        if name in uses.opened:
+            return False
+        return (
+            uses.called[name] > 0 and given == 0
+            if made.kind == "module"
+            else given == uses.computed[name]
+        )
 
-        def is_it(node: ast.AST) -> bool:
-            return isinstance(node, ast.Name) and node.id == name
-
-        called = computed = 0
+    def _uses_in(self, method: Method) -> _Uses:
+        uses = _Uses()
         for node in method.nodes:
             if isinstance(node, ast.Call):
-                called += is_it(node.func)
-                computed += self._computes(node) and sum(is_it(v) for _, v in arguments(node))
-            elif isinstance(node, ast.Attribute) and node.attr not in _MOVES and is_it(node.value):
-                return False
-        given = method.flow.handed_over(name)
-        return called > 0 and given == 0 if made.kind == "module" else given == computed
+                uses.called[_name(node.func)] += 1
+                if self._computes(node):
+                    uses.computed.update(_name(value) for _, value in arguments(node))
+            elif isinstance(node, ast.Attribute) and node.attr not in _MOVES:
+                uses.opened.add(_name(node.value))
+        return uses
 
     def _computes(self, call: ast.Call) -> bool:
         """Does it call a function of torch, which keeps nothing of what it is given?"""
         full = self.file.outside(plain_name(call.func))
         return re.match(r"torch\.(nn\.functional\.)?[a-z]\w*$", full) is not None
+
+
+def _name(node: ast.expr) -> str:
+    return node.id if isinstance(node, ast.Name) else ""
 
 
 def _continues(node: ast.Call) -> bool:

@@ -5,11 +5,11 @@ tables in which modules and parameters are registered. Assigning one before it
 raises AttributeError; without it the first call of the model does.
 
 An error: such code cannot run. Plain values may be assigned before. A class
-that assigns nothing else is reported only where it defines `forward`, since
-only its call is sure to fail. Silent where
+that assigns nothing else is reported only if it defines `forward`, since only
+its call is sure to fail. Not reported if
 
-- something that is called may initialise the module: a method that is inherited
-  or does so, a function that is given `self`, any `__init__` of a base;
+- something that is called may initialise the module: an inherited method, a
+  helper, a function that gets `self`, any `__init__` of a base;
 - `self.__dict__` is replaced;
 - the class has `__new__`, `__setattr__`, a metaclass or an unknown decorator;
 - its `__init__` is called by name in the file, after that of another base.
@@ -103,7 +103,7 @@ class SuperInit(Visitor):
             called = plain_name(function)
             given = any(_is_self(value, method) for _, value in arguments(node))
             return called in ("exec", "eval") or (given and called not in (*_HARMLESS, "super"))
-        helper = method.owner.methods.get(name)
+        helper = method.sibling(name)
         if name in _NEEDS_INIT or helper is None:  # None: it is inherited
             return name not in _NEEDS_INIT
         if helper not in self._initialising:

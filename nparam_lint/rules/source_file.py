@@ -47,7 +47,7 @@ class SourceFile:
     def classes(self) -> list[Class]:
         return find_classes(self._parsed.tree, self.modules)
 
-    @property
+    @cached_property
     def module_classes(self) -> list[Class]:
         return [owner for owner in self.classes if owner.is_module] if self.modules else []
 
@@ -69,6 +69,11 @@ class SourceFile:
             return ""
         # `nn` came by a star import that cannot be followed from here.
         return f"torch.{symbol.name}" if symbol.name.startswith("nn.") else symbol.name
+
+    @cached_property
+    def imported(self) -> frozenset[str]:
+        """The names that its imports bind."""
+        return frozenset(item.bound for item in self._parsed.facts.imports)
 
     def function(self, symbol: Symbol) -> FunctionFacts:
         """A function at the file's top level."""

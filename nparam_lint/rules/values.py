@@ -198,7 +198,7 @@ class Values:
 
     def _by_method(self, method: Method, name: str) -> Made | None:
         """What `self.name(…)` makes, where all that the method returns is made in place."""
-        callee = method.owner.methods.get(name)
+        callee = method.sibling(name)
         if callee is None or callee.node.decorator_list:
             return None
         if callee not in self._returned:

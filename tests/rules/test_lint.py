@@ -139,3 +139,49 @@ def test_torch_is_never_imported():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "1 False\n"
+
+
+HEAD = "from torch import nn\nclass Net(nn.Module):\n    def __init__(self):\n"
+HEAD += "        super().__init__()\n"
+FORWARD = f"{HEAD}    def forward(self, x):\n"
+LONG = {
+    "one line": lambda n: f"{HEAD}        é = 1; " + "self.a = [nn.Linear(2, 2)]; " * n + "\n",
+    "one list": lambda n: f"{HEAD}        self.a = [" + "nn.ReLU(), " * n + "nn.Linear(2, 2)]\n",
+    "attributes": lambda n: (
+        HEAD + "".join(f"        self.a{i} = [nn.Linear(2, 2), 1]\n" for i in range(n))
+    ),
+    "appended": lambda n: (
+        f"{HEAD}        self.a = []\n"
+        + "        layer = nn.ReLU()\n        self.a.append(layer)\n" * n
+    ),
+    "in forward": lambda n: (
+        FORWARD
+        + "".join(f"        a{i} = nn.Linear(2, 2)\n        x = a{i}(x)\n" for i in range(n))
+    ),
+    "helpers": lambda n: (
+        HEAD.replace("super().__init__()", "pass\n" + "        self.f()\n" * n)
+        + "    def f(self):\n"
+        + "        g(1)\n" * n
+    ),
+}
+
+
+def calls_made(source):
+    """How many calls of Python functions the rules make for a source."""
+    count = 0
+
+    def note(_, event, __):
+        nonlocal count
+        count += event == "call"
+
+    sys.setprofile(note)
+    try:
+        lint_source(source, "net.py")
+    finally:
+        sys.setprofile(None)
+    return count
+
+
+@pytest.mark.parametrize("case", LONG)
+def test_the_work_grows_as_the_source_does(case):
+    assert calls_made(LONG[case](1200)) < 4.5 * calls_made(LONG[case](300))

@@ -1,0 +1,263 @@
+"""Plain lists and dicts of modules (NPL101) made into `nn.ModuleList` and the like, with libcst.
+
+Only where it is sure that the program stays right: the container is written out in `__init__`, all
+that it is given is made on the spot, and it is used as an `nn.ModuleList` can be used too.
+"""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import libcst as cst
+from libcst.metadata import MetadataWrapper, PositionProvider
+
+from nparam_lint.discover.scan import parse_source
+from nparam_lint.gate.assemble import reported_findings
+from nparam_lint.gate.pipeline import read_source, static_findings
+from nparam_lint.rewrite.docstring_edits import Replace, Replacements, parsed
+from nparam_lint.rewrite.edits import FileEdit, Unsafe, is_outside
+from nparam_lint.rules.class_methods import put_into
+from nparam_lint.rules.lint import scan_and_lint
+from nparam_lint.rules.nodes import nodes, plain_name
+from nparam_lint.rules.source_file import SourceFile
+from nparam_lint.rules.values import Values
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from nparam_lint.config.settings import Settings
+    from nparam_lint.records import Finding
+    from nparam_lint.rules.class_methods import Class, Method
+
+CODE = "NPL101"
+_LISTS = (ast.List, ast.ListComp)
+_READS = frozenset("enumerate len list reversed sum tuple zip".split())
+_VIEWS = frozenset("items keys values".split())
+# nn.ModuleDict and nn.ParameterDict take no key that is one of their attributes.
+TAKEN = frozenset(
+    """
+    T_destination add_module apply bfloat16 buffers call_super_init children clear compile copy cpu
+    cuda double dump_patches eval extra_repr float forward fromkeys get get_buffer get_extra_state
+    get_parameter get_submodule half ipu items keys load_state_dict modules mtia named_buffers
+    named_children named_modules named_parameters parameters pop popitem register_backward_hook
+    register_buffer register_forward_hook register_forward_pre_hook register_full_backward_hook
+    register_full_backward_pre_hook register_load_state_dict_post_hook
+    register_load_state_dict_pre_hook register_module register_parameter
+    register_state_dict_post_hook register_state_dict_pre_hook requires_grad_ set_extra_state
+    set_submodule setdefault share_memory state_dict to to_empty train training type update values
+    xpu zero_grad
+    """.split()
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Fixes:
+    """`files`: as they are written; `fixed`: the findings that are gone then; `left`: the others,
+    each with the reason."""
+
+    files: tuple[FileEdit, ...] = ()
+    fixed: tuple[Finding, ...] = ()
+    left: tuple[tuple[Finding, str], ...] = ()
+
+
+def plan_fixes(settings: Settings, paths: Sequence[Path], environ: Mapping[str, str]) -> Fixes:
+    """What can be fixed of the findings that a check of `paths` reports. Writes nothing."""
+    source = read_source(settings, paths, scan_and_lint)
+    by_file: dict[str, list[Finding]] = {}
+    for finding in reported_findings(static_findings(source), source):
+        if finding.code == CODE:
+            by_file.setdefault(finding.position.path, []).append(finding)
+    files, fixed, left = [], [], []
+    for name, findings in by_file.items():
+        path, old = settings.root / name, source.found.tree.source(name)
+        if is_outside(path, settings.root, environ):
+            left += [(finding, "its file lies outside of the repository") for finding in findings]
+            continue
+        new, reasons = fix(old, findings, source.found.modules(name))
+        fixed += [finding for finding in findings if finding not in reasons]
+        left += reasons.items()
+        if new != old:
+            files.append(FileEdit(name, path, old, new))
+    return Fixes(tuple(files), tuple(fixed), tuple(left))
+
+
+def fix(
+    source: bytes, findings: Sequence[Finding], modules: frozenset[str]
+) -> tuple[bytes, dict[Finding, str]]:
+    """The source with those containers registered of which that is safe; the other findings with
+    the reason. `modules`: the names of the classes that are an `nn.Module`."""
+    path = findings[0].position.path
+    file = SourceFile(parse_source(path, source), modules)
+    places: dict[tuple[int, int], str] = {}
+    reasons: dict[Finding, str] = {}
+    for finding in findings:
+        try:
+            places |= _Container(file, finding).registered()
+        except Unsafe as error:
+            reasons[finding] = str(error)
+    try:
+        return _written(source, places), reasons
+    except Unsafe as error:
+        return source, {finding: reasons.get(finding, str(error)) for finding in findings}
+
+
+class _Container:
+    """The attribute that a finding is about."""
+
+    def __init__(self, file: SourceFile, finding: Finding) -> None:
+        self.file, self.values = file, Values(file)
+        place = (finding.position.line, finding.position.column)
+        qualname = finding.target.partition("::")[2]
+        for owner in file.classes_named(qualname):
+            for method in owner.methods.values():
+                for node in method.nodes:
+                    name = method.attribute(node)
+                    if name and isinstance(node, ast.Attribute) and file.place(node) == place:
+                        self.owner: Class = owner
+                        self.name: str = name
+                        return
+        raise Unsafe("it stands no longer where it was found")
+
+    def registered(self) -> dict[tuple[int, int], str]:
+        """Where a container begins → the class that it is given to. Raises Unsafe."""
+        kinds: set[str] = set()
+        containers: list[tuple[ast.expr, Method]] = []
+        for method in self.owner.methods.values():
+            known: set[int] = set()
+            for node in method.nodes:
+                for target, value in self._given(node, method):
+                    known.add(id(target))
+                    if isinstance(node, ast.Assign) and target in node.targets:
+                        self._check_written_out(value, method)
+                        containers.append((value, method))
+                        kinds |= {self._kind(item, method) for item in _elements(value)}
+                    else:
+                        kinds.add(self._kind(value, method))
+                known |= {id(used) for used in _harmless_uses(node)}
+            self._check_uses(method, known)
+        is_dict = {isinstance(value, ast.Dict) for value, _ in containers}
+        if len(kinds) != 1 or len(is_dict) != 1:
+            raise Unsafe("it holds different kinds of things")
+        kind = f"{kinds.pop()}{'Dict' if is_dict.pop() else 'List'}"
+        return {self.file.place(v): self._spelled(kind, method) for v, method in containers}
+
+    def _given(self, node: ast.AST, method: Method) -> Iterator[tuple[ast.expr, ast.expr]]:
+        """What the attribute is assigned, and what is put into it in a way that is understood."""
+        if isinstance(node, ast.Assign):
+            yield from ((t, node.value) for t in node.targets if self._is_it(t, method))
+        for holder, value in put_into(node):
+            by_key = isinstance(node, ast.Assign) and all(map(_has_plain_key, node.targets))
+            appended = isinstance(node, ast.Call) and ast.unparse(node.func).endswith(".append")
+            if self._is_it(holder, method) and (by_key or appended):
+                yield holder, value
+
+    def _is_it(self, node: ast.AST, method: Method) -> bool:
+        return method.attribute(node) == self.name
+
+    def _check_written_out(self, value: ast.expr, method: Method) -> None:
+        if isinstance(value, ast.Dict):
+            if not all(_is_plain_key(key) for key in value.keys):
+                raise Unsafe("nn.ModuleDict does not take all of its keys")
+        elif not isinstance(value, _LISTS):
+            raise Unsafe(f"in line {value.lineno} it is assigned no list that is written out there")
+        body = method.node.body
+        calls = [s for s in body if isinstance(s, ast.Expr) and "__init__(" in ast.unparse(s)]
+        if method.name != "__init__" or not calls or calls[0].lineno >= value.lineno:
+            raise Unsafe("it is not made in __init__, after super().__init__()")
+
+    def _kind(self, value: ast.expr, method: Method) -> str:
+        made = self.values.made(value, method)
+        if made is None or made.frozen:
+            raise Unsafe(f"line {value.lineno} may give it something that is not to be registered")
+        return made.kind.capitalize()
+
+    def _check_uses(self, method: Method, known: set[int]) -> None:
+        for node in method.nodes:
+            is_it = isinstance(node, ast.Attribute) and self._is_it(node, method)
+            if is_it and id(node) not in known:
+                line = node.lineno  # type: ignore[attr-defined]
+                raise Unsafe(f"line {line} uses it in a way that only a list or dict may allow")
+
+    def _spelled(self, kind: str, method: Method) -> str:
+        """The class as the file can call it."""
+        for name in (kind, f"nn.{kind}", f"torch.nn.{kind}"):
+            head = name.partition(".")[0]
+            is_bound = head in self.file.imported and head not in method.bindings
+            if is_bound and self.file.outside(name) == f"torch.nn.{kind}":
+                return name
+        raise Unsafe(f"the file does not import nn.{kind}")
+
+
+def _elements(value: ast.expr) -> list[ast.expr]:
+    if isinstance(value, ast.ListComp):
+        return [value.elt]
+    return value.values if isinstance(value, ast.Dict) else getattr(value, "elts", [])
+
+
+def _is_plain_key(node: ast.expr | None) -> bool:
+    return (
+        isinstance(node, ast.Constant)
+        and isinstance(node.value, str)
+        and node.value.isidentifier()
+        and node.value not in TAKEN
+        and not node.value.startswith("_")
+    )
+
+
+def _has_plain_key(target: ast.expr) -> bool:
+    return isinstance(target, ast.Subscript) and _is_plain_key(target.slice)
+
+
+def _harmless_uses(node: ast.AST) -> Iterator[ast.expr]:
+    """What a node reads in a way that nn.ModuleList and nn.ModuleDict allow too."""
+    if isinstance(node, (ast.For, ast.AsyncFor, ast.comprehension)):
+        yield node.iter
+    elif isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load):
+        yield node.value
+    elif isinstance(node, ast.Call):
+        if plain_name(node.func) in _READS:
+            yield from node.args
+        if isinstance(node.func, ast.Attribute) and node.func.attr in _VIEWS:
+            yield node.func.value
+
+
+# --- writing ----------------------------------------------------------------------------------
+
+
+def _written(source: bytes, places: Mapping[tuple[int, int], str]) -> bytes:
+    """The source with the containers at these places given to the classes. Raises Unsafe."""
+    if not places:
+        return source
+    try:
+        wrapper = MetadataWrapper(cst.parse_module(source), unsafe_skip_copy=True)
+        positions = wrapper.resolve(PositionProvider)
+        replacements: Replacements = {
+            node: _call(places[start])
+            for node, span in positions.items()
+            if isinstance(node, (cst.List, cst.ListComp, cst.Dict))
+            and (start := (span.start.line, span.start.column + 1)) in places
+        }
+        written = wrapper.module.visit(Replace(replacements)).bytes
+        names = set(places.values())
+        same = _without(parsed(source), names) == _without(parsed(written), names)
+    except (cst.ParserSyntaxError, SyntaxError, ValueError, RecursionError) as error:
+        raise Unsafe(f"libcst cannot read the file: {str(error).splitlines()[0]}") from None
+    if not same or len(replacements) != len(places):
+        raise Unsafe("the changed file would not be the same program")
+    return written
+
+
+def _call(name: str) -> Callable[[cst.CSTNode], cst.CSTNode]:
+    return lambda node: cst.Call(cst.parse_expression(name), [cst.Arg(node)])  # type: ignore[arg-type]
+
+
+def _without(tree: ast.Module, names: set[str]) -> str:
+    """The program without calls of these classes."""
+    for node in nodes([tree]):
+        for field, value in ast.iter_fields(node):
+            if isinstance(value, ast.Call) and plain_name(value.func) in names and value.args:
+                setattr(node, field, value.args[0])
+    return ast.dump(tree)

@@ -1,0 +1,80 @@
+"""Files read over several processes say what they say when they are read by one."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from nparam_lint.discover import parallel_scan, scan_source
+from nparam_lint.discover.parallel_scan import scan_many
+from nparam_lint.discover.source_tree import SourceTree
+
+SOURCES = {
+    f"net{n}.py": f'from torch import nn\nclass Net{n}(nn.Module):\n    """é"""\n'.encode()
+    + b"    size = [1]\n" * n
+    for n in range(20)
+} | {"bad.py": b"class A(:", "empty.py": b""}
+
+
+@pytest.fixture
+def three_processes(monkeypatch):
+    monkeypatch.setattr(parallel_scan, "_SHARE", 100)
+    monkeypatch.setattr(parallel_scan, "_cores", lambda: 3)
+
+
+def with_process_id(path, source):
+    """A scan that says which process it ran in."""
+    facts = scan_source(path, source)
+    return type(facts)(f"{path} {os.getpid()}")
+
+
+def dying(path, source):
+    """A scan that ends every process but that of the test."""
+    if os.environ["TESTED_BY"] != str(os.getpid()):
+        os._exit(3)
+    return scan_source(path, source)
+
+
+@pytest.fixture
+def importable(monkeypatch):
+    monkeypatch.syspath_prepend(Path(__file__).parent)
+    monkeypatch.setenv("TESTED_BY", str(os.getpid()))
+    for scan in (with_process_id, dying):
+        monkeypatch.setattr(scan, "__module__", "test_parallel_scan")
+
+
+@pytest.mark.usefixtures("three_processes")
+def test_the_facts_are_the_same():
+    expected = {path: scan_source(path, source) for path, source in SOURCES.items()}
+    assert dict(scan_many(SOURCES, scan_source)) == expected
+
+
+@pytest.mark.usefixtures("three_processes", "importable")
+def test_each_core_has_a_process():
+    found = dict(scan_many(SOURCES, with_process_id))
+    assert {path: facts.path.split()[0] for path, facts in found.items()} == {p: p for p in SOURCES}
+    assert len({facts.path.split()[1] for facts in found.values()}) == 3
+
+
+def test_a_few_files_need_no_other_process():
+    found = dict(scan_many(SOURCES, with_process_id))
+    assert {facts.path.split()[1] for facts in found.values()} == {str(os.getpid())}
+
+
+@pytest.mark.usefixtures("three_processes", "importable")
+def test_what_a_process_that_dies_did_not_read_is_read_when_it_is_asked_for():
+    assert 0 < len(dict(scan_many(SOURCES, dying))) < len(SOURCES)
+    tree = SourceTree(SOURCES, SOURCES.__getitem__, scan=dying)
+    tree.scan_all(SOURCES)
+    assert {p: tree.facts(p) for p in SOURCES} == {p: scan_source(p, s) for p, s in SOURCES.items()}
+
+
+def test_a_file_that_cannot_be_read_is_a_problem():
+    def read(path):
+        raise PermissionError(13, "Permission denied", path)
+
+    tree = SourceTree({"net.py"}, read)
+    tree.scan_all(["net.py"])
+    assert tree.facts("net.py").problem.message == "cannot be read: Permission denied"
