@@ -14,7 +14,6 @@ from nparam_lint.cache.store import digest as digest_of
 from nparam_lint.discover.facts import FileFacts
 from nparam_lint.discover.files import join, parent
 from nparam_lint.discover.installed_names import HEADS
-from nparam_lint.discover.parallel_scan import scan_many
 from nparam_lint.discover.scan import scan_source
 from nparam_lint.records import Position, Problem
 
@@ -34,6 +33,7 @@ _IMPORT = re.compile(
 )
 _NAME = re.compile(r"(\w+)(?:\s+as\s+\w+)?")
 _COMMENT = re.compile(r"#[^\n]*")
+_MUCH = 2_000_000  # bytes that take longer to read than another process takes to start
 
 
 class SourceTree:
@@ -95,7 +95,7 @@ class SourceTree:
         return self._facts[path]
 
     def scan_all(self, paths: Iterable[str]) -> None:
-        """Have the facts about these files; where there is much to read, over all cores."""
+        """Read those of these files that are not known yet over all cores, if they are many."""
         contents: dict[str, bytes] = {}
         first: dict[str, str] = {}  # of several files with one content, the one that is read
         for path in paths:
@@ -105,6 +105,10 @@ class SourceTree:
                     self._facts[path] = known
                 elif first.setdefault(self.digest(path), path) == path:
                     contents[path] = self._read(path)
+        if sum(map(len, contents.values())) < _MUCH:
+            return  # each is read when it is asked for
+        from nparam_lint.discover.parallel_scan import scan_many
+
         for path, facts in scan_many(contents, self._scan):
             self._facts[path] = self._noted(path, contents[path], facts)
 

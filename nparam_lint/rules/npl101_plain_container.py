@@ -28,14 +28,16 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from nparam_lint.rules.class_methods import assigned, put_into
-from nparam_lint.rules.contents import Contents
+from nparam_lint.rules.class_methods import (
+    assigned,
+    overrides_registration,
+    put_into,
+    registers_values,
+)
 from nparam_lint.rules.nodes import is_constant, statements
-from nparam_lint.rules.rule import Rule
+from nparam_lint.rules.rule import Rule, Visitor
 from nparam_lint.rules.rule_cases import Invalid, built, source
-from nparam_lint.rules.value_flow import overrides_registration, registers_values
-from nparam_lint.rules.values import Box, Made, Values
-from nparam_lint.rules.visitor import Visitor
+from nparam_lint.rules.values import Box, Contents, Made, Values
 
 if TYPE_CHECKING:
     from nparam_lint.rules.class_methods import Class, Method

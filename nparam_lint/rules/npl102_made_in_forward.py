@@ -23,10 +23,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from nparam_lint.rules.nodes import arguments, children, nodes, plain_name
-from nparam_lint.rules.rule import Rule
+from nparam_lint.rules.rule import Rule, Visitor
 from nparam_lint.rules.rule_cases import Invalid, run, source
 from nparam_lint.rules.values import Made, Values
-from nparam_lint.rules.visitor import Visitor
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

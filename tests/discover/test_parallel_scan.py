@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from nparam_lint.discover import parallel_scan, scan_source
+from nparam_lint.discover import parallel_scan, scan_source, source_tree
 from nparam_lint.discover.parallel_scan import scan_many
 from nparam_lint.discover.source_tree import SourceTree
 
@@ -21,6 +21,7 @@ SOURCES = {
 @pytest.fixture
 def three_processes(monkeypatch):
     monkeypatch.setattr(parallel_scan, "_SHARE", 100)
+    monkeypatch.setattr(source_tree, "_MUCH", 100)
     monkeypatch.setattr(parallel_scan, "_cores", lambda: 3)
 
 
