@@ -63,6 +63,13 @@ class JudgedBudget:
         return worst(self.findings) or ("✓" if self.state == "holds" else "–")
 
 
+def is_empty(model: ModelReport) -> bool:
+    """Whether there is nothing to say of it: no parameters, and nobody who claims any."""
+    found = model.measurement
+    counted = isinstance(found, Measured) and not found.counts.total
+    return counted and not (model.declared or model.budgets or model.findings)
+
+
 def worst(findings: Iterable[Finding]) -> str:
     """✗ where one is an error, ! where all are warnings, and nothing where there are none."""
     severities = {finding.severity for finding in findings}

@@ -6,16 +6,9 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from nparam_lint.records import Measured, Report
-from nparam_lint.report.budget_outcomes import all_budgets, headline
+from nparam_lint.report.budget_outcomes import all_budgets, headline, is_empty
 from nparam_lint.report.document import Document, ModelBudgets, Modules, Page, Parts, Section, Text
 from nparam_lint.report.style import NO_CUDA, clean, plural
-from nparam_lint.report.uncounted import (
-    is_empty,
-    listed,
-    next_step,
-    nothing_found,
-    uncounted_blocks,
-)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -44,19 +37,19 @@ def _page(report: Report, options: Options) -> Page:
     mark, words = headline(report)
     summary = _summary(report, options)
     if not (report.models or report.skipped or report.findings or report.error):
+        from nparam_lint.report.uncounted import nothing_found
+
         nothing = nothing_found(report, options)
         return Page((), mark, " · ".join(words), nothing, summary)
     sections = []
     if not report.error:
         shown = tuple(m for m in report.models if options.verbose or not is_empty(m))
         sections += [Section((ModelBudgets(shown, options.depth),)), *_tables(report, options)]
-    sections.append(Section(uncounted_blocks(report, options), only="text"))
-    if report.skipped:
-        count = plural(len(report.skipped), "model")
-        sections.append(
-            Section((listed(report.skipped),), only="page", fold=f"Not counted: {count}")
-        )
-    sections.append(Section(next_step(report), closing=True, only="text"))
+    counted = not (report.error or report.skipped or any(map(is_empty, report.models)))
+    if not (counted and any(model.declared or model.budgets for model in report.models)):
+        from nparam_lint.report.uncounted import uncounted_sections
+
+        sections += uncounted_sections(report, options)
     return Page(tuple(sections), mark, " · ".join(words), "", summary)
 
 

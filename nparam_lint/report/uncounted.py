@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING
 
 from nparam_lint.records import Measured
 from nparam_lint.report import style
-from nparam_lint.report.document import Column, Listing, ListingLine, Row, Table, Text
+from nparam_lint.report.budget_outcomes import is_empty
+from nparam_lint.report.document import Column, Listing, ListingLine, Row, Section, Table, Text
 from nparam_lint.report.style import clean, plural
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from nparam_lint.records import ModelReport, NotMeasured, Report
     from nparam_lint.report.document import Block, Options
@@ -25,14 +26,15 @@ _FAILED = ("failed", "failed")
 _PACKAGES = 3
 
 
-def is_empty(model: ModelReport) -> bool:
-    """Whether there is nothing to say of it: no parameters, and nobody who claims any."""
-    found = model.measurement
-    counted = isinstance(found, Measured) and not found.counts.total
-    return counted and not (model.declared or model.budgets or model.findings)
+def uncounted_sections(report: Report, options: Options) -> Iterator[Section]:
+    yield Section(_blocks(report, options), only="text")
+    if report.skipped:
+        fold = f"Not counted: {plural(len(report.skipped), 'model')}"
+        yield Section((_listed(report.skipped),), only="page", fold=fold)
+    yield Section(_next_step(report), closing=True, only="text")
 
 
-def uncounted_blocks(report: Report, options: Options) -> tuple[Block, ...]:
+def _blocks(report: Report, options: Options) -> tuple[Block, ...]:
     if report.error:
         count = len(report.models) + len(report.skipped)
         why = f"{_were(count, 'counted')}: {clean(report.error.partition(chr(10))[0])}"
@@ -51,13 +53,13 @@ def uncounted_blocks(report: Report, options: Options) -> tuple[Block, ...]:
         told = f"{told}:" if options.verbose else f"{told} (-v lists {it})"
         blocks.append(Text(told, "dim"))
     if options.verbose:
-        blocks.append(listed(report.skipped))
+        blocks.append(_listed(report.skipped))
     elif report.skipped and not report.models:
         blocks += _remedy(report)
     return tuple(blocks)
 
 
-def listed(skipped: Sequence[tuple[str, NotMeasured]]) -> Listing:
+def _listed(skipped: Sequence[tuple[str, NotMeasured]]) -> Listing:
     files: dict[str, list[ListingLine]] = {}
     for target, failure in skipped:
         where, _, name = clean(target).partition("::")
@@ -114,7 +116,7 @@ def _remedy(report: Report) -> list[Block]:
     return [Text(text)]
 
 
-def next_step(report: Report) -> tuple[Block, ...]:
+def _next_step(report: Report) -> tuple[Block, ...]:
     """How to declare a budget, told with the largest model counted; only where none is declared."""
     known = [m for m in report.models if m.declared or m.budgets]
     if known or report.error or not (report.models or report.skipped):
