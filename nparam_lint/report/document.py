@@ -249,6 +249,14 @@ class Page:
     summary: tuple[Parts, ...] = ()
     foot: str = ""
 
+    @property
+    def around_findings(self) -> tuple[list[Section], list[Section]]:
+        """Of a document that is no terminal, the sections before the findings and those after."""
+        shown = [section for section in self.sections if section.only != "text"]
+        if not self.mark:
+            return shown, []
+        return [s for s in shown if s.lead], [s for s in shown if not s.lead]
+
 
 @dataclass(frozen=True, slots=True)
 class FormSource:

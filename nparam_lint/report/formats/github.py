@@ -88,10 +88,10 @@ def _property(text: str) -> str:
 def _log(document: Document, options: Options) -> list[str]:
     """A line for each finding and what was counted; the latter alone where nothing was found. Where
     there is more to say than findings, all that people read."""
-    assert document.report is not None
+    plain = replace(options, color=False)  # a runner's log would show the codes, made harmless
     if document.lines:
-        return text.render(document, options).splitlines()
-    layout = replace(options, width=sys.maxsize, color=False)
+        return text.render(document, plain).splitlines()
+    layout = replace(plain, width=sys.maxsize)
     found = concise.render(document, options).splitlines()
     page = document.page(replace(layout, quiet=options.quiet or not found))
     if page.nothing:

@@ -33,18 +33,16 @@ _CODE = ("code", "path", "formula")
 
 def render(document: Document, options: Options) -> str:
     page = document.page(replace(options, rows=options.rows or _ROWS, quiet=False))
-    shown = [] if document.error else [s for s in page.sections if s.only != "text"]
-    models = [b for s in shown for b in s.blocks if isinstance(b, ModelBudgets) and not b.alone]
+    before, after = page.around_findings if document.error is None else ([], [])
+    blocks = [block for section in (*before, *after) for block in section.blocks]
+    models = [b for b in blocks if isinstance(b, ModelBudgets) and not b.alone]
     told = {finding for block in models for finding in _in_cards(block)}
     sections = [_header(document, page)]
     for block in models:
         from nparam_lint.report.html_models import failing_budgets
 
         sections += failing_budgets(block.models)
-    first = [section for section in shown if section.lead or not page.mark]
-    sections += map(_section, first)
-    sections.append(_findings(document, told))
-    sections += [_section(section) for section in shown if section not in first]
+    sections += [*map(_section, before), _findings(document, told), *map(_section, after)]
     title = f"{page.mark} {_name(document)}: {page.headline or document.command}".lstrip()
     return whole_page(title, [*filter(None, sections), _foot(document, page)])
 
@@ -77,9 +75,9 @@ def _header(document: Document, page: Page) -> str:
         told = pre_html(document.error.splitlines())
     elif page.nothing:
         told = f"<p>{escape(page.nothing)}</p>"
-    sign = page.mark or "–"
+    sign = "✗" if document.error is not None else page.mark
     return (
-        f'<header class="verdict {TONES[sign]}">{mark_html(page.mark) if page.mark else ""}<div>'
+        f'<header class="verdict {TONES[sign or "–"]}">{mark_html(sign) if sign else ""}<div>'
         f'<p class="tool">{_name(document)}</p>'
         f"<h1>{escape(first[:1].upper() + first[1:])}</h1>{told}</div></header>"
     )

@@ -95,20 +95,17 @@ def _pieces(document: Document, page: Page) -> Iterator[Pieces]:
     if document.error is not None:
         yield fenced("line", document.error.splitlines())
         return
-    shown = [section for section in page.sections if section.only != "text"]
-    models = [b for section in shown for b in section.blocks if isinstance(b, ModelBudgets)]
-    for block in models:
-        if not block.alone:
+    before, after = page.around_findings
+    for block in (block for section in after for block in section.blocks):
+        if isinstance(block, ModelBudgets) and not block.alone:
             yield _table(failing_table(block.models))
-    first = [section for section in shown if section.lead or not page.mark]
-    for section in first:
+    for section in before:
         yield from _section(section)
     if document.report and document.report.findings:
         items = [finding_item(finding) for finding in ranked(document.report)]
         yield Pieces("finding", "**Findings**\n\n", items)
-    for section in shown:
-        if section not in first:
-            yield from _section(section)
+    for section in after:
+        yield from _section(section)
 
 
 def _section(section: Section) -> Iterator[Pieces]:
