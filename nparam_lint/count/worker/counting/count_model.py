@@ -7,6 +7,7 @@ import contextlib
 import re
 import types
 
+from ..metrics import METRICS, WITH_FIELDS, Part
 from ..torch_compat import (
     is_initialised,
     own_buffers,
@@ -17,7 +18,6 @@ from ..torch_compat import (
 from ..tracing.failures import Failure
 from ..tracing.project_modules import upwards
 from .active_experts import Routing
-from .metrics import METRICS, WITH_FIELDS, Part
 
 # The names of embeddings whose entries are no tokens.
 OF_PLACES = re.compile("pos|type|segment|wpe", re.IGNORECASE)
@@ -136,7 +136,7 @@ class Count:
                 if metric.name in WITH_FIELDS:
                     row[metric.name] = count
                 else:
-                    row.setdefault("more", {})[metric.name] = count
+                    row.setdefault("more", []).append((metric.name, count))
         return self.rows
 
     def output_heads(self):
