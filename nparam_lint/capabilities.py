@@ -10,7 +10,7 @@ from __future__ import annotations
 from functools import cache
 from pathlib import Path
 
-from nparam_lint.count.worker.counting.metrics import METRICS, Metric
+from nparam_lint.count.worker.metrics import METRICS, Metric
 
 __all__ = ["AUTO", "LADDER", "METRICS", "Metric", "device_names", "is_accelerator", "is_present"]
 

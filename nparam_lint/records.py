@@ -6,7 +6,7 @@ project root and written with `/`; lines and columns count from 1; every count i
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, dataclass, field, fields
 from typing import Literal
 
 Severity = Literal["error", "warning"]
@@ -110,7 +110,7 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """Totals of one model, one for each metric (`count/worker/counting/metrics.py`). `buffers`
+    """Totals of one model, one for each metric (`count/worker/metrics.py`). `buffers`
     counts elements; `bytes` is parameters and buffers; `active` what one token uses in a mixture of
     experts, None where the model does not say. `more`: metrics that have no field here."""
 
@@ -121,11 +121,16 @@ class Counts:
     bytes: int
     non_embedding: int
     active: int | None = None
-    more: dict[str, int | None] = field(default_factory=dict, hash=False)
+    more: tuple[tuple[str, int | None], ...] = ()
 
     def of(self, metric: str) -> int | None:
         """The count that a metric names."""
-        return self.more[metric] if metric in self.more else getattr(self, metric)
+        return dict(self.more)[metric] if metric in dict(self.more) else getattr(self, metric)
+
+    def by_name(self) -> dict[str, int | None]:
+        """All of them."""
+        counts = {one.name: getattr(self, one.name) for one in fields(self) if one.name != "more"}
+        return counts | dict(self.more)
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +154,7 @@ class ModuleRow:
     source: str | None = None
     shared_with: str | None = None
     tied: tuple[str, ...] = ()
-    more: dict[str, int | None] = field(default_factory=dict, hash=False)
+    more: tuple[tuple[str, int | None], ...] = ()
 
     @property
     def frozen(self) -> int:
@@ -161,7 +166,7 @@ class ModuleRow:
 
     def of(self, metric: str) -> int | None:
         """The count that a metric names."""
-        return self.more[metric] if metric in self.more else getattr(self, metric)
+        return dict(self.more)[metric] if metric in dict(self.more) else getattr(self, metric)
 
 
 @dataclass(frozen=True, slots=True)

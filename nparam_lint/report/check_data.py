@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 from nparam_lint.records import Measured, ModuleRow
 
 if TYPE_CHECKING:
-    from nparam_lint.records import BudgetResult, Counts, Finding, Measurement, ModelReport, Report
+    from nparam_lint.records import BudgetResult, Finding, Measurement, ModelReport, Report
     from nparam_lint.report.document import Json
 
-_ROW = tuple(field.name for field in fields(ModuleRow))
+_ROW = tuple(field.name for field in fields(ModuleRow) if field.name != "more")
 _values = attrgetter(*_ROW)
 
 
@@ -77,7 +77,7 @@ def _measurement(measured: Measurement) -> Json:
             "call": measured.call,
             "status": "measured",
             "reason": None,
-            "counts": counts_data(measured.counts),
+            "counts": measured.counts.by_name(),
             "no_routing": measured.no_routing,
             "modules": [_module(row) for row in measured.modules],
             "rung": measured.rung,
@@ -102,13 +102,6 @@ def _measurement(measured: Measurement) -> Json:
     return found | common
 
 
-def counts_data(counts: Counts) -> Json:
-    """All metrics beside each other."""
-    found = asdict(counts)
-    more: Json = found.pop("more")
-    return found | more
-
-
 def _said(value: object) -> bool:
     return value is not None and value != ()
 
@@ -116,9 +109,9 @@ def _said(value: object) -> bool:
 def _module(row: ModuleRow) -> Json:
     # There may be a hundred thousand of them: `asdict` would take seconds.
     found = dict(zip(_ROW, _values(row), strict=True))
-    found["frozen"] = row.total - row.trainable
-    more: Json = found.pop("more")
-    return found | more
+    found["frozen"] = row.frozen
+    found.update(row.more)
+    return found
 
 
 def _budget(budget: BudgetResult) -> Json:

@@ -146,15 +146,13 @@ def _advice(findings: Iterable[Finding]) -> str:
 
 
 def _facts(found: Measured) -> str:
-    counts = found.counts
-    sparse = counts.active is not None and counts.active != counts.total
-    pairs = [
-        ("trainable", f"{counts.trainable:,}"),
-        ("frozen", f"{counts.frozen:,}"),
-        ("non-embedding", f"{counts.non_embedding:,}"),
-        *([("active for one token", f"{counts.active:,}")] if sparse else []),
-        ("buffers", f"{counts.buffers:,}"),
-        ("size", style.human_bytes(counts.bytes)),
+    pairs = []
+    for metric, count in style.shown_metrics(found):
+        if metric.name == "bytes" and count is not None:
+            pairs.append(("size", style.human_bytes(count)))
+        elif metric.name != "total" and count is not None:
+            pairs.append((metric.label, f"{count:,}"))
+    pairs += [
         ("counted on", found.rung + (", from the cache" if found.cached else "")),
         ("built as", found.call),
     ]

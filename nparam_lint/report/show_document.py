@@ -83,20 +83,16 @@ def absent(measured: NotMeasured, indent: str = "") -> Iterator[Text]:
 
 
 def _totals(measured: Measured) -> Facts:
-    counts = measured.counts
-    sparse = counts.active is not None and counts.active != counts.total
-    size = f"{style.human_bytes(counts.bytes)}, parameters and buffers"
-    unknown = f"unknown: {clean(measured.no_routing)}" if measured.no_routing else ""
-    facts = [
-        Fact("parameters", "", f"{counts.total:,}", "bold"),
-        Fact("trainable", "", f"{counts.trainable:,}"),
-        Fact("frozen", "", f"{counts.frozen:,}"),
-        Fact("non-embedding", "without nn.Embedding modules", f"{counts.non_embedding:,}"),
-        *([Fact("active", "used for one token", f"{counts.active:,}")] if sparse else []),
-        *([Fact("active", unknown)] if unknown else []),
-        Fact("buffers", "", f"{counts.buffers:,}"),
-        Fact("bytes", size, f"{counts.bytes:,}"),
-    ]
+    facts = []
+    for metric, count in style.shown_metrics(measured):
+        if count is None:
+            facts.append(Fact(metric.label, f"unknown: {clean(measured.no_routing or '')}"))
+            continue
+        note = metric.note
+        if metric.unit == "bytes":
+            note = f"{style.human_bytes(count)}, {note}"
+        emphasis = ("bold",) if metric.name == "total" else ()
+        facts.append(Fact(metric.label, note, f"{count:,}", *emphasis))
     return Facts(tuple(facts))
 
 

@@ -8,10 +8,13 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from nparam_lint.capabilities import METRICS
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from nparam_lint.records import BudgetResult, Finding
+    from nparam_lint.capabilities import Metric
+    from nparam_lint.records import BudgetResult, Finding, Measured
 
 _STYLES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "cyan": "36"}
 _EIGHTHS = "▏▎▍▌▋▊▉█"
@@ -214,3 +217,15 @@ def drift(budget: BudgetResult) -> str:
         return f"{delta:+,}"
     percent = 100 * delta / budget.value
     return f"{delta:+,} ({percent:+,.2f} %)" if abs(percent) >= 0.005 else f"{delta:+,} (<0.01 %)"
+
+
+def shown_metrics(measured: Measured) -> list[tuple[Metric, int | None]]:
+    """(metric, count): those of parameters first. None is unknown; what needs to know how many
+    experts are used is left out where all are."""
+    shown = []
+    for metric in sorted(METRICS.values(), key=lambda metric: metric.unit != "parameters"):
+        count = measured.counts.of(metric.name)
+        same = count is None or count == measured.counts.total
+        if not (metric.needs_routing and same and not measured.no_routing):
+            shown.append((metric, count))
+    return shown

@@ -1,15 +1,9 @@
 """A device is one file: a toy one, in a copy of the package, is offered, built on and reported."""
 
 import json
-import os
-import shutil
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
-
-import nparam_lint
+from package_copy import PackageCopy
 
 DEVICE = """\
 LABEL = "cpu:0"
@@ -46,47 +40,24 @@ class Net(nn.Linear):
 """
 
 
-class Copy:
-    """A copy of the package with other devices beside its own, and a project to check with it."""
-
-    def __init__(self, place: Path) -> None:
-        self.package, self.project = place / "copy" / "nparam_lint", place / "project"
-        shutil.copytree(
-            Path(nparam_lint.__file__).parent,
-            self.package,
-            ignore=shutil.ignore_patterns("__pycache__"),
-        )
-        devices = self.package / "count" / "worker" / "building" / "devices"
-        (devices / "toy.py").write_text(DEVICE.format(absent=None, free=None))
-        (devices / "gone.py").write_text(DEVICE.format(absent="the toy is broken", free=None))
-        (devices / "full.py").write_text(DEVICE.format(absent=None, free=20))
-        self.project.mkdir()
-        (self.project / "net.py").write_text(NET)
-
-    def run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [sys.executable, "-m", "nparam_lint", *arguments],
-            cwd=self.project,
-            env=os.environ | {"PYTHONPATH": str(self.package.parent), "COLUMNS": "200"},
-            capture_output=True,
-            encoding="utf-8",
-            check=False,
-        )
-
-
 @pytest.fixture(scope="module")
-def copy(tmp_path_factory: pytest.TempPathFactory) -> Copy:
-    return Copy(tmp_path_factory.mktemp("device"))
+def copy(tmp_path_factory: pytest.TempPathFactory) -> PackageCopy:
+    found = PackageCopy(tmp_path_factory.mktemp("device"), NET)
+    devices = found.worker / "building" / "devices"
+    (devices / "toy.py").write_text(DEVICE.format(absent=None, free=None))
+    (devices / "gone.py").write_text(DEVICE.format(absent="the toy is broken", free=None))
+    (devices / "full.py").write_text(DEVICE.format(absent=None, free=20))
+    return found
 
 
-def test_it_is_offered(copy: Copy) -> None:
+def test_it_is_offered(copy: PackageCopy) -> None:
     assert "toy" in copy.run("check", "--help").stdout
     done = copy.run("check", "--no-cache", "--device", "toi")
     assert done.returncode == 2
     assert "did you mean 'toy'?" in done.stderr
 
 
-def test_a_model_is_built_on_it_and_compared(copy: Copy) -> None:
+def test_a_model_is_built_on_it_and_compared(copy: PackageCopy) -> None:
     done = copy.run("check", "--no-cache", "--device", "toy", "--format", "json")
     assert done.returncode == 0, done.stdout + done.stderr
     (model,) = json.loads(done.stdout)["models"]
@@ -99,7 +70,7 @@ def test_a_model_is_built_on_it_and_compared(copy: Copy) -> None:
 @pytest.mark.parametrize(
     ("name", "why"), [("gone", "the toy is broken"), ("full", "needs 24 bytes, 20 are free")]
 )
-def test_where_it_cannot_be_built_on_it_is_an_error(copy: Copy, name: str, why: str) -> None:
+def test_where_it_cannot_be_built_on_it_is_an_error(copy: PackageCopy, name: str, why: str) -> None:
     done = copy.run("check", "--no-cache", "--device", name)
     assert done.returncode == 1
     label = "gone" if name == "gone" else "cpu:0"

@@ -8,9 +8,9 @@ from string import ascii_uppercase
 from typing import TYPE_CHECKING
 
 from nparam_lint.analysis.roles import ROLES, RolePart
+from nparam_lint.capabilities import METRICS
 from nparam_lint.records import Measured, NotMeasured
 from nparam_lint.report import style
-from nparam_lint.report.check_data import counts_data
 from nparam_lint.report.document import (
     Cell,
     Column,
@@ -163,12 +163,13 @@ def _counts(models: Sequence[_Counted]) -> Table:
         rows.append(Row((f"against {models[0].letter}", "", *more)))
     if len(models) > 1 and totals[0]:
         rows.append(Row(("", "", *(_ratio(total, totals[0]) for total in totals[1:]))))
-    metrics = ["trainable", "non_embedding", "active", "bytes"]
-    if all(model.counts.active == model.counts.total for model in models):
-        metrics.remove("active")
-    for name in metrics:
-        cells = [_metric(name, getattr(model.counts, name), model.counts.total) for model in models]
-        rows.append(Row((name.replace("_", "-"), *cells), rule=name == "trainable"))
+    metrics = [one for name, one in METRICS.items() if name not in ("total", "frozen", "buffers")]
+    for metric in sorted(metrics, key=lambda metric: metric.unit == "bytes"):
+        counts = [model.counts.of(metric.name) for model in models]
+        if metric.needs_routing and counts == totals:
+            continue  # no expert is idle
+        cells = [_metric(metric.name, *pair) for pair in zip(counts, totals, strict=True)]
+        rows.append(Row((metric.label, *cells), rule=metric.name == "trainable"))
     names = [Column(f"{model.letter} {model.name}", "number") for model in models]
     return Table((Column(""), *names), tuple(rows), bands=True)
 
@@ -335,7 +336,7 @@ def _model_data(column: Compared) -> Json:
         "status": "measured",
         "reason": None,
         "call": measured.call,
-        "counts": counts_data(measured.counts),
+        "counts": measured.counts.by_name(),
         "no_routing": measured.no_routing,
         "roles": column.roles.counts,
         "output_tied": column.roles.output_tied,

@@ -80,7 +80,7 @@ def _model(model: ModelDiff) -> Json:
 
 
 def _counts(measurement: Measurement | None) -> Json | None:
-    return check_data.counts_data(measurement.counts) if isinstance(measurement, Measured) else None
+    return measurement.counts.by_name() if isinstance(measurement, Measured) else None
 
 
 def _call(measurement: Measurement | None) -> str | None:

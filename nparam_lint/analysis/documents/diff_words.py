@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from nparam_lint.capabilities import METRICS
 from nparam_lint.records import Measured
 from nparam_lint.report.style import clean, plural
 
@@ -29,7 +30,6 @@ _SAID: dict[Status, str] = {
     "not_measured": "not measured",
 }
 _NAMED = 2  # models of the headline
-_COUNTS = ("trainable", "frozen", "buffers", "bytes", "non_embedding", "active")
 
 
 def signed(delta: int) -> str:
@@ -91,11 +91,11 @@ def counts_of(model: ModelDiff) -> list[str]:
         return []
     found = [f"total {model.before.counts.total:,} → {model.after.counts.total:,}"]
     found = found if model.delta else []
-    for name in _COUNTS:
-        was, now = getattr(model.before.counts, name), getattr(model.after.counts, name)
-        if was != now:
+    for name, metric in METRICS.items():
+        was, now = model.before.counts.of(name), model.after.counts.of(name)
+        if was != now and name != "total":
             told = ("–" if count is None else f"{count:,}" for count in (was, now))
-            found.append(f"{name.replace('_', '-')} {' → '.join(told)}")
+            found.append(f"{metric.label} {' → '.join(told)}")
     return found
 
 

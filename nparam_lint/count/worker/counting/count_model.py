@@ -7,6 +7,7 @@ import contextlib
 import re
 import types
 
+from ..metrics import METRICS, WITH_FIELDS, Part
 from ..torch_compat import (
     is_initialised,
     own_buffers,
@@ -17,7 +18,6 @@ from ..torch_compat import (
 from ..tracing.failures import Failure
 from ..tracing.project_modules import upwards
 from .active_experts import Routing
-from .metrics import METRICS, WITH_FIELDS, Part
 
 # The names of embeddings whose entries are no tokens.
 OF_PLACES = re.compile("pos|type|segment|wpe", re.IGNORECASE)
@@ -103,15 +103,22 @@ class Count:
         """Fill in, for each row, what lies at or below it; a shared parameter once in each."""
         metrics = METRICS.values()
         held = {}  # the paths of the modules that hold them -> amounts of each metric
+        known = {}  # what parts have in common -> what one of them adds to each metric
         for key, (parameter, name, _) in self.parameters.items():
-            idle = self.routing.idle.get(key, 0)
-            part = Part(name.rpartition(".")[2], parameter, key in self.embedding, idle)
-            sums = held.setdefault(tuple(self.owners[key]), [0] * len(metrics))
-            add(sums, [metric.parameter(part) for metric in metrics])
+            alike = alike_of(name, parameter, key in self.embedding, self.routing.idle.get(key, 0))
+            amounts = known.get(alike)
+            if amounts is None:
+                part = Part(*alike)
+                amounts = known[alike] = [metric.parameter(part) for metric in metrics]
+            add(held.setdefault(tuple(self.owners[key]), [0] * len(metrics)), amounts)
+        known = {}
         for key, (buffer, name) in self.buffers.items():
-            part = Part(name, buffer)
-            sums = held.setdefault(tuple(self.buffer_owners[key]), [0] * len(metrics))
-            add(sums, [metric.buffer(part) for metric in metrics])
+            alike = alike_of(name, buffer)
+            amounts = known.get(alike)
+            if amounts is None:
+                part = Part(*alike)
+                amounts = known[alike] = [metric.buffer(part) for metric in metrics]
+            add(held.setdefault(tuple(self.buffer_owners[key]), [0] * len(metrics)), amounts)
         below = {row["path"]: [0] * len(metrics) for row in self.rows}
         shared = {}  # what several modules hold counts once above all of them
         for owners, sums in held.items():
@@ -125,19 +132,26 @@ class Count:
                 add(below[row["path"].rpartition(".")[0]], below[row["path"]])
         for path, sums in shared.items():
             add(below[path], sums)
+        names = list(METRICS)
+        special = [metric for metric in metrics if metric.finish or metric.needs_routing]
+        others = [name for name in names if name not in WITH_FIELDS]
         for row in self.rows:
             first = row.get("shared_with")
             # A module that holds its own ancestor would count it all again.
             inside = first is not None and is_below(row["path"], first)
             sums = [0] * len(metrics) if inside else below[row["path"] if first is None else first]
-            for metric, amount in zip(metrics, sums):
-                unknown = metric.needs_routing and self.routing.unknown
-                count = None if unknown else metric.finish(amount)
-                if metric.name in WITH_FIELDS:
-                    row[metric.name] = count
-                else:
-                    row.setdefault("more", {})[metric.name] = count
+            row.update(zip(names, sums))
+            for metric in special:
+                row[metric.name] = self.finished(metric, row[metric.name])
+            if others:
+                row["more"] = [(name, row.pop(name)) for name in others]
         return self.rows
+
+    def finished(self, metric, amount):
+        """The count that a sum makes; None where it is unknown."""
+        if metric.needs_routing and self.routing.unknown:
+            return None
+        return metric.finish(amount) if metric.finish else amount
 
     def output_heads(self):
         """The ids of the weights that turn states back into tokens: published counts without
@@ -313,6 +327,14 @@ class Count:
             "notes": notes + self.routing.notes,
             "parameters": self.parameter_rows() if with_parameters else [],
         }
+
+
+def alike_of(path, tensor, is_embedding=False, idle=0):
+    """What a `Part` is made of, for a tensor that is registered at a path; most models have
+    thousands of parameters of few kinds."""
+    name = path.rpartition(".")[2]
+    trainable = tensor.requires_grad
+    return name, tensor.numel(), tensor.element_size(), trainable, is_embedding, idle
 
 
 def add(sums, more):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Callable
+from typing import Any, Callable, NamedTuple, Optional
 
 
 def _nothing(part):
@@ -28,16 +28,16 @@ def _bytes(part):
 class Metric:
     """`name`: in selectors, such as `nparam[trainable]`, and in JSON. `unit`: "parameters", "buffer
     elements" or "bytes". `note`: what a report says beside the number. `parameter`, `buffer`: what
-    a `Part` of the model adds, a whole number or a fraction; `finish`: from the sum to a whole
-    number. `needs_routing`: unknown where nothing says how many experts of a mixture a token
-    uses."""
+    a `Part` of the model adds, a whole number or a fraction; `finish`: from a sum of
+    fractions to a whole number. `needs_routing`: unknown where nothing says how many experts of a
+    mixture a token uses."""
 
     name: str
     unit: str
     note: str
     parameter: Callable = _nothing
     buffer: Callable = _nothing
-    finish: Callable = int
+    finish: Optional[Callable] = None
     needs_routing: bool = False
 
     @property
@@ -52,17 +52,21 @@ class Metric:
         return self.unit if is_whole else f"{self.label} {self.unit}"
 
 
-class Part:
-    """One distinct parameter or buffer of a model. `name`: in the module that holds it first;
-    `size`: its elements; `idle`: the share of it that one token does not use."""
+class Part(NamedTuple):
+    """One distinct parameter or buffer of a model, or many that are alike. `name`: in the module
+    that holds it first; `size`: its elements; `element_size`: bytes of one; `idle`: the share of it
+    that one token does not use."""
 
-    __slots__ = ("bytes", "idle", "is_embedding", "is_trainable", "name", "size")
+    name: str
+    size: int
+    element_size: int
+    is_trainable: bool
+    is_embedding: bool
+    idle: Any
 
-    def __init__(self, name, tensor, is_embedding=False, idle=0):
-        self.name, self.size = name, tensor.numel()
-        self.bytes = self.size * tensor.element_size()
-        self.is_trainable = tensor.requires_grad
-        self.is_embedding, self.idle = is_embedding, idle
+    @property
+    def bytes(self):
+        return self.size * self.element_size
 
 
 # Those that `records.Counts` has fields for, since code speaks of them; others are told by name.

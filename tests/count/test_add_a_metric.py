@@ -1,0 +1,79 @@
+"""A metric is one row: a toy one, in a copy of the package, is declared, judged and reported."""
+
+import dataclasses
+import json
+
+import pytest
+from package_copy import PackageCopy
+
+from nparam_lint.capabilities import METRICS
+from nparam_lint.count.worker.metrics import WITH_FIELDS
+from nparam_lint.records import Counts
+
+ROW = """\
+        Metric(
+            "bias",
+            "parameters",
+            "named bias",
+            lambda p: p.size if p.name == "bias" else 0,
+        ),
+"""
+NET = """\
+from torch import nn
+
+
+class Right(nn.Module):
+    \"\"\"nparam[bias]: 10
+
+    nparam[head, bias]: 3
+    \"\"\"
+
+    def __init__(self):
+        super().__init__()
+        self.body, self.head = nn.Linear(2, 7), nn.Linear(7, 3)
+        self.again = self.head
+
+
+class Wrong(Right):
+    \"\"\"nparam[bias]: 11\"\"\"
+"""
+
+
+@pytest.fixture(scope="module")
+def copy(tmp_path_factory: pytest.TempPathFactory) -> PackageCopy:
+    found = PackageCopy(tmp_path_factory.mktemp("metric"), NET)
+    table = found.worker / "metrics.py"
+    text = table.read_text(encoding="utf-8")
+    head, mark, tail = text.partition("    for metric in (\n")
+    assert mark
+    table.write_text(head + mark + ROW + tail, encoding="utf-8")
+    return found
+
+
+def test_it_is_declared_and_judged(copy: PackageCopy) -> None:
+    done = copy.run("check", "--no-cache", "net.py")
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert "Wrong has 10 bias parameters, declared 11: -1" in done.stdout
+    assert "Right has" not in done.stdout
+
+
+def test_it_is_shown_and_in_json(copy: PackageCopy) -> None:
+    done = copy.run("show", "--no-cache", "net.py::Right")
+    assert any(line.split() == ["bias", "10", "named", "bias"] for line in done.stdout.splitlines())
+    done = copy.run("check", "--no-cache", "--format", "json", "net.py")
+    models = {model["target"]: model for model in json.loads(done.stdout)["models"]}
+    model = models["net.py::Right"]
+    assert (model["counts"]["total"], model["counts"]["bias"]) == (45, 10)
+    rows = {row["path"]: row["bias"] for row in model["modules"]}
+    assert rows == {"": 10, "body": 7, "head": 3, "again": 3}
+
+
+def test_a_near_miss_of_it_is_suggested(copy: PackageCopy) -> None:
+    (copy.project / "typo.py").write_text(NET.replace("nparam[bias]: 11", "nparam[body, biass]: 7"))
+    done = copy.run("check", "--no-cache", "typo.py")
+    assert "did you mean `bias`?" in done.stdout + done.stderr
+
+
+def test_what_has_a_field_of_its_own_is_in_the_table() -> None:
+    names = {field.name for field in dataclasses.fields(Counts)} - {"more"}
+    assert names == set(WITH_FIELDS) == set(METRICS)
