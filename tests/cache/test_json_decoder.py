@@ -17,7 +17,7 @@ faulthandler.enable()
 def read():
     found = json_decoder(Outer).decode(b'{"inner": {"number": 1}}')
     assert found == Outer(Inner(1))
-    sys.stdout.write("read\n")
+    sys.stdout.write("read\\n")
 
 
 def number_type():
