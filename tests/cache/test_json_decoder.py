@@ -5,6 +5,7 @@ import sys
 
 SCRIPT = """\
 import faulthandler
+import sys
 import threading
 from dataclasses import dataclass
 
@@ -16,7 +17,7 @@ faulthandler.enable()
 def read():
     found = json_decoder(Outer).decode(b'{"inner": {"number": 1}}')
     assert found == Outer(Inner(1))
-    print("read")
+    sys.stdout.write("read\\n")
 
 
 def number_type():
