@@ -12,18 +12,25 @@ from fractions import Fraction
 from itertools import combinations, islice, product
 from typing import TYPE_CHECKING
 
-from nparam_lint.analysis.closed_forms.build_history import BuildHistory, differs
-from nparam_lint.analysis.closed_forms.closed_form import ClosedForm, Derived, NoForm
 from nparam_lint.analysis.closed_forms.constraint_inference import ORDERED, Constraint, explain
 from nparam_lint.analysis.closed_forms.observations import (
+    BuildHistory,
     Built,
     Point,
     RefusedBuild,
     Value,
     Variable,
+    differs,
     exactly,
 )
-from nparam_lint.analysis.closed_forms.parameter_forms import ParameterForms, Seen, Wrong
+from nparam_lint.analysis.closed_forms.parameter_forms import (
+    ClosedForm,
+    Derived,
+    NoForm,
+    ParameterForms,
+    Seen,
+    Wrong,
+)
 from nparam_lint.analysis.closed_forms.polynomial import Rounded
 from nparam_lint.analysis.closed_forms.sample_points import (
     edges,
