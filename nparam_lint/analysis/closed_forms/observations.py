@@ -31,6 +31,15 @@ class Variable:
         return isinstance(self.base, int | float) and not isinstance(self.base, bool)
 
 
+def whole_numbers(variables: Iterable[Variable]) -> dict[str, int]:
+    """The base values of those that may have any whole number."""
+    return {
+        v.name: v.base
+        for v in variables
+        if isinstance(v.base, int) and v.is_number and not v.choices
+    }
+
+
 @dataclass(frozen=True, slots=True)
 class Tensor:
     """A parameter under its first name."""
@@ -83,6 +92,11 @@ def exact(value: Value) -> Fraction:
     if isinstance(value, int):
         return Fraction(value)
     raise TypeError(f"{value!r} is no number")
+
+
+def written(number: Fraction) -> int | float:
+    """A number as an argument."""
+    return int(number) if number.denominator == 1 else float(number)
 
 
 def exactly(point: Point) -> dict[str, Fraction]:
