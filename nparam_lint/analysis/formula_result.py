@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from nparam_lint.analysis.closed_forms.closed_form import ClosedForm, Derived
+from nparam_lint.analysis.closed_forms.parameter_forms import ClosedForm, Derived
 
 if TYPE_CHECKING:
     from nparam_lint.analysis.closed_forms.observations import Variable

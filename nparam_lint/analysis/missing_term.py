@@ -5,11 +5,11 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from nparam_lint.analysis.closed_forms.design_matrix import DesignMatrix
 from nparam_lint.analysis.closed_forms.fitting import fit
 from nparam_lint.analysis.closed_forms.form_writer import factored
 from nparam_lint.analysis.closed_forms.observations import Built, Tensor
 from nparam_lint.analysis.closed_forms.parameter_families import families
+from nparam_lint.analysis.closed_forms.polynomial import DesignMatrix
 from nparam_lint.claims.expression import Formula
 from nparam_lint.claims.notation import FormulaError
 from nparam_lint.judge.budgets import amount, selected

@@ -6,8 +6,6 @@ import difflib
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from nparam_lint.analysis.closed_forms.build_history import BuildHistory
-from nparam_lint.analysis.closed_forms.closed_form import ClosedForm
 from nparam_lint.analysis.closed_forms.compiled_form import (
     NOWHERE,
     NoPolynomial,
@@ -18,7 +16,8 @@ from nparam_lint.analysis.closed_forms.compiled_form import (
 )
 from nparam_lint.analysis.closed_forms.derive import derive
 from nparam_lint.analysis.closed_forms.form_writer import factored
-from nparam_lint.analysis.closed_forms.observations import Built, Variable
+from nparam_lint.analysis.closed_forms.observations import BuildHistory, Built, Variable
+from nparam_lint.analysis.closed_forms.parameter_forms import ClosedForm
 from nparam_lint.analysis.closed_forms.polynomial import Polynomial
 from nparam_lint.analysis.closed_forms.requirements import Requirements, tie_of
 from nparam_lint.analysis.closed_forms.search import search
@@ -32,8 +31,8 @@ from nparam_lint.records import Measured
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from nparam_lint.analysis.closed_forms.closed_form import Derived
     from nparam_lint.analysis.closed_forms.constraint_inference import Constraint
+    from nparam_lint.analysis.closed_forms.parameter_forms import Derived
     from nparam_lint.analysis.closed_forms.search import Goal, Search, Unknown, Whole
     from nparam_lint.claims.expression import Formula
     from nparam_lint.claims.notation import Selector, Target

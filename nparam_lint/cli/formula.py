@@ -80,8 +80,8 @@ def formula(
     environ: Mapping[str, str],
 ) -> FormulaResult:
     """Derive the form, in as many runs of one worker as it takes."""
-    from nparam_lint.analysis.closed_forms.build_history import BuildHistory
     from nparam_lint.analysis.closed_forms.form_cases import derive_all
+    from nparam_lint.analysis.closed_forms.observations import BuildHistory
     from nparam_lint.analysis.formula_result import FormulaResult
     from nparam_lint.analysis.model_builder import Model, NothingBuilt
     from nparam_lint.count.worker_process import reused_worker
@@ -127,7 +127,7 @@ def formula(
 
 def _write(told: FormulaResult, model: Model, environ: Mapping[str, str]) -> None:
     """Write the formula into the docstring, and say so on standard error."""
-    from nparam_lint.analysis.closed_forms.closed_form import ClosedForm
+    from nparam_lint.analysis.closed_forms.parameter_forms import ClosedForm
     from nparam_lint.analysis.formula_budget import budget_of, write_budget
     from nparam_lint.rewrite.edits import CannotWrite, Unsafe
 

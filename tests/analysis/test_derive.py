@@ -9,9 +9,9 @@ import pytest
 from torch import nn
 from torch_models import count, derived, told
 
-from nparam_lint.analysis.closed_forms.closed_form import ClosedForm, NoForm
 from nparam_lint.analysis.closed_forms.form_writer import expanded, factored
 from nparam_lint.analysis.closed_forms.observations import exactly
+from nparam_lint.analysis.closed_forms.parameter_forms import ClosedForm, NoForm
 
 
 def total(form) -> str:
@@ -361,7 +361,7 @@ class Projected(nn.Module):
 
 def test_rules_say_no_more_than_was_seen():
     form = derived(Projected, inputs=64, hidden=128, proj=32, token=1)
-    assert {str(rule) for rule in form.demands} == {"inputs % 2 == 0", "proj < hidden"}
+    assert {str(rule) for rule in form.requirements} == {"inputs % 2 == 0", "proj < hidden"}
 
 
 def test_a_model_that_cannot_be_built_has_none():

@@ -19,9 +19,9 @@ import pytest
 from torch import nn
 from torch_models import derived
 
-from nparam_lint.analysis.closed_forms.closed_form import ClosedForm
 from nparam_lint.analysis.closed_forms.observations import exactly
-from nparam_lint.analysis.closed_forms.polynomial import sum_of
+from nparam_lint.analysis.closed_forms.parameter_forms import ClosedForm
+from nparam_lint.analysis.closed_forms.polynomial import ZERO
 from nparam_lint.claims.expression import parse_formula
 
 if TYPE_CHECKING:
@@ -200,7 +200,7 @@ def derived_count(name: str):
     left_out = [re.compile(pattern) for pattern in RECORDS[name]["exclude"]]
     kept = [s.size for s in form.shapes if not any(p.search(s.name) for p in left_out)]
     assert (len(kept) < len(form.shapes)) is bool(left_out)
-    return form, sum_of(kept)
+    return form, sum(kept, ZERO)
 
 
 def arguments(name: str, point: dict[str, int]) -> dict[str, int]:

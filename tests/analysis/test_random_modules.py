@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from torch import nn
 from torch_models import count, derived, told
 
-from nparam_lint.analysis.closed_forms.closed_form import ClosedForm, NoForm
 from nparam_lint.analysis.closed_forms.constraint_inference import repaired
 from nparam_lint.analysis.closed_forms.form_writer import factored
 from nparam_lint.analysis.closed_forms.observations import exactly
+from nparam_lint.analysis.closed_forms.parameter_forms import ClosedForm, NoForm
 
 BASE = {"a": 24, "b": 40, "n": 3, "g": 4}
 Width = Callable[[dict[str, int]], int]
@@ -196,7 +196,7 @@ def test_where_only_the_smallest_value_differs_the_form_says_so():
     assert isinstance(form, ClosedForm)
     assert factored(form.total, list(base)) == "dim*(4*heads*dim_head + 1)"
     assert [str(rule) for rule in form.limits] == ["heads >= 2"]
-    assert form.demands == []
+    assert form.requirements == []
     check(heads, base, form)
 
 
@@ -210,7 +210,7 @@ def test_what_a_share_must_not_vanish_for_limits_the_form():
     form = derived(hidden, **base)
     assert isinstance(form, ClosedForm)
     assert [str(rule) for rule in form.limits] == ["dim*other >= 1", "dim*ratio >= 1"]
-    assert form.demands == []
+    assert form.requirements == []
     check(hidden, base, form)
 
 

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import torch
 
-from nparam_lint.analysis.closed_forms.build_history import BuildHistory
 from nparam_lint.analysis.closed_forms.derive import derive
 from nparam_lint.analysis.closed_forms.form_writer import expanded, factored
 from nparam_lint.analysis.closed_forms.observations import (
+    BuildHistory,
     Built,
     RefusedBuild,
     Tensor,
@@ -19,7 +19,7 @@ from nparam_lint.analysis.closed_forms.observations import (
 from nparam_lint.claims.expression import parse_formula
 
 if TYPE_CHECKING:
-    from nparam_lint.analysis.closed_forms.closed_form import ClosedForm, NoForm
+    from nparam_lint.analysis.closed_forms.parameter_forms import ClosedForm, NoForm
 
 
 def asking(make, **base):

@@ -6,20 +6,20 @@ import ast
 import math
 from fractions import Fraction
 from functools import reduce
-from math import lcm
+from math import lcm, prod
 from typing import TYPE_CHECKING
 
 from nparam_lint.analysis.closed_forms.form_writer import factored
 from nparam_lint.analysis.closed_forms.polynomial import (
     ONE,
+    ZERO,
     Exponential,
     Extreme,
     Generator,
     Polynomial,
     Rounded,
-    product_of,
+    names_of,
     rounded,
-    sum_of,
 )
 from nparam_lint.claims.notation import read_expression
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     Count = Callable[..., int]
 
 NOWHERE = 1 << 256  # the count where a form has no value: it is never met
-_POWER = 16  # the largest exponent that is multiplied out
+_MOST_POWER = 16  # the largest exponent that is multiplied out
 _BUILTINS = {"__builtins__": {}, "max": max, "min": min, "int": int}
 
 
@@ -43,9 +43,8 @@ def compiled(form: Polynomial, names: Sequence[str]) -> Count:
     """The form as a function of whole numbers, in the order of the `names`, which are all that it
     has. What is evaluated is our own text, of names, numbers and operators: a search asks for it a
     million times. What divides by zero is NOWHERE."""
-    places = {name: f"x{place}" for place, name in enumerate(names)}
-    own = substituted(form, {n: Polynomial.generator(place) for n, place in places.items()})
-    arguments = list(places.values())
+    arguments = [f"x{number}" for number in range(len(names))]
+    own = substituted(form, dict(zip(names, map(Polynomial.generator, arguments), strict=True)))
     text = f"lambda {', '.join(arguments)}: {factored(own, arguments, 'python')}"
     count: Count = eval(compile(text, "<closed form>", "eval"), _BUILTINS)
 
@@ -63,36 +62,35 @@ def compiled(form: Polynomial, names: Sequence[str]) -> Count:
 
 def substituted(form: Polynomial, values: Mapping[str, Polynomial]) -> Polynomial:
     """The form with others in the place of some names. Raises NoPolynomial, ZeroDivisionError."""
-    return sum_of(
-        product_of(_power(_replaced(generator, values), e) for generator, e in monomial)
-        * Polynomial.constant(coefficient)
+
+    def replaced(generator: Generator) -> Polynomial:
+        match generator:
+            case str():
+                return values.get(generator, Polynomial.generator(generator))
+            case Rounded(top=top, bottom=bottom, up=up):
+                return quotient(substituted(top, values), substituted(bottom, values), up)
+            case Extreme(left=left, right=right, larger=larger):
+                return extreme(substituted(left, values), substituted(right, values), larger)
+            case Exponential(exponent=name):
+                return _power_of_two(values.get(name, Polynomial.generator(name)))
+
+    return _transformed(form, replaced)
+
+
+def _transformed(form: Polynomial, replaced: Callable[[Generator], Polynomial]) -> Polynomial:
+    terms = (
+        prod((replaced(g) ** exponent for g, exponent in monomial), start=ONE) * coefficient
         for monomial, coefficient in form.terms
     )
-
-
-def _replaced(generator: Generator, values: Mapping[str, Polynomial]) -> Polynomial:
-    match generator:
-        case str():
-            return values.get(generator, Polynomial.generator(generator))
-        case Rounded(top=top, bottom=bottom, up=up):
-            return quotient(substituted(top, values), substituted(bottom, values), up)
-        case Extreme(left=left, right=right, larger=larger):
-            return extreme(substituted(left, values), substituted(right, values), larger)
-        case Exponential(exponent=name):
-            return _doubled(values.get(name, Polynomial.generator(name)))
-
-
-def _power(form: Polynomial, exponent: int) -> Polynomial:
-    return product_of([form] * exponent)
+    return sum(terms, ZERO)
 
 
 def quotient(top: Polynomial, bottom: Polynomial, up: bool = False) -> Polynomial:
     """Rounded. Raises ZeroDivisionError."""
     if bottom.is_zero:
         raise ZeroDivisionError
-    numbers = top.number, bottom.number
-    if numbers[0] is not None and numbers[1] is not None:
-        exact = numbers[0] / numbers[1]
+    if top.number is not None and bottom.number is not None:
+        exact = top.number / bottom.number
         return Polynomial.constant(math.ceil(exact) if up else math.floor(exact))
     whole = _denominator(top, bottom)
     return rounded(top * whole, bottom * whole, up)
@@ -104,28 +102,27 @@ def extreme(left: Polynomial, right: Polynomial, larger: bool) -> Polynomial:
     if one is not None and other is not None:
         return Polynomial.constant(max(one, other) if larger else min(one, other))
     whole = _denominator(left, right)
-    share = Polynomial.constant(1 / Fraction(whole.number or 1))
-    return Polynomial.generator(Extreme(left * whole, right * whole, larger)) * share
+    scaled = Extreme(left * whole, right * whole, larger)
+    return Polynomial.generator(scaled) * Fraction(1, whole)
 
 
-def _denominator(one: Polynomial, other: Polynomial) -> Polynomial:
+def _denominator(one: Polynomial, other: Polynomial) -> int:
     """What makes the coefficients of both whole."""
-    numbers = (c.denominator for _, c in one.terms + other.terms)
-    return Polynomial.constant(reduce(lcm, numbers, 1))
+    return lcm(*(c.denominator for _, c in one.terms + other.terms))
 
 
-def _doubled(exponent: Polynomial) -> Polynomial:
+def _power_of_two(exponent: Polynomial) -> Polynomial:
     """2 to the power of a name and a number."""
     constant = dict(exponent.terms).get((), Fraction(0))
     rest = exponent - Polynomial.constant(constant)
     if constant.denominator != 1:
         raise NoPolynomial
-    number = Polynomial.constant(Fraction(2) ** constant.numerator)
+    number = Fraction(2) ** constant.numerator
     match rest.terms:
         case ():
-            return number
+            return Polynomial.constant(number)
         case ((((str() as name, 1),), coefficient),) if coefficient == 1:
-            return number * Polynomial.generator(Exponential(name))
+            return Polynomial.generator(Exponential(name)) * number
     raise NoPolynomial
 
 
@@ -166,11 +163,11 @@ def _combined(left: Polynomial, op: ast.operator, right: Polynomial) -> Polynomi
         case ast.Mult():
             return left * right
         case ast.Div() if number:
-            return left * Polynomial.constant(1 / number)
+            return left * (1 / number)
         case ast.FloorDiv() if not right.is_zero:
             return quotient(left, right)
-        case ast.Pow() if number is not None and number in range(_POWER + 1):
-            return _power(left, int(number))
+        case ast.Pow() if number is not None and number in range(_MOST_POWER + 1):
+            return left ** int(number)
     raise NoPolynomial
 
 
@@ -184,20 +181,12 @@ def growing(form: Polynomial, least: Mapping[str, int]) -> frozenset[str]:
     above = {
         name: Polynomial.generator(name) + Polynomial.constant(low) for name, low in least.items()
     }
-    shifted = _from_one(substituted(form, above))
+    shifted = _transformed(substituted(form, above), _above_one)
     return frozenset(name for name in least.keys() & form.names if _rises(shifted, name))
 
 
-def _from_one(form: Polynomial) -> Polynomial:
-    """With what powers of two have above one in their place, which is positive too."""
-    return sum_of(
-        product_of(_power(_above_one(generator), exponent) for generator, exponent in monomial)
-        * Polynomial.constant(coefficient)
-        for monomial, coefficient in form.terms
-    )
-
-
 def _above_one(generator: Generator) -> Polynomial:
+    """What a power of two has above one, which is positive too."""
     if not isinstance(generator, Exponential):
         return Polynomial.generator(generator)
     return Polynomial.generator(f"2**{generator.exponent}") + ONE
@@ -207,7 +196,7 @@ def _rises(form: Polynomial, name: str) -> bool:
     return all(
         coefficient > 0 and all(_is_positive(g) and _follows(g, name) for g, _ in monomial)
         for monomial, coefficient in form.terms
-        if any(_names(generator) & {name, f"2**{name}"} for generator, _ in monomial)
+        if any(names_of(generator) & {name, f"2**{name}"} for generator, _ in monomial)
     )
 
 
@@ -234,7 +223,3 @@ def _is_positive(generator: Generator) -> bool:
             return any(signs) if larger else all(signs)
         case _:
             return True
-
-
-def _names(generator: Generator) -> frozenset[str]:
-    return frozenset((generator,)) if isinstance(generator, str) else generator.names

@@ -6,36 +6,34 @@ was built, those included that were chosen afterwards to break it.
 
 from __future__ import annotations
 
-import random
 from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations, islice, product
 from typing import TYPE_CHECKING
 
-from nparam_lint.analysis.closed_forms.build_history import BuildHistory, differs
-from nparam_lint.analysis.closed_forms.closed_form import ClosedForm, Derived, NoForm
 from nparam_lint.analysis.closed_forms.constraint_inference import ORDERED, Constraint, explain
 from nparam_lint.analysis.closed_forms.observations import (
+    BuildHistory,
     Built,
     Point,
     RefusedBuild,
     Value,
     Variable,
+    differs,
     exactly,
-)
-from nparam_lint.analysis.closed_forms.parameter_forms import ParameterForms, Seen, Wrong
-from nparam_lint.analysis.closed_forms.polynomial import Rounded
-from nparam_lint.analysis.closed_forms.sample_points import (
-    edges,
-    equal,
-    far,
-    line,
-    low,
-    probes,
-    scattered,
-    wild,
+    whole_numbers,
     written,
 )
+from nparam_lint.analysis.closed_forms.parameter_forms import (
+    ClosedForm,
+    Derived,
+    NoForm,
+    ParameterForms,
+    Seen,
+    Wrong,
+)
+from nparam_lint.analysis.closed_forms.polynomial import Rounded
+from nparam_lint.analysis.closed_forms.sample_points import Sampler, line, probes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
@@ -76,11 +74,7 @@ def _shallow(
     from models that are built in no time, and hold for the one that was asked about."""
     if len(first.tensors) < MANY:
         return {}
-    bases = {
-        v.name: v.base
-        for v in variables
-        if isinstance(v.base, int) and not v.choices and v.base > FEW
-    }
+    bases = {name: base for name, base in whole_numbers(variables).items() if base > FEW}
     more = history.build([{name: 2 * base} for name, base in bases.items()])
     deep = [
         name
@@ -115,7 +109,6 @@ class _Derivation:
         self.numbers = [v for v in variables if v.is_number]
         at = exactly(base)
         self.exactly = {v.name: at[v.name] for v in self.numbers}
-        self.dice = random.Random(0)  # the same points every time
         self.seen = Seen([base], [first], {v.name: [] for v in self.numbers})
         self.points, self.builds, self.influence = (
             self.seen.points,
@@ -123,10 +116,10 @@ class _Derivation:
             self.seen.influence,
         )
         self.refused: list[tuple[dict[str, Value], RefusedBuild]] = []
-        self.lines: dict[str, list[Value]] = {v.name: [] for v in self.numbers}
-        self.rules: list[Constraint] = []
+        self.sampler = Sampler({v.name: [] for v in self.numbers})
+        # `free`: what takes values that it was not yet built with.
+        self.lines, self.free = self.sampler.lines, self.sampler.free
         self.limits: list[Constraint] = []  # beyond which the form is not looked for
-        self.free: set[str] = set()  # what takes values that it was not yet built with
         self.renaming: list[str] = []  # what only moves parameters: a dropout that is a module
         self.fresh = 0  # points at which the form was verified
         self.missed: tuple[Point, int] | None = None  # where it was found to be wrong
@@ -184,7 +177,12 @@ class _Derivation:
             for points in (self.points, refused)
         )
         whole = {v.name for v in self.numbers if isinstance(v.base, int)}
-        self.rules = [*explain(built, no, self.exactly, whole)[0], *self.limits]
+        self.sampler.rules = [*explain(built, no, self.exactly, whole)[0], *self.limits]
+
+    @property
+    def rules(self) -> list[Constraint]:
+        """What the model requires, as far as it is known, and the limits."""
+        return self.sampler.rules
 
     @property
     def tied(self) -> set[str]:
@@ -345,7 +343,7 @@ class _Derivation:
         if not varied:
             return done
         for _ in range(4):
-            points = scattered(varied, self.rules, self.lines, self.free, self.dice)
+            points = self.sampler.scattered(varied)
             new: list[dict[str, Value]] = []
             for point in islice(points, DRAWN * number):
                 if point not in new and {**self.base, **point} not in self.points:
@@ -364,18 +362,18 @@ class _Derivation:
         base = exactly(self.base)
         close = [
             {name: written(value) for name, value in point.items()}
-            for form in {*forms.parts()}
-            for point in edges(form, base, self.dice)
+            for form in dict.fromkeys(forms.parts())
+            for point in self.sampler.edges(form, base)
             if not any(
                 v.denominator > 1 and isinstance(self.base[n], int) for n, v in point.items()
             )
         ]
         self.ask(
             [
-                *far(varied, self.points, self.rules, self.dice),
-                *wild(varied, self.rules, self.lines, self.free, self.dice),
-                *equal(varied, self.free, self.rules),
-                *low(varied, self.rules),
+                *self.sampler.far(varied, self.points),
+                *self.sampler.wild(varied),
+                *self.sampler.equal(varied),
+                *self.sampler.low(varied),
                 self.asked[0],
                 *close[:EDGES],
             ]

@@ -14,8 +14,9 @@ from itertools import repeat
 from math import comb
 from typing import TYPE_CHECKING
 
-from nparam_lint.analysis.closed_forms.design_matrix import PRIME, residue
 from nparam_lint.analysis.closed_forms.polynomial import (
+    PRIME,
+    DesignMatrix,
     Exponential,
     Extreme,
     Generator,
@@ -23,13 +24,13 @@ from nparam_lint.analysis.closed_forms.polynomial import (
     Polynomial,
     Rounded,
     product,
+    residue,
 )
 from nparam_lint.analysis.closed_forms.rounding import multiple, quotients
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from nparam_lint.analysis.closed_forms.design_matrix import DesignMatrix
     from nparam_lint.analysis.closed_forms.polynomial import Values
 
 SPARE = 3  # points beyond the number of unknowns that a solution has to hold at

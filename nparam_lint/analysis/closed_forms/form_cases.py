@@ -5,10 +5,15 @@ from __future__ import annotations
 from itertools import product
 from typing import TYPE_CHECKING
 
-from nparam_lint.analysis.closed_forms.build_history import BuildHistory, differs
-from nparam_lint.analysis.closed_forms.closed_form import ClosedForm, Derived
 from nparam_lint.analysis.closed_forms.derive import derive
-from nparam_lint.analysis.closed_forms.observations import Built, Value, Variable
+from nparam_lint.analysis.closed_forms.observations import (
+    BuildHistory,
+    Built,
+    Value,
+    Variable,
+    differs,
+)
+from nparam_lint.analysis.closed_forms.parameter_forms import ClosedForm, Derived
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

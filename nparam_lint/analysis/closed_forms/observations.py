@@ -5,8 +5,10 @@ A *point* gives every variable a value; a build at a point is `Built`, or refuse
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from copy import copy
+from dataclasses import dataclass, field
 from fractions import Fraction
 
 Value = int | float | str | bool | None
@@ -27,6 +29,15 @@ class Variable:
     @property
     def is_number(self) -> bool:
         return isinstance(self.base, int | float) and not isinstance(self.base, bool)
+
+
+def whole_numbers(variables: Iterable[Variable]) -> dict[str, int]:
+    """The base values of those that may have any whole number."""
+    return {
+        v.name: v.base
+        for v in variables
+        if isinstance(v.base, int) and v.is_number and not v.choices
+    }
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,10 +82,7 @@ Ask = Callable[[Sequence[Point]], Sequence[Outcome]]
 
 def size(shape: tuple[int, ...]) -> int:
     """The number of elements."""
-    product = 1
-    for length in shape:
-        product *= length
-    return product
+    return math.prod(shape)
 
 
 def exact(value: Value) -> Fraction:
@@ -86,6 +94,11 @@ def exact(value: Value) -> Fraction:
     raise TypeError(f"{value!r} is no number")
 
 
+def written(number: Fraction) -> int | float:
+    """A number as an argument."""
+    return int(number) if number.denominator == 1 else float(number)
+
+
 def exactly(point: Point) -> dict[str, Fraction]:
     """The numbers of a point."""
     return {
@@ -93,3 +106,53 @@ def exactly(point: Point) -> dict[str, Fraction]:
         for name, value in point.items()
         if isinstance(value, int | float) and value == value
     }
+
+
+# --- what was built so far ----------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class Learned:
+    """What the first form that was derived says about where to build for the next: values that
+    each variable was built with, and those that may have others."""
+
+    lines: dict[str, list[Value]] = field(default_factory=dict)
+    free: set[str] = field(default_factory=set)
+
+
+class BuildHistory:
+    """Every point that was built so far, once. `base`: values of what a point does not name."""
+
+    def __init__(self, ask: Ask, variables: Sequence[Variable]) -> None:
+        self._ask = ask
+        self._origin: dict[str, Value] = {v.name: v.base for v in variables}
+        self._outcomes: dict[tuple[tuple[str, str], ...], Outcome] = {}
+        self.base = self._origin
+        self.learned = Learned()
+
+    def case(self, values: Point) -> BuildHistory:
+        """The same with another base. Both share what they build."""
+        other = copy(self)
+        other.base = {**self.base, **values}
+        return other
+
+    def build(self, points: Iterable[Point]) -> list[tuple[dict[str, Value], Outcome]]:
+        """The points, completed by the base, each with its outcome; only new ones are built."""
+        full = [{**self.base, **point} for point in points]
+        new = {_key(point): point for point in full if _key(point) not in self._outcomes}
+        if new:
+            changed = [
+                {name: value for name, value in p.items() if differs(value, self._origin[name])}
+                for p in new.values()
+            ]
+            self._outcomes.update(zip(new, self._ask(changed), strict=True))
+        return [(point, self._outcomes[_key(point)]) for point in full]
+
+
+def differs(value: Value, other: Value) -> bool:
+    """Whether two values are different, or of different types (`1` and `True`)."""
+    return type(value) is not type(other) or value != other
+
+
+def _key(point: Point) -> tuple[tuple[str, str], ...]:
+    return tuple((name, repr(value)) for name, value in sorted(point.items()))

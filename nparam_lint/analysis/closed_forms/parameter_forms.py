@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import product
+from math import prod
 from typing import TYPE_CHECKING
 
-from nparam_lint.analysis.closed_forms.design_matrix import DesignMatrix
 from nparam_lint.analysis.closed_forms.fitting import depends_only_on, fit, polynomial
 from nparam_lint.analysis.closed_forms.observations import Built, Value, exactly
 from nparam_lint.analysis.closed_forms.parameter_families import Family, families
-from nparam_lint.analysis.closed_forms.polynomial import Polynomial, product_of, sum_of
+from nparam_lint.analysis.closed_forms.polynomial import ONE, ZERO, DesignMatrix, Polynomial
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -73,6 +73,47 @@ class Wrong:
     actual: int | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class ClosedForm:
+    """What was derived, and from what. `base`: the arguments' values in the call that was asked
+    about; `idle`: arguments that make no difference; `fixed`: those that cannot be varied, and why;
+    `rules`: what the model asks of its arguments, and the form beyond that; `case`: the choices
+    that it holds for."""
+
+    total: Polynomial
+    shapes: tuple[ShapeForm, ...]
+    base: Mapping[str, Value]
+    value: int
+    rules: tuple[Constraint, ...]
+    idle: tuple[str, ...]
+    fixed: Mapping[str, str]
+    built: int
+    verified: int
+    case: Mapping[str, Value] = field(default_factory=dict)
+
+    @property
+    def limits(self) -> list[Constraint]:
+        """Where the form holds; the model can be built elsewhere too."""
+        return [rule for rule in self.rules if rule.is_limit]
+
+    @property
+    def requirements(self) -> list[Constraint]:
+        """What the model requires of its arguments."""
+        return [rule for rule in self.rules if not rule.is_limit]
+
+
+@dataclass(frozen=True, slots=True)
+class NoForm:
+    """Why there is none; `wrong`: the quantity that has none, and where its simplest form fails."""
+
+    reason: str
+    wrong: Wrong | None = None
+    case: Mapping[str, Value] = field(default_factory=dict)
+
+
+Derived = ClosedForm | NoForm
+
+
 class ParameterForms:
     """The forms of all families that the builds so far show, up to the first that has none, which
     is `unknown`. `suspect`: one that had none before; it is looked at first, and for no more than a
@@ -96,7 +137,7 @@ class ParameterForms:
                 break
             forms[family.name] = form
         self.shapes = [forms[f.name] for f in self.families if f.name in forms]
-        self.total = sum_of(form.size for form in self.shapes)
+        self.total = sum((form.size for form in self.shapes), ZERO)
 
     def of_family(self, family: Family) -> ShapeForm | None:
         """The form of the shape of a family; None if none was found."""
@@ -109,7 +150,7 @@ class ParameterForms:
             dims = [self.form(lengths) for lengths in self.lengths(family)]
             if all(dim is not None for dim in dims):
                 shape = tuple(dim for dim in dims if dim is not None)
-                size = number * product_of(shape)
+                size = number * prod(shape, start=ONE)
                 return ShapeForm(family.name, number, shape, size, at_base, family.source)
         size_form = self.form(family.sizes)
         if size_form is None:

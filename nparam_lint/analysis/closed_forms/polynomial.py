@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property, reduce
-from math import gcd
+from functools import cached_property
+from math import gcd, prod
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping, Sequence
 
     Values = Mapping[str, Fraction]
 
@@ -95,7 +95,7 @@ class Polynomial:
 
     @staticmethod
     def generator(generator: Generator) -> Polynomial:
-        return Polynomial((((((generator, 1),)), Fraction(1)),))
+        return Polynomial(((((generator, 1),), Fraction(1)),))
 
     def __add__(self, other: Polynomial) -> Polynomial:
         terms = dict(self.terms)
@@ -109,13 +109,18 @@ class Polynomial:
     def __sub__(self, other: Polynomial) -> Polynomial:
         return self + -other
 
-    def __mul__(self, other: Polynomial) -> Polynomial:
+    def __mul__(self, other: Polynomial | int | Fraction) -> Polynomial:
+        if not isinstance(other, Polynomial):
+            return Polynomial(tuple((m, c * other) for m, c in self.terms if other))
         terms: dict[Monomial, Fraction] = {}
         for left, a in self.terms:
             for right, b in other.terms:
                 monomial = product(left, right)
                 terms[monomial] = terms.get(monomial, Fraction(0)) + a * b
         return Polynomial.of(terms)
+
+    def __pow__(self, exponent: int) -> Polynomial:
+        return prod([self] * exponent, start=ONE)
 
     def value(self, values: Values) -> Fraction:
         """Its value where the names have these `values`. Raises KeyError for a name without."""
@@ -132,10 +137,7 @@ class Polynomial:
 
     @property
     def names(self) -> frozenset[str]:
-        found: set[str] = set()
-        for generator in self.generators:
-            found |= {generator} if isinstance(generator, str) else generator.names
-        return frozenset(found)
+        return frozenset().union(*map(names_of, self.generators))
 
     @property
     def factors(self) -> tuple[Fraction, tuple[str, ...]] | None:
@@ -156,8 +158,8 @@ class Polynomial:
         """Its value where it is a constant."""
         if not self.terms:
             return Fraction(0)
-        (monomial, coefficient), *more = self.terms
-        return coefficient if not monomial and not more else None
+        ((monomial, coefficient), *more) = self.terms
+        return None if monomial or more else coefficient
 
 
 ZERO, ONE = Polynomial(), Polynomial.constant(1)
@@ -168,11 +170,14 @@ def evaluate(generator: Generator, values: Values) -> Fraction:
     return values[generator] if isinstance(generator, str) else generator.value(values)
 
 
+def names_of(generator: Generator) -> frozenset[str]:
+    return frozenset((generator,)) if isinstance(generator, str) else generator.names
+
+
 def rounded(top: Polynomial, bottom: Polynomial, up: bool = False) -> Polynomial:
     """A rounded quotient, without the whole factors that its parts have in common."""
-    numbers = [c for part in (top, bottom) for _, c in part.terms]
-    common = Polynomial.constant(Fraction(1, reduce(gcd, (c.numerator for c in numbers))))
-    return Polynomial.generator(Rounded(top * common, bottom * common, up))
+    share = Fraction(1, gcd(*(c.numerator for _, c in top.terms + bottom.terms)))
+    return Polynomial.generator(Rounded(top * share, bottom * share, up))
 
 
 def product(left: Monomial, right: Monomial) -> Monomial:
@@ -187,15 +192,42 @@ def degree(monomial: Monomial) -> int:
     return sum(exponent for _, exponent in monomial)
 
 
-def sum_of(polynomials: Iterable[Polynomial]) -> Polynomial:
-    total = ZERO
-    for polynomial in polynomials:
-        total = total + polynomial
-    return total
+# --- many points at once -----------------------------------------------------------------------
+
+PRIME = (1 << 61) - 1  # systems are solved modulo this; solutions are checked exactly
 
 
-def product_of(polynomials: Iterable[Polynomial]) -> Polynomial:
-    total = ONE
-    for polynomial in polynomials:
-        total = total * polynomial
-    return total
+class DesignMatrix:
+    """The points of a fit, and a column of residues for each generator, computed once."""
+
+    def __init__(self, points: Sequence[Values]) -> None:
+        self.points = points
+        self._columns: dict[Generator, list[int] | None] = {}
+
+    def column(self, generator: Generator) -> list[int] | None:
+        """The residues of a generator at all points; None where it has no value at one of them."""
+        if generator not in self._columns:
+            try:
+                column = [residue(evaluate(generator, point)) for point in self.points]
+            except ZeroDivisionError:
+                column = None
+            self._columns[generator] = column
+        return self._columns[generator]
+
+    def line(self, name: str, names: Sequence[str]) -> list[int]:
+        """The indices of points that differ from the first in one of the names alone, the first
+        among them; one for each value."""
+        start, others = self.points[0], [other for other in names if other != name]
+        there = [i for i, p in enumerate(self.points) if all(p[o] == start[o] for o in others)]
+        return list({self.points[i][name]: i for i in reversed(there)}.values())[::-1]
+
+    def some(self, indices: Sequence[int]) -> DesignMatrix:
+        """The same for some of the points."""
+        return DesignMatrix([self.points[index] for index in indices])
+
+
+def residue(number: Fraction) -> int:
+    """A fraction modulo PRIME."""
+    if number.denominator == 1:
+        return number.numerator % PRIME
+    return number.numerator * pow(number.denominator, -1, PRIME) % PRIME

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from functools import reduce
-from itertools import combinations, islice, permutations
+from itertools import combinations, islice, permutations, product
 from math import ceil, gcd
 from typing import TYPE_CHECKING
 
@@ -13,8 +12,7 @@ from nparam_lint.analysis.closed_forms.polynomial import ONE, Polynomial, Rounde
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from nparam_lint.analysis.closed_forms.design_matrix import DesignMatrix
-    from nparam_lint.analysis.closed_forms.polynomial import Values
+    from nparam_lint.analysis.closed_forms.polynomial import DesignMatrix, Values
 
 DIVISORS = (2, 3, 4, 8, 16, 32, 64, 5, 6, 10, 12, 128, 256)  # the usual ones first
 PAIRS = 16  # pairs of rounded quotients that are tried
@@ -29,16 +27,18 @@ def multiple(
         sizes = [unit.value(point) for point in points]
         if any(not s or (o / s).denominator > 1 for o, s in zip(observed, sizes, strict=True)):
             continue
-        for what in _quotients([n for n in names if n not in unit.names]):
+        for top, bottom in _quotients([n for n in names if n not in unit.names]):
             try:
-                amounts = [_quotient_value(what, point) for point in points]
+                amounts = [top.value(point) / bottom.value(point) for point in points]
             except ZeroDivisionError:
                 continue
             if min(amounts) <= 0:
                 continue
             for rounding in _REACH:
                 for share in _shares(amounts, observed, sizes, rounding):
-                    form = _rounded(what, share, unit, rounding)
+                    form = _rounded(
+                        top * share.numerator, bottom * share.denominator, unit, rounding
+                    )
                     if all(form.value(p) == o for p, o in zip(points, observed, strict=True)):
                         return form
     return None
@@ -46,32 +46,18 @@ def multiple(
 
 def _units(observed: Sequence[Fraction], names: Sequence[str]) -> Iterator[Polynomial]:
     yield ONE
-    common = reduce(gcd, (o.numerator for o in observed if o.denominator == 1), 0)
+    common = gcd(*(o.numerator for o in observed if o.denominator == 1))
     if common > 1:
         yield Polynomial.constant(common)
-    for name in names:
-        yield Polynomial.generator(name)
+    yield from map(Polynomial.generator, names)
 
 
-_Quotient = tuple[tuple[str, ...], tuple[str, ...]]  # names multiplied, over names multiplied
-
-
-def _quotients(names: Sequence[str]) -> Iterator[_Quotient]:
-    for name in names:
-        yield (name,), ()
-    for one, other in combinations(names, 2):
-        yield (one, other), ()
-    for one, other in permutations(names, 2):
-        yield (one,), (other,)
-
-
-def _quotient_value(what: _Quotient, point: Values) -> Fraction:
-    value = Fraction(1)
-    for name in what[0]:
-        value *= point[name]
-    for name in what[1]:
-        value /= point[name]
-    return value
+def _quotients(names: Sequence[str]) -> Iterator[tuple[Polynomial, Polynomial]]:
+    """A name, a product of two, or one over another."""
+    plain = [Polynomial.generator(name) for name in names]
+    yield from ((one, ONE) for one in plain)
+    yield from ((one * other, ONE) for one, other in combinations(plain, 2))
+    yield from permutations(plain, 2)
 
 
 # From how far below a multiple to how far above it (in units, and in wholes) is rounded to it.
@@ -116,35 +102,22 @@ def _simplest(low: Fraction, high: Fraction) -> Iterator[Fraction]:
             return
 
 
-def _rounded(what: _Quotient, share: Fraction, unit: Polynomial, rounding: str) -> Polynomial:
-    top = Polynomial.constant(share.numerator)
-    bottom = Polynomial.constant(share.denominator)
-    for name in what[0]:
-        top = top * Polynomial.generator(name)
-    for name in what[1]:
-        bottom = bottom * Polynomial.generator(name)
-    bottom_of_all = bottom * unit
+def _rounded(top: Polynomial, bottom: Polynomial, unit: Polynomial, rounding: str) -> Polynomial:
+    """A quotient as a multiple of a unit."""
+    whole = bottom * unit
     if rounding == "cut, then up" and bottom != ONE:
-        top, bottom_of_all = rounded(top, bottom), unit
+        top, whole = rounded(top, bottom), unit
     elif rounding == "to the nearest":
-        two = Polynomial.constant(2)
-        top, bottom_of_all = two * top + bottom_of_all, two * bottom_of_all
-    up = rounding in ("up", "cut, then up")
-    return rounded(top, bottom_of_all, up) * unit
+        top, whole = top * 2 + whole, whole * 2
+    return rounded(top, whole, rounding in ("up", "cut, then up")) * unit
 
 
 def quotients(matrix: DesignMatrix, names: Sequence[str]) -> Iterator[tuple[Rounded, ...]]:
     """Rounded quotients that a formula might be a polynomial in, one or two at a time."""
-    atoms = []
     generator = Polynomial.generator
-    for one, other in permutations(names, 2):
-        atoms += [Rounded(generator(one), generator(other), up) for up in (False, True)]
-    for name in names:
-        atoms += [
-            Rounded(generator(name), Polynomial.constant(n), up)
-            for n in DIVISORS
-            for up in (False, True)
-        ]
+    pairs = [(generator(one), generator(other)) for one, other in permutations(names, 2)]
+    pairs += product(map(generator, names), map(Polynomial.constant, DIVISORS))
+    atoms = [Rounded(*pair, up) for pair in pairs for up in (False, True)]
     for one, other in combinations(names, 2):
         if any(p[one].denominator > 1 or p[other].denominator > 1 for p in matrix.points):
             atoms.append(Rounded(generator(one) * generator(other), ONE))

@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 import math
+import random
+from dataclasses import dataclass, field
 from fractions import Fraction
-from itertools import combinations, count, islice
+from itertools import combinations, count, islice, product
 from typing import TYPE_CHECKING
 
 from nparam_lint.analysis.closed_forms.constraint_inference import Constraint, repaired
-from nparam_lint.analysis.closed_forms.observations import Point, Value, Variable, exact
+from nparam_lint.analysis.closed_forms.observations import (
+    Point,
+    Value,
+    Variable,
+    exact,
+    whole_numbers,
+    written,
+)
 from nparam_lint.analysis.closed_forms.polynomial import Extreme, Rounded
 
 if TYPE_CHECKING:
-    import random
-    from collections.abc import Container, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from nparam_lint.analysis.closed_forms.polynomial import Polynomial
 
@@ -53,178 +61,140 @@ def line(variable: Variable) -> list[Value]:
     return [v for v in dict.fromkeys([*low, *near, *far]) if v > 0 and v != base]
 
 
-def scattered(
-    variables: Sequence[Variable],
-    rules: Sequence[Constraint],
-    lines: Mapping[str, Sequence[Value]],
-    free: Container[str],
-    dice: random.Random,
-) -> Iterator[dict[str, Value]]:
-    """Points without end: every other one differs from the base in two or three variables only, the
-    others in all of them. `lines`: values that each variable was built with, the others as they
-    are; only those that are `free` are given others."""
-    base = {v.name: v.base for v in variables}
-    open_ = [v for v in variables if not v.choices]
-    for turn in count():
-        point = dict(base)
-        chosen = list(variables)
-        if turn % 2 and len(variables) > 3:
-            chosen = dice.sample(chosen, dice.choice((2, 3)))
-        for variable in chosen:
-            name = variable.name
-            at_will = name in free and turn % 4 < 2
-            point[name] = _value(variable, lines.get(name, ()), at_will, dice)
-        allowed = _allowed(point, open_, rules)
-        if allowed is not None and allowed != base:
-            yield allowed
+@dataclass(slots=True)
+class Sampler:
+    """Chooses points. `rules`: what has to hold at all of them; `lines`: values that each variable
+    was built with; `free`: names that may have other values, too."""
 
+    lines: dict[str, list[Value]]
+    rules: list[Constraint] = field(default_factory=list)
+    free: set[str] = field(default_factory=set)
+    dice: random.Random = field(default_factory=lambda: random.Random(0))  # the same every time
 
-def far(
-    variables: Sequence[Variable],
-    points: Sequence[Point],
-    rules: Sequence[Constraint],
-    dice: random.Random,
-) -> list[dict[str, Value]]:
-    """For each variable a point far beyond all values that it had (some, where there are few of
-    them): what only fits between them fails there."""
-    found: list[dict[str, Value]] = []
-    whole = [v for v in variables if not v.choices and isinstance(v.base, int)]
-    for variable in whole * -(-FAR // max(len(whole), 1)):
-        # Many layers of many experts each would take long to build.
-        deep = isinstance(variable.base, int) and variable.base < SMALL
-        point = dict(points[0] if deep else dice.choice(points))
-        most = max(value for p in points if isinstance(value := p[variable.name], int))
-        point[variable.name] = most * 2 + dice.randint(1, most)
-        allowed = _allowed(point, variables, rules)
-        if allowed is not None and exact(allowed[variable.name]) > most and allowed not in found:
-            found.append(allowed)
-    return found
+    def scattered(self, variables: Sequence[Variable]) -> Iterator[dict[str, Value]]:
+        """Points without end: every other one differs from the base in two or three variables only,
+        the others in all of them."""
+        base = {v.name: v.base for v in variables}
+        for turn in count():
+            point = dict(base)
+            chosen = list(variables)
+            if turn % 2 and len(variables) > 3:
+                chosen = self.dice.sample(chosen, self.dice.choice((2, 3)))
+            for variable in chosen:
+                at_will = variable.name in self.free and turn % 4 < 2
+                point[variable.name] = self._value(variable, at_will)
+            allowed = self._allowed(point, [v for v in variables if not v.choices])
+            if allowed is not None and allowed != base:
+                yield allowed
 
+    def far(
+        self, variables: Sequence[Variable], points: Sequence[Point]
+    ) -> Iterator[dict[str, Value]]:
+        """For each variable a point far beyond all values that it had (some, where there are few of
+        them): what only fits between them fails there."""
+        whole = whole_numbers(variables)
+        for name in [*whole] * -(-FAR // max(len(whole), 1)):
+            # Many layers of many experts each would take long to build.
+            point = dict(points[0] if whole[name] < SMALL else self.dice.choice(points))
+            most = max(value for p in points if isinstance(value := p[name], int))
+            point[name] = most * 2 + self.dice.randint(1, most)
+            allowed = self._allowed(point, variables)
+            if allowed is not None and exact(allowed[name]) > most:
+                yield allowed
 
-def low(variables: Sequence[Variable], rules: Sequence[Constraint]) -> list[dict[str, Value]]:
-    """Each whole number alone at its least values: a single one is often made in another way."""
-    base = {v.name: v.base for v in variables}
-    whole = [v.name for v in variables if not v.choices and isinstance(v.base, int) and v.base > 2]
-    points = (
-        _allowed({**base, name: value}, variables, rules) for name in whole for value in (1, 2)
-    )
-    return [point for point in points if point is not None]
+    def wild(self, variables: Sequence[Variable]) -> Iterator[dict[str, Value]]:
+        """Points at which what is usually large may be small, and the other way round: a bound that
+        nothing came near (`max(divisor, …)`) shows there."""
+        whole = whole_numbers(variables)
+        for _ in range(WILD):
+            point: dict[str, Value] = {}
+            for variable in variables:
+                name = variable.name
+                if name in whole and name in self.free:
+                    high = 12 if whole[name] < SMALL else 8 * whole[name]
+                    point[name] = min(high, int(2 ** self.dice.uniform(0, math.log2(high + 1))))
+                else:
+                    point[name] = self._value(variable, at_will=False)
+            allowed = self._allowed(point, variables)
+            if allowed is not None:
+                yield allowed
 
+    def equal(self, variables: Sequence[Variable]) -> Iterator[dict[str, Value]]:
+        """Points at which two widths are the same, all that is small being one as well: what is
+        left out where it is not needed (a projection, a shortcut) is left out there."""
+        free = {n: value for n, value in whole_numbers(variables).items() if n in self.free}
+        ones = {name: 1 for name, value in free.items() if value < SMALL}
+        base = {v.name: v.base for v in variables}
+        for one, other in islice(combinations([n for n in free if n not in ones], 2), PAIRS):
+            for point in ({one: free[other]}, {one: free[other], **ones}):
+                # What a form is limited to has been found with these points: it is kept, not they.
+                allowed = self._allowed({**base, **point}, variables)
+                if allowed is not None and allowed[one] == allowed[other]:
+                    yield allowed
 
-def _allowed(
-    point: Mapping[str, Value], variables: Sequence[Variable], rules: Sequence[Constraint]
-) -> dict[str, Value] | None:
-    """The point, with as few other numbers as are easy to find so that the rules hold."""
-    exactly = {v.name: exact(point[v.name]) for v in variables if v.is_number}
-    allowed = repaired(exactly, [r for r in rules if r.names <= exactly.keys()])
-    if allowed is None:
-        return None
-    return {**point, **{n: written(v) for n, v in allowed.items() if v != exactly[n]}}
+    def low(self, variables: Sequence[Variable]) -> Iterator[dict[str, Value]]:
+        """Each whole number alone at its least values: one alone is often made in another way."""
+        base = {v.name: v.base for v in variables}
+        for name, value in product(whole_numbers(variables), (1, 2)):
+            if exact(base[name]) > 2:
+                point = self._allowed({**base, name: value}, variables)
+                yield from [] if point is None else [point]
 
+    def _allowed(
+        self, point: Mapping[str, Value], variables: Sequence[Variable]
+    ) -> dict[str, Value] | None:
+        """The point, with as few other numbers as are easy to find so that the rules hold."""
+        numbers = {v.name: exact(point[v.name]) for v in variables if v.is_number}
+        allowed = repaired(numbers, [r for r in self.rules if r.names <= numbers.keys()])
+        if allowed is None:
+            return None
+        return {**point, **{n: written(v) for n, v in allowed.items() if v != numbers[n]}}
 
-def _value(variable: Variable, known: Sequence[Value], at_will: bool, dice: random.Random) -> Value:
-    if variable.choices:
-        return dice.choice([variable.base, *variable.choices])
-    base = variable.base
-    if isinstance(base, float) or not at_will:
-        return dice.choice([base, *known])
-    assert isinstance(base, int)
-    if base < SMALL:
-        return dice.randint(1, 8)
-    return dice.randint(max(2, base // 4), 2 * base)
+    def _value(self, variable: Variable, at_will: bool) -> Value:
+        if variable.choices:
+            return self.dice.choice([variable.base, *variable.choices])
+        base = variable.base
+        if isinstance(base, float) or not at_will:
+            return self.dice.choice([base, *self.lines[variable.name]])
+        assert isinstance(base, int)
+        if base < SMALL:
+            return self.dice.randint(1, 8)
+        return self.dice.randint(max(2, base // 4), 2 * base)
 
+    def edges(
+        self, form: Polynomial, base: Mapping[str, Fraction]
+    ) -> Iterator[dict[str, Fraction]]:
+        """Points at which the rounded quotients of a form are about to change, each in one
+        variable."""
+        for generator in sorted(form.generators, key=repr):
+            if isinstance(generator, Rounded):
+                yield from self._edges(generator, base)
+            elif isinstance(generator, Extreme):
+                yield from self.edges(generator.left, base)
+                yield from self.edges(generator.right, base)
 
-def wild(
-    variables: Sequence[Variable],
-    rules: Sequence[Constraint],
-    lines: Mapping[str, Sequence[Value]],
-    free: Container[str],
-    dice: random.Random,
-) -> list[dict[str, Value]]:
-    """Points at which what is usually large may be small, and the other way round: a bound that
-    nothing came near (`max(divisor, …)`) shows there."""
-    found = []
-    for _ in range(WILD):
-        point: dict[str, Value] = {}
-        for variable in variables:
-            name, base = variable.name, variable.base
-            if isinstance(base, int) and not variable.choices and name in free:
-                high = 12 if base < SMALL else 8 * base
-                point[name] = min(high, int(2 ** dice.uniform(0, math.log2(high + 1))))
-            else:
-                point[name] = _value(variable, lines.get(name, ()), False, dice)
-        allowed = _allowed(point, variables, rules)
-        if allowed is not None:
-            found.append(allowed)
-    return found
-
-
-def equal(
-    variables: Sequence[Variable], free: Container[str], rules: Sequence[Constraint]
-) -> list[dict[str, Value]]:
-    """Points at which two widths are the same, all that is small being one as well: what is left
-    out where it is not needed (a projection, a shortcut) is left out there."""
-    large = {
-        v.name: v.base
-        for v in variables
-        if isinstance(v.base, int) and v.base >= SMALL and not v.choices and v.name in free
-    }
-    small = {
-        v.name: 1
-        for v in variables
-        if isinstance(v.base, int) and v.base < SMALL and not v.choices and v.name in free
-    }
-    base = {v.name: v.base for v in variables}
-    found: list[dict[str, Value]] = []
-    for one, other in islice(combinations(large, 2), PAIRS):
-        for point in ({one: large[other]}, {one: large[other], **small}):
-            # What a form is limited to has been found with these points: it is kept, not they.
-            allowed = _allowed({**base, **point}, variables, rules)
-            if allowed is not None and allowed[one] == allowed[other]:
-                found.append(allowed)
-    return found
-
-
-def written(number: Fraction) -> int | float:
-    """A number as an argument."""
-    return int(number) if number.denominator == 1 else float(number)
-
-
-def edges(
-    form: Polynomial, base: Mapping[str, Fraction], dice: random.Random
-) -> list[dict[str, Fraction]]:
-    """Points at which the rounded quotients of a form are about to change, each in one variable."""
-    found = []
-    for generator in form.generators:
-        if isinstance(generator, Rounded):
-            found += list(_edges(generator, base, dice))
-        elif isinstance(generator, Extreme):
-            found += [*edges(generator.left, base, dice), *edges(generator.right, base, dice)]
-    return found
-
-
-def _edges(
-    rounded: Rounded, base: Mapping[str, Fraction], dice: random.Random
-) -> Iterator[dict[str, Fraction]]:
-    # Where it is below one: what is kept from vanishing shows there.
-    small = {name: Fraction(1) for name in rounded.top.names - rounded.bottom.names}
-    large = {name: 8 * base[name] for name in rounded.bottom.names}
-    yield {**base, **large}
-    yield {**base, **large, **small}
-    for name in sorted(rounded.top.names):
-        yield {**base, name: Fraction(1)}
-        top, bottom = rounded.top.value(base), rounded.bottom.value(base)
-        if rounded.top.factors and top > 0 and bottom > 0:
-            # A power of two: a product with it is the same in floating point.
-            share = base[name] * bottom / top
-            yield {**base, name: Fraction(2) ** (math.ceil(math.log2(share)) - 1)}
-        if base[name].denominator != 1:
-            continue
-        slope = rounded.top.value({**base, name: base[name] + 1}) - top
-        if slope <= 0 or bottom <= 0:
-            continue
-        multiple = bottom * dice.randint(1, 4) + bottom * (top // bottom)
-        value = base[name] + (multiple - top) // slope
-        for step in (-1, 0, 1, 2):
-            if value + step > 0:
-                yield {**base, name: Fraction(int(value + step))}
+    def _edges(
+        self, rounded: Rounded, base: Mapping[str, Fraction]
+    ) -> Iterator[dict[str, Fraction]]:
+        # Where it is below one: what is kept from vanishing shows there.
+        small = {name: Fraction(1) for name in rounded.top.names - rounded.bottom.names}
+        large = {name: 8 * base[name] for name in rounded.bottom.names}
+        yield {**base, **large}
+        yield {**base, **large, **small}
+        for name in sorted(rounded.top.names):
+            yield {**base, name: Fraction(1)}
+            top, bottom = rounded.top.value(base), rounded.bottom.value(base)
+            if rounded.top.factors and top > 0 and bottom > 0:
+                # A power of two: a product with it is the same in floating point.
+                share = base[name] * bottom / top
+                yield {**base, name: Fraction(2) ** (math.ceil(math.log2(share)) - 1)}
+            if base[name].denominator != 1:
+                continue
+            slope = rounded.top.value({**base, name: base[name] + 1}) - top
+            if slope <= 0 or bottom <= 0:
+                continue
+            multiple = bottom * self.dice.randint(1, 4) + bottom * (top // bottom)
+            value = base[name] + (multiple - top) // slope
+            for step in (-1, 0, 1, 2):
+                if value + step > 0:
+                    yield {**base, name: Fraction(int(value + step))}

@@ -7,8 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from nparam_lint.analysis.diff.diff_records import Base, DiffReport, ModelDiff
-from nparam_lint.analysis.diff.drift_rule import judge_drift
-from nparam_lint.analysis.diff.explained import explain
+from nparam_lint.analysis.diff.drift_rule import explain, judge_drift
 from nparam_lint.analysis.diff.match_models import Match, ReportedModel, entries, match
 from nparam_lint.analysis.diff.module_changes import compare_modules
 from nparam_lint.records import Finding, Measured, NotMeasured, Report

@@ -100,24 +100,35 @@ def _folded(lines: Sequence[Line]) -> tuple[Line, ...]:
 
 def _folded_at(lines: Sequence[Line], at: int) -> list[Line]:
     """Lines that differ in one number of their paths alone, and in steps of one there."""
-    groups: dict[object, list[list[tuple[int, int]]]] = {}
-    for index, line in enumerate(lines):
+    found: list[Line] = []
+    runs: dict[object, tuple[int, int]] = {}  # where the line of a run is, and its next number
+    for line in lines:
         number = _number(line.parts, at)
         if number is not None:
-            runs = groups.setdefault(_key(line, at, number), [])
-            if runs and runs[-1][-1][0] == number - 1:
-                runs[-1].append((number, index))
-            else:
-                runs.append([(number, index)])
-    kept: dict[int, Line] = dict(enumerate(lines))
-    for runs in groups.values():
-        for run in runs:
-            if len(run) > 1:
-                first = run[0][1]
-                kept[first] = _run(lines[first], at, len(run))
-                for _, index in run[1:]:
-                    del kept[index]
-    return list(kept.values())
+            key = _key(line, at, number)
+            index, following = runs.get(key, (len(found), number))
+            runs[key] = (index if number == following else len(found)), number + 1
+            if index < len(found) and number == following:
+                run = found[index]
+                found[index] = replace(
+                    run,
+                    parts=_longer(run.parts, at),
+                    was=_longer(run.was, at),
+                    times=run.times + line.times,
+                )
+                continue
+        found.append(line)
+    return found
+
+
+def _longer(parts: tuple[_Part, ...], at: int) -> tuple[_Part, ...]:
+    """A path with one number more, where it has one there."""
+    match parts[at : at + 1]:
+        case [(first, last)]:
+            return (*parts[:at], (first, last + 1), *parts[at + 1 :])
+        case [str() as number] if number.isdecimal():
+            return (*parts[:at], (int(number), int(number) + 1), *parts[at + 1 :])
+    return parts
 
 
 def _number(parts: Sequence[_Part], at: int) -> int | None:
@@ -139,18 +150,3 @@ def _key(line: Line, at: int, number: int) -> object:
         )
     rest = (line.parts[:at], line.parts[at + 1 :], was)
     return line.kind, rest, line.delta, line.modules, line.times, line.notes, counts
-
-
-def _run(line: Line, at: int, count: int) -> Line:
-    return replace(
-        line,
-        parts=_ranged(line.parts, at, count),
-        was=_ranged(line.was, at, count) if _number(line.was, at) is not None else line.was,
-        times=line.times * count,
-    )
-
-
-def _ranged(parts: tuple[_Part, ...], at: int, count: int) -> tuple[_Part, ...]:
-    first = _number(parts, at)
-    assert first is not None
-    return (*parts[:at], (first, first + count - 1), *parts[at + 1 :])

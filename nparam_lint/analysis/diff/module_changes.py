@@ -1,16 +1,20 @@
-"""What became of each module of a model. The differences of the lines add up to the model's."""
+"""What became of each module of a model. The differences of the lines add up to the model's.
+
+Modules are matched by name, by position in a sequence, by content. Nothing is guessed: a module
+that could match several matches none; it is removed or added.
+"""
 
 from __future__ import annotations
 
 from collections import defaultdict, deque
+from difflib import SequenceMatcher
 from typing import TYPE_CHECKING
 
 from nparam_lint.analysis.diff.diff_records import ModuleChange
-from nparam_lint.analysis.diff.match_modules import Pairs
-from nparam_lint.analysis.diff.module_tree import Node, link
+from nparam_lint.analysis.diff.module_tree import Likeness, Node, best_pairs, likeness, link
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from nparam_lint.records import ModuleRow
 
@@ -21,12 +25,121 @@ def compare_modules(
     """The changes, in the order of today's model; removed modules are where they were."""
     shapes: dict[tuple[object, ...], int] = {}
     old, new = link(before, shapes), link(after, shapes)
-    pairs = Pairs(old, new)
+    pairs = _Pairs(old, new)
     return tuple(_Changes(pairs, _notes(old, new, pairs)).of(new))
 
 
+class _Pairs:
+    """The matches: `now[node]` for a module of the base, `then[node]` for one of today's model."""
+
+    def __init__(self, before: Node, after: Node) -> None:
+        self.now: dict[Node, Node] = {}
+        self.then: dict[Node, Node] = {}
+        self._match(before, after)
+        self._match_moved(before, after)
+
+    def _match(self, before: Node, after: Node) -> None:
+        stack = [(before, after)]
+        while stack:
+            old, new = stack.pop()
+            self.now[old], self.then[new] = new, old
+            stack += _matched(old.children, new.children)
+
+    def _match_moved(self, before: Node, after: Node) -> None:
+        """A whole part that is gone here and is new there is the same, if there is no other like
+        it; what is a single layer must also have kept its name."""
+        shapes = _by_shape(
+            [node for node in before.walk() if node not in self.now],
+            [node for node in after.walk() if node not in self.then],
+        )
+        for olds, news in sorted(shapes, key=_weight, reverse=True):
+            gone = [node for node in olds if node not in self.now]
+            new = [node for node in news if node not in self.then]
+            if len(gone) == 1 == len(new):
+                old, there = gone[0], new[0]
+                if old.filled > 1 or old.name == there.name:
+                    self._match(old, there)
+
+
+def _weight(both: tuple[list[Node], list[Node]]) -> int:
+    return max(node.weight for nodes in both for node in nodes)
+
+
+def _matched(olds: Sequence[Node], news: Sequence[Node]) -> list[tuple[Node, Node]]:
+    """Of the children of two modules that are the same."""
+    pairs = _numbered(
+        [node for node in olds if node.is_numbered], [node for node in news if node.is_numbered]
+    )
+    for pick in (_of_one_name, _of_one_shape, _alike):
+        known = {node for pair in pairs for node in pair}
+        gone = [node for node in olds if node not in known]
+        new = [node for node in news if node not in known]
+        pairs += pick(gone, new) if gone and new else []
+    return pairs
+
+
+def _of_one_name(olds: Sequence[Node], news: Sequence[Node]) -> list[tuple[Node, Node]]:
+    """Whatever has become of them."""
+    named = {node.name: node for node in news}
+    return [(node, named[node.name]) for node in olds if node.name in named]
+
+
+def _numbered(olds: Sequence[Node], news: Sequence[Node]) -> list[tuple[Node, Node]]:
+    """Where a layer is put between others, those behind it get other numbers."""
+    if [node.row.type for node in olds] == [node.row.type for node in news]:
+        return list(zip(olds, news, strict=True))
+    pairs: list[tuple[Node, Node]] = []
+    shapes = [node.shape for node in olds], [node.shape for node in news]
+    matcher = SequenceMatcher(None, *shapes, autojunk=False)
+    for tag, start, end, new_start, new_end in matcher.get_opcodes():
+        left, right = olds[start:end], news[new_start:new_end]
+        if tag == "equal":
+            pairs += zip(left, right, strict=True)
+        elif tag == "replace":
+            types = [node.row.type for node in left], [node.row.type for node in right]
+            blocks = SequenceMatcher(None, *types, autojunk=False).get_matching_blocks()
+            for one, other, size in blocks:
+                pairs += zip(left[one : one + size], right[other : other + size], strict=True)
+    return pairs
+
+
+def _by_shape(
+    olds: Iterable[Node], news: Iterable[Node]
+) -> Iterable[tuple[list[Node], list[Node]]]:
+    """The modules with parameters of both models, those of one shape together."""
+    shapes: dict[int, tuple[list[Node], list[Node]]] = defaultdict(lambda: ([], []))
+    for side, nodes in enumerate((olds, news)):
+        for node in nodes:
+            if node.weight:
+                shapes[node.shape][side].append(node)
+    return shapes.values()
+
+
+def _of_one_shape(olds: Sequence[Node], news: Sequence[Node]) -> list[tuple[Node, Node]]:
+    """As many as there were of the same shape are the same, in their order."""
+    return [
+        pair
+        for gone, new in _by_shape(olds, news)
+        if len(gone) == len(new)
+        for pair in zip(gone, new, strict=True)
+    ]
+
+
+def _alike(olds: Sequence[Node], news: Sequence[Node]) -> list[tuple[Node, Node]]:
+    """Parts of several layers that were renamed and changed at once."""
+
+    def compare(old: Node, new: Node) -> Likeness | None:
+        found = likeness(old, new)
+        return found if found.is_evidence else None
+
+    return [(old, new) for old, new, _ in best_pairs(olds, news, compare)]
+
+
+# --- what became of them -----------------------------------------------------------------------
+
+
 class _Changes:
-    def __init__(self, pairs: Pairs, notes: dict[Node, list[str]]) -> None:
+    def __init__(self, pairs: _Pairs, notes: dict[Node, list[str]]) -> None:
         self.pairs = pairs
         self.notes = notes
 
@@ -112,7 +225,7 @@ def _ties(before: ModuleRow | None, after: ModuleRow | None) -> list[str]:
 # --- what else may change ---------------------------------------------------------------------
 
 
-def _notes(old: Node, new: Node, pairs: Pairs) -> dict[Node, list[str]]:
+def _notes(old: Node, new: Node, pairs: _Pairs) -> dict[Node, list[str]]:
     """What changed besides the number of parameters, noted at the module that it is about: the
     highest for which it holds throughout, else the lowest."""
     notes: dict[Node, list[str]] = defaultdict(list)
@@ -163,7 +276,7 @@ def _buffers(old: Node, new: Node, lowest: bool) -> str | None:
     return f"buffers {was:,} → {now:,}" if was != now else None
 
 
-def _evenly(old: Node, new: Node, pairs: Pairs) -> bool:
+def _evenly(old: Node, new: Node, pairs: _Pairs) -> bool:
     """Whether all below it became so many times larger: another dtype throughout."""
     return all(
         then.row.bytes * new.row.bytes == node.row.bytes * old.row.bytes

@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from nparam_lint.analysis.closed_forms.closed_form import ClosedForm, NoForm
 from nparam_lint.analysis.closed_forms.form_writer import expanded, factored
 from nparam_lint.analysis.closed_forms.observations import exactly
-from nparam_lint.analysis.closed_forms.parameter_forms import Wrong
+from nparam_lint.analysis.closed_forms.parameter_forms import ClosedForm, NoForm, Wrong
 from nparam_lint.analysis.documents.module_forms import module_forms
 from nparam_lint.claims.notation import exact_text
 from nparam_lint.report import style
@@ -32,9 +31,8 @@ from nparam_lint.report.style import clean
 if TYPE_CHECKING:
     from collections.abc import Container, Iterator, Mapping, Sequence
 
-    from nparam_lint.analysis.closed_forms.closed_form import Derived
     from nparam_lint.analysis.closed_forms.observations import Value
-    from nparam_lint.analysis.closed_forms.parameter_forms import ShapeForm
+    from nparam_lint.analysis.closed_forms.parameter_forms import Derived, ShapeForm
     from nparam_lint.analysis.formula_result import FormulaResult
 
 _DEPTH = 2  # of the table of modules
@@ -96,7 +94,7 @@ def _facts(case: ClosedForm, formula: FormulaResult) -> Iterator[Fact]:
     flat = expanded(case.total, formula.order)
     if flat != factored(case.total, formula.order):
         yield Fact("expanded", flat, kind="formula")
-    for name, rules in (("needs", case.demands), ("holds for", case.limits)):
+    for name, rules in (("needs", case.requirements), ("holds for", case.limits)):
         if rules:
             yield Fact(name, ", ".join(map(str, rules)))
     if case.idle:

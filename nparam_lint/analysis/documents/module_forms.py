@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from nparam_lint.analysis.closed_forms.polynomial import Polynomial, sum_of
+from nparam_lint.analysis.closed_forms.polynomial import ZERO, Polynomial
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -57,7 +57,7 @@ def _add(
             if len(inner) != 1 or len(below[inner[0]]) != len(forms):
                 break
             name = inner[0]
-        size = sum_of(form.size for form in forms)
+        size = sum((form.size for form in forms), ZERO)
         own = tuple(form for form in forms if form.name.rpartition(".")[0] == name)
         rows.append(ModuleForm(name, level, size, sum(form.value for form in forms), own))
         if level + 1 < depth:
