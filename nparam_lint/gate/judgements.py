@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from nparam_lint import __version__
-from nparam_lint.capabilities import AUTO
+from nparam_lint.count.capabilities import AUTO
 from nparam_lint.gate.requests import arguments_entry, experts_entry
 from nparam_lint.judge import (
     Budget,
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 
     from nparam_lint.config.settings import Settings
-    from nparam_lint.count.jobs import Answers
+    from nparam_lint.count.run_jobs import Answers
     from nparam_lint.gate.measure import CountResult
     from nparam_lint.gate.requests import ModelRequest, ProjectSource, Selection
 
