@@ -244,7 +244,7 @@ def _refuse_unread(settings: Settings, paths: list[Path]) -> None:
 
 def _config_files(settings: Settings) -> Iterator[str]:
     """The files below the root that may be configs, as far as git has them; relative to it."""
-    from nparam_lint.repository.git_query import ask_git
+    from nparam_lint.repository import ask_git
 
     copy, root = settings.snapshot, settings.root.resolve()
     if copy:

@@ -7,10 +7,17 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
-from nparam_lint.discover import installed_names
 from nparam_lint.discover.files import list_importable, reader
 from nparam_lint.discover.import_plan import ImportPlanner
-from nparam_lint.discover.name_resolution import Names, Symbol
+from nparam_lint.discover.name_resolution import (
+    Names,
+    Symbol,
+    is_factory,
+    is_hinted,
+    is_module,
+    is_whole_model,
+    takes_nothing,
+)
 from nparam_lint.discover.scan import scan_source
 from nparam_lint.discover.source_tree import SourceTree
 from nparam_lint.discover.syntax import rare_collection
@@ -52,7 +59,7 @@ class Models:
         if symbol is None or symbol.kind not in ("class", "outside"):
             return False
         if symbol.kind == "outside":
-            return installed_names.is_module(symbol.name)
+            return is_module(symbol.name)
         if symbol not in self._models:
             self._models[symbol] = False  # until the bases say otherwise: they may form a cycle
             self._models[symbol] = any(self.is_model(base) for base in self.names.bases(symbol))
@@ -63,9 +70,7 @@ class Models:
         if symbol is None:
             return False
         if symbol.kind == "outside":
-            return installed_names.is_whole_model(symbol.name) or installed_names.is_factory(
-                symbol.name
-            )
+            return is_whole_model(symbol.name) or is_factory(symbol.name)
         if symbol.kind == "method":
             owner, _, name = symbol.name.rpartition(".")
             return bool(_BUILDS.match(name)) and self.is_model(Symbol("class", symbol.where, owner))
@@ -96,7 +101,7 @@ class Models:
         for name in names:
             symbol = self.names.resolve(path, name)
             if symbol is not None and symbol.kind == "outside" and whole:
-                if installed_names.is_whole_model(symbol.name):
+                if is_whole_model(symbol.name):
                     return True
             elif self.is_model(symbol):
                 return True
@@ -164,7 +169,7 @@ class Models:
         if symbol.kind == "outside":
             tail = symbol.name.rpartition(".")[2]
             plain = tail in ("object", "ABC", "Generic", "Protocol") or tail.endswith("Mixin")
-            return "nothing" if plain or installed_names.takes_nothing(symbol.name) else None
+            return "nothing" if plain or takes_nothing(symbol.name) else None
         if symbol.kind != "class" or symbol in seen:
             return "nothing"
         seen.add(symbol)
@@ -282,7 +287,7 @@ def _discovered(
         if not source:
             parsed.append(path)
         elif _defines(source):
-            if b"nparam" in source if path in strict else installed_names.is_hinted(source):
+            if b"nparam" in source if path in strict else is_hinted(source):
                 parsed.append(path)
             elif path not in strict:
                 rest.append(path)
@@ -324,7 +329,7 @@ def _naming_models(tree: SourceTree, models: Models, rest: list[str]) -> list[st
     left: list[str] = []
     without = frozenset(rest)
     for path in sorted(tree.files):
-        hinted = path not in without and installed_names.is_hinted(tree.source(path))
+        hinted = path not in without and is_hinted(tree.source(path))
         (fresh if hinted else left).append(path)
     added: set[str] = set()
     while fresh and left:
