@@ -12,12 +12,12 @@ from nparam_lint.analysis.closed_forms.parameter_families import families
 from nparam_lint.analysis.closed_forms.polynomial import DesignMatrix
 from nparam_lint.claims.expression import Formula
 from nparam_lint.claims.notation import FormulaError
-from nparam_lint.judge.budgets import amount, selected
+from nparam_lint.judge import amount, selected
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from nparam_lint.judge.budgets import Budget
+    from nparam_lint.judge import Budget
     from nparam_lint.records import Measured, NameValue
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from nparam_lint import __version__
 from nparam_lint.analysis.diff import Base, DiffReport, Side, compare
 from nparam_lint.count.interpreter import find_interpreter
-from nparam_lint.gate.assemble import reported_findings
+from nparam_lint.gate.judgements import reported_findings
 from nparam_lint.gate.measure import RunContext, limits
 from nparam_lint.gate.pipeline import measure, read_source
 from nparam_lint.gate.requests import Selection, requests_of_other_revision, select_models

@@ -1,17 +1,18 @@
-"""What earlier runs found out from the content of single files."""
+"""What earlier runs found out from the content of single files, and how it is decoded."""
 
 from __future__ import annotations
 
-from functools import cached_property
+from functools import cache, cached_property
+from threading import Lock
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from nparam_lint.cache.json_decoder import json_decoder
 from nparam_lint.cache.store import tool
 
 if TYPE_CHECKING:
     from nparam_lint.cache.store import Store
 
 _Value = TypeVar("_Value")
+_making = Lock()
 
 
 class FactCache(Generic[_Value]):
@@ -87,3 +88,22 @@ class FactCache(Generic[_Value]):
     @cached_property
     def _decode(self) -> Any:
         return json_decoder(self._kind).decode
+
+
+def json_decoder(kind: Any) -> Any:
+    """A `msgspec.json.Decoder` that allows nothing but what `kind`, a type, declares.
+
+    Made by one thread at a time: msgspec notes what it knows of a class on the class before it
+    knows all of it, and a second thread that makes a decoder of the same class meanwhile reads
+    through a null pointer (https://github.com/msgspec/msgspec/issues/401). The two revisions of
+    `nparam-lint diff` are read by two threads. Decoders that are made can be shared.
+    """
+    with _making:
+        return _made(kind)
+
+
+@cache
+def _made(kind: Any) -> Any:
+    from msgspec.json import Decoder
+
+    return Decoder(kind)

@@ -25,18 +25,18 @@ from nparam_lint.cache.dependencies import (
     ProcessDependencies,
     SharedDependencies,
 )
-from nparam_lint.cache.json_decoder import json_decoder
+from nparam_lint.cache.file_facts import json_decoder
 from nparam_lint.cache.store import digest, tool
-from nparam_lint.capabilities import LADDER, is_present
+from nparam_lint.count.capabilities import LADDER, is_present
 from nparam_lint.records import Measured, Measurement, NotMeasured
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from nparam_lint.cache.project_state import ProjectState
+    from nparam_lint.cache.dependencies import ProjectState
     from nparam_lint.cache.replay_inputs import ReplayInputs
     from nparam_lint.cache.store import Store
-    from nparam_lint.count.jobs import Job
+    from nparam_lint.count.run_jobs import Job
 
 VARIANTS = 3  # of one model: the branches that somebody goes back and forth between
 # Failures that the next build might not repeat: they are never kept.

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from nparam_lint.cache.replay import LOOKED, NOTHING, UNREAD, content_of, look_of, name_of, state_of
 from nparam_lint.cache.store import Store, directory
-from nparam_lint.repository.git_query import ask_git
+from nparam_lint.repository import ask_git
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

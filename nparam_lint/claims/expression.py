@@ -28,7 +28,15 @@ if TYPE_CHECKING:
 
     from nparam_lint.records import NameValue
 
-FUNCTIONS = ("min", "max", "abs", "ceil", "floor")
+    _Names = Mapping[str, NameValue]
+
+FUNCTIONS: dict[str, Callable[[list[Fraction]], Fraction | int]] = {
+    "min": min,
+    "max": max,
+    "abs": lambda numbers: abs(numbers[0]),
+    "ceil": lambda numbers: math.ceil(numbers[0]),
+    "floor": lambda numbers: math.floor(numbers[0]),
+}
 
 _MAX_BITS = 2048  # of a numerator or denominator; the largest models have counts of some 50 bits
 _MAX_DEPTH = 100  # at most four Python frames each
@@ -52,23 +60,17 @@ _Value = Fraction | str | None
 
 @dataclass(frozen=True, slots=True)
 class Formula:
-    """A checked formula. `names` are the names that it needs values for."""
+    """A checked formula. `names` are the names that it needs values for; `is_condition`: its result
+    is a truth value rather than a number."""
 
     text: str
     names: frozenset[str]
-    _tree: ast.expr = field(repr=False, compare=False)
+    is_condition: bool
+    _number: Callable[[_Names], Fraction] = field(repr=False, compare=False)
 
-    @property
-    def is_condition(self) -> bool:
-        """Whether its result is a truth value rather than a number."""
-        tree = self._tree
-        return isinstance(tree, ast.Compare) or (
-            isinstance(tree, ast.UnaryOp) and isinstance(tree.op, ast.Not)
-        )
-
-    def evaluate(self, names: Mapping[str, NameValue]) -> Fraction:
+    def evaluate(self, names: _Names) -> Fraction:
         """The exact value. Raises UnknownName, or FormulaError with the reason."""
-        return _Evaluation(self.text, names).number(self._tree)
+        return self._number(names)
 
 
 def parse_formula(text: str) -> Formula:
@@ -77,9 +79,12 @@ def parse_formula(text: str) -> Formula:
     indent = len(text) - len(text.lstrip())
     try:
         tree = read_expression(body)
-        check = _Check(body)
-        check.node(tree)
-        return Formula(body, frozenset(check.names), tree)
+        reader = _Reader(body)
+        number = reader.number(tree, 0)
+        is_condition = isinstance(tree, ast.Compare) or (
+            isinstance(tree, ast.UnaryOp) and isinstance(tree.op, ast.Not)
+        )
+        return Formula(body, frozenset(reader.names), is_condition, number)
     except FormulaError as error:
         error.offset += indent
         raise
@@ -89,8 +94,11 @@ def parse_formula(text: str) -> Formula:
 
 
 class _Reader:
+    """Makes each node into a function of the names' values, once it was checked; refuses those that
+    are not on the list. `names`: those that were met."""
+
     def __init__(self, text: str) -> None:
-        self.text = text
+        self.names: set[str] = set()
         self.bytes = text.encode()  # the tree's columns count UTF-8 bytes
 
     def offset(self, node: ast.expr) -> int:
@@ -102,54 +110,67 @@ class _Reader:
     def fault(self, node: ast.expr, message: str) -> FormulaError:
         return FormulaError(message, self.offset(node))
 
-    def decimal(self, node: ast.expr) -> Fraction:
-        """The exact value of a literal such as `0.1` or `1e6`, whose float would be near it."""
-        match = _DECIMAL.fullmatch(self.source(node).replace("_", ""))
-        if match is None or len(match[0]) > 400 or abs(int(match[3] or 0)) > 400:
-            raise self.fault(node, f"the number `{self.source(node)[:40]}` is too large")
-        exponent = int(match[3] or 0) - len(match[2])
-        return int(match[1] + match[2]) * Fraction(10) ** exponent
+    # --- nodes --------------------------------------------------------------------------------
 
+    def number(self, node: ast.expr, depth: int) -> Callable[[_Names], Fraction]:
+        value = self.value(node, depth)
+        return lambda names: self.as_number(node, value(names))
 
-class _Check(_Reader):
-    """Refuses every node that is not on the list, and collects the names."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__(text)
-        self.names: set[str] = set()
-
-    def node(self, node: ast.expr, depth: int = 0) -> None:
+    def value(self, node: ast.expr, depth: int) -> Callable[[_Names], _Value]:
         if depth > _MAX_DEPTH:
             raise self.fault(node, f"the formula is nested deeper than {_MAX_DEPTH} levels")
+        below = depth + 1
         match node:
             case ast.Name(id=name):
-                self.names.add(name)
+                return self.name(node, name)
             case ast.Subscript():
-                self.names.add(self.element(node))
+                return self.name(node, self.element(node))
             case ast.Constant(value=float()):
-                self.decimal(node)
-            case ast.Constant(value=int() as value) if not isinstance(value, bool):
-                if value.bit_length() > _MAX_BITS:
+                number = self.decimal(node)
+                return lambda _: number
+            case ast.Constant(value=int() as whole) if not isinstance(whole, bool):
+                if whole.bit_length() > _MAX_BITS:
                     raise self.fault(node, f"the number `{self.source(node)[:40]}…` is too large")
-            case ast.BinOp(left=left, op=op, right=right) if type(op) in _ARITHMETIC or isinstance(
-                op, ast.Pow
-            ):
-                self.node(left, depth + 1)
-                self.node(right, depth + 1)
-            case ast.UnaryOp(op=ast.UAdd() | ast.USub() | ast.Not(), operand=operand):
-                self.node(operand, depth + 1)
-            case ast.BoolOp(values=operands):
-                for operand in operands:
-                    self.node(operand, depth + 1)
-            case ast.IfExp(test=test, body=body, orelse=orelse):
-                for part in (test, body, orelse):
-                    self.node(part, depth + 1)
+                number = Fraction(whole)
+                return lambda _: number
+            case ast.BinOp(op=op) if isinstance(op, ast.Pow) or type(op) in _ARITHMETIC:
+                return self.arithmetic(node, below)
+            case ast.UnaryOp(op=ast.Not()):
+                denied = self.value(node.operand, below)
+                return lambda names: Fraction(not denied(names))
+            case ast.UnaryOp(op=ast.UAdd() | ast.USub() as op):
+                operand, sign = (
+                    self.number(node.operand, below),
+                    -1 if isinstance(op, ast.USub) else 1,
+                )
+                return lambda names: sign * operand(names)
+            case ast.BoolOp():
+                return self.either_or_all(node, below)
+            case ast.IfExp():
+                test, body, orelse = (
+                    self.value(part, below) for part in (node.test, node.body, node.orelse)
+                )
+                return lambda names: (body if test(names) else orelse)(names)
             case ast.Compare():
-                self.comparison(node, depth + 1)
+                return self.comparison(node, below)
             case ast.Call():
-                self.call(node, depth + 1)
-            case _:
-                raise self.refuse(node)
+                return self.call(node, below)
+        raise self.refusal(node)
+
+    def name(self, node: ast.expr, name: str) -> Callable[[_Names], _Value]:
+        self.names.add(name)
+
+        def value(names: _Names) -> _Value:
+            if name not in names:
+                raise UnknownName(name, self.offset(node))
+            given = names[name]
+            if isinstance(given, float):
+                if not math.isfinite(given):
+                    raise self.fault(node, f"`{name}` is {given}, not a finite number")
+                return Fraction(repr(given))  # the decimal that was written, not its neighbour
+            return Fraction(given) if isinstance(given, int) else given
+
+        return value
 
     def element(self, node: ast.Subscript) -> str:
         """An element of a list or a dictionary, as one name: `widths[0]`, `cfg['width']`."""
@@ -165,29 +186,91 @@ class _Check(_Reader):
             node, f"found `{self.source(node)}`, expected an element of a list such as `widths[0]`"
         )
 
-    def comparison(self, node: ast.Compare, depth: int) -> None:
-        self.operand(node.left, depth)
-        for op, right in zip(node.ops, node.comparators, strict=True):
-            if isinstance(op, ast.In | ast.NotIn):
-                if not isinstance(right, ast.Tuple | ast.List) or len(node.ops) > 1:
-                    found = f"found `in {self.source(right)}`"
-                    raise self.fault(right, f"{found}, expected one tuple of constants")
-                for element in right.elts:
-                    if not _is_constant(element):
-                        found = self.source(element)
-                        raise self.fault(element, f"found `{found}`, expected a constant")
-                    self.operand(element, depth)
-            elif isinstance(op, ast.Is | ast.IsNot) and not _is_none(right):
-                raise self.fault(right, f"found `is {self.source(right)}`, expected `is None`")
-            else:
-                self.operand(right, depth)
+    def decimal(self, node: ast.expr) -> Fraction:
+        """The exact value of a literal such as `0.1` or `1e6`, whose float would be near it."""
+        match = _DECIMAL.fullmatch(self.source(node).replace("_", ""))
+        if match is None or len(match[0]) > 400 or abs(int(match[3] or 0)) > 400:
+            raise self.fault(node, f"the number `{self.source(node)[:40]}` is too large")
+        exponent = int(match[3] or 0) - len(match[2])
+        return int(match[1] + match[2]) * Fraction(10) ** exponent
 
-    def operand(self, node: ast.expr, depth: int) -> None:
+    def arithmetic(self, node: ast.BinOp, depth: int) -> Callable[[_Names], Fraction]:
+        left, right = self.number(node.left, depth), self.number(node.right, depth)
+
+        def value(names: _Names) -> Fraction:
+            first, second = left(names), right(names)
+            try:
+                if isinstance(node.op, ast.Pow):
+                    return self.power(node, first, second)
+                return Fraction(_ARITHMETIC[type(node.op)](first, second))
+            except ZeroDivisionError:
+                raise self.fault(node, f"`{self.source(node)}` divides by zero") from None
+
+        return value
+
+    def either_or_all(self, node: ast.BoolOp, depth: int) -> Callable[[_Names], _Value]:
+        *operands, last = [self.value(operand, depth) for operand in node.values]
+
+        def value(names: _Names) -> _Value:
+            for operand in operands:
+                result = operand(names)
+                if bool(result) is isinstance(node.op, ast.Or):
+                    return result
+            return last(names)
+
+        return value
+
+    def comparison(self, node: ast.Compare, depth: int) -> Callable[[_Names], Fraction]:
+        first = self.operand(node.left, depth)
+        steps = [
+            (op, right, self.right_side(node, op, right, depth))
+            for op, right in zip(node.ops, node.comparators, strict=True)
+        ]
+
+        def value(names: _Names) -> Fraction:
+            left_node, left = node.left, first(names)
+            for op, right_node, values in steps:
+                right = [value(names) for value in values]
+                if isinstance(op, ast.In | ast.NotIn):
+                    holds = (left in right) is isinstance(op, ast.In)
+                elif type(op) in _ORDER:
+                    ends = self.as_number(left_node, left), self.as_number(right_node, right[0])
+                    holds = _ORDER[type(op)](*ends)
+                else:
+                    holds = (left == right[0]) is isinstance(op, ast.Eq | ast.Is)
+                if not holds:
+                    return Fraction(0)
+                left_node, left = right_node, right[0] if right else None
+            return Fraction(1)
+
+        return value
+
+    def right_side(
+        self, node: ast.Compare, op: ast.cmpop, right: ast.expr, depth: int
+    ) -> list[Callable[[_Names], _Value]]:
+        """What is compared with: one value; behind `in`, those of a tuple."""
+        if isinstance(op, ast.In | ast.NotIn):
+            if not isinstance(right, ast.Tuple | ast.List) or len(node.ops) > 1:
+                found = f"found `in {self.source(right)}`"
+                raise self.fault(right, f"{found}, expected one tuple of constants")
+            for element in right.elts:
+                if not _is_constant(element):
+                    found = self.source(element)
+                    raise self.fault(element, f"found `{found}`, expected a constant")
+            return [self.operand(element, depth) for element in right.elts]
+        is_none = isinstance(right, ast.Constant) and right.value is None
+        if isinstance(op, ast.Is | ast.IsNot) and not is_none:
+            raise self.fault(right, f"found `is {self.source(right)}`, expected `is None`")
+        return [self.operand(right, depth)]
+
+    def operand(self, node: ast.expr, depth: int) -> Callable[[_Names], _Value]:
         """Words, None and truth values may only be compared with, not calculated with."""
-        if not (isinstance(node, ast.Constant) and isinstance(node.value, str | bool | None)):
-            self.node(node, depth)
+        if isinstance(node, ast.Constant) and isinstance(node.value, str | bool | None):
+            word = Fraction(node.value) if isinstance(node.value, bool) else node.value
+            return lambda _: word
+        return self.value(node, depth)
 
-    def call(self, node: ast.Call, depth: int) -> None:
+    def call(self, node: ast.Call, depth: int) -> Callable[[_Names], Fraction]:
         if not (isinstance(node.func, ast.Name) and node.func.id in FUNCTIONS):
             known = ", ".join(FUNCTIONS)
             raise self.fault(node, f"found `{self.source(node.func)}(…)`, expected one of {known}")
@@ -196,10 +279,10 @@ class _Check(_Reader):
         if node.keywords or not node.args or (single and len(node.args) != 1):
             expected = "one argument" if single else "positional arguments"
             raise self.fault(node, f"found `{self.source(node)}`: `{name}` takes {expected}")
-        for argument in node.args:
-            self.node(argument, depth)
+        numbers = [self.number(argument, depth) for argument in node.args]
+        return lambda names: Fraction(FUNCTIONS[name]([number(names) for number in numbers]))
 
-    def refuse(self, node: ast.expr) -> FormulaError:
+    def refusal(self, node: ast.expr) -> FormulaError:
         found = f"found `{self.source(node)}`"
         if isinstance(node, ast.Attribute):
             return self.fault(node, f"{found}, expected the bare name `{node.attr}`")
@@ -208,72 +291,15 @@ class _Check(_Reader):
         expected = "numbers, names, + - * / // % **, comparisons, conditionals"
         return self.fault(node, f"{found}, expected {expected}, {' '.join(FUNCTIONS)}")
 
+    # --- values -------------------------------------------------------------------------------
 
-class _Evaluation(_Reader):
-    def __init__(self, text: str, names: Mapping[str, NameValue]) -> None:
-        super().__init__(text)
-        self.names = names
-
-    def number(self, node: ast.expr) -> Fraction:
-        value = self.value(node)
+    def as_number(self, node: ast.expr, value: _Value) -> Fraction:
         if not isinstance(value, Fraction):
             raise self.fault(node, f"`{self.source(node)}` is {value!r}, not a number")
         bits = max(value.numerator.bit_length(), value.denominator.bit_length())
         if bits > _MAX_BITS:
             raise self.fault(node, f"`{self.source(node)}` is too large")
         return value
-
-    def value(self, node: ast.expr) -> _Value:
-        match node:
-            case ast.Constant(value=float()):
-                return self.decimal(node)
-            case ast.Constant(value=int() as whole):
-                return Fraction(whole)
-            case ast.Constant(value=str() | None as word):
-                return word
-            case ast.Name(id=name):
-                return self.name(node, name)
-            case ast.Subscript():
-                return self.name(node, ast.unparse(node))
-            case ast.BinOp():
-                return self.arithmetic(node)
-            case ast.UnaryOp(op=ast.Not(), operand=operand):
-                return Fraction(not self.value(operand))
-            case ast.UnaryOp(op=op, operand=operand):
-                value = self.number(operand)
-                return -value if isinstance(op, ast.USub) else value
-            case ast.BoolOp(op=op, values=[*operands, last]):
-                for operand in operands:
-                    result = self.value(operand)
-                    if bool(result) is isinstance(op, ast.Or):
-                        return result
-                return self.value(last)
-            case ast.IfExp(test=test, body=body, orelse=orelse):
-                return self.value(body if self.value(test) else orelse)
-            case ast.Compare():
-                return self.comparison(node)
-            case ast.Call(func=ast.Name(id=name), args=arguments):
-                return _call(name, [self.number(argument) for argument in arguments])
-        raise self.fault(node, f"cannot evaluate `{self.source(node)}`")
-
-    def name(self, node: ast.expr, name: str) -> _Value:
-        if name not in self.names:
-            raise UnknownName(name, self.offset(node))
-        value = self.names[name]
-        if isinstance(value, float):
-            if not math.isfinite(value):
-                raise self.fault(node, f"`{name}` is {value}, not a finite number")
-            return Fraction(repr(value))  # the decimal that was written, not its binary neighbour
-        return Fraction(value) if isinstance(value, int) else value
-
-    def arithmetic(self, node: ast.BinOp) -> Fraction:
-        left, right = self.number(node.left), self.number(node.right)
-        try:
-            if isinstance(node.op, ast.Pow):
-                return self.power(node, left, right)
-            return Fraction(_ARITHMETIC[type(node.op)](left, right))
-        except ZeroDivisionError:
-            raise self.fault(node, f"`{self.source(node)}` divides by zero") from None
 
     def power(self, node: ast.BinOp, base: Fraction, exponent: Fraction) -> Fraction:
         if exponent.denominator != 1:
@@ -287,47 +313,11 @@ class _Evaluation(_Reader):
             raise self.fault(node, f"`{self.source(node)}` is too large")
         return base**exponent.numerator
 
-    def comparison(self, node: ast.Compare) -> Fraction:
-        left_node, left = node.left, self.value(node.left)
-        for op, right_node in zip(node.ops, node.comparators, strict=True):
-            if isinstance(right_node, ast.Tuple | ast.List):
-                choices = [self.value(element) for element in right_node.elts]
-                if (left in choices) is not isinstance(op, ast.In):
-                    return Fraction(0)
-                continue
-            right = self.value(right_node)
-            if type(op) in _ORDER:
-                holds = _ORDER[type(op)](self.number(left_node), self.number(right_node))
-            else:
-                holds = (left == right) is isinstance(op, ast.Eq | ast.Is)
-            if not holds:
-                return Fraction(0)
-            left_node, left = right_node, right
-        return Fraction(1)
-
 
 def _is_constant(node: ast.expr) -> bool:
     return isinstance(node, ast.Constant) or (
         isinstance(node, ast.UnaryOp) and isinstance(node.operand, ast.Constant)
     )
-
-
-def _is_none(node: ast.expr) -> bool:
-    return isinstance(node, ast.Constant) and node.value is None
-
-
-def _call(name: str, numbers: list[Fraction]) -> Fraction:
-    match name:
-        case "min":
-            return min(numbers)
-        case "max":
-            return max(numbers)
-        case "abs":
-            return abs(numbers[0])
-        case "ceil":
-            return Fraction(math.ceil(numbers[0]))
-        case _:
-            return Fraction(math.floor(numbers[0]))
 
 
 def _root(number: Fraction, degree: int) -> Fraction | None:

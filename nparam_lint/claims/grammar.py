@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Literal
 
-from nparam_lint.capabilities import METRICS
 from nparam_lint.claims.notation import FormulaError, FormulaSyntaxError, TextError, exact_text
+from nparam_lint.count.capabilities import METRICS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

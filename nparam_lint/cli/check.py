@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from nparam_lint.cli import common, output
+from nparam_lint.cli import common
 from nparam_lint.cli.common import UsageError
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--diff", action="store_true", help="with --fix: write and check nothing, print the change"
     )
     common.add_judging(parser)
-    output.add_output(parser, "findings")
+    common.add_output(parser, "findings")
     common.add_building(parser)
 
 
@@ -90,7 +90,7 @@ def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
             )
         except ValueError as error:  # a path outside the project
             raise UsageError(str(error)) from None
-    code = output.deliver(check_document(report), options, settings, environ)
+    code = common.deliver(check_document(report), options, settings, environ)
     if settings.replay_inputs and code < 2:
         _keep(report, options, settings, environ, code)
     if settings.store.wants_trim():
@@ -119,7 +119,7 @@ def _fix(
     sys.stderr.write("".join(f"{line}\n" for line in lines))
     if not options.diff:
         return None
-    output.write("".join(unified_diff(edit) for edit in fixes.files), options.output_file)
+    common.write("".join(unified_diff(edit) for edit in fixes.files), options.output_file)
     return int(bool(fixes.left))
 
 
@@ -143,8 +143,8 @@ def _keep(
         return  # to write every row of every model once more takes longer than it saves
     models = [replace(m, measurement=replace(m.measurement, cached=True)) for m in report.models]
     again = replace(report, models=tuple(models), seconds=0.0)
-    shown = output.layout(options, settings, environ)
-    text = render(output.format_for(options, settings), check_document(again), shown)
+    shown = common.layout(options, settings, environ)
+    text = render(common.format_for(options, settings), check_document(again), shown)
     settings.replay_inputs.add_project(str(settings.home), environ)
     configs = [*([settings.config] if settings.config else []), *settings.extended]
     copy = settings.snapshot  # of which the index tells
@@ -244,7 +244,7 @@ def _refuse_unread(settings: Settings, paths: list[Path]) -> None:
 
 def _config_files(settings: Settings) -> Iterator[str]:
     """The files below the root that may be configs, as far as git has them; relative to it."""
-    from nparam_lint.repository.git_query import ask_git
+    from nparam_lint.repository import ask_git
 
     copy, root = settings.snapshot, settings.root.resolve()
     if copy:

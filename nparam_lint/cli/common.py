@@ -1,25 +1,31 @@
-"""What the commands have in common: options, settings, progress."""
+"""What the commands have in common: options, settings, progress, and how what a command has to say
+leaves: in which format, where to, and with which exit code."""
 
 from __future__ import annotations
 
+import argparse
 import os
 import shutil
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from nparam_lint.capabilities import device_names
+from nparam_lint.count.capabilities import device_names
+from nparam_lint.report.formats import FOR_TERMINALS, FORMATS, formats_for, refusal, render
 
 if TYPE_CHECKING:
-    import argparse
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
+    from typing import Any
 
     from nparam_lint.config.settings import Settings
+    from nparam_lint.report.document import Document, Options
+    from nparam_lint.report.formats import Need
     from nparam_lint.repository.snapshot import Snapshot
 
 T = TypeVar("T")
 
 _SETTINGS = ("python", "device", "tolerance", "timeout", "memory", "jobs", "format", "depth")
+TABLES = 16  # a model zoo has hundreds; -v prints them all
 
 
 class UsageError(Exception):
@@ -58,6 +64,45 @@ def add_judging(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--ignore", metavar="CODES", help="do not report these codes")
 
 
+def add_output(
+    parser: argparse.ArgumentParser,
+    has: Need,
+    *,
+    verbose: str = "more detail: what was skipped, why",
+    quiet: str = "findings and summary only",
+    depth: str = "how deep the tables go (default: what fits)",
+    echo: bool = True,
+) -> None:
+    """The options of every command that makes a document; `has`: what formats find in it besides
+    words and tables. An option whose help is empty is left out. `echo`: where the document goes to
+    a file, people get theirs on standard output, for a log that says nothing helps nobody."""
+    known = formats_for(has)
+    command = parser.get_default("command")
+
+    def format_of(text: str) -> str:
+        if text not in known:
+            raise argparse.ArgumentTypeError(refusal(command, text, known))
+        return text
+
+    out = parser.add_argument_group("output")
+    out.add_argument(
+        "--format",
+        type=format_of,
+        metavar="FORMAT",
+        help=f"{known[0]} (default), {', '.join(known[1:])}",
+    )
+    there = "write the report there" + ("; standard output gets text" if echo else " instead")
+    out.add_argument("--output-file", metavar="FILE", help=there)
+    out.add_argument("--color", choices=("auto", "always", "never"), default="auto")
+    if depth:
+        out.add_argument("--depth", help=depth)
+    if verbose:
+        out.add_argument("-v", "--verbose", action="count", default=0, help=verbose)
+    if quiet:
+        out.add_argument("-q", "--quiet", action="store_true", help=quiet)
+    parser.set_defaults(formats=known, echo=echo)
+
+
 # --- from options to settings -----------------------------------------------------------------
 
 
@@ -72,7 +117,6 @@ def settings_for(
     `root`, where this is known."""
     from nparam_lint.config.load import ConfigError, load_settings
     from nparam_lint.discover import find_root
-    from nparam_lint.report.formats import FORMATS, formats_for, refusal
 
     config = Path(options.config).absolute() if options.config else None
     if config is not None and not config.is_file():
@@ -125,3 +169,153 @@ def progress() -> Callable[[int, int, str], None] | None:
         print(f"\r\x1b[K{text}", end="", file=sys.stderr, flush=True)
 
     return show
+
+
+# --- the way out ----------------------------------------------------------------------------------
+
+
+def format_for(options: argparse.Namespace, settings: Settings) -> str:
+    """What was asked for; text where the config or the environment asks for a format that this
+    command does not have."""
+    return settings.format if settings.format in options.formats else "text"
+
+
+def deliver(
+    document: Document,
+    options: argparse.Namespace,
+    settings: Settings,
+    environ: Mapping[str, str],
+    *,
+    failed: bool = False,
+) -> int:
+    """Write the document in the format that is asked for, and say with the exit code what came out:
+    0 clean, 1 findings or `failed`, 2 nothing could be answered."""
+    name, shown = format_for(options, settings), layout(options, settings, environ)
+    if name == "github":
+        _append_step_summary(document, shown, environ)
+    write(render(name, document, shown), options.output_file)
+    if options.echo and options.output_file and name != "text":
+        write(render("text", document, shown), None)
+    if document.error:
+        print(f"nparam-lint: {document.error}", file=sys.stderr)
+        return 2
+    findings = document.report.findings if document.report else ()
+    return int(failed or any(finding.severity == "error" for finding in findings))
+
+
+def deliver_failure(
+    error: UsageError, argv: Sequence[str], environ: Mapping[str, str], command: Any, options: Any
+) -> int:
+    """Where the question could not be answered as it was put: the error for people, and a document
+    that says the same where a program is listening. `options`: None where not even these could be
+    read; then it is the document of a check."""
+    print(f"nparam-lint: {error}", file=sys.stderr)
+    asked = _asked(argv, environ)
+    formats = getattr(options, "formats", formats_for("findings"))
+    if asked.format not in formats or asked.format in FOR_TERMINALS:
+        return 2
+    if options is not None and hasattr(command, "failure"):
+        document = command.failure(str(error), options)
+    else:
+        from nparam_lint import __version__
+        from nparam_lint.report.check_document import failed_check
+
+        document = failed_check(__version__, str(error))
+    from nparam_lint.report.document import Options
+
+    text = render(asked.format, document, Options())
+    try:
+        write(text, asked.output_file)
+    except UsageError:
+        write(text, None)
+    return 2
+
+
+def _asked(argv: Sequence[str], environ: Mapping[str, str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(add_help=False, exit_on_error=False)
+    parser.add_argument("--format", nargs="?", default=environ.get("NPARAM_LINT_FORMAT"))
+    parser.add_argument("--output-file", nargs="?")
+    return parser.parse_known_args(argv)[0]
+
+
+def write(text: str, file: str | None) -> None:
+    """To `file`, else to standard output."""
+    if text and not text.endswith("\n"):
+        text += "\n"
+    if file is None:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+        return
+    try:
+        Path(file).write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise UsageError(f"cannot write {file}: {error.strerror}") from None
+
+
+def _append_step_summary(document: Document, options: Options, environ: Mapping[str, str]) -> None:
+    """Under GitHub Actions, the tables for the page of the run, in what room there is. GitHub drops
+    a step's summary that is too long as a whole, what other commands of the step wrote included."""
+    file = environ.get("GITHUB_STEP_SUMMARY")
+    if not file:
+        return
+    from nparam_lint.report.formats.markdown import summary
+    from nparam_lint.report.markdown_parts import SUMMARY
+
+    try:
+        with Path(file).open("ab") as stream:
+            text = summary(document, options, SUMMARY - stream.tell())
+            stream.write(text.encode("utf-8", "replace"))
+    except OSError as error:
+        print(f"nparam-lint: cannot write the step summary: {error}", file=sys.stderr)
+
+
+# --- the look -------------------------------------------------------------------------------------
+
+
+def layout(options: argparse.Namespace, settings: Settings, environ: Mapping[str, str]) -> Options:
+    from nparam_lint.report.document import Options
+
+    verbose = int(getattr(options, "verbose", 0))
+    return Options(
+        width=terminal_width(),
+        color=_wants_color(options, settings, environ),
+        depth=settings.depth,
+        verbose=verbose,
+        quiet=getattr(options, "quiet", False),
+        tables=TABLES if not verbose else sys.maxsize,
+        place=" ".join(getattr(options, "paths", ())),
+        declared_only=getattr(options, "declared", False),
+        prefix=_prefix(settings.home),
+    )
+
+
+def _prefix(home: Path) -> str:
+    """Where a project lies in its repository: "" at the top, and where there is no repository."""
+    tops = (top for top in (home, *home.parents) if (top / ".git").exists())
+    inside = home.relative_to(next(tops, home)).as_posix()
+    return "" if inside == "." else inside
+
+
+def terminal_width() -> int:
+    """The width of the terminal, also when a hook runner captures the output."""
+    columns = shutil.get_terminal_size((0, 0)).columns
+    if columns == 0:
+        try:
+            with Path("/dev/tty").open() as terminal:
+                columns = os.get_terminal_size(terminal.fileno()).columns
+        except OSError:
+            pass
+    return columns or 100
+
+
+def _wants_color(
+    options: argparse.Namespace, settings: Settings, environ: Mapping[str, str]
+) -> bool:
+    if options.color != "auto":
+        return bool(options.color == "always")
+    if environ.get("NO_COLOR"):
+        return False
+    if environ.get("FORCE_COLOR"):
+        return True
+    to_file = bool(options.output_file) and format_for(options, settings) == "text"
+    return not to_file and sys.stdout.isatty() and environ.get("TERM") != "dumb"

@@ -6,7 +6,7 @@ import time
 from typing import TYPE_CHECKING
 
 from nparam_lint import __version__
-from nparam_lint.cli import common, output
+from nparam_lint.cli import common
 from nparam_lint.cli.common import UsageError
 from nparam_lint.cli.show import settings_and_target
 
@@ -33,7 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "targets", nargs="*", metavar="TARGET", help="LOCATION::CALLABLE(ARGUMENTS)"
     )
-    output.add_output(parser, "")
+    common.add_output(parser, "")
     common.add_building(parser)
 
 
@@ -55,7 +55,7 @@ def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
     asked = [settings_and_target(options, environ, text) for text in options.targets]
     found = common.guarded(lambda: compare(options.targets, asked, environ, common.progress()))
     failed = any(isinstance(one.model.measurement, NotMeasured) for one in found.models)
-    return output.deliver(compare_document(found), options, asked[0][0], environ, failed=failed)
+    return common.deliver(compare_document(found), options, asked[0][0], environ, failed=failed)
 
 
 def compare(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from nparam_lint import __version__
 from nparam_lint.analysis.diff.path_moves import find_moves, is_below
-from nparam_lint.cli import common, output
+from nparam_lint.cli import common
 from nparam_lint.cli.common import UsageError
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help='fail if a count changed by more than this ("0.5%%", "50k", "0") and no budget was '
         "added or changed for it",
     )
-    output.add_output(parser, "findings")
+    common.add_output(parser, "findings")
     common.add_building(parser)
 
 
@@ -103,7 +103,7 @@ def _run(options: argparse.Namespace, environ: Mapping[str, str], stack: ExitSta
         then, now, base, moves.files, options.staged, options.declared, tolerance
     )
     report = common.guarded(lambda: compare_revisions(wanted, environ, common.progress()))
-    return output.deliver(diff_document(report), options, settings, environ)
+    return common.deliver(diff_document(report), options, settings, environ)
 
 
 def _tolerance(text: str | None) -> Tolerance | None:

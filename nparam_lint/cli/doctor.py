@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from nparam_lint import __version__
-from nparam_lint.capabilities import LADDER, device_names
 from nparam_lint.cli import common
+from nparam_lint.count.capabilities import LADDER, device_names
 
 if TYPE_CHECKING:
     import argparse
@@ -26,8 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
     from nparam_lint.count.interpreter import find_interpreter
-    from nparam_lint.count.jobs import BuildContext
-    from nparam_lint.count.run_jobs import run_jobs
+    from nparam_lint.count.run_jobs import BuildContext, run_jobs
     from nparam_lint.gate.measure import limits
 
     settings = common.settings_for(options, environ, Path.cwd())

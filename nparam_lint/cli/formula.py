@@ -10,7 +10,7 @@ import time
 from typing import TYPE_CHECKING
 
 from nparam_lint import __version__
-from nparam_lint.cli import common, output
+from nparam_lint.cli import common
 from nparam_lint.cli.common import UsageError
 from nparam_lint.cli.show import settings_and_selected
 
@@ -46,7 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--write", action="store_true", help="write it into the docstring as a budget"
     )
-    output.add_output(
+    common.add_output(
         parser,
         "forms",
         verbose="the shape of every parameter",
@@ -69,7 +69,7 @@ def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
     settings, target, selector = settings_and_selected(options, environ, options.target)
     found = common.guarded(lambda: formula(options, settings, target, selector, environ))
     failed = found.reason is not None or not found.has_form
-    return output.deliver(formula_document(found), options, settings, environ, failed=failed)
+    return common.deliver(formula_document(found), options, settings, environ, failed=failed)
 
 
 def formula(

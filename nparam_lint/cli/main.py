@@ -114,7 +114,7 @@ def _run(argv: list[str], environ: Mapping[str, str], given: list[str] | None) -
         options = parser.parse_args(rest)
         return int(command.run(options, environ))
     except UsageError as error:
-        from nparam_lint.cli.output import deliver_failure
+        from nparam_lint.cli.common import deliver_failure
 
         return deliver_failure(error, argv, environ, command, options)
 

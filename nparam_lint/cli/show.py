@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from nparam_lint.cli import common, output
+from nparam_lint.cli import common
 from nparam_lint.cli.common import UsageError
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ DESCRIPTION = (
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("target", metavar="TARGET", help="LOCATION::CALLABLE(ARGUMENTS)")
-    output.add_output(parser, "findings")
+    common.add_output(parser, "findings")
     common.add_building(parser)
 
 
@@ -38,7 +38,7 @@ def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
     settings, target = settings_and_target(options, environ, options.target)
     report = common.guarded(lambda: show(settings, [target], environ, common.progress()))
     failed = any(isinstance(model.measurement, NotMeasured) for model in report.models)
-    return output.deliver(show_document(report), options, settings, environ, failed=failed)
+    return common.deliver(show_document(report), options, settings, environ, failed=failed)
 
 
 def settings_and_target(

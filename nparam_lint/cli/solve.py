@@ -7,7 +7,7 @@ import time
 from typing import TYPE_CHECKING
 
 from nparam_lint import __version__
-from nparam_lint.cli import common, output
+from nparam_lint.cli import common
 from nparam_lint.cli.common import UsageError
 from nparam_lint.cli.show import settings_and_selected
 
@@ -73,7 +73,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="solutions (default: 5; of several targets or budgets, one for each)",
     )
-    output.add_output(parser, "", verbose="the closed forms, and every call", quiet="", depth="")
+    common.add_output(parser, "", verbose="the closed forms, and every call", quiet="", depth="")
     common.add_building(parser)
 
 
@@ -105,7 +105,7 @@ def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
     seconds = time.monotonic() - start
     made = Solutions(__version__, question.goal, tuple(question.budgets), answers, seconds)
     failed = not all(one.points for one in answers)
-    return output.deliver(solve_document(made), options, asked[0][0], environ, failed=failed)
+    return common.deliver(solve_document(made), options, asked[0][0], environ, failed=failed)
 
 
 # --- the question -----------------------------------------------------------------------------

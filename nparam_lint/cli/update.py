@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from nparam_lint.cli import common, output
+from nparam_lint.cli import common
 from nparam_lint.cli.common import UsageError
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def add_writing(parser: argparse.ArgumentParser, verbose: str) -> None:
         "--diff", action="store_true", help="write nothing; print what would change"
     )
     quiet = "only what was not changed, and a summary"
-    output.add_output(parser, "", verbose=verbose, quiet=quiet, depth="", echo=False)
+    common.add_output(parser, "", verbose=verbose, quiet=quiet, depth="", echo=False)
 
 
 def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
@@ -92,8 +92,8 @@ def carry_out(
         except CannotWrite as error:
             raise UsageError(str(error)) from None
     document = plan_document(plan, options.command, dry)
-    if options.diff and output.format_for(options, settings) == "text":
-        output.write(diff_of(plan), options.output_file)  # and beside it what people read
-        sys.stderr.write(render("text", document, output.layout(options, settings, environ)))
+    if options.diff and common.format_for(options, settings) == "text":
+        common.write(diff_of(plan), options.output_file)  # and beside it what people read
+        sys.stderr.write(render("text", document, common.layout(options, settings, environ)))
         return int(failed)
-    return output.deliver(document, options, settings, environ, failed=failed)
+    return common.deliver(document, options, settings, environ, failed=failed)

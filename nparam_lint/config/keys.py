@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from msgspec import Meta, ValidationError, convert
 
-from nparam_lint.capabilities import device_names
 from nparam_lint.claims.grammar import parse_tolerance
 from nparam_lint.claims.notation import TextError, read_arguments, read_expression
+from nparam_lint.count.capabilities import device_names
 from nparam_lint.rules.catalogue import RULES
 
 if TYPE_CHECKING:

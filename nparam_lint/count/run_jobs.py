@@ -1,4 +1,5 @@
-"""Runs the worker in the project's interpreter and reads its answers.
+"""Runs the worker in the project's interpreter, and reads its answers; what it is asked and what it
+answers, as values.
 
 The worker is not trusted: an answer that is missing, truncated, forged or of another protocol is
 `NotMeasured`, never a count.
@@ -6,13 +7,13 @@ The worker is not trusted: an answer that is missing, truncated, forged or of an
 
 from __future__ import annotations
 
+import os
 import re
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from nparam_lint.cache.json_decoder import json_decoder
-from nparam_lint.capabilities import METRICS
-from nparam_lint.count.jobs import Answers, BuildContext, Job
+from nparam_lint.cache.file_facts import json_decoder
+from nparam_lint.count.capabilities import METRICS
 from nparam_lint.count.worker_process import (
     SILENCE,
     TAB,
@@ -24,13 +25,92 @@ from nparam_lint.count.worker_process import (
 from nparam_lint.records import Cause, Measured, Measurement, NotMeasured
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
 
     from nparam_lint.cache.measurement_cache import MeasurementCache
     from nparam_lint.cache.replay_inputs import ReplayInputs
+    from nparam_lint.cache.store import Store
+    from nparam_lint.records import ImportAttempt, NameValue
     from nparam_lint.repository.snapshot import Snapshot
 
 PROTOCOL = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """One call to build. `file`: the defining file below the root, or None for an installed
+    module; `attempts`: ways to import it. `callable` and `arguments`, or `setup` and `call`, say
+    what to build; `names`: what its formulas ask for; `input`: shapes lazy parameters;
+    `experts_per_token`: how many experts of a mixture a token uses, where declared; `device`:
+    meta, or another as well, or "meta only" where none is to be tried after it; `vary`: other
+    values for arguments of the call, or for fields of the config object that is made in it;
+    `scale`: the same, times what they are; `parameters`, `variables`: whether these are to be told
+    too."""
+
+    id: int
+    label: str
+    file: str | None
+    attempts: tuple[ImportAttempt, ...]
+    callable: str
+    arguments: str | None = None
+    setup: str | None = None
+    call: str | None = None
+    input: str | None = None
+    experts_per_token: int | None = None
+    device: str = "meta"
+    names: tuple[str, ...] = ()
+    parameters: bool = False
+    vary: tuple[tuple[str, NameValue], ...] = ()
+    scale: tuple[tuple[str, int], ...] = ()
+    variables: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """`timeout`: seconds for one model. `memory`: resident bytes for one model. `jobs`: processes
+    that build at a time."""
+
+    timeout: float = 60.0
+    memory: int = 0
+    jobs: int = 2
+
+
+@dataclass(frozen=True, slots=True)
+class BuildContext:
+    """The project whose models are built, and how. `python`: the interpreter that builds them;
+    `environ`: the user's environment; `names`: those under which anything of the project could be
+    imported; `snapshot`: what `root` is a copy of; `store`: what earlier runs measured, None to
+    measure everything."""
+
+    python: str
+    root: Path
+    environ: Mapping[str, str]
+    limits: Limits = Limits()
+    names: tuple[str, ...] = ()
+    snapshot: Snapshot | None = None
+    store: Store | None = None
+
+
+@dataclass(slots=True)
+class Answers:
+    """What a run brought: measurements by job id, and what the worker said of its interpreter
+    (`devices`: those that are there, where no job was given).
+    `broken`: why nothing at all could be measured (no torch), else None."""
+
+    measurements: dict[int, Measurement] = field(default_factory=dict)
+    torch: str | None = None
+    python: str | None = None
+    devices: tuple[str, ...] = ()
+    broken: str | None = None
+
+
+def default_memory() -> int:
+    """Half of the machine's memory, in bytes; 0 (no limit) where the system does not tell."""
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2
+    except (AttributeError, OSError, ValueError):
+        return 0
 
 
 def run_jobs(
@@ -131,8 +211,8 @@ def _tell_inputs(
 
 def measurement_cache_of(context: BuildContext) -> MeasurementCache:
     """The cache of a project that has a `store`."""
+    from nparam_lint.cache.dependencies import ProjectState
     from nparam_lint.cache.measurement_cache import MeasurementCache
-    from nparam_lint.cache.project_state import ProjectState
 
     assert context.store is not None
     snapshot = context.snapshot

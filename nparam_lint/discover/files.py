@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from nparam_lint.repository.git_query import ask_git
+from nparam_lint.repository import ask_git
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence

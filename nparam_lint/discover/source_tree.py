@@ -13,7 +13,7 @@ from nparam_lint.cache.file_facts import FactCache
 from nparam_lint.cache.store import digest as digest_of
 from nparam_lint.discover.facts import FileFacts
 from nparam_lint.discover.files import join, parent
-from nparam_lint.discover.installed_names import HEADS
+from nparam_lint.discover.name_resolution import HEADS
 from nparam_lint.discover.scan import scan_source
 from nparam_lint.records import Position, Problem
 

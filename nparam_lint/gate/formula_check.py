@@ -9,13 +9,13 @@ import shlex
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from nparam_lint.judge.budgets import finding, judge
+from nparam_lint.judge import finding, judge
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from nparam_lint.claims.grammar import Tolerance
-    from nparam_lint.judge.budgets import Budget
+    from nparam_lint.judge import Budget
     from nparam_lint.records import BudgetResult, Finding, Measured
 
 FACTORS = (2, 3, 4)  # of the declared value, for one name at a time

@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from nparam_lint.count.interpreter import Interpreter, NoInterpreter, find_interpreter, watched
-from nparam_lint.count.jobs import Answers, BuildContext, Job, Limits, default_memory
-from nparam_lint.count.run_jobs import run_jobs
+from nparam_lint.count.run_jobs import Answers, BuildContext, Job, Limits, default_memory, run_jobs
 from nparam_lint.count.worker_process import start_early
 from nparam_lint.records import ImportAttempt
 

@@ -12,8 +12,12 @@ from typing import TYPE_CHECKING
 
 from nparam_lint.count.worker_process import end_waiting
 from nparam_lint.discover import discover, list_files, list_project, scan_source
-from nparam_lint.gate.assemble import assemble_report, complete_codes
-from nparam_lint.gate.judgements import ResizedModel, judge_models
+from nparam_lint.gate.judgements import (
+    ResizedModel,
+    assemble_report,
+    complete_codes,
+    judge_models,
+)
 from nparam_lint.gate.measure import CountResult, RunContext, count_models, start_worker_early
 from nparam_lint.gate.requests import (
     ModelRequest,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from nparam_lint.claims.docstring_budgets import has_prose_count, parse_docstring
 from nparam_lint.claims.notation import Target
 from nparam_lint.config.settings import Recipe
-from nparam_lint.judge.budgets import Budget, finding
+from nparam_lint.judge import Budget, finding
 from nparam_lint.records import NotMeasured, Position
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ import tokenize
 from typing import TYPE_CHECKING
 
 from nparam_lint import __version__
-from nparam_lint.discover.installed_names import HINTS
+from nparam_lint.discover.name_resolution import HINTS
 
 if TYPE_CHECKING:
     import ast

@@ -8,12 +8,12 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from nparam_lint.capabilities import METRICS
+from nparam_lint.count.capabilities import METRICS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from nparam_lint.capabilities import Metric
+    from nparam_lint.count.capabilities import Metric
     from nparam_lint.records import BudgetResult, Finding, Measured
 
 _STYLES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "cyan": "36"}

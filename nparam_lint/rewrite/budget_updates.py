@@ -16,7 +16,7 @@ from nparam_lint.claims.notation import Target, TextError, parse_target
 from nparam_lint.gate.measure import RunContext
 from nparam_lint.gate.pipeline import measure, read_source
 from nparam_lint.gate.requests import Selection
-from nparam_lint.judge.budgets import judge
+from nparam_lint.judge import judge
 from nparam_lint.records import NotMeasured
 from nparam_lint.rewrite import docstring_edits, number_style, toml_edits
 from nparam_lint.rewrite.edits import Edit, FileEdit, Left, Plan, is_outside
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from nparam_lint.config.settings import ConfigBudget, Settings
     from nparam_lint.gate.measure import Progress
     from nparam_lint.gate.requests import ModelRequest, ProjectSource
-    from nparam_lint.judge.budgets import Budget
+    from nparam_lint.judge import Budget
     from nparam_lint.records import Finding, Measurement, Origin
     from nparam_lint.rewrite.number_style import Restated
     from nparam_lint.rewrite.selected_budgets import Named

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from nparam_lint.discover.scan import parse_source
-from nparam_lint.gate.assemble import reported_findings
+from nparam_lint.gate.judgements import reported_findings
 from nparam_lint.gate.pipeline import read_source, static_findings
 from nparam_lint.rewrite.edits import FileEdit, Unsafe, is_outside
 from nparam_lint.rewrite.source_text import SourceText

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING
 
 from nparam_lint.cache.file_facts import FactCache
 from nparam_lint.cache.store import digest
-from nparam_lint.discover.installed_names import is_hinted
+from nparam_lint.discover.name_resolution import is_hinted
 from nparam_lint.discover.scan import Parsed, parse_source, parse_text
 from nparam_lint.discover.syntax import rare_collection
-from nparam_lint.judge.budgets import finding
+from nparam_lint.judge import finding
 from nparam_lint.records import Finding, Position
 from nparam_lint.rules.catalogue import RULES
 

@@ -10,8 +10,7 @@ that does not fit the model is reported in the same way.
 from __future__ import annotations
 
 from nparam_lint.claims.docstring_budgets import parse_docstring
-from nparam_lint.rules.rule import Found, Rule, Visitor
-from nparam_lint.rules.rule_cases import Invalid, source
+from nparam_lint.rules.rule import Found, Invalid, Rule, Visitor, source
 
 
 class MalformedBudget(Visitor):

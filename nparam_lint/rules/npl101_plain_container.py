@@ -35,8 +35,7 @@ from nparam_lint.rules.class_methods import (
     registers_values,
 )
 from nparam_lint.rules.nodes import is_constant, statements
-from nparam_lint.rules.rule import Rule, Visitor
-from nparam_lint.rules.rule_cases import Invalid, built, source
+from nparam_lint.rules.rule import Invalid, Rule, Visitor, built, source
 from nparam_lint.rules.values import Box, Contents, Made, Values
 
 if TYPE_CHECKING:

@@ -23,8 +23,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from nparam_lint.rules.nodes import arguments, children, nodes, plain_name
-from nparam_lint.rules.rule import Rule, Visitor
-from nparam_lint.rules.rule_cases import Invalid, run, source
+from nparam_lint.rules.rule import Invalid, Rule, Visitor, run, source
 from nparam_lint.rules.values import Made, Values
 
 if TYPE_CHECKING:

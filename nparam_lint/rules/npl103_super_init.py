@@ -23,8 +23,7 @@ from typing import TYPE_CHECKING
 from nparam_lint.discover.syntax import FUNCTIONS
 from nparam_lint.rules.class_methods import assigned, keeps_signature
 from nparam_lint.rules.nodes import arguments, nodes, plain_name
-from nparam_lint.rules.rule import Rule, Visitor
-from nparam_lint.rules.rule_cases import Invalid, built, source
+from nparam_lint.rules.rule import Invalid, Rule, Visitor, built, source
 from nparam_lint.rules.values import Values
 
 if TYPE_CHECKING:

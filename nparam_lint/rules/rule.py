@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from textwrap import dedent, indent
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -13,6 +14,11 @@ if TYPE_CHECKING:
     from nparam_lint.rules.source_file import SourceFile
 
 _STRIPPED = "Its text is not there: Python runs with -OO, which leaves out docstrings."
+# (source, the findings expected as "line:column message")
+Invalid = tuple[str, tuple[str, ...]]
+
+_IMPORTS = "import torch\nfrom torch import nn\n"
+_NET = "class Net(nn.Module):\n    def __init__(self, n=2):\n        super().__init__()\n"
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,3 +95,28 @@ class Visitor:
     def report(self, node: ast.stmt | ast.expr, message: str, remedy: str, qualname: str) -> None:
         """Report what stands at the node."""
         self.found.append(Found(*self.file.place(node), message, remedy, qualname))
+
+
+# --- how the rules write down their cases: source in which a position is plain ---
+
+
+def built(body: str, more: str = "") -> str:
+    """A module whose `__init__` says `body`, which begins at line 6, column 9. `more`: further
+    methods, from column 5 on."""
+    return _IMPORTS + _NET + _block(body, 8) + _block(more, 4)
+
+
+def run(body: str, init: str = "self.n = n") -> str:
+    """A module whose `forward(self, x)` says `body`, which begins at line 8, column 9. `init`: one
+    line of its `__init__`."""
+    head = _IMPORTS + _NET + _block(init, 8) + "    def forward(self, x):\n"
+    return head + _block(body, 8)
+
+
+def source(text: str) -> str:
+    """A file that begins with `import torch` and `from torch import nn`: `text` with line 3."""
+    return _IMPORTS + _block(text, 0)
+
+
+def _block(text: str, depth: int) -> str:
+    return indent(dedent(text).strip("\n") + "\n", " " * depth) if text else ""

@@ -7,9 +7,8 @@ from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from nparam_lint.discover.installed_names import is_module
 from nparam_lint.discover.models import Models
-from nparam_lint.discover.name_resolution import Names, Symbol
+from nparam_lint.discover.name_resolution import Names, Symbol, is_module
 from nparam_lint.discover.source_tree import SourceTree
 from nparam_lint.discover.syntax import character
 from nparam_lint.rules.class_methods import Class, find_classes

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING, Literal
 
-from nparam_lint.discover.installed_names import is_factory, is_module
+from nparam_lint.discover.name_resolution import is_factory, is_module
 from nparam_lint.discover.syntax import FUNCTIONS
 from nparam_lint.rules.nodes import arguments, is_constant, nodes, plain_name, unstarred
 

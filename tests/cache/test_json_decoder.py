@@ -9,7 +9,7 @@ import sys
 import threading
 from dataclasses import dataclass
 
-from nparam_lint.cache.json_decoder import json_decoder
+from nparam_lint.cache.file_facts import json_decoder
 
 faulthandler.enable()
 

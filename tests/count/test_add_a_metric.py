@@ -6,7 +6,7 @@ import json
 import pytest
 from package_copy import PackageCopy
 
-from nparam_lint.capabilities import METRICS
+from nparam_lint.count.capabilities import METRICS
 from nparam_lint.count.worker.metrics import WITH_FIELDS
 from nparam_lint.records import Counts
 

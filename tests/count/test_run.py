@@ -18,8 +18,7 @@ from worker_runs import LINUX, MODES, PROJECTS, PYTHON, make_jobs
 import nparam_lint
 from nparam_lint.count import run_jobs as run_module
 from nparam_lint.count import worker_process
-from nparam_lint.count.jobs import Answers, BuildContext, Job, Limits
-from nparam_lint.count.run_jobs import run_jobs
+from nparam_lint.count.run_jobs import Answers, BuildContext, Job, Limits, run_jobs
 from nparam_lint.count.worker_process import worker_environment
 from nparam_lint.records import Measured, NotMeasured
 

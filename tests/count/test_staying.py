@@ -16,8 +16,7 @@ from test_run import front_environment
 from worker_runs import LINUX, PYTHON, Run, make_jobs, run
 
 from nparam_lint.cache.store import Store
-from nparam_lint.count.jobs import BuildContext
-from nparam_lint.count.run_jobs import run_jobs
+from nparam_lint.count.run_jobs import BuildContext, run_jobs
 from nparam_lint.count.worker_process import reused_worker
 from nparam_lint.records import Measured
 

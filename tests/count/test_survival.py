@@ -19,7 +19,7 @@ import pytest
 from processes import marked
 from worker_runs import LINUX, MODES, PROJECTS, PYTHON, Run, make_jobs, run, snapshot
 
-from nparam_lint.count.jobs import Job
+from nparam_lint.count.run_jobs import Job
 from nparam_lint.records import Measured
 
 TIMEOUT = 8.0  # of which a slow machine takes most for a gigabyte

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import pytest
 from discover_project import discovered, targets
 
-from nparam_lint.discover import definitions
+from nparam_lint.discover import models
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -91,7 +91,7 @@ def test_bases_in_other_files(
     tmp_path: Path, sources: dict[str, str], few: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # Both ways of choosing which files without a word of torch to parse.
-    monkeypatch.setattr(definitions, "_FEW", 300 if few else 0)
+    monkeypatch.setattr(models, "_FEW", 300 if few else 0)
     found = discovered(tmp_path, sources)
     assert "use.py::X" in targets(found)
     # The constructor is inherited too, and the base's file need not be among the files.

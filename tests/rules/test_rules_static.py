@@ -8,7 +8,7 @@ import pytest
 
 from nparam_lint.rules.catalogue import RULES
 from nparam_lint.rules.lint import lint_source, source_codes
-from nparam_lint.rules.rule_cases import built, source
+from nparam_lint.rules.rule import built, source
 
 CHECKED = [RULES[code] for code in ("NPL002", *source_codes())]
 VALID = [

@@ -14,7 +14,7 @@ from nparam_lint.count.worker.metrics import METRICS, Metric
 
 __all__ = ["AUTO", "LADDER", "METRICS", "Metric", "device_names", "is_accelerator", "is_present"]
 
-_DEVICES = Path(__file__).parent / "count" / "worker" / "building" / "devices"
+_DEVICES = Path(__file__).parent / "worker" / "building" / "devices"
 AUTO = "auto"  # meta, then what says of itself that it is tried where it is there
 LADDER = ("meta", "cpu")  # where models are counted; always there
 

@@ -1,1 +1,0 @@
-"""Holds measurements against budgets: pure, in exact integers."""
