@@ -1,6 +1,12 @@
 """nparam-lint: checks the parameter counts that a repository claims for its PyTorch models."""
 
 TYPE_CHECKING = False
+
+
+class UsageError(Exception):
+    """What was asked for cannot be done; the message says why, and what to do."""
+
+
 if TYPE_CHECKING:
     __version__: str
 else:

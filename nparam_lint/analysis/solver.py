@@ -6,6 +6,7 @@ import difflib
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from nparam_lint import UsageError
 from nparam_lint.analysis.closed_forms.compiled_form import (
     NOWHERE,
     NoPolynomial,
@@ -45,7 +46,7 @@ SPARE = 3  # solutions beyond those asked for: the model may refuse some
 ROUNDS = 4  # of solutions, where it refuses more than that
 
 
-class NoAnswer(Exception):
+class NoAnswer(UsageError):
     """The command cannot be carried out; the message says why, and what to do."""
 
 

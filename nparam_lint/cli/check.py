@@ -11,8 +11,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from nparam_lint import UsageError
 from nparam_lint.cli import common
-from nparam_lint.cli.common import UsageError
 
 if TYPE_CHECKING:
     import argparse
@@ -78,15 +78,13 @@ def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
         if options.staged or options.declared:
             _refuse_unread(settings, paths)
         try:
-            report = common.guarded(
-                lambda: check(
-                    settings,
-                    paths,
-                    environ,
-                    declared_only=options.declared,
-                    static_only=options.static,
-                    progress=common.progress(),
-                )
+            report = check(
+                settings,
+                paths,
+                environ,
+                declared_only=options.declared,
+                static_only=options.static,
+                progress=common.progress(),
             )
         except ValueError as error:  # a path outside the project
             raise UsageError(str(error)) from None
@@ -105,14 +103,14 @@ def _fix(
 ) -> int | None:
     """Fix what can be fixed, and say so on standard error. With `--diff` nothing is written: the
     exit code, 1 where something is left."""
-    from nparam_lint.rewrite.edits import CannotWrite, unified_diff, write_all
+    from nparam_lint.rewrite.edits import unified_diff, write_all
     from nparam_lint.rewrite.module_lists import plan_fixes
 
     try:
-        fixes = common.guarded(lambda: plan_fixes(settings, paths, environ))
+        fixes = plan_fixes(settings, paths, environ)
         if not options.diff:
             write_all(fixes.files)
-    except (CannotWrite, ValueError) as error:  # ValueError: a path outside the project
+    except ValueError as error:  # a path outside the project
         raise UsageError(str(error)) from None
     lines = [f"{_at(item)}: fixed: {item.detail[0]}" for item in fixes.fixed]
     lines += [f"{_at(item)}: {item.code} is left: {reason}" for item, reason in fixes.left]
@@ -176,7 +174,7 @@ def _staged(
 ) -> tuple[list[Path], Settings]:
     """The paths in a copy of the index, and the settings that the index holds."""
     from nparam_lint.repository import snapshot
-    from nparam_lint.repository.git import GitError, open_repository
+    from nparam_lint.repository.git import open_repository
 
     given = [Path(text) for text in options.paths]
     start = (given or [Path.cwd()])[0].absolute()
@@ -192,7 +190,7 @@ def _staged(
         start = copy.copy_of(start)
         if options.config:
             options.config = str(_copied(copy, Path(options.config)))
-    except (GitError, ValueError) as error:
+    except ValueError as error:  # a path outside of the repository
         raise UsageError(str(error)) from None
     return paths, common.settings_for(options, environ, start, copy)
 

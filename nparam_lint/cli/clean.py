@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from nparam_lint.cli.common import UsageError
+from nparam_lint import UsageError
 
 if TYPE_CHECKING:
     import argparse

@@ -8,8 +8,9 @@ import os
 import shutil
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
+from nparam_lint import UsageError
 from nparam_lint.count.capabilities import device_names
 from nparam_lint.report.formats import FOR_TERMINALS, FORMATS, formats_for, refusal, render
 
@@ -22,14 +23,8 @@ if TYPE_CHECKING:
     from nparam_lint.report.formats import Need
     from nparam_lint.repository.snapshot import Snapshot
 
-T = TypeVar("T")
-
 _SETTINGS = ("python", "device", "tolerance", "timeout", "memory", "jobs", "format", "depth")
 TABLES = 16  # a model zoo has hundreds; -v prints them all
-
-
-class UsageError(Exception):
-    """The command cannot be carried out; the message says why, and what to do."""
 
 
 # --- options ----------------------------------------------------------------------------------
@@ -146,16 +141,6 @@ def checked_paths(texts: list[str]) -> list[Path]:
         if path.is_file() and path.suffix != ".py":
             raise UsageError(f"{path} is not a Python file; models are read from .py files")
     return [path.absolute() for path in paths]
-
-
-def guarded(work: Callable[[], T]) -> T:
-    """Do the work; a missing interpreter is a usage error."""
-    from nparam_lint.count.interpreter import NoInterpreter
-
-    try:
-        return work()
-    except NoInterpreter as error:
-        raise UsageError(str(error)) from None
 
 
 def progress() -> Callable[[int, int, str], None] | None:

@@ -5,9 +5,8 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
-from nparam_lint import __version__
+from nparam_lint import UsageError, __version__
 from nparam_lint.cli import common
-from nparam_lint.cli.common import UsageError
 from nparam_lint.cli.show import settings_and_target
 
 if TYPE_CHECKING:
@@ -53,7 +52,7 @@ def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
             "'nets/vit.py::ViT(depth=24)'"
         )
     asked = [settings_and_target(options, environ, text) for text in options.targets]
-    found = common.guarded(lambda: compare(options.targets, asked, environ, common.progress()))
+    found = compare(options.targets, asked, environ, common.progress())
     failed = any(isinstance(one.model.measurement, NotMeasured) for one in found.models)
     return common.deliver(compare_document(found), options, asked[0][0], environ, failed=failed)
 

@@ -8,10 +8,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from nparam_lint import __version__
+from nparam_lint import UsageError, __version__
 from nparam_lint.analysis.diff.path_moves import find_moves, is_below
 from nparam_lint.cli import common
-from nparam_lint.cli.common import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -80,7 +79,7 @@ def _run(options: argparse.Namespace, environ: Mapping[str, str], stack: ExitSta
     from nparam_lint.analysis.documents.diff_document import diff_document
     from nparam_lint.analysis.revision_diff import RevisionComparison, compare_revisions
     from nparam_lint.repository import snapshot
-    from nparam_lint.repository.git import GitError, open_repository
+    from nparam_lint.repository.git import open_repository
 
     tolerance = _tolerance(options.drift)
     given = [Path(text).absolute() for text in options.paths]
@@ -97,12 +96,12 @@ def _run(options: argparse.Namespace, environ: Mapping[str, str], stack: ExitSta
         inside = _inside(settings.home, copy)
         moves = find_moves(renames, inside, lambda path: (copy.directory / path).is_dir())
         then, now = _checkouts(options, environ, settings, copy, moves, base)
-    except (GitError, ValueError) as error:  # ValueError: a path outside
+    except ValueError as error:  # a path outside of the repository
         raise UsageError(str(error)) from None
     wanted = RevisionComparison(
         then, now, base, moves.files, options.staged, options.declared, tolerance
     )
-    report = common.guarded(lambda: compare_revisions(wanted, environ, common.progress()))
+    report = compare_revisions(wanted, environ, common.progress())
     return common.deliver(diff_document(report), options, settings, environ)
 
 

@@ -30,9 +30,7 @@ def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
     from nparam_lint.gate.measure import limits
 
     settings = common.settings_for(options, environ, Path.cwd())
-    found = common.guarded(
-        lambda: find_interpreter(settings.root, settings.python, settings.python_from, environ)
-    )
+    found = find_interpreter(settings.root, settings.python, settings.python_from, environ)
     limit = limits(settings)
     answers = run_jobs(BuildContext(found.python, settings.root, environ, limit), [])
     rows = [

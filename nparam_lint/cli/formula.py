@@ -9,9 +9,8 @@ import sys
 import time
 from typing import TYPE_CHECKING
 
-from nparam_lint import __version__
+from nparam_lint import UsageError, __version__
 from nparam_lint.cli import common
-from nparam_lint.cli.common import UsageError
 from nparam_lint.cli.show import settings_and_selected
 
 if TYPE_CHECKING:
@@ -67,7 +66,7 @@ def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
     from nparam_lint.analysis.documents.formula_document import formula_document
 
     settings, target, selector = settings_and_selected(options, environ, options.target)
-    found = common.guarded(lambda: formula(options, settings, target, selector, environ))
+    found = formula(options, settings, target, selector, environ)
     failed = found.reason is not None or not found.has_form
     return common.deliver(formula_document(found), options, settings, environ, failed=failed)
 

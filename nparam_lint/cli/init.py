@@ -6,8 +6,8 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from nparam_lint import UsageError
 from nparam_lint.cli import common
-from nparam_lint.cli.common import UsageError
 from nparam_lint.cli.update import add_writing, carry_out
 
 if TYPE_CHECKING:
@@ -52,9 +52,7 @@ def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
         settings = common.settings_for(options, environ, here)
     wishes = Wishes(options.into, options.rounded, options.all)
     try:
-        plan = common.guarded(
-            lambda: plan_init(settings, paths, wishes, environ, common.progress())
-        )
+        plan = plan_init(settings, paths, wishes, environ, common.progress())
     except ValueError as error:  # a path outside the project
         raise UsageError(str(error)) from None
     failed = any(item.count is not None for item in plan.left)

@@ -10,8 +10,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from nparam_lint import __version__
-from nparam_lint.cli.common import UsageError
+from nparam_lint import UsageError, __version__
 
 if TYPE_CHECKING:
     import argparse
@@ -40,13 +39,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
-    from nparam_lint.repository.git import GitError, open_repository
+    from nparam_lint.repository.git import open_repository
 
-    try:
-        repository = open_repository(Path.cwd(), environ)
-        directory = repository.hooks()
-    except GitError as error:
-        raise UsageError(str(error)) from None
+    repository = open_repository(Path.cwd(), environ)
+    directory = repository.hooks()
     if options.uninstall:
         _uninstall(directory)
     else:

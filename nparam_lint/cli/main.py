@@ -15,8 +15,7 @@ from contextlib import suppress
 from importlib import import_module
 from typing import TYPE_CHECKING, NoReturn
 
-from nparam_lint import __version__
-from nparam_lint.cli.common import UsageError
+from nparam_lint import UsageError, __version__
 from nparam_lint.repository import temporary
 
 if TYPE_CHECKING:

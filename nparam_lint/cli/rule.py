@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from nparam_lint.cli.common import UsageError
-
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Mapping
@@ -21,14 +19,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace, _: Mapping[str, str]) -> int:
-    from nparam_lint.rules.catalogue import RULES, UnknownRule, explain
+    from nparam_lint.rules.catalogue import RULES, explain
 
     if options.code is None:
         for code, rule in RULES.items():
             print(f"{code}  {rule.name:<28} {rule.summary}")
         return 0
-    try:
-        print(explain(options.code))
-    except UnknownRule as error:
-        raise UsageError(str(error)) from None
+    print(explain(options.code))
     return 0

@@ -7,8 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from nparam_lint import UsageError
 from nparam_lint.cli import common
-from nparam_lint.cli.common import UsageError
 
 if TYPE_CHECKING:
     import argparse
@@ -36,7 +36,7 @@ def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
     from nparam_lint.report.show_document import show_document
 
     settings, target = settings_and_target(options, environ, options.target)
-    report = common.guarded(lambda: show(settings, [target], environ, common.progress()))
+    report = show(settings, [target], environ, common.progress())
     failed = any(isinstance(model.measurement, NotMeasured) for model in report.models)
     return common.deliver(show_document(report), options, settings, environ, failed=failed)
 

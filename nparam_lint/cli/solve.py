@@ -6,9 +6,8 @@ import re
 import time
 from typing import TYPE_CHECKING
 
-from nparam_lint import __version__
+from nparam_lint import UsageError, __version__
 from nparam_lint.cli import common
-from nparam_lint.cli.common import UsageError
 from nparam_lint.cli.show import settings_and_selected
 
 if TYPE_CHECKING:
@@ -87,20 +86,15 @@ def failure(error: str, options: argparse.Namespace) -> Document:
 def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
     from nparam_lint.analysis.documents.solve_document import solve_document
     from nparam_lint.analysis.solutions import Solutions
-    from nparam_lint.analysis.solver import NoAnswer, solve
+    from nparam_lint.analysis.solver import solve
 
     question = _question(options)
     start = time.monotonic()
     asked = [settings_and_selected(options, environ, text) for text in options.targets]
-    try:
-        found = common.guarded(
-            lambda: [
-                solve(question, text, *one, environ, common.progress())
-                for text, one in zip(options.targets, asked, strict=True)
-            ]
-        )
-    except NoAnswer as error:
-        raise UsageError(str(error)) from None
+    found = [
+        solve(question, text, *one, environ, common.progress())
+        for text, one in zip(options.targets, asked, strict=True)
+    ]
     answers = tuple(one for row in zip(*found, strict=True) for one in row)  # by budget
     seconds = time.monotonic() - start
     made = Solutions(__version__, question.goal, tuple(question.budgets), answers, seconds)

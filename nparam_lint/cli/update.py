@@ -6,8 +6,8 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from nparam_lint import UsageError
 from nparam_lint.cli import common
-from nparam_lint.cli.common import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -52,16 +52,13 @@ def add_writing(parser: argparse.ArgumentParser, verbose: str) -> None:
 
 def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
     from nparam_lint.rewrite.budget_updates import plan_update
-    from nparam_lint.rewrite.selected_budgets import NothingNamed, read_named
+    from nparam_lint.rewrite.selected_budgets import read_named
 
     first = Path(options.targets[0].partition("::")[0]) if options.targets else Path.cwd()
     start = first if first.exists() else Path.cwd()
     settings = common.settings_for(options, environ, start)
-    try:
-        named = [read_named(text, settings.root) for text in options.targets]
-        plan = common.guarded(lambda: plan_update(settings, named, environ, common.progress()))
-    except NothingNamed as error:
-        raise UsageError(str(error)) from None
+    named = [read_named(text, settings.root) for text in options.targets]
+    plan = plan_update(settings, named, environ, common.progress())
     dry = options.diff or options.check
     broken = any(item.origin != "prose" for item in plan.left)
     failed = broken or (options.check and bool(plan.edits))
@@ -81,16 +78,13 @@ def carry_out(
     import sys
 
     from nparam_lint.report.formats import render
-    from nparam_lint.rewrite.edits import CannotWrite, write_all
+    from nparam_lint.rewrite.edits import write_all
     from nparam_lint.rewrite.plan_document import diff_of, plan_document
 
     if plan.error:
         raise UsageError(plan.error)
     if not dry:
-        try:
-            write_all(plan.files)
-        except CannotWrite as error:
-            raise UsageError(str(error)) from None
+        write_all(plan.files)
     document = plan_document(plan, options.command, dry)
     if options.diff and common.format_for(options, settings) == "text":
         common.write(diff_of(plan), options.output_file)  # and beside it what people read

@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from nparam_lint import UsageError
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
@@ -31,7 +33,7 @@ class Interpreter:
     without: tuple[str, ...] = ()
 
 
-class NoInterpreter(Exception):
+class NoInterpreter(UsageError):
     """An interpreter that was asked for by name does not exist."""
 
 

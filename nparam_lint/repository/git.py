@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from nparam_lint import UsageError
 from nparam_lint.repository import temporary
 
 if TYPE_CHECKING:
@@ -58,7 +59,7 @@ _RELATIVE = re.compile(r"[~^@:{]")  # counted from another revision, by way of t
 _LINK, _SUBMODULE = "120000", "160000"
 
 
-class GitError(Exception):
+class GitError(UsageError):
     """Git cannot do what was asked; the message says why, and the next step."""
 
 

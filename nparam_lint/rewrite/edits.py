@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from nparam_lint import UsageError
 from nparam_lint.repository.git import GitError, open_repository
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ class Unsafe(Exception):
     """An edit that cannot be made without a risk to something else; the message says why."""
 
 
-class CannotWrite(Exception):
+class CannotWrite(UsageError):
     """What could not be written and why; nothing was, unless the message says so."""
 
 

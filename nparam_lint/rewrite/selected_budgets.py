@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from nparam_lint import UsageError
 from nparam_lint.claims.notation import Selector, Target, TextError, parse_selected, read_expression
 
 if TYPE_CHECKING:
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from nparam_lint.gate.requests import ModelRequest
 
 
-class NothingNamed(ValueError):
+class NothingNamed(UsageError):
     """An argument that names no budget; the message says what it might have meant."""
 
 

@@ -11,13 +11,14 @@ from importlib import import_module
 from textwrap import indent
 from typing import TYPE_CHECKING
 
+from nparam_lint import UsageError
 from nparam_lint.rules.rule import Rule, code_and_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
-class UnknownRule(ValueError):
+class UnknownRule(UsageError):
     """No rule has this code or name; the message says which one is near."""
 
 
