@@ -77,17 +77,14 @@ def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
             settings = replace(settings, replay_inputs=ReplayInputs(start))
         if options.staged or options.declared:
             _refuse_unread(settings, paths)
-        try:
-            report = check(
-                settings,
-                paths,
-                environ,
-                declared_only=options.declared,
-                static_only=options.static,
-                progress=common.progress(),
-            )
-        except ValueError as error:  # a path outside the project
-            raise UsageError(str(error)) from None
+        report = check(
+            settings,
+            paths,
+            environ,
+            declared_only=options.declared,
+            static_only=options.static,
+            progress=common.progress(),
+        )
     code = common.deliver(check_document(report), options, settings, environ)
     if settings.replay_inputs and code < 2:
         _keep(report, options, settings, environ, code)
@@ -106,12 +103,9 @@ def _fix(
     from nparam_lint.rewrite.edits import unified_diff, write_all
     from nparam_lint.rewrite.module_lists import plan_fixes
 
-    try:
-        fixes = plan_fixes(settings, paths, environ)
-        if not options.diff:
-            write_all(fixes.files)
-    except ValueError as error:  # a path outside the project
-        raise UsageError(str(error)) from None
+    fixes = plan_fixes(settings, paths, environ)
+    if not options.diff:
+        write_all(fixes.files)
     lines = [f"{_at(item)}: fixed: {item.detail[0]}" for item in fixes.fixed]
     lines += [f"{_at(item)}: {item.code} is left: {reason}" for item, reason in fixes.left]
     sys.stderr.write("".join(f"{line}\n" for line in lines))
@@ -178,20 +172,17 @@ def _staged(
 
     given = [Path(text) for text in options.paths]
     start = (given or [Path.cwd()])[0].absolute()
-    try:
-        repository = open_repository(_directory(start), environ)
-        pushed = _pushed(environ)
-        copy = stack.enter_context(
-            snapshot.committed(repository, repository.resolve(pushed))
-            if pushed
-            else snapshot.staged(repository)
-        )
-        paths = [_copied(copy, path) for path in given]
-        start = copy.copy_of(start)
-        if options.config:
-            options.config = str(_copied(copy, Path(options.config)))
-    except ValueError as error:  # a path outside of the repository
-        raise UsageError(str(error)) from None
+    repository = open_repository(_directory(start), environ)
+    pushed = _pushed(environ)
+    copy = stack.enter_context(
+        snapshot.committed(repository, repository.resolve(pushed))
+        if pushed
+        else snapshot.staged(repository)
+    )
+    paths = [_copied(copy, path) for path in given]
+    start = copy.copy_of(start)
+    if options.config:
+        options.config = str(_copied(copy, Path(options.config)))
     return paths, common.settings_for(options, environ, start, copy)
 
 

@@ -84,20 +84,17 @@ def _run(options: argparse.Namespace, environ: Mapping[str, str], stack: ExitSta
     tolerance = _tolerance(options.drift)
     given = [Path(text).absolute() for text in options.paths]
     common.checked_paths([text for text in options.paths if Path(text).exists()])
-    try:
-        repository = open_repository(_directory(given), environ)
-        base = _base(repository, options.revision)
-        index = stack.enter_context(snapshot.staged(repository)) if options.staged else None
-        settings = _settings(options, environ, given, index)
-        copy = stack.enter_context(snapshot.committed(repository, base.commit))
-        # What the working tree has besides has nothing to do with the base.
-        copy = replace(copy, untracked=())
-        renames = repository.renames(base.commit, staged=options.staged)
-        inside = _inside(settings.home, copy)
-        moves = find_moves(renames, inside, lambda path: (copy.directory / path).is_dir())
-        then, now = _checkouts(options, environ, settings, copy, moves, base)
-    except ValueError as error:  # a path outside of the repository
-        raise UsageError(str(error)) from None
+    repository = open_repository(_directory(given), environ)
+    base = _base(repository, options.revision)
+    index = stack.enter_context(snapshot.staged(repository)) if options.staged else None
+    settings = _settings(options, environ, given, index)
+    copy = stack.enter_context(snapshot.committed(repository, base.commit))
+    # What the working tree has besides has nothing to do with the base.
+    copy = replace(copy, untracked=())
+    renames = repository.renames(base.commit, staged=options.staged)
+    inside = _inside(settings.home, copy)
+    moves = find_moves(renames, inside, lambda path: (copy.directory / path).is_dir())
+    then, now = _checkouts(options, environ, settings, copy, moves, base)
     wanted = RevisionComparison(
         then, now, base, moves.files, options.staged, options.declared, tolerance
     )
@@ -226,6 +223,6 @@ def _settings_then(
 
 
 def _inside(path: Path, copy: Snapshot) -> str:
-    """Relative to the repository. Raises ValueError outside of it."""
+    """Relative to the repository. Raises UsageError outside of it."""
     text = copy.copy_of(path).relative_to(copy.directory).as_posix()
     return "" if text == "." else text

@@ -6,7 +6,6 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from nparam_lint import UsageError
 from nparam_lint.cli import common
 from nparam_lint.cli.update import add_writing, carry_out
 
@@ -51,9 +50,6 @@ def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
         # Where nothing marks the project, what is made must be found again from here.
         settings = common.settings_for(options, environ, here)
     wishes = Wishes(options.into, options.rounded, options.all)
-    try:
-        plan = plan_init(settings, paths, wishes, environ, common.progress())
-    except ValueError as error:  # a path outside the project
-        raise UsageError(str(error)) from None
+    plan = plan_init(settings, paths, wishes, environ, common.progress())
     failed = any(item.count is not None for item in plan.left)
     return carry_out(plan, options, settings, environ, dry=options.diff, failed=failed)

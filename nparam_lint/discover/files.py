@@ -9,6 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from nparam_lint import UsageError
 from nparam_lint.repository import ask_git
 
 if TYPE_CHECKING:
@@ -68,7 +69,7 @@ def list_files(
     it is walked. `exclude` holds patterns as in a `.gitignore`. `tracked` are the files of `root`
     where it is a copy, in which git cannot be asked.
 
-    Raises FileNotFoundError for a path that does not exist, ValueError for one outside `root`.
+    Raises FileNotFoundError for a path that does not exist, UsageError for one outside `root`.
     """
 
     def below(path: Path) -> Iterable[str]:
@@ -159,7 +160,7 @@ def _relative(path: Path, root: Path) -> str:
         if here.is_relative_to(there):
             text = here.relative_to(there).as_posix()
             return "" if text == "." else text
-    raise ValueError(f"{path} is outside the project root {root}")
+    raise UsageError(f"{path} is outside the project root {root}")
 
 
 def _git_files(directory: Path) -> list[str] | None:

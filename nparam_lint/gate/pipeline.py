@@ -52,7 +52,7 @@ def check(
     """Check every model under `paths` (the whole project when empty). `declared_only`: leave out
     the models that nobody declares a budget for. `static_only`: build nothing.
 
-    Raises NoInterpreter, and ValueError for a path outside of the project.
+    Raises NoInterpreter, and UsageError for a path outside of the project.
     """
     start = time.monotonic()
     context = RunContext(settings, environ, progress)

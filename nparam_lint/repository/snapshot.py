@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from nparam_lint import UsageError
 from nparam_lint.repository import temporary
 
 if TYPE_CHECKING:
@@ -44,11 +45,11 @@ class Snapshot:
     commit: str | None = None
 
     def copy_of(self, path: Path) -> Path:
-        """Where a path of the working tree is in the copy. Raises ValueError outside of it."""
+        """Where a path of the working tree is in the copy. Raises UsageError outside of it."""
         return self._moved(path, self.home, self.directory)
 
     def original_of(self, path: Path) -> Path:
-        """Where a path of the copy is in the working tree. Raises ValueError outside of it."""
+        """Where a path of the copy is in the working tree. Raises UsageError outside of it."""
         return self._moved(path, self.directory, self.home)
 
     def python_files(self, root: Path, *, importable: bool = False) -> list[str]:
@@ -80,7 +81,7 @@ class Snapshot:
         for here, there in ((path.absolute(), source), (path.resolve(), source.resolve())):
             if here.is_relative_to(there):
                 return target / here.relative_to(there)
-        raise ValueError(f"{path} is outside of the repository at {source}")
+        raise UsageError(f"{path} is outside of the repository at {source}")
 
 
 @contextmanager

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from nparam_lint import UsageError
 from nparam_lint.discover import discover, find_root, list_files, list_importable, list_project
 
 if TYPE_CHECKING:
@@ -82,7 +83,7 @@ def test_broken_links_are_left_out_and_wrong_paths_raise(tmp_path: Path) -> None
     assert list_files(tmp_path / "in") == ["a.py"]
     with pytest.raises(FileNotFoundError, match="missing"):
         list_files(tmp_path, [tmp_path / "missing"])
-    with pytest.raises(ValueError, match="outside"):
+    with pytest.raises(UsageError, match="outside"):
         list_files(tmp_path / "in", [tmp_path / "b.py"])
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from sample_repository import AWKWARD, Sample
 
+from nparam_lint import UsageError
 from nparam_lint.repository.git import GitError, open_repository
 from nparam_lint.repository.snapshot import Snapshot, committed, staged
 
@@ -199,7 +200,7 @@ def test_paths_move_between_the_working_tree_and_the_copy(sample, tmp_path, monk
         assert copy.copy_of(Path("model.py")) == model
         assert copy.original_of(model) == sample.path / "pkg/model.py"
         assert copy.original_of(copy.directory) == sample.path
-        with pytest.raises(ValueError, match="is outside of the repository at "):
+        with pytest.raises(UsageError, match="is outside of the repository at "):
             copy.copy_of(tmp_path)
         assert copy.python_files(copy.directory / "pkg") == ["__init__.py", "model.py"]
 
