@@ -198,7 +198,8 @@ class ModelBuild:
             if why is None:
                 result["devices"][device.LABEL] = self.on_device(device, result)
             else:
-                result["devices"][name] = {"status": "skipped", "reason": why}
+                absent = {"status": "skipped", "reason": why, "is_absent": True}
+                result["devices"][name] = absent
 
     def on_device(self, device, result):
         torch = self.torch
