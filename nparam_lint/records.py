@@ -207,13 +207,15 @@ class VariableRow:
 @dataclass(frozen=True, slots=True)
 class DeviceResult:
     """What one device said. `bytes`: what its allocator took. `differences`: one text for each
-    parameter whose name, shape or dtype differs from the first device's."""
+    parameter whose name, shape or dtype differs from the first device's. `is_absent`: the machine
+    has no such device, or torch is built without it."""
 
     status: Literal["measured", "failed", "skipped"]
     total: int | None = None
     reason: str | None = None
     bytes: int | None = None
     differences: tuple[str, ...] = ()
+    is_absent: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -67,7 +67,11 @@ def _measurement(measured: Measurement) -> Json:
     common: Json = {
         "cached": measured.cached,
         "devices": {
-            name: {key: value for key, value in asdict(device).items() if _said(value)}
+            name: {
+                key: value
+                for key, value in asdict(device).items()
+                if key != "is_absent" and _said(value)  # `reason` says it
+            }
             for name, device in measured.devices.items()
         },
         "notes": list(measured.notes),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from nparam_lint.records import Measured, Report
 from nparam_lint.report.budget_outcomes import all_budgets, headline, is_empty
 from nparam_lint.report.document import Document, ModelBudgets, Modules, Page, Parts, Section, Text
-from nparam_lint.report.style import NO_CUDA, clean, plural
+from nparam_lint.report.style import clean, plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -102,14 +102,14 @@ def _summary(report: Report, options: Options) -> tuple[Parts, ...]:
     if options.quiet:
         return tuple(lines)
     silent = _silent(report)
-    absent = sorted({(name, reason) for name, _, reason in silent if reason in NO_CUDA})
+    absent = sorted((name, reason) for name, _, reason, is_absent in silent if is_absent)
     if report.environment is not None:
         known = [f"{name} skipped ({reason})" for name, reason in absent]
         judged = ["judged: what is staged"] if report.staged else []
         about = [*_environment(report), *known, *judged]
         lines.append(Parts(tuple(("dim", clean(part)) for part in about), "dim"))
-    for (name, status, reason), count in silent.items():
-        if report.environment is None or options.verbose or (name, reason) not in absent:
+    for (name, status, reason, is_absent), count in silent.items():
+        if report.environment is None or options.verbose or not is_absent:
             text = f"{name} {status} for {plural(count, 'model')}: {clean(reason)}"
             lines.append(Parts((("dim", text),)))
     return tuple(lines)
@@ -163,13 +163,14 @@ def _environment(report: Report) -> list[str]:
     return [python, torch, *([", ".join(where.devices)] if where.devices else [])]
 
 
-def _silent(report: Report) -> dict[tuple[str, str, str], int]:
+def _silent(report: Report) -> dict[tuple[str, str, str, bool], int]:
     """What a device did not say is said: it is no agreement. Where meta failed, CPU counted."""
-    silent: dict[tuple[str, str, str], int] = {}
+    silent: dict[tuple[str, str, str, bool], int] = {}
     for model in report.models:
         for name, device in model.measurement.devices.items():
             asked = name != "meta" and isinstance(model.measurement, Measured)
             if device.status == "skipped" or (device.status == "failed" and asked):
-                key = (name, device.status, device.reason or "no reason given")
+                reason = device.reason or "no reason given"
+                key = (name, device.status, reason, device.is_absent)
                 silent[key] = silent.get(key, 0) + 1
     return silent

@@ -18,7 +18,7 @@ from nparam_lint.report.html_parts import (
     table_html,
 )
 from nparam_lint.report.html_tree import module_tree
-from nparam_lint.report.style import NO_CUDA, clean, plural
+from nparam_lint.report.style import clean, plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -168,7 +168,7 @@ def _remarks(found: Measured) -> str:
         for hidden in found.hidden
     ]
     for name, device in found.devices.items():
-        if device.reason not in NO_CUDA and (device.status != "measured" or device.differences):
+        if not device.is_absent and (device.status != "measured" or device.differences):
             reasons = [*([device.reason] if device.reason else []), *device.differences]
             told.append(f"{name} {device.status}: {'; '.join(reasons)}")
     notes = "".join(f'<p class="note">{escape(text)}</p>' for text in [*told, *found.notes])

@@ -23,7 +23,7 @@ from nparam_lint.report.document import (
     Table,
     Text,
 )
-from nparam_lint.report.style import NO_CUDA, clean
+from nparam_lint.report.style import clean
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -100,7 +100,7 @@ def _by_presence(
     devices: Mapping[str, DeviceResult],
 ) -> tuple[list[str], dict[str, DeviceResult]]:
     """Devices that are not there, in words; and the others."""
-    absent = [name for name, d in devices.items() if d.status == "skipped" and d.reason in NO_CUDA]
+    absent = [name for name, device in devices.items() if device.is_absent]
     words = [f"{name} skipped ({devices[name].reason})" for name in absent]
     return words, {name: d for name, d in devices.items() if name not in absent}
 

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
 _STYLES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "cyan": "36"}
 _EIGHTHS = "▏▎▍▌▋▊▉█"
-NO_CUDA = ("this torch is built without CUDA", "no CUDA device")  # news to nobody
 
 
 @dataclass(frozen=True, slots=True)

@@ -111,7 +111,7 @@ def test_a_card_tells_what_is_beside_the_count():
         notes=("λ is kept on CPU",),
         devices={
             "meta": DeviceResult("measured", 3),
-            "cuda": DeviceResult("skipped", None, "no CUDA device"),
+            "cuda": DeviceResult("skipped", None, "no CUDA device", is_absent=True),
             "cuda:1": DeviceResult("skipped", None, "too big"),
         },
     )

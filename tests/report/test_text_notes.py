@@ -372,7 +372,7 @@ def test_the_cache_is_told():
 def test_an_absent_device_is_a_word_on_the_last_line():
     devices = {
         "meta": DeviceResult("measured"),
-        "cuda": DeviceResult("skipped", None, "no CUDA device"),
+        "cuda": DeviceResult("skipped", None, "no CUDA device", is_absent=True),
     }
     value = report(model("net.py::Net", measured(net(), devices=devices)))
     assert text(value, width=100).splitlines()[-1] == (

@@ -171,7 +171,7 @@ class ModelBuild:
         for another in (1, 2, 3) if drew(before, random_state(torch)) else ():
             seed(torch, another)
             again, _ = self.build(rung(self.mode, name))
-            other = Count(torch, again, self.sources).totals()[0]["total"]
+            other = Count(torch, again, self.sources).totals()["total"]
             if other != result["counts"]["total"]:
                 raise Failure(
                     "NPL004",
@@ -198,7 +198,8 @@ class ModelBuild:
             if why is None:
                 result["devices"][device.LABEL] = self.on_device(device, result)
             else:
-                result["devices"][name] = {"status": "skipped", "reason": why}
+                absent = {"status": "skipped", "reason": why, "is_absent": True}
+                result["devices"][name] = absent
 
     def on_device(self, device, result):
         torch = self.torch
@@ -211,7 +212,7 @@ class ModelBuild:
         try:
             model, _ = self.build(torch.device(device.LABEL))
             count = Count(torch, device.moved(torch, model), {"parameters": {}, "modules": {}})
-            total, signature = count.totals()[0]["total"], count.signature()
+            total, signature = count.totals()["total"], count.signature()
         except Exception as error:
             return {"status": "failed", "reason": describe(error)}
         answer = {"status": "measured", "total": total}

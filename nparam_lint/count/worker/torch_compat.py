@@ -50,17 +50,20 @@ def is_initialised(module):
 
 def own_parameters(module):
     """[(name, parameter)] of those that a module holds itself."""
-    return [(name, p) for name, p in module._parameters.items() if p is not None]
+    found = module._parameters  # in most modules it is empty
+    return [pair for pair in found.items() if pair[1] is not None] if found else ()
 
 
 def own_buffers(module):
     """[(name, buffer)] of those that a module holds itself."""
-    return [(name, b) for name, b in module._buffers.items() if b is not None]
+    found = module._buffers  # in most modules it is empty
+    return [pair for pair in found.items() if pair[1] is not None] if found else ()
 
 
 def own_children(module):
     """[(name, module)] of those directly below a module, the same one as often as it is there."""
-    return [(name, m) for name, m in module._modules.items() if m is not None]
+    found = module._modules  # in most modules it is empty
+    return [pair for pair in found.items() if pair[1] is not None] if found else ()
 
 
 def storage_key(tensor):

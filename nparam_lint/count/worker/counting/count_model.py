@@ -6,6 +6,7 @@ import collections
 import contextlib
 import re
 import types
+from operator import add
 
 from ..metrics import METRICS, WITH_FIELDS, Part
 from ..torch_compat import (
@@ -100,58 +101,71 @@ class Count:
             stack.extend(reversed(children))
 
     def totals(self):
-        """Fill in, for each row, what lies at or below it; a shared parameter once in each."""
-        metrics = METRICS.values()
-        held = {}  # the paths of the modules that hold them -> amounts of each metric
-        known = {}  # what parts have in common -> what one of them adds to each metric
-        for key, (parameter, name, _) in self.parameters.items():
-            alike = alike_of(name, parameter, key in self.embedding, self.routing.idle.get(key, 0))
-            amounts = known.get(alike)
-            if amounts is None:
-                part = Part(*alike)
-                amounts = known[alike] = [metric.parameter(part) for metric in metrics]
-            add(held.setdefault(tuple(self.owners[key]), [0] * len(metrics)), amounts)
-        known = {}
-        for key, (buffer, name) in self.buffers.items():
-            alike = alike_of(name, buffer)
-            amounts = known.get(alike)
-            if amounts is None:
-                part = Part(*alike)
-                amounts = known[alike] = [metric.buffer(part) for metric in metrics]
-            add(held.setdefault(tuple(self.buffer_owners[key]), [0] * len(metrics)), amounts)
-        below = {row["path"]: [0] * len(metrics) for row in self.rows}
-        shared = {}  # what several modules hold counts once above all of them
-        for owners, sums in held.items():
+        """The counts of the model. Fills in, for each row, what lies at or below it; a shared
+        parameter once in each."""
+        nothing = (0,) * len(METRICS)
+        below, shared = {}, {}  # what several modules hold counts once above all of them
+        for owners, amounts in self.amounts_by_owners().items():
             if len(owners) == 1 and not self.again:
-                add(below[owners[0]], sums)
+                below[owners[0]] = amounts
                 continue
             for path in {above for owner in self.all_paths(owners) for above in upwards(owner)}:
-                add(shared.setdefault(path, [0] * len(metrics)), sums)
+                shared[path] = tuple(map(add, shared.get(path, nothing), amounts))
         for row in reversed(self.rows):  # each after all that lies below it
-            if row["path"]:
-                add(below[row["path"].rpartition(".")[0]], below[row["path"]])
-        for path, sums in shared.items():
-            add(below[path], sums)
-        names = list(METRICS)
-        special = [metric for metric in metrics if metric.finish or metric.needs_routing]
-        others = [name for name in names if name not in WITH_FIELDS]
+            path = row["path"]
+            if path and path in below:
+                above = path.rpartition(".")[0]
+                below[above] = tuple(map(add, below.get(above, nothing), below[path]))
+        for path, amounts in shared.items():
+            below[path] = tuple(map(add, below.get(path, nothing), amounts))
+        known = {}  # amounts -> fields of a row; many modules are alike
         for row in self.rows:
-            first = row.get("shared_with")
+            first = row.get("shared_with", row["path"])
             # A module that holds its own ancestor would count it all again.
-            inside = first is not None and is_below(row["path"], first)
-            sums = [0] * len(metrics) if inside else below[row["path"] if first is None else first]
-            row.update(zip(names, sums))
-            for metric in special:
-                row[metric.name] = self.finished(metric, row[metric.name])
-            if others:
-                row["more"] = [(name, row.pop(name)) for name in others]
-        return self.rows
+            inside = first != row["path"] and is_below(row["path"], first)
+            amounts = nothing if inside else below.get(first, nothing)
+            fields = known.get(amounts)
+            if fields is None:
+                fields = known[amounts] = row_fields(self.finished(amounts))
+            row.update(fields)
+        return self.finished(below.get("", nothing))
 
-    def finished(self, metric, amount):
-        """The count that a sum makes; None where it is unknown."""
-        if metric.needs_routing and self.routing.unknown:
-            return None
-        return metric.finish(amount) if metric.finish else amount
+    def amounts_by_owners(self):
+        """The paths of the modules that hold the same parameters and buffers -> what these add to
+        each metric. Most models have thousands of few kinds, each of which is worked out once."""
+        found = {}
+        metrics = METRICS.values()
+        for tensors, owners, adders in (
+            (self.parameters, self.owners, [metric.parameter for metric in metrics]),
+            (self.buffers, self.buffer_owners, [metric.buffer for metric in metrics]),
+        ):
+            known = {}
+            for key, (tensor, path, *_) in tensors.items():
+                kind = (  # a Part takes longer to make
+                    path.rpartition(".")[2],
+                    tensor.numel(),
+                    tensor.element_size(),
+                    tensor.requires_grad,
+                    key in self.embedding,
+                    self.routing.idle.get(key, 0),
+                )
+                amounts = known.get(kind)
+                if amounts is None:
+                    amounts = known[kind] = tuple(adder(Part(*kind)) for adder in adders)
+                paths = tuple(owners[key])
+                sums = found.get(paths)
+                found[paths] = amounts if sums is None else tuple(map(add, sums, amounts))
+        return found
+
+    def finished(self, amounts):
+        """Name -> the count that a sum makes; None where it is unknown."""
+        counts = dict(zip(METRICS, amounts))
+        for name, metric in METRICS.items():
+            if metric.needs_routing and self.routing.unknown:
+                counts[name] = None
+            elif metric.finish:
+                counts[name] = metric.finish(counts[name])
+        return counts
 
     def output_heads(self):
         """The ids of the weights that turn states back into tokens: published counts without
@@ -241,9 +255,11 @@ class Count:
         plain = {str, int, float, bool, type(None), types.FunctionType, torch.device, torch.dtype}
         for module_id, path in list(self.first_path.items()):
             module = self.by_id[module_id]
-            for name, value in list(vars(module).items()):
+            held = vars(module)
+            for name in [name for name in held if name not in skip]:
+                value = held[name]
                 kind = type(value)
-                if kind in plain or name in skip:
+                if kind in plain:
                     continue
                 if kind is tuple and plain.issuperset(map(type, value)):  # a kernel's size
                     continue
@@ -308,39 +324,35 @@ class Count:
         return isinstance(tensor, self.torch.nn.parameter.UninitializedTensorMixin)
 
     def result(self, with_parameters):
-        rows = self.totals()
-        counts = {name: rows[0][name] for name in (*WITH_FIELDS, "more") if name in rows[0]}
-        for row in rows:  # what the others give
-            row["embedding"] = row["total"] - row.pop("non_embedding")
-            del row["frozen"]
         self.remarks = self.remark()
         notes = ["{}: {}".format(name, text) for name, text in self.remarks.items()]
         return {
             "ok": True,
             "type": full_name(self.model),
             "types": sorted({full_name(m) for m in self.by_id.values() if m is not self.model}),
-            "counts": counts,
+            "counts": with_more(self.totals()),
             "no_routing": self.routing.unknown,
             "misdeclared": self.routing.misdeclared,
-            "modules": rows,
+            "modules": self.rows,
             "hidden": self.hidden(),
             "notes": notes + self.routing.notes,
             "parameters": self.parameter_rows() if with_parameters else [],
         }
 
 
-def alike_of(path, tensor, is_embedding=False, idle=0):
-    """What a `Part` is made of, for a tensor that is registered at a path; most models have
-    thousands of parameters of few kinds."""
-    name = path.rpartition(".")[2]
-    trainable = tensor.requires_grad
-    return name, tensor.numel(), tensor.element_size(), trainable, is_embedding, idle
+def row_fields(counts):
+    """The fields of `records.ModuleRow` that counts make."""
+    fields = with_more(counts)
+    fields["embedding"] = fields["total"] - fields.pop("non_embedding")
+    del fields["frozen"]
+    return fields
 
 
-def add(sums, more):
-    """Add to the sums in place."""
-    for kind, amount in enumerate(more):
-        sums[kind] += amount
+def with_more(counts):
+    """Counts as records have them: those without a field there under `more`."""
+    more = [(name, count) for name, count in counts.items() if name not in WITH_FIELDS]
+    fields = {name: counts[name] for name in WITH_FIELDS}
+    return dict(fields, more=more) if more else fields
 
 
 def is_below(path, ancestor):

@@ -93,86 +93,122 @@ def supervise(tasks, settings, on_frame, on_death, alive=None, heartbeat=None):
     `heartbeat()` is called every few seconds. Returns the processes that have done their task and
     wait for another one (their last frame was "idle").
     """
-    waiting = collections.deque(tasks)
-    poller = SelectPoller() if CAN_FORK else ThreadPoller()
-    nonce = settings["nonce"].encode()
-    running, idle = {}, []
+    supervision = Supervision(tasks, settings, on_frame, on_death)
     beat = time.monotonic()
     if alive is not None:
-        poller.add(alive, None)
+        supervision.poller.add(alive, None)
     try:
-        while waiting or running:
-            while waiting and len(running) < settings["jobs"]:
-                child = waiting.popleft().start()
-                running[id(child)] = child
-                for descriptor in child.open:
-                    poller.add(descriptor, (child, descriptor))
-            heard = set()
+        while supervision.waiting or supervision.running:
+            supervision.start_tasks()
             if heartbeat and time.monotonic() > beat:
                 beat = time.monotonic() + HEARTBEAT
                 heartbeat()
-            closing = any(child.closed_at for child in running.values())
-            for key, data in poller.poll(0.005 if closing else 0.1):
-                if key is None:
-                    if not data:  # the front end is gone
-                        for child in running.values():
-                            child.kill(None)
-                        reap_strays([])
-                        os._exit(3)
-                    continue
-                child, descriptor = key
-                heard.add(child)
-                if not data:
-                    child.open.discard(descriptor)
-                elif descriptor == child.output:
-                    child.hear(data, nonce)
-                else:
-                    for frame, body in child.frames(data, nonce):
-                        child.deadline = time.monotonic() + frame.get("limit", child.task.limit)
-                        if frame["event"] == "done":
-                            child.finished = True
-                            continue
-                        if frame["event"] == "idle":
-                            child.idle = True
-                            continue
-                        waiting.extendleft(on_frame(child.task, frame, body) or [])
-            for child in [child for child in running.values() if child.idle]:
-                idle.append(running.pop(id(child)))
-                for descriptor in child.open:
-                    poller.release(descriptor)
-                reap_strays([*running.values(), *idle])
-            for child in list(running.values()):
-                if time.monotonic() > child.deadline and not child.finished:
-                    words = "did not finish within {:g} s".format(settings["timeout"])
-                    child.kill(Ending("timed_out", words))
-                elif resident(child.pid) > settings["memory"] > 0:
-                    limit = settings["memory"] >> 20
-                    words = "used more than the {:,} MB of memory that it may".format(limit)
-                    child.kill(Ending("out_of_memory", words))
-                # Its own end of the channel counts; a grandchild may hold the output open for ever.
-                if child.channel not in child.open and child.closed_at is None:
-                    child.closed_at = time.monotonic()
-                # A process that ends closes it too: its exit status says more.
-                closed = child.closed_at is not None and time.monotonic() > child.closed_at + 1
-                if child.finished or child.killed or closed or (child.gone and child not in heard):
-                    del running[id(child)]
-                    for descriptor in child.open:
-                        poller.remove(descriptor)
-                    child.close()
-                    words = "closed the channel that it answers on"
-                    child.kill(Ending("died", words) if closed else None)
-                    ending = child.wait()
-                    tail = child.tail.decode("utf-8", "replace")
-                    reap_strays([*running.values(), *idle])
-                    if ending is not None and not child.finished:
-                        waiting.extendleft(reversed(on_death(child.task, ending, tail) or []))
+            heard = supervision.read_frames()
+            supervision.set_idle_aside()
+            for child in list(supervision.running):
+                supervision.check_limits(child)
+                if supervision.is_over(child, child in heard):
+                    supervision.bury(child)
                 else:
                     child.gone = child.exited()  # what it still had to say is heard first
     finally:
-        for child in running.values():
+        for child in supervision.running:
             child.kill(None)
-        poller.close()
-    return idle
+        supervision.poller.close()
+    return supervision.idle
+
+
+class Supervision:
+    """The processes of one `supervise`: `running` ones, and those that are `idle`; `waiting`: the
+    tasks that have none yet."""
+
+    def __init__(self, tasks, settings, on_frame, on_death):
+        self.waiting = collections.deque(tasks)
+        self.settings, self.nonce = settings, settings["nonce"].encode()
+        self.on_frame, self.on_death = on_frame, on_death
+        self.poller = SelectPoller() if CAN_FORK else ThreadPoller()
+        self.running, self.idle = [], []
+
+    def start_tasks(self):
+        while self.waiting and len(self.running) < self.settings["jobs"]:
+            child = self.waiting.popleft().start()
+            self.running.append(child)
+            for descriptor in child.open:
+                self.poller.add(descriptor, (child, descriptor))
+
+    def read_frames(self):
+        """Take in what there is to read; returns the processes that it came from."""
+        heard = set()
+        closing = any(child.closed_at for child in self.running)
+        for key, data in self.poller.poll(0.005 if closing else 0.1):
+            if key is None:
+                if not data:  # the front end is gone
+                    for child in self.running:
+                        child.kill(None)
+                    reap_strays([])
+                    os._exit(3)
+                continue
+            child, descriptor = key
+            heard.add(child)
+            if not data:
+                child.open.discard(descriptor)
+            elif descriptor == child.output:
+                child.hear(data, self.nonce)
+            else:
+                for frame, body in child.frames(data, self.nonce):
+                    self.take(child, frame, body)
+        return heard
+
+    def take(self, child, frame, body):
+        child.deadline = time.monotonic() + frame.get("limit", child.task.limit)
+        if frame["event"] == "done":
+            child.finished = True
+        elif frame["event"] == "idle":
+            child.idle = True
+        else:
+            self.waiting.extendleft(self.on_frame(child.task, frame, body) or [])
+
+    def set_idle_aside(self):
+        for child in [child for child in self.running if child.idle]:
+            self.running.remove(child)
+            self.idle.append(child)
+            for descriptor in child.open:
+                self.poller.release(descriptor)
+            reap_strays([*self.running, *self.idle])
+
+    def check_limits(self, child):
+        """Kill a process that takes too long, or too much memory."""
+        if time.monotonic() > child.deadline and not child.finished:
+            words = "did not finish within {:g} s".format(self.settings["timeout"])
+            child.kill(Ending("timed_out", words))
+        elif resident(child.pid) > self.settings["memory"] > 0:
+            limit = self.settings["memory"] >> 20
+            words = "used more than the {:,} MB of memory that it may".format(limit)
+            child.kill(Ending("out_of_memory", words))
+
+    def is_over(self, child, was_heard):
+        """Whether a process has ended, or has to."""
+        # Its own end of the channel counts; a grandchild may hold the output open for ever.
+        if child.channel not in child.open and child.closed_at is None:
+            child.closed_at = time.monotonic()
+        # A process that ends closes it too: its exit status says more.
+        if child.closed_at is not None and time.monotonic() > child.closed_at + 1:
+            child.kill(Ending("died", "closed the channel that it answers on"))
+            return True
+        return child.finished or child.killed or (child.gone and not was_heard)
+
+    def bury(self, child):
+        """End a process and let go of it; another task may take up what it left undone."""
+        self.running.remove(child)
+        for descriptor in child.open:
+            self.poller.remove(descriptor)
+        child.close()
+        child.kill(None)
+        ending = child.wait()
+        reap_strays([*self.running, *self.idle])
+        if ending is not None and not child.finished:
+            tail = child.tail.decode("utf-8", "replace")
+            self.waiting.extendleft(reversed(self.on_death(child.task, ending, tail) or []))
 
 
 def reap_strays(running):
