@@ -218,8 +218,8 @@ _COLUMNS = (
 )
 
 
-def plain_table(models: Iterable[ModelReport]) -> Table:
-    """All budgets, and the models that have none, for formats that have nothing of their own."""
+def budgets_table(models: Iterable[ModelReport]) -> Table:
+    """All budgets, and the models that have none, in one table."""
     rows: list[Row] = []
     for model in models:
         found = model.measurement

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from nparam_lint.records import BudgetResult, Finding, Measured
 
 _STYLES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "cyan": "36"}
-_EIGHTHS = "▏▎▍▌▋▊▉█"
+EIGHTHS = "▏▎▍▌▋▊▉█"
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,7 +204,7 @@ def bar(part: int, whole: int, width: int) -> str:
     if not part or not whole or width < 1:
         return ""
     full, eighths = divmod(max(1, min(8 * width, round(8 * width * part / whole))), 8)
-    return "█" * full + (_EIGHTHS[eighths - 1] if eighths else "")
+    return "█" * full + (EIGHTHS[eighths - 1] if eighths else "")
 
 
 def drift(budget: BudgetResult) -> str:

@@ -35,7 +35,6 @@ from nparam_lint.report.markdown_parts import (
     size,
     whole,
 )
-from nparam_lint.report.plain_tables import plain_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -141,17 +140,15 @@ def _block(block: Block) -> Iterator[Pieces]:
             rows.append(f"- {line}: {below}\n" if below else f"- {line}\n")
         yield Pieces("line", "", rows)
     elif isinstance(block, Modules):
-        from nparam_lint.report.module_table import module_table
+        from nparam_lint.report.text_tables import table_lines
 
-        plain = style.Paint(False)
-        lines = module_table(block.modules, _WIDTH, block.depth, block.limit, plain)
-        yield fenced("module", lines)
+        yield fenced("module", table_lines(block.table, _WIDTH, style.Paint(False)))
     elif isinstance(block, ModelBudgets) and not block.alone:
         yield from _broken(block)
         title = f"{style.plural(len(block.models), 'model')} with what is declared"
-        yield folded(title, _table(plain_table(block)))
+        yield folded(title, _table(block.table))
     else:
-        yield _table(plain_table(block))
+        yield _table(block if isinstance(block, Table) else block.table)
 
 
 def _broken(block: ModelBudgets) -> Iterator[Pieces]:
@@ -176,8 +173,8 @@ def _table(table: Table) -> Pieces:
     for row in table.rows:
         mark = [EMOJI.get(row.mark, row.mark)] if marks else []
         rows.append(_line([*mark, *_cells(row, table)]))
-    if table.note:
-        rows.append(_line([*marks, plain_text(table.note), *[""] * (len(ends) - 1)]))
+    for note in table.notes:
+        rows.append(_line([*marks, plain_text(note), *[""] * (len(ends) - 1)]))
     return Pieces(table.noun, head, rows)
 
 
