@@ -122,7 +122,7 @@ def _block(block: Block) -> str:
         )
         return f'<dl class="facts">{pairs}</dl>'
     if isinstance(block, Modules):
-        from nparam_lint.report.html_tree import module_tree
+        from nparam_lint.report.html_models import module_tree
 
         return module_tree(block.modules, block.depth, block.limit)
     if isinstance(block, ModelBudgets) and not block.alone:
