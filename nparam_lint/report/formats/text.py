@@ -51,13 +51,13 @@ def _block(block: Block, width: int, paint: Paint) -> Sequence[str]:
     if isinstance(block, Parts):
         return _joined(block, width, paint)
     if isinstance(block, ModelBudgets):
-        from nparam_lint.report.verdicts import verdict_lines, verdict_lines_of
+        from nparam_lint.report.model_lines import verdict_lines, verdict_lines_of
 
         if block.alone:
             return verdict_lines_of(block.models[0], width, paint)
         return verdict_lines(block.models, width, paint)
     if isinstance(block, Listing):
-        from nparam_lint.report.listing_text import listing_lines
+        from nparam_lint.report.model_lines import listing_lines
 
         return listing_lines(block, width, paint)
     return (
