@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING
 
 from nparam_lint.records import Measured
 from nparam_lint.report import style
-from nparam_lint.report.budget_outcomes import worst
+from nparam_lint.report.budget_outcomes import as_declared, worst
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -145,12 +145,8 @@ def _lines(model: ModelReport, name: str) -> list[_Line]:
         return [_Line(min(marks or "–", key=_WORST.index), name, "–", reason)]
     totals = [budget for budget in model.budgets if not budget.selector]
     main = min(totals, key=lambda budget: budget.origin == "prose", default=None)
-    rest: dict[object, list[BudgetResult]] = {}
-    for budget in model.budgets:
-        if budget is not main:
-            key = (budget.declared, budget.selector, budget.origin, budget.position)
-            rest.setdefault(key, []).append(budget)
-    lines = [line for group in rest.values() for line in _group_lines(group, model)]
+    rest = as_declared(budget for budget in model.budgets if budget is not main)
+    lines = [line for group in rest for line in _group_lines(group, model)]
     total = f"{measured.counts.total:,}"
     if main is not None:
         verdict, tail = _verdict(main)

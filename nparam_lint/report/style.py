@@ -6,16 +6,18 @@ import re
 import textwrap
 from collections import Counter
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from nparam_lint.count.capabilities import METRICS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from nparam_lint.count.capabilities import Metric
     from nparam_lint.records import BudgetResult, Finding, Measured
 
+Item = TypeVar("Item")
+Key = TypeVar("Key")
 _STYLES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "cyan": "36"}
 EIGHTHS = "▏▎▍▌▋▊▉█"
 
@@ -52,6 +54,14 @@ def short_reason(reason: str, name: str) -> str:
 def by_place(finding: Finding) -> tuple[str, int, int, str, str]:
     at = finding.position
     return (at.path, at.line, at.column, finding.code, finding.message)
+
+
+def grouped(items: Iterable[Item], key: Callable[[Item], Key]) -> dict[Key, list[Item]]:
+    """Items of one key together, in the order in which the keys come."""
+    groups: dict[Key, list[Item]] = {}
+    for item in items:
+        groups.setdefault(key(item), []).append(item)
+    return groups
 
 
 def plural(count: int, noun: str) -> str:
