@@ -67,10 +67,7 @@ class _Grid:
         self.table = table
         marked = any(row.mark for row in table.rows)
         self.marks = 2 if marked else 0
-        self.full = [
-            [cell if isinstance(cell, Cell) else Cell(cell) for cell in row.cells]
-            for row in table.rows
-        ]
+        self.full = [[_cleaned(cell) for cell in row.cells] for row in table.rows]
         self.dropped: set[int] = set()
         self.short: set[int] = set()
         self.least: dict[int, int] = {}
@@ -125,7 +122,7 @@ class _Grid:
                 row[at] = indent + style.elide_middle(name, max(room - len(indent), 1))
 
     def _text(self, cell: Cell, column: int) -> str:
-        text = clean(cell.short or cell.text if column in self.short else cell.text)
+        text = cell.short or cell.text if column in self.short else cell.text
         bar = style.bar(*cell.bar, self.bar)
         return f"{bar.ljust(self.bar)} {text}" if bar and text else bar or text
 
@@ -163,6 +160,12 @@ class _Grid:
 
     def kind(self, column: int) -> str:
         return self.table.columns[column].kind
+
+
+def _cleaned(cell: Cell | str) -> Cell:
+    if isinstance(cell, str):
+        return Cell(clean(cell))
+    return Cell(clean(cell.text), cell.tone, cell.share, clean(cell.short), cell.bar)
 
 
 def table_lines(table: Table, width: int, paint: Paint) -> list[str]:
