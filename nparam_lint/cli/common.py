@@ -243,8 +243,7 @@ def _append_step_summary(document: Document, options: Options, environ: Mapping[
     file = environ.get("GITHUB_STEP_SUMMARY")
     if not file:
         return
-    from nparam_lint.report.formats.markdown import summary
-    from nparam_lint.report.markdown_parts import SUMMARY
+    from nparam_lint.report.formats.markdown import SUMMARY, summary
 
     try:
         with Path(file).open("ab") as stream:

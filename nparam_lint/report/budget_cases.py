@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 from nparam_lint.records import NotMeasured
-from nparam_lint.report.budget_outcomes import UNANSWERED, all_budgets
+from nparam_lint.report.budget_outcomes import UNANSWERED, declared_budgets
 from nparam_lint.report.findings_text import findings_lines, findings_with_modules
 from nparam_lint.report.style import Paint, clean, elide_end
 from nparam_lint.rules.catalogue import RULES
@@ -47,8 +47,7 @@ class Case:
 def cases(report: Report, root: Path, options: Options) -> list[Case]:
     """One for each declared budget; then one for each error that is about none of these: malformed
     budgets, stale ones, files that cannot be read. `root`: what paths are relative to."""
-    declared = [claim for claim in all_budgets(report) if not claim.prose]
-    told = {finding for claim in declared for finding in claim.findings}
+    declared, told = declared_budgets(report)
     found = [_of_claim(claim, report.error, root, options) for claim in declared]
     found += [
         _of_finding(finding, root, options)

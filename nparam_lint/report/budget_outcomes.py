@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 from nparam_lint.records import Measured
 from nparam_lint.report import style
 from nparam_lint.report.document import Column, Row, Table
-from nparam_lint.report.style import plural
+from nparam_lint.report.style import grouped, plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -80,17 +80,25 @@ def all_budgets(report: Report) -> list[JudgedBudget]:
     return [claim for model in report.models for claim in budgets_of(model)]
 
 
+def declared_budgets(report: Report) -> tuple[list[JudgedBudget], set[Finding]]:
+    """Those that are no prose, and the findings that are about them."""
+    declared = [claim for claim in all_budgets(report) if not claim.prose]
+    return declared, {finding for claim in declared for finding in claim.findings}
+
+
 def budgets_of(model: ModelReport) -> list[JudgedBudget]:
-    groups: dict[object, list[BudgetResult]] = {}
-    for result in model.budgets:
-        key = (result.declared, result.selector, result.origin, result.position)
-        groups.setdefault(key, []).append(result)
     return [
         JudgedBudget(
             model, tuple(group), tuple(f for f in model.findings if _is_about(f, group, model))
         )
-        for group in groups.values()
+        for group in as_declared(model.budgets)
     ]
+
+
+def as_declared(results: Iterable[BudgetResult]) -> list[list[BudgetResult]]:
+    """Those of one declared budget together."""
+    groups = grouped(results, lambda one: (one.declared, one.selector, one.origin, one.position))
+    return list(groups.values())
 
 
 def _is_about(finding: Finding, group: Sequence[BudgetResult], model: ModelReport) -> bool:
@@ -125,10 +133,7 @@ class BudgetRow:
 def rows_of(claim: JudgedBudget) -> Iterator[BudgetRow]:
     """One for all that holds, and one for each count that does not."""
     held = [result for result in claim.results if result.ok]
-    groups: dict[int | None, list[BudgetResult]] = {}
-    for result in claim.results:
-        if not result.ok:
-            groups.setdefault(result.actual, []).append(result)
+    groups = grouped((one for one in claim.results if not one.ok), lambda one: one.actual)
     for group in groups.values():
         yield _row(claim, claim.mark, _named(claim, group), group)
     if held:
@@ -179,9 +184,8 @@ def headline(report: Report) -> tuple[str, list[str]]:
     where nothing is declared."""
     if report.error is not None:
         return "✗", ["nothing could be checked"]
-    declared = [claim for claim in all_budgets(report) if not claim.prose]
+    declared, told = declared_budgets(report)
     states = Counter(claim.state for claim in declared)
-    told = {finding for claim in declared for finding in claim.findings}
     errors = [finding for finding in report.findings if finding.severity == "error"]
     others = sum(finding not in told for finding in errors)
     warnings = len(report.findings) - len(errors)
@@ -218,8 +222,8 @@ _COLUMNS = (
 )
 
 
-def plain_table(models: Iterable[ModelReport]) -> Table:
-    """All budgets, and the models that have none, for formats that have nothing of their own."""
+def budgets_table(models: Iterable[ModelReport]) -> Table:
+    """All budgets, and the models that have none, in one table."""
     rows: list[Row] = []
     for model in models:
         found = model.measurement

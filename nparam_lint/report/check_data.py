@@ -10,7 +10,14 @@ from typing import TYPE_CHECKING
 from nparam_lint.records import Measured, ModuleRow
 
 if TYPE_CHECKING:
-    from nparam_lint.records import BudgetResult, Finding, Measurement, ModelReport, Report
+    from nparam_lint.records import (
+        BudgetResult,
+        Finding,
+        Measurement,
+        ModelReport,
+        NotMeasured,
+        Report,
+    )
     from nparam_lint.report.document import Json
 
 _ROW = tuple(field.name for field in fields(ModuleRow) if field.name != "more")
@@ -24,7 +31,7 @@ def data_of(report: Report) -> Json:
         "environment": None if report.environment is None else asdict(report.environment),
         "error": report.error,
         "models": [_model(model) for model in report.models],
-        "findings": [_finding(finding) for finding in report.findings],
+        "findings": [_placed(finding) for finding in report.findings],
         "skipped": [
             {"target": target, "reason": failure.reason, "cause": failure.cause}
             for target, failure in report.skipped
@@ -53,9 +60,7 @@ def _summary(report: Report) -> Json:
 def _model(model: ModelReport) -> Json:
     return {
         "target": model.target,
-        "path": model.position.path,
-        "line": model.position.line,
-        "column": model.position.column,
+        **asdict(model.position),
         **_measurement(model.measurement),
         "declared": model.declared,
         "top_level": model.top_level,
@@ -76,34 +81,41 @@ def _measurement(measured: Measurement) -> Json:
         },
         "notes": list(measured.notes),
     }
-    if isinstance(measured, Measured):
-        found: Json = {
-            "call": measured.call,
-            "status": "measured",
-            "reason": None,
-            "counts": measured.counts.by_name(),
-            "no_routing": measured.no_routing,
-            "modules": [_module(row) for row in measured.modules],
-            "rung": measured.rung,
-            "type": measured.type,
-            "hidden": [asdict(hidden) for hidden in measured.hidden],
-        }
-        if measured.parameters:
-            found["parameters"] = [asdict(parameter) for parameter in measured.parameters]
-    else:
-        found = {
-            "call": None,
-            "status": "not_measured",
-            "reason": measured.reason,
-            "counts": None,
-            "modules": [],
-            "code": measured.code,
-            "cause": measured.cause,
-            "hint": measured.hint,
-            "missing": list(measured.missing),
-            "source": measured.source,
-        }
+    if not isinstance(measured, Measured):
+        more: Json = {"modules": [], "cause": measured.cause, "source": measured.source}
+        return not_measured_data(measured) | more | common
+    found = measured_data(measured) | {
+        "modules": [_module(row) for row in measured.modules],
+        "rung": measured.rung,
+        "type": measured.type,
+    }
+    if measured.parameters:
+        found["parameters"] = [asdict(parameter) for parameter in measured.parameters]
     return found | common
+
+
+def measured_data(measured: Measured) -> Json:
+    """Without its modules."""
+    return {
+        "call": measured.call,
+        "status": "measured",
+        "reason": None,
+        "counts": measured.counts.by_name(),
+        "no_routing": measured.no_routing,
+        "hidden": [asdict(hidden) for hidden in measured.hidden],
+    }
+
+
+def not_measured_data(measured: NotMeasured) -> Json:
+    return {
+        "call": None,
+        "status": "not_measured",
+        "reason": measured.reason,
+        "counts": None,
+        "code": measured.code,
+        "hint": measured.hint,
+        "missing": list(measured.missing),
+    }
 
 
 def _said(value: object) -> bool:
@@ -119,16 +131,13 @@ def _module(row: ModuleRow) -> Json:
 
 
 def _budget(budget: BudgetResult) -> Json:
-    at = budget.position
-    found = asdict(budget) | {"drift": _finite(budget.drift)}
-    del found["position"]
-    return found | {"path": at.path, "line": at.line, "column": at.column}
+    return _placed(budget) | {"drift": _finite(budget.drift)}
 
 
-def _finding(finding: Finding) -> Json:
-    found = asdict(finding)
-    del found["position"]
-    return found | asdict(finding.position)
+def _placed(item: BudgetResult | Finding) -> Json:
+    found: Json = asdict(item)
+    at: Json = found.pop("position")
+    return found | at
 
 
 def _finite(value: float | None) -> float | None:

@@ -3,7 +3,7 @@
 Every command makes one `Document`; every module of `report.formats` renders documents. For
 programs there is `data`, a command's own JSON document; for people there is `page`, made of the
 blocks below; for tools that know findings there is `report`. A format that has nothing of its own
-for `Modules`, `ModelBudgets` or `Listing` renders `plain_tables.plain_table` of such a block.
+for `Modules`, `ModelBudgets` or `Listing` renders the `table` of such a block.
 """
 
 from __future__ import annotations
@@ -98,21 +98,25 @@ class Facts:
 class Column:
     """`code` is what stands in the source; `path`, `formula` and `words` may go on in further
     lines, broken as each of them can be. `notes`: those below a row stand here, in formats whose
-    rows are one line."""
+    rows are one line. `empty`: stands on a terminal also where nothing is in it."""
 
     name: str
     kind: Literal["text", "number", "code", "path", "formula", "words"] = "text"
     tone: str = ""
     notes: bool = False
+    empty: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """`share`: of a whole, given up first where there is no room."""
+    """`share`: of a whole, given up first where there is no room. `short`: what stands in place of
+    the text where a table is narrow. `bar`: a part and its whole, drawn before the text."""
 
     text: str
     tone: str = ""
     share: str = ""
+    short: str = ""
+    bar: tuple[int, int] = (0, 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,10 +137,10 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """What is given up where a table is too wide: a column, the directories of its paths, or their
-    middle down to `least` characters."""
+    """What is given up where a table is too wide: a column, what is longer than the `short` of its
+    cells, the middle of its texts down to `least` characters, or all of its bars but `least`."""
 
-    what: Literal["drop", "directories", "shorten"]
+    what: Literal["drop", "short", "shorten", "bar"]
     column: str
     least: int = 0
 
@@ -144,14 +148,15 @@ class Step:
 @dataclass(frozen=True, slots=True)
 class Table:
     """`steps` are tried one after the other until the table fits; then `narrow` stands in its
-    place. `bands`: columns that do not fit stand in a second table below. `note`: the last line."""
+    place. `bands`: columns that do not fit stand in a second table below. `notes`: its last
+    lines."""
 
     columns: tuple[Column, ...]
     rows: tuple[Row, ...]
     steps: tuple[Step, ...] = ()
     narrow: Table | None = None
     bands: bool = False
-    note: str = ""
+    notes: tuple[str, ...] = ()
     noun: str = "row"
 
     @property
@@ -171,6 +176,12 @@ class Modules:
     depth: int | None
     limit: int
 
+    @property
+    def table(self) -> Table:
+        from nparam_lint.report.folded_modules import modules_table
+
+        return modules_table(self.modules, self.depth, self.limit)
+
 
 @dataclass(frozen=True, slots=True)
 class ModelBudgets:
@@ -180,6 +191,12 @@ class ModelBudgets:
     models: tuple[ModelReport, ...]
     depth: int | None = None
     alone: bool = False
+
+    @property
+    def table(self) -> Table:
+        from nparam_lint.report.budget_outcomes import budgets_table
+
+        return budgets_table(self.models)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 from nparam_lint.records import Measured
 from nparam_lint.report import style
-from nparam_lint.report.module_table import module_table
+from nparam_lint.report.document import Modules
 from nparam_lint.report.style import Paint, by_place, clean
+from nparam_lint.report.text_tables import table_lines
 from nparam_lint.rules.catalogue import RULES
 
 if TYPE_CHECKING:
@@ -52,7 +53,8 @@ def findings_with_modules(
     paint, measured = Paint(options.color), model.measurement
     lines = findings_lines(findings, options.width, paint)
     if isinstance(measured, Measured):
-        table = module_table(measured.modules, options.width, options.depth, _ROWS, paint)
+        modules = Modules(measured.modules, options.depth, _ROWS)
+        table = table_lines(modules.table, options.width, paint)
         lines += ["", *table] if table else []
     return lines
 

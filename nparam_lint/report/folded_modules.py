@@ -5,16 +5,18 @@ What is shown adds up: the sum of `counted` over the rows is the model's total.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from nparam_lint.report import style
-from nparam_lint.report.document import Column, Row, Table
+from nparam_lint.report.document import Cell, Column, Row, Step, Table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from nparam_lint.records import ModuleRow
+
+_FOOTNOTES = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,31 +213,83 @@ def total_cell(row: TreeRow) -> str:
     return f"{row.new:,} (+{elsewhere:,})" if row.new else f"({elsewhere:,})"
 
 
-def plain_table(modules: Sequence[ModuleRow], depth: int | None, limit: int) -> Table:
-    """The same rows for formats that have no tree of their own."""
+def modules_table(modules: Sequence[ModuleRow], depth: int | None, limit: int) -> Table:
+    """No rows where the total is all that there is to say. `own` is that of one module, `total`
+    that of all that the row stands for."""
     tree = make_tree(modules, depth, limit)
-    whole = tree.rows[0].total if tree.rows else 0
-    rows = [
-        Row(
-            (
-                style.clean(row.label),
-                style.clean(row.type),
-                f"{row.own:,}" if row.own else "",
-                (f"{row.times:,} × " if row.times > 1 else "") + total_cell(row),
-                style.share(row.times * row.new, whole),
-                ", ".join(row.marks),
-                style.clean(row.source or ""),
-            )
+    rows, notes = tree.rows if len(tree.rows) > 1 else (), []
+    if depth is None and len(rows) > 2 * limit:  # a flat model of hundreds of layers
+        rows, left = rows[:limit], rows[limit:]
+        count = sum(row.counted for row in left)
+        notes.append(f"… and {style.plural(len(left), 'row')} with {count:,} parameters")
+    if tree.empty:
+        notes.append(f"… and {style.plural(tree.empty, 'module')} without parameters")
+    if tree.deeper:
+        notes.append("--depth shows more")
+    table = Table(_COLUMNS, tuple(_row(row, rows[0].total) for row in rows), _STEPS, noun="module")
+    return replace(table, notes=(*([" · ".join(notes)] if notes else []), *_footnotes(modules)))
+
+
+_COLUMNS = (
+    Column("module", "code"),
+    Column("type", tone="dim"),
+    Column("own", "number", empty=True),
+    Column("total", "number", "times"),
+    Column("share", "number"),
+    Column(""),
+    Column("source", "code", "dim"),
+)
+# `own` and `total` always stand.
+_STEPS = (
+    Step("bar", "", 6),
+    Step("drop", "source"),
+    Step("bar", "", 6),
+    Step("bar", "", 4),
+    Step("shorten", "type", 12),
+    Step("short", "module"),
+    Step("bar", "", 0),
+    Step("shorten", "module", 28),
+    Step("shorten", "type", 8),
+    Step("drop", "share"),
+    Step("shorten", "type", 6),
+    Step("shorten", "module", 24),
+    Step("shorten", "type", 4),
+    Step("shorten", "module", 8),
+)
+
+
+def _row(row: TreeRow, whole: int) -> Row:
+    indent, label = "  " * max(row.level - 1, 0), style.clean(row.label)
+    first, fold, last = label.partition(" … ")
+    short = f"{indent}{first}{fold}{last.rpartition('.')[2]}" if fold else ""
+    tone, counted = "" if row.level else "bold", row.times * row.new
+    return Row(
+        (
+            Cell(indent + label, tone, short=short),
+            style.clean(row.type),
+            f"{row.own:,}" if row.own else "",
+            Cell((f"{row.times:,} × " if row.times > 1 else "") + total_cell(row), tone),
+            style.share(counted, whole),
+            Cell(", ".join(row.marks), "yellow", bar=(counted, whole)),
+            style.clean(row.source or ""),
         )
-        for row in tree.rows
-    ]
-    columns = (
-        Column("module", "code"),
-        Column("type"),
-        Column("own", "number"),
-        Column("total", "number"),
-        Column("share", "number"),
-        Column(""),
-        Column("source", "code"),
     )
-    return Table(columns, tuple(rows), noun="module")
+
+
+def _footnotes(modules: Sequence[ModuleRow]) -> list[str]:
+    """What is counted once though it has two names."""
+    shared: dict[str, list[str]] = {}
+    notes = []
+    again = {row.path for row in modules if row.shared_with is not None}
+    for row in modules:
+        prefix = f"{row.path}." if row.path else ""
+        if row.shared_with is None:
+            notes += [f"tied: {prefix + tie}" for tie in row.tied]
+        elif row.path.rpartition(".")[0] not in again:
+            shared.setdefault(row.shared_with, []).append(row.path)
+    notes += [
+        f"shared: {' = '.join([first or '(total)', *others])}" for first, others in shared.items()
+    ]
+    if len(notes) > _FOOTNOTES:
+        notes[_FOOTNOTES - 1 :] = [f"… and {len(notes) - _FOOTNOTES + 1:,} more tied or shared"]
+    return [style.clean(note) for note in notes]

@@ -6,18 +6,20 @@ import re
 import textwrap
 from collections import Counter
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from nparam_lint.count.capabilities import METRICS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from nparam_lint.count.capabilities import Metric
     from nparam_lint.records import BudgetResult, Finding, Measured
 
+Item = TypeVar("Item")
+Key = TypeVar("Key")
 _STYLES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "cyan": "36"}
-_EIGHTHS = "▏▎▍▌▋▊▉█"
+EIGHTHS = "▏▎▍▌▋▊▉█"
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +54,14 @@ def short_reason(reason: str, name: str) -> str:
 def by_place(finding: Finding) -> tuple[str, int, int, str, str]:
     at = finding.position
     return (at.path, at.line, at.column, finding.code, finding.message)
+
+
+def grouped(items: Iterable[Item], key: Callable[[Item], Key]) -> dict[Key, list[Item]]:
+    """Items of one key together, in the order in which the keys come."""
+    groups: dict[Key, list[Item]] = {}
+    for item in items:
+        groups.setdefault(key(item), []).append(item)
+    return groups
 
 
 def plural(count: int, noun: str) -> str:
@@ -204,7 +214,7 @@ def bar(part: int, whole: int, width: int) -> str:
     if not part or not whole or width < 1:
         return ""
     full, eighths = divmod(max(1, min(8 * width, round(8 * width * part / whole))), 8)
-    return "█" * full + (_EIGHTHS[eighths - 1] if eighths else "")
+    return "█" * full + (EIGHTHS[eighths - 1] if eighths else "")
 
 
 def drift(budget: BudgetResult) -> str:

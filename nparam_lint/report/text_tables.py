@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 _COLOR = re.compile(r"\x1b\[[\d;]*m")
 _BETWEEN = 2
 _LEAST = {"path": 12, "formula": 12, "words": 16}  # characters of a column that is broken
+_BAR = 10  # characters of a bar, where there is room
 _HEADING, _SHORT = 16, 11  # the least width of a column of counts, with shares and without
 
 
@@ -63,11 +64,22 @@ class _Grid:
     """The cells of a table as text, and which columns are still shown."""
 
     def __init__(self, table: Table) -> None:
-        self.table = table = table.filled
+        self.table = table
         marked = any(row.mark for row in table.rows)
         self.marks = 2 if marked else 0
-        self.cells = [[clean(text) for text in row.texts] for row in table.rows]
-        self.shown = list(range(len(table.columns)))
+        self.full = [[_cleaned(cell) for cell in row.cells] for row in table.rows]
+        self.dropped: set[int] = set()
+        self.short: set[int] = set()
+        self.least: dict[int, int] = {}
+        self.bar = _BAR
+        self.fill(0)
+
+    @property
+    def shown(self) -> list[int]:
+        """The first column in any case, and the others where they have something in any row."""
+        columns = enumerate(self.table.columns)
+        there = (i for i, c in columns if not i or c.empty or any(row[i] for row in self.cells))
+        return [i for i in there if i not in self.dropped]
 
     @property
     def headers(self) -> list[str]:
@@ -80,22 +92,39 @@ class _Grid:
 
     @property
     def rows(self) -> list[list[str]]:
-        rows = [[row[i] for i in self.shown] for row in self.cells]
+        shown = self.shown
+        rows = [[row[i] for i in shown] for row in self.cells]
         return [[" " * self.marks + first, *rest] for first, *rest in rows]
 
-    def give_up(self, step: Step, excess: int) -> None:
+    def give_up(self, step: Step, width: int) -> None:
         at = next((i for i in self.shown if self.table.columns[i].name == step.column), None)
         if at is None:
             return
         if step.what == "drop":
-            self.shown.remove(at)
-        elif step.what == "directories":
-            for row in self.cells:
-                row[at] = row[at].rpartition("/")[2]
+            self.dropped.add(at)
+            self.bar = self.bar and _BAR  # there is room again
+        elif step.what == "bar":
+            self.bar = step.least
+        elif step.what == "short":
+            self.short.add(at)
         else:
-            room = max(max(len(row[at]) for row in self.cells) - excess, step.least)
+            self.least[at] = step.least
+        self.fill(width)
+
+    def fill(self, width: int) -> None:
+        """What is cut is cut no more than the width demands; 0: not at all."""
+        self.cells = [[self._text(cell, i) for i, cell in enumerate(row)] for row in self.full]
+        for at, least in self.least.items():
+            room = max(max(len(row[at]) for row in self.cells) - self.width + width, least)
             for row in self.cells:
-                row[at] = style.elide_middle(row[at], room)
+                name = row[at].lstrip()
+                indent = row[at][: len(row[at]) - len(name)]
+                row[at] = indent + style.elide_middle(name, max(room - len(indent), 1))
+
+    def _text(self, cell: Cell, column: int) -> str:
+        text = cell.short or cell.text if column in self.short else cell.text
+        bar = style.bar(*cell.bar, self.bar)
+        return f"{bar.ljust(self.bar)} {text}" if bar and text else bar or text
 
     def broken(self, width: int) -> Iterator[tuple[int, list[list[str]]]]:
         """Each row with its number, and the lines that it takes where its paths, formulas and
@@ -133,6 +162,12 @@ class _Grid:
         return self.table.columns[column].kind
 
 
+def _cleaned(cell: Cell | str) -> Cell:
+    if isinstance(cell, str):
+        return Cell(clean(cell))
+    return Cell(clean(cell.text), cell.tone, cell.share, clean(cell.short), cell.bar)
+
+
 def table_lines(table: Table, width: int, paint: Paint) -> list[str]:
     """The table in at most `width`, as far as it can be done; nothing where it has no rows."""
     if not table.rows:
@@ -142,7 +177,7 @@ def table_lines(table: Table, width: int, paint: Paint) -> list[str]:
     grid = _Grid(table)
     for step in table.steps:
         if grid.width > width:
-            grid.give_up(step, grid.width - width)
+            grid.give_up(step, width)
     if grid.width > width and table.narrow:
         return table_lines(table.narrow, width, paint)
     if grid.width > width and any(grid.kind(i) in _LEAST for i in grid.shown):
@@ -160,7 +195,7 @@ def _written(
         row = table.rows[number]
         mark = paint(row.mark_tone, row.mark) if number != last else ""
         tones = [_tone(row, table, i) for i in grid.shown]
-        first, *rest = [paint(tone, cell) for tone, cell in zip(tones, cells, strict=True)]
+        first, *rest = [_painted(t, cell, paint) for t, cell in zip(tones, cells, strict=True)]
         lead = (f"{mark} " if mark else " " * grid.marks) if grid.marks else ""
         painted.append([lead + first, *rest])
         last = number
@@ -173,7 +208,18 @@ def _written(
             for note in table.rows[number].below:
                 wrapped = style.wrap(clean(note), width, "      ", "      ")
                 text += [paint("yellow", part) for part in wrapped]
-    return text + [paint("dim", part) for part in style.wrap(table.note, width) if table.note]
+    notes = (part for note in table.notes for part in style.wrap(note, width))
+    return text + [paint("dim", style.elide_middle(part, width)) for part in notes]
+
+
+def _painted(tone: str, cell: str, paint: Paint) -> str:
+    """`times`: dim up to the last ×; a bar is drawn in a colour of its own."""
+    if tone == "times":
+        times, sign, number = cell.rpartition(" × ")
+        return paint("dim", times + sign) + number
+    text = cell.lstrip(style.EIGHTHS)
+    bar, rest = cell[: len(cell) - len(text)], text.lstrip() if text != cell else text
+    return paint("cyan", bar) + text[: len(text) - len(rest)] + paint(tone, rest)
 
 
 def _tone(row: Row, table: Table, column: int) -> str:

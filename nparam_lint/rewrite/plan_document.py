@@ -89,11 +89,7 @@ def _page(plan: Plan, command: str, dry: bool, options: Options) -> Page:
     blocks: list[Block] = [] if options.quiet else [_edited(edit) for edit in plan.edits]
     unbuilt = [] if command == "update" else [i for i in plan.left if i.count is None]
     blocks += [_left(item) for item in plan.left if item not in unbuilt]
-    summary = (
-        _update_summary(plan, dry)
-        if command == "update"
-        else _init_summary(plan, dry, bool(options.verbose))
-    )
+    summary = _summary(plan, command, dry, bool(options.verbose))
     blocks.append(Text(summary, kind="verbatim"))
     if options.verbose:
         blocks += [_unbuilt(item) for item in unbuilt]
@@ -154,34 +150,25 @@ def _where(item: Edit | Left) -> str:
     return f"{_at(item)}  {_name(item)}".rstrip()
 
 
-def _update_summary(plan: Plan, dry: bool) -> str:
-    if not (plan.edits or plan.left or plan.held):
+def _summary(plan: Plan, command: str, dry: bool, verbose: bool) -> str:
+    update = command == "update"
+    if update and not (plan.edits or plan.left or plan.held):
         return "No budget is declared: nothing to update. nparam-lint init writes them."
     parts = []
     if plan.edits:
-        done = "would be rewritten" if dry else "rewritten"
-        parts.append(f"{plural(len(plan.edits), 'budget')} {done} in {_files(plan)}")
-    if plan.held:
-        parts.append(f"{plural(plan.held, 'budget')} {'holds' if plan.held == 1 else 'hold'}")
-    if plan.left:
-        parts.append(f"{len(plan.left):,} left alone")
-    return " · ".join(parts)
-
-
-def _files(plan: Plan) -> str:
-    return plural(len(plan.files), "file") if len(plan.files) != 1 else clean(plan.files[0].name)
-
-
-def _init_summary(plan: Plan, dry: bool, verbose: bool) -> str:
-    parts = []
-    if plan.edits:
-        done = "would be written" if dry else "written"
-        parts.append(f"{plural(len(plan.edits), 'budget')} {done} in {_files(plan)}")
-    else:
+        done = ("would be " if dry else "") + ("rewritten" if update else "written")
+        files = plan.files
+        where = plural(len(files), "file") if len(files) != 1 else clean(files[0].name)
+        parts.append(f"{plural(len(plan.edits), 'budget')} {done} in {where}")
+    elif not update:
         parts.append("no budget to write")
-    if plan.held:
+    if plan.held and update:
+        parts.append(f"{plural(plan.held, 'budget')} {'holds' if plan.held == 1 else 'hold'}")
+    elif plan.held:
         parts.append(f"{plural(plan.held, 'model')} {'has' if plan.held == 1 else 'have'} one")
-    if plan.left:
+    if plan.left and update:
+        parts.append(f"{len(plan.left):,} left alone")
+    elif plan.left:
         more = "" if verbose else " (-v lists them)"
         parts.append(f"{plural(len(plan.left), 'model')} got none{more}")
     return " · ".join(parts)

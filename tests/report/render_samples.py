@@ -3,8 +3,8 @@
 from nparam_lint.records import Report
 from nparam_lint.report import formats
 from nparam_lint.report.check_document import check_document
+from nparam_lint.report.formats.markdown import SUMMARY
 from nparam_lint.report.formats.markdown import summary as markdown_summary
-from nparam_lint.report.markdown_parts import SUMMARY
 from nparam_lint.report.show_document import show_document
 
 

@@ -27,13 +27,12 @@ _COLUMNS = (
 )
 # The change always stands.
 _STEPS = (
-    Step("directories", "source"),
+    Step("short", "source"),
     Step("drop", "type"),
     Step("drop", "before"),
     Step("shorten", "module", _LEAST),
     Step("drop", "source"),
     Step("drop", "after"),
-    Step("shorten", "module", _LEAST),
 )
 
 
@@ -43,13 +42,13 @@ def change_table(model: ModelDiff, limit: int, depth: int | None) -> Table:
     heaviest = sorted(lines, key=lambda line: -abs(line.sum))
     kept = {id(line) for line in (heaviest if depth is not None else heaviest[:limit])}
     left = [line for line in lines if id(line) not in kept]
-    note = ""
+    notes: tuple[str, ...] = ()
     if left:
         total = signed(sum(line.sum for line in left))
         more = plural(sum(line.modules * line.times for line in left), "more change")
-        note = f"… and {more}, {total} together: --depth and -v show more"
+        notes = (f"… and {more}, {total} together: --depth and -v show more",)
     rows = tuple(_row(line) for line in lines if id(line) in kept)
-    return Table(_COLUMNS, rows, _STEPS, note=note, noun="module")
+    return Table(_COLUMNS, rows, _STEPS, notes=notes, noun="module")
 
 
 def _row(line: Line) -> Row:
@@ -64,7 +63,8 @@ def _row(line: Line) -> Row:
     before, after = _counts(line)
     mark = _MARKS[line.kind]
     source = clean(line.change.row.source or "") if line.change else ""
-    cells = (_module(line), _type(line), before, after, Cell(told, TONES[mark]), source)
+    made_at = Cell(source, short=source.rpartition("/")[2])
+    cells = (_module(line), _type(line), before, after, Cell(told, TONES[mark]), made_at)
     return Row(cells, mark, TONES[mark], tuple(notes))
 
 

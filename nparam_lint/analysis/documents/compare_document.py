@@ -11,6 +11,7 @@ from nparam_lint.analysis.roles import ROLES, RolePart
 from nparam_lint.count.capabilities import METRICS
 from nparam_lint.records import Measured, NotMeasured
 from nparam_lint.report import style
+from nparam_lint.report.check_data import measured_data, not_measured_data
 from nparam_lint.report.document import (
     Cell,
     Column,
@@ -311,36 +312,19 @@ def _model_data(column: Compared) -> Json:
     common: Json = {
         "target": model.target,
         "given": column.given,
-        "path": model.position.path,
-        "line": model.position.line,
-        "column": model.position.column,
+        **asdict(model.position),
         "environment": None if column.environment is None else asdict(column.environment),
         "cached": measured.cached,
         "notes": list(measured.notes),
     }
     if not isinstance(measured, Measured) or column.roles is None:
         assert not isinstance(measured, Measured)
-        return common | {
-            "status": "not_measured",
-            "reason": measured.reason,
-            "code": measured.code,
-            "hint": measured.hint,
-            "missing": list(measured.missing),
-            "call": None,
-            "counts": None,
-            "roles": None,
-            "tied": [],
-            "parts": [],
-        }
-    return common | {
-        "status": "measured",
-        "reason": None,
-        "call": measured.call,
-        "counts": measured.counts.by_name(),
-        "no_routing": measured.no_routing,
+        more: Json = {"roles": None, "tied": [], "parts": []}
+        return common | not_measured_data(measured) | more
+    found: Json = {
         "roles": column.roles.counts,
         "output_tied": column.roles.output_tied,
         "tied": list(column.roles.tied),
-        "hidden": [asdict(hidden) for hidden in measured.hidden],
         "parts": [asdict(part) for part in column.roles.parts],
     }
+    return common | measured_data(measured) | found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from nparam_lint.analysis.documents.diff_words import MARKS
@@ -14,6 +15,12 @@ if TYPE_CHECKING:
     from nparam_lint.records import Measurement, ModuleRow
     from nparam_lint.report.document import Json
 
+_MODEL = (
+    *("target", "status", "delta", "before_target", "evidence"),
+    *("declared", "top_level", "explained", "explanation"),
+)
+_ROW = ("path", "type", "own", "total", "trainable", "buffers", "bytes", "source")
+
 
 def data_of(report: DiffReport) -> Json:
     common = check_data.data_of(as_report(report))
@@ -22,11 +29,7 @@ def data_of(report: DiffReport) -> Json:
         "tool": common["tool"],
         "environment": common["environment"],
         "error": report.error,
-        "base": {
-            "revision": report.base.revision,
-            "commit": report.base.commit,
-            "called": report.base.called,
-        },
+        "base": {name: getattr(report.base, name) for name in ("revision", "commit", "called")},
         "now": report.now,
         "tolerance": report.tolerance,
         "models": [_model(model) for model in report.models],
@@ -50,30 +53,20 @@ def _summary(report: DiffReport, common: Json) -> Json:
 
 
 def _model(model: ModelDiff) -> Json:
-    at, (reason_before, reason_after) = model.position, model.reasons
+    reason_before, reason_after = model.reasons
     percent = None
     if model.delta is not None and model.total_before:
         percent = model.delta / model.total_before
     return {
-        "target": model.target,
-        "path": at.path,
-        "line": at.line,
-        "column": at.column,
-        "status": model.status,
+        **{name: getattr(model, name) for name in _MODEL},
+        **asdict(model.position),
         "before": _counts(model.before),
         "after": _counts(model.after),
-        "delta": model.delta,
         "drift": percent,
         "call_before": _call(model.before),
         "call_after": _call(model.after),
         "reason_before": reason_before,
         "reason_after": reason_after,
-        "before_target": model.before_target,
-        "evidence": model.evidence,
-        "declared": model.declared,
-        "top_level": model.top_level,
-        "explained": model.explained,
-        "explanation": model.explanation,
         "notes": list(model.notes),
         "modules": [_module(change) for change in model.modules],
     }
@@ -100,19 +93,7 @@ def _module(change: ModuleChange) -> Json:
 
 def _row(row: ModuleRow | None, count: int) -> Json | None:
     """`count`: the parameters that the change is about; `own` and `total` are the module's."""
-    if row is None:
-        return None
-    return {
-        "path": row.path,
-        "type": row.type,
-        "count": count,
-        "own": row.own,
-        "total": row.total,
-        "trainable": row.trainable,
-        "buffers": row.buffers,
-        "bytes": row.bytes,
-        "source": row.source,
-    }
+    return None if row is None else {"count": count} | {name: getattr(row, name) for name in _ROW}
 
 
 def as_report(report: DiffReport) -> Report:

@@ -22,7 +22,7 @@ from nparam_lint.report.document import (
     Table,
     Text,
 )
-from nparam_lint.report.style import clean, plural
+from nparam_lint.report.style import clean, grouped, plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -91,10 +91,8 @@ def _mark(report: DiffReport) -> str:
 
 
 def _listing(report: DiffReport, options: Options) -> Listing:
-    files: dict[str, list[ModelDiff]] = {}
     shown = report.models if options.verbose else _changed(report)
-    for model in shown:
-        files.setdefault(words.place_of(model), []).append(model)
+    files = grouped(shown, words.place_of)
     found = ((place, tuple(_entries(models, report))) for place, models in files.items())
     columns = (
         Column("model", "code"),
@@ -131,11 +129,8 @@ def _told(model: ModelDiff, report: DiffReport) -> list[str]:
 
 def _entries(models: Sequence[ModelDiff], report: DiffReport) -> list[ListingLine]:
     """Files that moved as they were, and what fails for one reason, in one line."""
-    groups: dict[object, list[ModelDiff]] = {}
-    for model in models:
-        groups.setdefault(_alike(model), []).append(model)
     lines = []
-    for group in groups.values():
+    for group in grouped(models, _alike).values():
         if len(group) < _ALIKE:
             lines += [_entry(model, report) for model in group]
             continue
@@ -195,18 +190,12 @@ def _was(model: ModelDiff) -> str:
 
 
 def _in_one_line(model: ModelDiff, report: DiffReport) -> str:
-    before, after = model.total_before, model.total_after
     was = f" (was {clean(model.before_target)})" if model.before_target else ""
+    told = _told(model, report)
     if model.status == "not_measured":
-        told = [*words.unmeasured_words(model, report), *words.known_count(model, report)]
-        return "; ".join(told) + was
-    if model.status == "added":
-        return f"{after:,} new"
-    if model.status == "removed":
-        return f"{before:,} gone"
-    if model.delta and before is not None and after is not None:
-        return f"{before:,} → {after:,} {words.change(before, after)}{was}"
-    return f"{after:,} {words.beside_total(model)}{was}"
+        return "; ".join([*told, *words.known_count(model, report)]) + was
+    counts = (f"{n:,}" for n in (model.total_before, model.total_after) if n is not None)
+    return f"{' → '.join(dict.fromkeys(counts))} {'; '.join(told)}{was}"
 
 
 # --- their modules --------------------------------------------------------------------------------
@@ -217,7 +206,8 @@ def _tables(report: DiffReport, options: Options) -> Iterator[Section]:
     first."""
     changed = [model for model in report.models if model.modules or model.notes]
     known = [model for model in changed if model.top_level or model.declared] or changed
-    groups = words.same_modules(words.largest_first(changed if options.verbose else known))
+    ordered = words.largest_first(changed if options.verbose else known)
+    groups = list(grouped(ordered, lambda model: model.modules).values())
     shown = groups[: max(options.tables, 0)]
     yield from (_table(group, options) for group in shown)
     if len(groups) > len(shown) and options.tables:

@@ -10,7 +10,7 @@ from nparam_lint.records import Measured
 from nparam_lint.report.style import clean, plural
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator
 
     from nparam_lint.analysis.diff import DiffReport, ModelDiff, Status
 
@@ -186,11 +186,3 @@ def known_count(model: ModelDiff, report: DiffReport) -> list[str]:
     if model.total_before is not None:
         return [f"{model.total_before:,} at {clean(report.base.called)}"]
     return [f"{model.total_after:,} now"] if model.total_after is not None else []
-
-
-def same_modules(models: Sequence[ModelDiff]) -> list[list[ModelDiff]]:
-    """Models whose modules changed alike stand together: variants, factories of one class."""
-    groups: dict[object, list[ModelDiff]] = {}
-    for model in models:
-        groups.setdefault(model.modules, []).append(model)
-    return list(groups.values())

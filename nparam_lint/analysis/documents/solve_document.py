@@ -78,9 +78,7 @@ def _percent(met: Met, budget: int) -> str:
 class _Sections:
     def __init__(self, solutions: Solutions, options: Options) -> None:
         self.solutions, self.options = solutions, options
-        self.targets: dict[str, list[Solved]] = {}
-        for one in solutions.targets:
-            self.targets.setdefault(one.target, []).append(one)
+        self.targets = style.grouped(solutions.targets, lambda one: one.target)
         self.labels = _labels(list(self.targets), options.width // 3)
         self.several = len(self.targets) > 1
 

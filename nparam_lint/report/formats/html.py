@@ -19,7 +19,6 @@ from nparam_lint.report.html_parts import (
     table_html,
     whole_page,
 )
-from nparam_lint.report.plain_tables import plain_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -123,14 +122,14 @@ def _block(block: Block) -> str:
         )
         return f'<dl class="facts">{pairs}</dl>'
     if isinstance(block, Modules):
-        from nparam_lint.report.html_tree import module_tree
+        from nparam_lint.report.html_models import module_tree
 
         return module_tree(block.modules, block.depth, block.limit)
     if isinstance(block, ModelBudgets) and not block.alone:
         from nparam_lint.report.html_models import model_cards
 
         return "".join(model_cards(block.models, block.depth))
-    return _table(plain_table(block))
+    return _table(block if isinstance(block, Table) else block.table)
 
 
 def _table(made: Table) -> str:
@@ -138,8 +137,8 @@ def _table(made: Table) -> str:
         return ""
     columns = [(column.name, column.kind == "number") for column in made.columns]
     rows = [_row(row, made) for row in made.rows[:LISTED]]
-    note = f'<p class="note">{escape(made.note)}</p>' if made.note else ""
-    return table_html(columns, rows) + more_html(len(made.rows) - LISTED, made.noun) + note
+    notes = "".join(f'<p class="note">{escape(note)}</p>' for note in made.notes)
+    return table_html(columns, rows) + more_html(len(made.rows) - LISTED, made.noun) + notes
 
 
 def _row(row: Row, made: Table) -> str:

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 from xml.etree import ElementTree
 
-from nparam_lint.report.budget_outcomes import UNANSWERED, all_budgets
+from nparam_lint.report.budget_outcomes import UNANSWERED, declared_budgets
 from nparam_lint.report.findings_text import findings_lines, findings_with_modules
 from nparam_lint.report.style import Paint, by_place, clean
 from nparam_lint.rules.catalogue import RULES
@@ -17,7 +17,7 @@ from nparam_lint.rules.catalogue import RULES
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from nparam_lint.records import Finding, NotMeasured, Report
+    from nparam_lint.records import Finding, NotMeasured
     from nparam_lint.report.budget_outcomes import JudgedBudget
     from nparam_lint.report.document import Document, Options
 
@@ -28,8 +28,11 @@ _WIDTH = 100
 def render(document: Document, options: Options) -> str:
     report = document.report
     assert report is not None
-    cases = [_failed(report.error)] if report.error is not None else list(_budgets(report, options))
-    cases += _others(report)
+    declared, told = declared_budgets(report)
+    cases = [_budget(claim, options) for claim in declared]
+    cases = [_failed(report.error)] if report.error is not None else cases
+    others = (finding for finding in sorted(report.findings, key=by_place) if finding not in told)
+    cases += map(_other, others)
     cases += _skipped(report.skipped)
     counts = {
         "tests": str(len(cases)),
@@ -79,12 +82,6 @@ def _failed(error: str) -> ElementTree.Element:
 # --- budgets ----------------------------------------------------------------------------------
 
 
-def _budgets(report: Report, options: Options) -> Iterator[ElementTree.Element]:
-    for claim in all_budgets(report):
-        if not claim.prose:
-            yield _budget(claim, options)
-
-
 def _budget(claim: JudgedBudget, options: Options) -> ElementTree.Element:
     path, name = _path(claim.model.target), f"{claim.name}: {claim.declared}"
     errors = [finding for finding in claim.findings if finding.severity == "error"]
@@ -109,21 +106,15 @@ def _told(findings: Sequence[Finding]) -> list[str]:
 # --- everything else --------------------------------------------------------------------------
 
 
-def _others(report: Report) -> Iterator[ElementTree.Element]:
-    """Findings that no declared budget has told: malformed budgets, stale ones, warnings."""
-    told = {
-        finding for claim in all_budgets(report) if not claim.prose for finding in claim.findings
-    }
-    for finding in sorted(report.findings, key=by_place):
-        if finding not in told:
-            rule = RULES.get(finding.code)
-            what = f"{finding.code} {rule.name}" if rule else finding.code
-            at = finding.position
-            name = f"{finding.target or f'{at.path}:{at.line}'}: {what}"
-            outcome: Outcome = "error" if finding.code in UNANSWERED else "failure"
-            outcome = outcome if finding.severity == "error" else "passed"
-            message, text = finding.message, _told([finding])
-            yield _case(at.path, name, outcome, message, finding.code, text)
+def _other(finding: Finding) -> ElementTree.Element:
+    """One that no declared budget has told: of a malformed budget, a stale one, a warning."""
+    rule = RULES.get(finding.code)
+    what = f"{finding.code} {rule.name}" if rule else finding.code
+    at = finding.position
+    name = f"{finding.target or f'{at.path}:{at.line}'}: {what}"
+    outcome: Outcome = "error" if finding.code in UNANSWERED else "failure"
+    outcome = outcome if finding.severity == "error" else "passed"
+    return _case(at.path, name, outcome, finding.message, finding.code, _told([finding]))
 
 
 def _skipped(skipped: Iterable[tuple[str, NotMeasured]]) -> Iterator[ElementTree.Element]:

@@ -1,47 +1,33 @@
-"""GitHub's Markdown: a comment for a pull request, the page of a job's summary, a table to keep."""
+"""GitHub's Markdown: a comment for a pull request, the page of a job's summary, a table to keep.
+
+Names stand in code, where nobody is mentioned and nothing is linked; what is free text is escaped.
+"""
 
 from __future__ import annotations
 
-from dataclasses import replace
+import html
+import re
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from nparam_lint.records import Measured
 from nparam_lint.report import style
-from nparam_lint.report.budget_outcomes import budgets_of, failing_table
-from nparam_lint.report.document import (
-    Cell,
-    Facts,
-    ModelBudgets,
-    Modules,
-    Parts,
-    Table,
-    Text,
-)
+from nparam_lint.report.budget_outcomes import budgets_of, failing_table, worst
+from nparam_lint.report.document import Cell, Facts, ModelBudgets, Modules, Parts, Table, Text
 from nparam_lint.report.forge import ranked
-from nparam_lint.report.markdown_parts import (
-    COMMENT,
-    EMOJI,
-    NOTE,
-    SUMMARY,
-    Pieces,
-    cell,
-    code,
-    fenced,
-    finding_item,
-    fitted,
-    folded,
-    html_text,
-    plain_text,
-    size,
-    whole,
-)
-from nparam_lint.report.plain_tables import plain_table
+from nparam_lint.report.style import clean, plural
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
+    from nparam_lint.records import Finding
     from nparam_lint.report.document import Block, Document, Options, Page, Row, Section
 
+COMMENT = 65_536  # characters that GitHub takes for a comment; counted in bytes, to be safe
+SUMMARY = 1_000_000  # bytes: GitHub drops a step's summary above 1,024 KiB as a whole
+NOTE = 200  # bytes at most, for the words on what was cut
+_MESSAGE = 1_000  # characters of a message
+EMOJI = {"✓": "✅", "✗": "❌", "!": "⚠️", "–": "➖", "Δ": "Δ"}
 _WIDTH = 100
 _ROWS = 40
 _LONGEST = 500  # characters of the foot, and of a cell
@@ -141,17 +127,15 @@ def _block(block: Block) -> Iterator[Pieces]:
             rows.append(f"- {line}: {below}\n" if below else f"- {line}\n")
         yield Pieces("line", "", rows)
     elif isinstance(block, Modules):
-        from nparam_lint.report.module_table import module_table
+        from nparam_lint.report.text_tables import table_lines
 
-        plain = style.Paint(False)
-        lines = module_table(block.modules, _WIDTH, block.depth, block.limit, plain)
-        yield fenced("module", lines)
+        yield fenced("module", table_lines(block.table, _WIDTH, style.Paint(False)))
     elif isinstance(block, ModelBudgets) and not block.alone:
         yield from _broken(block)
-        title = f"{style.plural(len(block.models), 'model')} with what is declared"
-        yield folded(title, _table(plain_table(block)))
+        title = f"{plural(len(block.models), 'model')} with what is declared"
+        yield folded(title, _table(block.table))
     else:
-        yield _table(plain_table(block))
+        yield _table(block if isinstance(block, Table) else block.table)
 
 
 def _broken(block: ModelBudgets) -> Iterator[Pieces]:
@@ -176,8 +160,8 @@ def _table(table: Table) -> Pieces:
     for row in table.rows:
         mark = [EMOJI.get(row.mark, row.mark)] if marks else []
         rows.append(_line([*mark, *_cells(row, table)]))
-    if table.note:
-        rows.append(_line([*marks, plain_text(table.note), *[""] * (len(ends) - 1)]))
+    for note in table.notes:
+        rows.append(_line([*marks, plain_text(note), *[""] * (len(ends) - 1)]))
     return Pieces(table.noun, head, rows)
 
 
@@ -189,9 +173,114 @@ def _cells(row: Row, table: Table) -> Iterator[str]:
     for given, column in zip(row.cells, table.columns, strict=True):
         made = given if isinstance(given, Cell) else Cell(given)
         notes = row.below if column.notes else ()
-        text = style.clean("; ".join(part for part in (made.text, *notes) if part))
+        text = clean("; ".join(part for part in (made.text, *notes) if part))
         text = style.elide_end(text, _LONGEST)
         told = cell(text) if column.kind in _CODE else plain_text(text)
         if made.tone == "bold" and told:
             told = f"**{told}**"
         yield f"{told} ({plain_text(made.share)})" if made.share else told
+
+
+@dataclass(frozen=True, slots=True)
+class Pieces:
+    """A part of the page that may be cut between its `rows`; `noun`: what one of them is."""
+
+    noun: str
+    head: str
+    rows: Sequence[str]
+    tail: str = ""
+
+
+# --- fitting ----------------------------------------------------------------------------------
+
+
+def fitted(blocks: Iterable[Pieces], room: int) -> str:
+    """All that fits; what must be cut leaves half of the room to what comes after it."""
+    text = ""
+    left: dict[str, int] = {}
+    for block in blocks:
+        taken = _that_fit(block, room)
+        if taken < len(block.rows):
+            taken = _that_fit(block, room // 2)
+        if taken:
+            part = f"\n{block.head}{''.join(block.rows[:taken])}{block.tail}"
+            text, room = text + part, room - size(part)
+        if taken < len(block.rows):
+            left[block.noun] = left.get(block.noun, 0) + len(block.rows) - taken
+    if left:
+        what = ", ".join(plural(count, noun) for noun, count in left.items())
+        text += f"\n*Cut to what fits here: {what} left out.*\n"
+    return text
+
+
+def whole(block: Pieces) -> str:
+    return f"{block.head}{''.join(block.rows)}{block.tail}"
+
+
+def _that_fit(block: Pieces, room: int) -> int:
+    room -= 1 + size(block.head) + size(block.tail)
+    for taken, row in enumerate(block.rows):
+        room -= size(row)
+        if room < 0:
+            return taken
+    return len(block.rows)
+
+
+def size(text: str) -> int:
+    return len(text.encode("utf-8"))
+
+
+# --- notation ---------------------------------------------------------------------------------
+
+
+def folded(title: str, block: Pieces) -> Pieces:
+    """`title` is HTML. The blank lines let Markdown begin again."""
+    head = f"<details>\n<summary>{title}</summary>\n\n{block.head}"
+    return Pieces(block.noun, head, block.rows, f"{block.tail}\n</details>\n")
+
+
+def fenced(noun: str, lines: Sequence[str]) -> Pieces:
+    told = [f"{clean(line)}\n" for line in lines]
+    fence = "`" * max(3, 1 + _longest_run("".join(told)))
+    return Pieces(noun, f"{fence}text\n", told, f"{fence}\n")
+
+
+def _longest_run(text: str) -> int:
+    """Of backticks."""
+    return max(map(len, re.findall("`+", text)), default=0)
+
+
+def code(text: str) -> str:
+    told = clean(text)
+    if not told.strip():
+        return ""
+    ticks = "`" * (1 + _longest_run(told))
+    blank = " " if told.startswith(("`", " ")) or told.endswith(("`", " ")) else ""
+    return f"{ticks}{blank}{told}{blank}{ticks}"
+
+
+def cell(text: str) -> str:
+    return code(text).replace("|", "\\|")
+
+
+def html_text(text: str) -> str:
+    return html.escape(clean(text))
+
+
+def plain_text(text: str) -> str:
+    """As it is, whatever Markdown or GitHub would make of it: a mention is cut by a blank of no
+    width, for an escaped one notifies all the same."""
+    told = re.sub(r"([@#]|\bGH-)(?=\w)", "\\1\u200b", clean(text))
+    return re.sub(r"([\\`*_{}\[\]<>|~$&])", r"\\\1", told)
+
+
+def finding_item(finding: Finding) -> str:
+    at = finding.position
+    mark = EMOJI[worst([finding])]
+    place = code(f"{at.path}:{at.line}")
+    message = plain_text(style.elide_end(clean(finding.message), _MESSAGE))
+    line = f"- {mark} {place} **{finding.code}** {message}\n"
+    if not finding.detail:
+        return line
+    told = whole(fenced("line", [style.elide_end(text, _MESSAGE) for text in finding.detail]))
+    return line + "".join(f"  {text}\n" for text in told.splitlines())

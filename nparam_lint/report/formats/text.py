@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache
 from typing import TYPE_CHECKING
 
 from nparam_lint.report import style
@@ -49,24 +50,28 @@ def _block(block: Block, width: int, paint: Paint) -> Sequence[str]:
         return _facts(block, width, paint)
     if isinstance(block, Parts):
         return _joined(block, width, paint)
-    if isinstance(block, Modules):
-        from nparam_lint.report.module_table import module_table
-
-        return module_table(block.modules, width, block.depth, block.limit, paint)
     if isinstance(block, ModelBudgets):
-        from nparam_lint.report.verdicts import verdict_lines, verdict_lines_of
+        from nparam_lint.report.model_lines import verdict_lines, verdict_lines_of
 
         if block.alone:
             return verdict_lines_of(block.models[0], width, paint)
         return verdict_lines(block.models, width, paint)
     if isinstance(block, Listing):
-        from nparam_lint.report.listing_text import listing_lines
+        from nparam_lint.report.model_lines import listing_lines
 
         return listing_lines(block, width, paint)
+    return (
+        _modules(block, width, paint) if isinstance(block, Modules) else _table(block, width, paint)
+    )
+
+
+def _table(block: Table | Modules, width: int, paint: Paint) -> list[str]:
     from nparam_lint.report.text_tables import table_lines
 
-    assert isinstance(block, Table)
-    return table_lines(block, width, paint)
+    return table_lines(block if isinstance(block, Table) else block.table, width, paint)
+
+
+_modules = cache(_table)  # an answer that is kept for the next run is laid out twice
 
 
 def _text(block: Text, width: int, paint: Paint) -> list[str]:

@@ -1,11 +1,20 @@
-"""One line for each model and each of its further budgets: what was counted, what was declared.
-
-The models of one file stand below its path:
+"""Lines about models below the path of each file, fitted to a width: those of a check, with what
+was counted and what was declared,
 
     nanogpt/model.py
       ✓ GPT                     124,475,904  exact
         ✓ = vocab_size*n_embd + n_layer*(12*n_embd**2 + 13*n_embd) + 2*n_embd
         ✓ [transformer.h.*]  12 × 7,087,872  7.1M ± 1%
+
+and any other listing.
+
+    nanogpt/model.py
+      ~ GPT    124,475,904 → 132,155,392  +7,679,488  (+6.17 %)
+      + Probe                        770  new
+      − Old         50,890                gone
+      → Tiny                       4,266  unchanged
+          was Small (the same 6 modules)
+      ! ViT  not measured now: No module named 'einops'; 54,630,376 at main
 """
 
 from __future__ import annotations
@@ -15,18 +24,23 @@ from typing import TYPE_CHECKING
 
 from nparam_lint.records import Measured
 from nparam_lint.report import style
+from nparam_lint.report.budget_outcomes import as_declared, worst
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from nparam_lint.records import BudgetResult, Finding, ModelReport
+    from nparam_lint.report.document import Listing, ListingLine
     from nparam_lint.report.style import Paint
 
 _COLORS = {"✓": "green", "✗": "red", "!": "yellow", "–": "dim"}
 _WORST = "✗!✓–"
 _ON_BUDGETS = ("NPL001", "NPL002", "NPL007", "NPL011", "NPL013")
 _PARTS = 3
-_VERDICT = 24
+_NAME, _VERDICT = 8, 24  # characters that they have at least
+
+
+# --- verdicts -------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,25 +139,23 @@ def _lines(model: ModelReport, name: str) -> list[_Line]:
     measured = model.measurement
     stray = _stray(model)
     codes = " ".join(sorted({finding.code for finding in stray}))
-    marks = [_finding_mark(finding) for finding in stray]
+    marks = [worst([finding]) for finding in stray]
     if not isinstance(measured, Measured):
         reason = f"not measured: {style.short_reason(measured.reason, name)}"
-        return [_Line(_worst(marks or ["–"]), name, "–", reason)]
+        return [_Line(min(marks or "–", key=_WORST.index), name, "–", reason)]
     totals = [budget for budget in model.budgets if not budget.selector]
     main = min(totals, key=lambda budget: budget.origin == "prose", default=None)
-    rest: dict[object, list[BudgetResult]] = {}
-    for budget in model.budgets:
-        if budget is not main:
-            key = (budget.declared, budget.selector, budget.origin, budget.position)
-            rest.setdefault(key, []).append(budget)
-    lines = [line for group in rest.values() for line in _group_lines(group, model)]
+    rest = as_declared(budget for budget in model.budgets if budget is not main)
+    lines = [line for group in rest for line in _group_lines(group, model)]
     total = f"{measured.counts.total:,}"
     if main is not None:
         verdict, tail = _verdict(main)
-        mark = _worst([*marks, _budget_mark(main, model)])
+        mark = min(*marks, _budget_mark(main, model), "–", key=_WORST.index)
         head = _Line(mark, name, total, verdict, tail + (f"  {codes}" if codes else ""))
     elif lines or stray:
-        head = _Line(_worst([*marks, *(line.mark for line in lines)]), name, total, codes)
+        head = _Line(
+            min([*marks, *(line.mark for line in lines)], key=_WORST.index), name, total, codes
+        )
     else:
         head = _Line("–", name, total, "no budget")
     return [head, *lines]
@@ -193,14 +205,6 @@ def _verdict(budget: BudgetResult) -> tuple[str, str]:
     return f"≈ {declared}" if bare else declared, where
 
 
-def _worst(marks: Sequence[str]) -> str:
-    return min(marks, key=_WORST.index)
-
-
-def _finding_mark(finding: Finding) -> str:
-    return "✗" if finding.severity == "error" else "!"
-
-
 def _line_of(item: BudgetResult | Finding) -> tuple[str, int]:
     return item.position.path, item.position.line
 
@@ -212,13 +216,92 @@ def _stray(model: ModelReport) -> list[Finding]:
 
 
 def _budget_mark(budget: BudgetResult, model: ModelReport) -> str:
-    found = [
-        _finding_mark(finding)
+    found = (
+        finding
         for finding in model.findings
         if _line_of(finding) == _line_of(budget)
         # A formula may hold for these arguments and be wrong for others.
         and finding.code in (("NPL011",) if budget.ok else _ON_BUDGETS)
+    )
+    return worst(found) or ("✓" if budget.ok else "!" if budget.origin == "prose" else "✗")
+
+
+# --- any listing ----------------------------------------------------------------------------------
+
+
+def listing_lines(listing: Listing, width: int, paint: Paint) -> list[str]:
+    columns = _Columns([entry for _, found in listing.files for entry in found], width - 2)
+    text = []
+    for place, entries in listing.files:
+        text.append(paint("bold", style.elide_middle(place, width)))
+        lines = _brief(entries, width, paint) if listing.brief else columns.render(entries, paint)
+        text += [f"  {line}" for line in lines]
+    return text
+
+
+def _brief(entries: Sequence[ListingLine], width: int, paint: Paint) -> list[str]:
+    names = [entry.name for entry in entries]
+    column = min(max(map(len, names)), width // 2)
+    short = style.elide_apart(names, column)
+    return [
+        f"{paint(entry.tone, entry.mark)} {short[entry.name]:<{column}}  "
+        f"{paint(entry.tone, style.elide_end(entry.verdict, width - column - 6))}".rstrip()
+        for entry in entries
     ]
-    if found:
-        return _worst(found)
-    return "✓" if budget.ok else "!" if budget.origin == "prose" else "✗"
+
+
+class _Columns:
+    """Names are cut before counts and changes are."""
+
+    def __init__(self, entries: Sequence[ListingLine], width: int) -> None:
+        table = [entry for entry in entries if entry.counted]
+        self.width = width
+        self.before = _widest(entry.before for entry in table)
+        self.after = _widest(entry.after for entry in table)
+        self.delta = _widest(entry.delta for entry in table)
+        self.arrow = 3 if self.before and self.after else 0
+        self.counts = self.before + self.arrow + self.after
+        needed = _widest(entry.verdict[:_VERDICT] for entry in table if entry.delta)
+        room = width - self.counts - self.delta - needed - 8
+        longest = _widest(entry.name for entry in table)
+        self.names = min(longest, max(room, _NAME))
+        if 6 + self.names + self.counts + self.delta > width:  # it stands below, then
+            self.delta = 0
+
+    def render(self, entries: Sequence[ListingLine], paint: Paint) -> list[str]:
+        short = style.elide_apart([entry.name for entry in entries if entry.counted], self.names)
+        text = []
+        for entry in entries:
+            mark = paint(entry.tone, entry.mark)
+            if entry.counted:
+                text += self._counted(entry, f"{mark} {short[entry.name]:<{self.names}}", paint)
+            else:
+                told = f"{entry.name}  {entry.verdict}"
+                first, *more = style.wrap(told, self.width - 2, hang="    ")
+                text += [f"{mark} {first}", *(f"  {part}" for part in more)]
+        return text
+
+    def _counted(self, entry: ListingLine, head: str, paint: Paint) -> list[str]:
+        arrow = " → " if entry.before and entry.after else " " * self.arrow
+        head += f"  {entry.before:>{self.before}}{arrow}{entry.after:>{self.after}}"
+        used, verdict = 4 + self.names + self.counts, entry.verdict
+        if entry.delta and self.delta:
+            head += "  " + paint(entry.tone, f"{entry.delta:>{self.delta}}")
+            used += 2 + self.delta
+        elif entry.delta:
+            verdict = f"{entry.delta} {verdict}"
+        below = [(entry.tone, verdict), ("dim", entry.below)]
+        if used + len(verdict) <= self.width:
+            head = f"{head}  {paint(entry.tone, verdict)}" if verdict else head
+            below = below[1:]
+        parts = [
+            paint(tone, part)
+            for tone, told in below
+            if told
+            for part in style.wrap(told, self.width, "    ", "    ")
+        ]
+        return [head.rstrip(), *parts]
+
+
+def _widest(texts: Iterable[str]) -> int:
+    return max(map(len, texts), default=0)
