@@ -12,7 +12,7 @@ import inspect
 import re
 
 from ..tracing.failures import Failure, install
-from .call_arguments import Calls, element, parted, parts
+from .call_arguments import PLAIN, Calls, element, parted, parts
 from .partial_exec import partial_file_of, why_missing
 
 CONFIG_PARAMETER = re.compile("conf|cfg|args|hparam|params|settings|opt", re.IGNORECASE)
@@ -197,10 +197,9 @@ def resolve_names(wanted, arguments, model):
     """Values for the names that formulas use: constructor arguments, then fields of arguments that
     are config objects, then integer attributes of the model. Returns (values, every known name)."""
     known = {}
-    plain = (bool, int, float, str, type(None))
     holders = []
     for name, value in arguments.items():
-        if isinstance(value, plain):
+        if isinstance(value, PLAIN):
             known[name] = value
         elif isinstance(value, (list, tuple, dict)):
             known.update(parts(name, value))
@@ -213,12 +212,12 @@ def resolve_names(wanted, arguments, model):
         with contextlib.suppress(Exception):
             items = vars(holder) if items is None else items
             for name, value in items.items():
-                if isinstance(name, str) and isinstance(value, plain):
+                if isinstance(name, str) and isinstance(value, PLAIN):
                     fields.setdefault(name, value)
         for name in wanted:  # properties, aliases and class attributes; elements of lists
             with contextlib.suppress(Exception):
                 value = found_in(holder, name)
-                if isinstance(value, plain):
+                if isinstance(value, PLAIN):
                     fields.setdefault(name, value)
     for name, value in fields.items():
         known.setdefault(name, value)

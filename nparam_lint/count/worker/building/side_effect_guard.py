@@ -24,30 +24,21 @@ _HARMLESS_PROGRAMS = {
     "sysctl",
     "lsb_release",
 }
-_PATHS = {  # audit event -> which of its arguments are paths that it changes
-    "os.mkdir": (0,),
-    "os.remove": (0,),
-    "os.rmdir": (0,),
-    "os.rename": (0, 1),
-    "os.link": (1,),
-    "os.symlink": (1,),
-    "os.truncate": (0,),
-    "os.chmod": (0,),
-    "os.chown": (0,),
-    "os.utime": (0,),
-    "os.setxattr": (0,),
-    "sqlite3.connect": (0,),
-}
-_DIRECTORIES = {  # audit event -> which arguments are the directories that its paths start from
-    "os.mkdir": (2,),
-    "os.remove": (1,),
-    "os.rmdir": (1,),
-    "os.rename": (2, 3),
-    "os.link": (3,),
-    "os.symlink": (2,),
-    "os.chmod": (2,),
-    "os.chown": (3,),
-    "os.utime": (3,),
+# Audit event -> which of its arguments is a path that it changes, and which the directory that this
+# starts from.
+_PATHS = {
+    "os.mkdir": ((0, 2),),
+    "os.remove": ((0, 1),),
+    "os.rmdir": ((0, 1),),
+    "os.rename": ((0, 2), (1, 3)),
+    "os.link": ((1, 3),),
+    "os.symlink": ((1, 2),),
+    "os.truncate": ((0, None),),
+    "os.chmod": ((0, 2),),
+    "os.chown": ((0, 3),),
+    "os.utime": ((0, 3),),
+    "os.setxattr": ((0, None),),
+    "sqlite3.connect": ((0, None),),
 }
 _PROGRAMS = {
     "subprocess.Popen",
@@ -106,10 +97,9 @@ def guard(event, args):
     elif event in ("os.listdir", "os.scandir"):
         record_event(event, args)
     elif event in _PATHS:
-        directories = _DIRECTORIES.get(event, ())
-        for place, index in enumerate(_PATHS[event]):
-            at = directories[place] if place < len(directories) else len(args)
-            if not _may_write(args[index], args[at] if at < len(args) else -1):
+        for index, directory in _PATHS[event]:
+            is_given = directory is not None and directory < len(args)
+            if not _may_write(args[index], args[directory] if is_given else -1):
                 _refuse("{} of {!r}".format(event, os.fsdecode(args[index])))
     elif event in _PROGRAMS:
         program = args[0] if not isinstance(args[0], (list, tuple)) else args[0][0]

@@ -28,7 +28,7 @@ from .supervision import supervise
 START_LIMIT = 300.0  # seconds for importing torch
 SPLITS = 4  # times that a group is split because importing a file changed torch for all others
 GRACE = 10.0  # seconds that a supervising process gets beyond what it supervises
-COLD = 300  # modules that a build imports when it is the first to compute on meta
+META_IMPORTS = 300  # modules that a build imports when it is the first to compute on meta
 PLENTY = 4  # models that wait for each process, so that one may be given another ahead of time
 GROWTH = 1 << 28  # bytes that a process may grow by until another one goes on in its place
 
@@ -44,7 +44,7 @@ class BuilderTask:
         self.building = None  # the id of the job that it has begun
 
     def start(self):
-        self.group.warm_up()
+        self.group.import_for_meta()
         self.child = fork_child(self, self.group.build, self.group.settings["nonce"])
         self.feed()
         return self.child
@@ -54,7 +54,7 @@ class BuilderTask:
         group = self.group
         while group.waiting and len(self.given) <= group.ahead():
             self.given.append(group.waiting.popleft())
-            if group.careful:
+            if group.one_at_a_time:
                 group.say_building(self.given[-1][0])
             self.child.tell(self.given[-1])
         if not self.given:
@@ -69,23 +69,26 @@ class BuilderTask:
 
 class GroupTask:
     """The jobs that share an import path, in one process that imports their modules. `files`: how
-    to treat those that have killed a process; `splits`: how often it was split already; `careful`:
-    whether it says what is built before it is, which takes one at a time; `stays`: whether the
-    process waits for the jobs of the next run, `child` being the one that does."""
+    to treat those that have killed a process; `splits`: how often it was split already;
+    `one_at_a_time`: whether a builder is told of a model only after the one before, so that it is
+    known which one kills it; `stays`: whether the process waits for the jobs of the next run,
+    `child` being the one that does."""
 
-    def __init__(self, jobs, settings, torch, files, splits=0, width=1, careful=False, stays=False):
+    def __init__(
+        self, jobs, settings, torch, files, splits=0, width=1, one_at_a_time=False, stays=False
+    ):
         self.jobs, self.settings, self.torch = jobs, settings, torch
         self.files, self.splits = files, splits
-        self.width, self.careful = width, careful  # models that it builds at a time
+        self.width, self.one_at_a_time = width, one_at_a_time  # models that it builds at a time
         self.stays, self.child = stays, None
         self.waiting = collections.deque()  # [job's id, failures], not yet given to a builder
-        self.cold = False  # whether a build had to import what the next will need too
+        self.lacks_meta = False  # whether a build had to import what the next will need too
         self.limit = settings["timeout"] if CAN_FORK else START_LIMIT
         self.importing = None  # the job whose module is being imported, as its frames tell
         self.running = None  # the file that is being run for that
         self.building = {}  # id -> job, of those being built
-        self.spoiler = None  # the job whose module changed torch itself
-        self.spoiled = False
+        self.torch_changed_by = None  # the job whose module changed torch itself
+        self.state_changed = False
         self.answered = set()
 
     def imports(self):
@@ -100,8 +103,9 @@ class GroupTask:
             return self.child
         if CAN_FORK:
             return fork_child(self, self.run, self.settings["nonce"])
+        isolated = ["-I"] if sys.flags.isolated else []
         process = subprocess.Popen(
-            [sys.executable, *_flags(), LAUNCHER, "--group"],
+            [sys.executable, *isolated, "-X", "faulthandler", LAUNCHER, "--group"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -198,7 +202,7 @@ class GroupTask:
                 ready.append(job)
             if several and self.splits < SPLITS and around.changed():
                 self.up.send_record(limit=timeout)
-                self.up.send(event="spoils", id=job["id"])
+                self.up.send(event="changed torch", id=job["id"])
                 os._exit(0)
         STATE.on_running = None
         return ready
@@ -228,14 +232,16 @@ class GroupTask:
                 channel.send(event="next rung", id=number, limit=timeout, failures=more.failures)
             else:
                 ok = result["ok"]
-                warm = len(sys.modules) - before > COLD
+                imported_meta = len(sys.modules) - before > META_IMPORTS
                 channel.send_record(limit=timeout)
                 inputs = job_dependencies(self.jobs_by_id[number])
-                channel.send_result(number, result, inputs, limit=timeout, warm=warm)
+                channel.send_result(
+                    number, result, inputs, limit=timeout, imported_meta=imported_meta
+                )
                 del result
             # A constructor that failed half way may have changed anything.
             if not ok or resident() > most or self.around.changed():
-                channel.send(event="spoiled")
+                channel.send(event="changed state")
                 return True
         return False
 
@@ -246,10 +252,10 @@ class GroupTask:
         event = frame["event"]
         if event == "building":
             task.building = frame["id"]
-            if not self.careful:
+            if not self.one_at_a_time:
                 self.say_building(frame["id"])
         elif event == "result":
-            self.cold = self.cold or frame.pop("warm")
+            self.lacks_meta = self.lacks_meta or frame.pop("imported_meta")
             self.up.send(body, **dict(frame, limit=limit))
             task.given.popleft()
             task.feed()
@@ -259,13 +265,13 @@ class GroupTask:
             self.up.send(event="alive", limit=limit)
             task.given.popleft()
             task.given.appendleft([frame["id"], frame["failures"]])
-        elif event == "spoiled":
+        elif event == "changed state":
             return task.ended()
         return []
 
     def ahead(self):
         """How many models a builder is told of besides the one at hand."""
-        return 0 if self.careful else int(len(self.waiting) > PLENTY * self.width)
+        return 0 if self.one_at_a_time else int(len(self.waiting) > PLENTY * self.width)
 
     def say_building(self, number):
         self.up.send(event="building", id=number, limit=self.settings["timeout"] + GRACE)
@@ -274,17 +280,17 @@ class GroupTask:
         """The job at hand is at fault; one that had not begun gets another chance, once."""
         if task.given:
             job = self.jobs_by_id[task.given[0][0]]
-            if task.building == job["id"] or job.get("spared"):
+            if task.building == job["id"] or job.get("requeued"):
                 task.given.popleft()
                 limit = self.settings["timeout"] + GRACE
                 self.up.send_result(job["id"], died(job, ending, tail), limit=limit)
-            job["spared"] = True
+            job["requeued"] = True
         return task.ended()
 
-    def warm_up(self):
+    def import_for_meta(self):
         """Import what a build on meta had to import, for those that are still to be forked."""
-        if self.cold:
-            self.cold = False
+        if self.lacks_meta:
+            self.lacks_meta = False
             with contextlib.suppress(Exception):
                 self.torch.ones(1, device="meta") + 1
             if self.around.changed():  # by that, and not by a model
@@ -298,7 +304,3 @@ class GroupTask:
             return ModelBuild(job, module, self.torch, self.mode, failures, traced).run()
         except Failure as failure:
             return dict(failure.result, notes=failure.result.get("notes") or STATE.refusals)
-
-
-def _flags():
-    return [f for f in ("-I",) if sys.flags.isolated] + ["-X", "faulthandler"]

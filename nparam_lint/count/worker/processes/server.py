@@ -45,10 +45,10 @@ class Server:
         self.hand_over(tasks)
         return tasks
 
-    def group(self, jobs, splits=0, width=1, careful=False):
+    def group(self, jobs, splits=0, width=1, one_at_a_time=False):
         stays = self.settings["reuse"] and len(jobs) == len(self.jobs)
         own = self.settings, self.torch, self.files
-        return GroupTask(jobs, *own, splits, width, careful, stays)
+        return GroupTask(jobs, *own, splits, width, one_at_a_time, stays)
 
     def hand_over(self, tasks):
         """Have the process that was kept do all that there is, if it imported just that."""
@@ -87,10 +87,10 @@ class Server:
             task.importing = job
         elif frame["event"] == "running":
             task.running = frame["path"]
-        elif frame["event"] == "spoils":
-            task.spoiler = job
-        elif frame["event"] == "spoiled":
-            task.spoiled = True
+        elif frame["event"] == "changed torch":
+            task.torch_changed_by = job
+        elif frame["event"] == "changed state":
+            task.state_changed = True
         elif frame["event"] == "imported":
             task.importing = None
         elif frame["event"] == "building":
@@ -141,16 +141,16 @@ class Server:
         self.answer(job, frame, result_body(result, None))
 
     def on_death(self, task, ending, tail):
-        """A group died: because it was spoiled for what came next; while importing (the file is at
-        fault: try again, reading it in part, then without it); or, where it builds by itself,
-        while building."""
+        """A group died: because a module or a model changed it for what came next; while importing
+        (the file is at fault: try again, reading it in part, then without it); or, where it builds
+        by itself, while building."""
         left = [j for j in task.jobs if j["id"] not in task.answered]
         if not left:
             return []
-        if task.spoiled:
+        if task.state_changed:
             return [self.group(left, task.splits, task.width)]
-        if task.spoiler:
-            name = task.spoiler["module"]
+        if task.torch_changed_by:
+            name = task.torch_changed_by["module"]
             own = [j for j in left if j["module"] == name]
             rest = [j for j in left if j["module"] != name]
             return [self.group(part, task.splits + 1, task.width) for part in (own, rest) if part]
@@ -172,11 +172,12 @@ class Server:
                 self.at_fault(job, ending, tail, "imported {}".format(job["file"] or job["module"]))
         elif task.child and not task.building:  # while it waited: nothing of this run
             return [self.group(left, task.splits, task.width)]
-        elif CAN_FORK and not task.careful:  # a model killed it, and it may not have said which
-            return [self.group(left, task.splits, careful=True)]
+        elif CAN_FORK and not task.one_at_a_time:
+            # A model killed it, and it may not have said which.
+            return [self.group(left, task.splits, one_at_a_time=True)]
         else:
             guilty = list(task.building.values()) or left
             for job in guilty:
                 self.at_fault(job, ending, tail)
         rest = [j for j in left if j not in guilty]
-        return [self.group(rest, task.splits, task.width, task.careful)] if rest else []
+        return [self.group(rest, task.splits, task.width, task.one_at_a_time)] if rest else []
