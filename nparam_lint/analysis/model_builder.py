@@ -55,9 +55,8 @@ class Model:
         found = self._measure([{}])[0]
         self.request.variables = False
         if isinstance(found, Measured) and found.rung == "meta":
-            self.request.device = (
-                "meta only"  # what fails there from now on fails for its arguments
-            )
+            # What fails there from now on fails for its arguments.
+            self.request.device = "meta only"
         return found
 
     def build(self, points: Sequence[Point]) -> list[Outcome]:

@@ -18,7 +18,7 @@ from nparam_lint.analysis.closed_forms.compiled_form import (
 from nparam_lint.analysis.closed_forms.derive import derive
 from nparam_lint.analysis.closed_forms.form_writer import factored
 from nparam_lint.analysis.closed_forms.observations import BuildHistory, Built, Variable
-from nparam_lint.analysis.closed_forms.parameter_forms import ClosedForm
+from nparam_lint.analysis.closed_forms.parameter_forms import ClosedForm, Derived
 from nparam_lint.analysis.closed_forms.polynomial import Polynomial
 from nparam_lint.analysis.closed_forms.requirements import Requirements, tie_of
 from nparam_lint.analysis.closed_forms.search import search
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from nparam_lint.analysis.closed_forms.constraint_inference import Constraint
-    from nparam_lint.analysis.closed_forms.parameter_forms import Derived
     from nparam_lint.analysis.closed_forms.search import Goal, Search, Unknown, Whole
     from nparam_lint.claims.expression import Formula
     from nparam_lint.claims.notation import Selector, Target
