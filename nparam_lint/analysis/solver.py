@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from nparam_lint.claims.notation import Selector, Target
     from nparam_lint.config.settings import Settings
     from nparam_lint.gate.measure import Progress
-    from nparam_lint.records import NotMeasured, VariableRow
+    from nparam_lint.records import VariableRow
 
 
 SPARE = 3  # solutions beyond those asked for: the model may refuse some
@@ -82,7 +82,10 @@ def solve(
             model = Model(settings, target, selector, environ, progress)
             first = model.first()
             if not isinstance(first, Measured):
-                why = _why_not(first, given)
+                why = first.reason
+                if first.missing:
+                    arguments = ", ".join(f"{name}=…" for name in first.missing)
+                    why += f"; next: give them values: {given.partition('(')[0]}({arguments})"
                 return [Solved(given, budget, reason=why) for budget in question.budgets]
             variables = [
                 Variable(r.name, r.value, r.holder) for r in first.variables if type(r.value) is int
@@ -97,13 +100,6 @@ def solve(
             return [solver.solved(budget) for budget in question.budgets]
         except NothingBuilt as error:
             raise NoAnswer(str(error)) from None
-
-
-def _why_not(first: NotMeasured, given: str) -> str:
-    if not first.missing:
-        return first.reason
-    arguments = ", ".join(f"{name}=…" for name in first.missing)
-    return f"{first.reason}; next: give them values: {given.partition('(')[0]}({arguments})"
 
 
 def _unknowns(question: Question, first: Measured, given: str) -> dict[str, Unknown]:
@@ -161,7 +157,10 @@ class _Solver:
         self.idle: dict[str, int] = {}
         self.text = ""
         if self.form:
-            self.check_fixed(self.form)
+            for name in (*self.unknowns, *self.ties):
+                if name in self.form.fixed:
+                    why = self.form.fixed[name]
+                    raise NoAnswer(f"{name} cannot be varied in {first.call}: {why}")
             for rule in self.rules:
                 self.follow(rule)
             self.text = factored(self.form.total, list(self.form.base))
@@ -178,11 +177,6 @@ class _Solver:
             near = difflib.get_close_matches(name, self.base, 1)
             there = f"did you mean {near[0]!r}?" if near else f"it has {', '.join(self.base)}"
             raise NoAnswer(f"option {option}: {self.given} has no whole number {name!r}; {there}")
-
-    def check_fixed(self, form: ClosedForm) -> None:
-        for name in (*self.unknowns, *self.ties):
-            if name in form.fixed:
-                raise NoAnswer(f"{name} cannot be varied in {self.first.call}: {form.fixed[name]}")
 
     def follow(self, rule: Constraint) -> None:
         """What the model itself ties to the unknowns (`d_ff == 4*d_model`) follows them."""

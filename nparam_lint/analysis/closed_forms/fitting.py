@@ -274,10 +274,8 @@ def _doubling(
         power = Exponential(name)
         if not _doubles(matrix, observed, power, names, spare):
             continue
-        others = [other for other in names if other != name]
-        tried: list[list[Generator]] = [[*others, power], [*names, power]]
-        for generators in tried:
-            found = polynomial(matrix, observed, generators, range(1, DEGREE + 3), spare)
+        for others in ([other for other in names if other != name], names):
+            found = polynomial(matrix, observed, [*others, power], range(1, DEGREE + 3), spare)
             if found:
                 return found
     return None
@@ -300,5 +298,5 @@ def _doubles(
     there, seen = matrix.some(line), [observed[i] for i in line]
     if polynomial(there, seen, [name], range(DEGREE + 1), spare=1) is not None:
         return False
-    ways: list[list[Generator]] = [[power], [name, power]]
-    return any(polynomial(there, seen, way, range(1, DEGREE), spare) for way in ways)
+    ways: tuple[list[str], ...] = ([], [name])
+    return any(polynomial(there, seen, [*way, power], range(1, DEGREE), spare) for way in ways)
