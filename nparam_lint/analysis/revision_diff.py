@@ -93,7 +93,7 @@ def compare_revisions(
         now="index" if wanted.staged else "working tree",
         moved=wanted.moved,
         tolerance=wanted.tolerance,
-        heed=lambda findings: reported_findings(findings, today) if today else list(findings),
+        reported=lambda findings: reported_findings(findings, today) if today else list(findings),
     )
     notes = []
     if not base.exists:
@@ -161,7 +161,7 @@ def _together(base: Callable[[], Report], now: Callable[[], Report]) -> tuple[Re
     def run() -> None:
         try:
             found.append(base())
-        except BaseException as error:  # told by the thread that waits
+        except BaseException as error:  # raised again by the thread that waits
             failed.append(error)
 
     # Nobody waits for it after Ctrl-C: its worker ends when this process does.

@@ -298,13 +298,13 @@ def open_repository(start: Path, environ: Mapping[str, str]) -> Repository:
         for key, value in environ.items()
         if not key.startswith("GIT_") or key.startswith(_OF_THE_USER)
     } | _ALWAYS
-    told = {key: os.path.abspath(environ[key]) for key in _OF_A_REPOSITORY if environ.get(key)}
+    variables = {key: os.path.abspath(environ[key]) for key in _OF_A_REPOSITORY if environ.get(key)}
     found = _git(start, bare, _PLACES)
     top, directory = _places(found)
-    if told:
+    if variables:
         # About the repository of the current directory, where git starts its hooks. It may lie in
         # a working tree that does not know of it: `git --git-dir=… --work-tree=… commit`.
-        own = {**bare, **told}
+        own = {**bare, **variables}
         own_top, own_directory = _places(_git(Path.cwd(), own, _PLACES))
         if own_top and own_directory and _inside(start, own_top):
             nested = top is not None and top != own_top and _inside(top, own_top)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from nparam_lint.analysis.diff.diff_records import Status
     from nparam_lint.claims.grammar import Tolerance
 
-Heed = Callable[[Iterable[Finding]], list[Finding]]
+Filter = Callable[[Iterable[Finding]], list[Finding]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,11 +39,11 @@ def compare(
     now: Literal["working tree", "index"] = "working tree",
     moved: Mapping[str, str] | None = None,
     tolerance: Tolerance | None = None,
-    heed: Heed = list,
+    reported: Filter = list,
 ) -> DiffReport:
     """`moved`: files of the base → where they are now. `tolerance`: how far a count may drift
-    without a budget that says so; None: drift is no failure. `heed`: which of the findings are to
-    be reported, and how severe they are."""
+    without a budget that says so; None: drift is no failure. `reported`: which findings are to be
+    reported, and how severe they are."""
     moved = moved or {}
     report = DiffReport(
         version=after.report.version,
@@ -61,7 +61,7 @@ def compare(
     every = _sorted(_model(pair) for pair in _present(before, after, moved))
     models = [_with_findings(m, after.report) for m in every if _is_counted(m) or m.declared]
     if tolerance is not None:
-        models = judge_drift(models, tolerance, base, heed)
+        models = judge_drift(models, tolerance, base, reported)
     return replace(
         report,
         models=tuple(models),

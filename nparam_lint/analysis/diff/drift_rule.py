@@ -31,7 +31,7 @@ def judge_drift(
     models: Sequence[ModelDiff],
     tolerance: Tolerance,
     base: Base,
-    heed: Callable[[Iterable[Finding]], list[Finding]],
+    reported: Callable[[Iterable[Finding]], list[Finding]],
 ) -> list[ModelDiff]:
     """The models with their findings. What nobody declares and is part of a model that changed
     with it is judged there; a budget of the same model with other arguments explains it, too."""
@@ -47,7 +47,7 @@ def judge_drift(
                 words = f"with {_name(by)}: {by.explanation}"
                 model = replace(model, explained=True, explanation=words)
             elif not wholes:
-                model = replace(model, findings=tuple(heed([_finding(model, base)])))
+                model = replace(model, findings=tuple(reported([_finding(model, base)])))
         judged.append(model)
     return judged
 
@@ -84,8 +84,8 @@ def _finding(model: ModelDiff, base: Base) -> Finding:
     detail = [_module(line) for line in lines[:_NAMED] if line.sum]
     remedy = f"if the change is meant, declare it: nparam: {after:_}"
     severity = RULES[CODE].severity
-    told = (*(["changed most:", *detail] if detail else []), remedy)
-    return Finding(CODE, severity, model.position, message, model.target, told)
+    notes = (*(["changed most:", *detail] if detail else []), remedy)
+    return Finding(CODE, severity, model.position, message, model.target, notes)
 
 
 def _module(line: Line) -> str:
