@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
+from collections import defaultdict
 from typing import TYPE_CHECKING
 
 from nparam_lint.analysis.closed_forms.fitting import fit
 from nparam_lint.analysis.closed_forms.form_writer import factored
-from nparam_lint.analysis.closed_forms.observations import Built, Tensor
+from nparam_lint.analysis.closed_forms.observations import Built, Tensor, exactly
 from nparam_lint.analysis.closed_forms.parameter_families import families
 from nparam_lint.analysis.closed_forms.polynomial import DesignMatrix
 from nparam_lint.claims.expression import Formula
@@ -15,10 +15,11 @@ from nparam_lint.claims.notation import FormulaError
 from nparam_lint.judge import amount, selected
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
+    from fractions import Fraction
 
     from nparam_lint.judge import Budget
-    from nparam_lint.records import Measured, NameValue
+    from nparam_lint.records import Measured
 
 
 def missing_term(budget: Budget, measured: Sequence[Measured]) -> list[str]:
@@ -31,7 +32,7 @@ def missing_term(budget: Budget, measured: Sequence[Measured]) -> list[str]:
     missing: list[Fraction] = []
     kept: list[Measured] = []
     for one in measured:
-        point, rows = _numbers(one.names), selected(budget.selector, one.modules)
+        point, rows = exactly(one.names), selected(budget.selector, one.modules)
         if not rows or not formula.names <= point.keys():
             continue
         try:
@@ -51,22 +52,13 @@ def missing_term(budget: Budget, measured: Sequence[Measured]) -> list[str]:
     return [f"missing: {text}{parameters}"]
 
 
-def _numbers(names: Mapping[str, NameValue]) -> dict[str, Fraction]:
-    return {
-        name: Fraction(repr(value)) if isinstance(value, float) else Fraction(value)
-        for name, value in names.items()
-        if isinstance(value, int | float)
-    }
-
-
 def _parameters(measured: Sequence[Measured], missing: Sequence[Fraction]) -> str:
     """Whose elements these are: of one family of parameters, or of all of one name."""
     builds = [Built(tuple(Tensor(p.name, p.shape) for p in one.parameters)) for one in measured]
-    groups: dict[str, list[list[int]]] = {}
+    groups: dict[str, list[list[int]]] = defaultdict(list)
     for family in families(builds):
-        groups.setdefault(family.name, []).append(family.sizes)
-        kind = family.name.rpartition(".")[2]
-        groups.setdefault(f"all {kind}", []).append(family.sizes)
+        groups[family.name].append(family.sizes)
+        groups[f"all {family.name.rpartition('.')[2]}"].append(family.sizes)
     for name, sizes in groups.items():
         if [sum(column) for column in zip(*sizes, strict=True)] == list(missing):
             return f" ({name})"

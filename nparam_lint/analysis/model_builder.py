@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from nparam_lint.analysis.closed_forms.observations import (
@@ -55,14 +56,13 @@ class Model:
         found = self._measure([{}])[0]
         self.request.variables = False
         if isinstance(found, Measured) and found.rung == "meta":
-            self.request.device = (
-                "meta only"  # what fails there from now on fails for its arguments
-            )
+            # What fails there from now on fails for its arguments.
+            self.request.device = "meta only"
         return found
 
     def build(self, points: Sequence[Point]) -> list[Outcome]:
         """One build for each point, in their order. Raises NothingBuilt."""
-        return [self._outcome(found) for found in self._measure(points)]
+        return list(map(self._outcome, self._measure(points)))
 
     def _measure(self, points: Sequence[Point]) -> list[Measurement]:
         requests = [replace(self.request, values=point) for point in points]
@@ -91,6 +91,5 @@ class Model:
         """Whether a parameter lies in a module that the selector names."""
         if not self.selector.module:
             return True
-        parts = name.split(".")
-        above = (".".join(parts[:end]) for end in range(1, len(parts)))
+        above = accumulate(name.split(".")[:-1], "{}.{}".format)
         return any(matches(self.selector.module, path) for path in above)

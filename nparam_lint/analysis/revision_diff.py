@@ -75,9 +75,7 @@ def compare_revisions(
     def count(source: ProjectSource | None, selection: Selection, number: int) -> Report:
         if source is None:
             return Report(__version__, None, (), ())
-        jobs = limits(source.settings).jobs
-        if all(counts):
-            jobs = -(-jobs // 2)
+        jobs = -(-limits(source.settings).jobs // (2 if all(counts) else 1))
         source = replace(source, settings=replace(source.settings, jobs=jobs))
         context = RunContext(source.settings, environ, shown.of(number), interpreter)
         return measure(source, selection, context)
@@ -95,16 +93,14 @@ def compare_revisions(
         now="index" if wanted.staged else "working tree",
         moved=wanted.moved,
         tolerance=wanted.tolerance,
-        heed=lambda findings: reported_findings(findings, today) if today else list(findings),
+        reported=lambda findings: reported_findings(findings, today) if today else list(findings),
     )
-    notes = _notes(base, now, wanted.about)
-    return replace(found, notes=notes, seconds=time.monotonic() - start)
-
-
-def _notes(base: Checkout, now: Checkout, about: Base) -> tuple[str, ...]:
+    notes = []
     if not base.exists:
-        return (f"at {about.called} there was nothing of it yet: everything is new",)
-    return () if now.exists else ("nothing of it is there now: everything is gone",)
+        notes.append(f"at {wanted.about.called} there was nothing of it yet: everything is new")
+    elif not now.exists:
+        notes.append("nothing of it is there now: everything is gone")
+    return replace(found, notes=tuple(notes), seconds=time.monotonic() - start)
 
 
 def _comparable(base: Settings, now: Settings, back: Mapping[str, str]) -> Settings:
@@ -165,7 +161,7 @@ def _together(base: Callable[[], Report], now: Callable[[], Report]) -> tuple[Re
     def run() -> None:
         try:
             found.append(base())
-        except BaseException as error:  # told by the thread that waits
+        except BaseException as error:  # raised again by the thread that waits
             failed.append(error)
 
     # Nobody waits for it after Ctrl-C: its worker ends when this process does.

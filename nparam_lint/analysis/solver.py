@@ -18,7 +18,7 @@ from nparam_lint.analysis.closed_forms.compiled_form import (
 from nparam_lint.analysis.closed_forms.derive import derive
 from nparam_lint.analysis.closed_forms.form_writer import factored
 from nparam_lint.analysis.closed_forms.observations import BuildHistory, Built, Variable
-from nparam_lint.analysis.closed_forms.parameter_forms import ClosedForm
+from nparam_lint.analysis.closed_forms.parameter_forms import ClosedForm, Derived
 from nparam_lint.analysis.closed_forms.polynomial import Polynomial
 from nparam_lint.analysis.closed_forms.requirements import Requirements, tie_of
 from nparam_lint.analysis.closed_forms.search import search
@@ -33,21 +33,16 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from nparam_lint.analysis.closed_forms.constraint_inference import Constraint
-    from nparam_lint.analysis.closed_forms.parameter_forms import Derived
     from nparam_lint.analysis.closed_forms.search import Goal, Search, Unknown, Whole
     from nparam_lint.claims.expression import Formula
     from nparam_lint.claims.notation import Selector, Target
     from nparam_lint.config.settings import Settings
     from nparam_lint.gate.measure import Progress
-    from nparam_lint.records import NotMeasured, VariableRow
+    from nparam_lint.records import VariableRow
 
 
 SPARE = 3  # solutions beyond those asked for: the model may refuse some
 ROUNDS = 4  # of solutions, where it refuses more than that
-
-
-class NoAnswer(UsageError):
-    """The command cannot be carried out; the message says why, and what to do."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,10 +67,10 @@ def solve(
     environ: Mapping[str, str],
     progress: Progress | None = None,
 ) -> list[Solved]:
-    """The answers for one target, one for each budget; `given`: as it was written. Raises NoAnswer
-    and NoInterpreter."""
+    """The answers for one target, one for each budget; `given`: as it was written. Raises
+    UsageError and NoInterpreter."""
     if selector.metric not in ("total", "trainable"):
-        raise NoAnswer(
+        raise UsageError(
             f"{given}: a budget is of total or trainable parameters, not {selector.metric}"
         )
     with reused_worker():
@@ -83,7 +78,10 @@ def solve(
             model = Model(settings, target, selector, environ, progress)
             first = model.first()
             if not isinstance(first, Measured):
-                why = _why_not(first, given)
+                why = first.reason
+                if first.missing:
+                    arguments = ", ".join(f"{name}=…" for name in first.missing)
+                    why += f"; next: give them values: {given.partition('(')[0]}({arguments})"
                 return [Solved(given, budget, reason=why) for budget in question.budgets]
             variables = [
                 Variable(r.name, r.value, r.holder) for r in first.variables if type(r.value) is int
@@ -92,19 +90,14 @@ def solve(
             history = BuildHistory(model.build, variables)
             ((_, as_asked),) = history.build([{}])
             if isinstance(as_asked, Built) and not as_asked.tensors:
-                raise NoAnswer(f"{given} has no parameters: {selector.module!r} matches no module")
+                raise UsageError(
+                    f"{given} has no parameters: {selector.module!r} matches no module"
+                )
             form = derive(history, variables)
             solver = _Solver(question, unknowns, given, first, history, form)
             return [solver.solved(budget) for budget in question.budgets]
         except NothingBuilt as error:
-            raise NoAnswer(str(error)) from None
-
-
-def _why_not(first: NotMeasured, given: str) -> str:
-    if not first.missing:
-        return first.reason
-    arguments = ", ".join(f"{name}=…" for name in first.missing)
-    return f"{first.reason}; next: give them values: {given.partition('(')[0]}({arguments})"
+            raise UsageError(str(error)) from None
 
 
 def _unknowns(question: Question, first: Measured, given: str) -> dict[str, Unknown]:
@@ -118,7 +111,7 @@ def _unknowns(question: Question, first: Measured, given: str) -> dict[str, Unkn
     if not found:
         there = ", ".join(n for n, row in rows.items() if type(row.value) is int) or "none"
         asked = ", ".join(question.unknowns)
-        raise NoAnswer(f"{given} has no argument {asked}; whole numbers that it has: {there}")
+        raise UsageError(f"{given} has no argument {asked}; whole numbers that it has: {there}")
     for name in question.ties:
         if name in rows:
             _whole(rows[name], first, given)
@@ -128,7 +121,7 @@ def _unknowns(question: Question, first: Measured, given: str) -> dict[str, Unkn
 def _whole(row: VariableRow, first: Measured, given: str) -> int:
     if type(row.value) is int:
         return row.value
-    raise NoAnswer(
+    raise UsageError(
         f"{row.name} is {row.value!r} in {first.call}, expected a whole number; give it one in the "
         f"call: {given.partition('(')[0]}({row.name}=…)"
     )
@@ -162,7 +155,10 @@ class _Solver:
         self.idle: dict[str, int] = {}
         self.text = ""
         if self.form:
-            self.check_fixed(self.form)
+            for name in (*self.unknowns, *self.ties):
+                if name in self.form.fixed:
+                    why = self.form.fixed[name]
+                    raise UsageError(f"{name} cannot be varied in {first.call}: {why}")
             for rule in self.rules:
                 self.follow(rule)
             self.text = factored(self.form.total, list(self.form.base))
@@ -174,16 +170,11 @@ class _Solver:
     # --- the question, for this target ---
 
     def check(self, option: str, formula: Formula) -> None:
-        """Raises NoAnswer for a name that the model has no number for."""
+        """Raises UsageError for a name that the model has no number for."""
         for name in sorted(formula.names - self.base.keys()):
             near = difflib.get_close_matches(name, self.base, 1)
             there = f"did you mean {near[0]!r}?" if near else f"it has {', '.join(self.base)}"
-            raise NoAnswer(f"option {option}: {self.given} has no whole number {name!r}; {there}")
-
-    def check_fixed(self, form: ClosedForm) -> None:
-        for name in (*self.unknowns, *self.ties):
-            if name in form.fixed:
-                raise NoAnswer(f"{name} cannot be varied in {self.first.call}: {form.fixed[name]}")
+            raise UsageError(f"option {option}: {self.given} has no whole number {name!r}; {there}")
 
     def follow(self, rule: Constraint) -> None:
         """What the model itself ties to the unknowns (`d_ff == 4*d_model`) follows them."""
@@ -214,7 +205,7 @@ class _Solver:
         self.idle = {n: self.base[n] for n in self.unknowns if n not in {*total.names, *asked}}
         if len(self.idle) == len(self.unknowns):
             verb = "makes" if len(self.idle) == 1 else "make"
-            raise NoAnswer(
+            raise UsageError(
                 f"{', '.join(self.idle)} {verb} no difference to the count of {self.first.call}"
             )
         self.unknowns = {n: u for n, u in self.unknowns.items() if n not in self.idle}

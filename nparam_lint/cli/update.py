@@ -51,8 +51,7 @@ def add_writing(parser: argparse.ArgumentParser, verbose: str) -> None:
 
 
 def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
-    from nparam_lint.rewrite.budget_updates import plan_update
-    from nparam_lint.rewrite.selected_budgets import read_named
+    from nparam_lint.rewrite.budget_updates import plan_update, read_named
 
     first = Path(options.targets[0].partition("::")[0]) if options.targets else Path.cwd()
     start = first if first.exists() else Path.cwd()

@@ -72,7 +72,7 @@ class Repository:
 
     def run(self, *arguments: str, **more: str) -> str:
         """The output of a git command. Raises GitError with what git says."""
-        return self._told(self.attempt(*arguments, **more))
+        return self._output(self.attempt(*arguments, **more))
 
     def attempt(self, *arguments: str, **more: str) -> subprocess.CompletedProcess[bytes]:
         """A git command that may fail; `more` is added to its environment."""
@@ -82,7 +82,7 @@ class Repository:
         """The paths that a command with `-z` prints."""
         return [name for name in self.run(*arguments, **more).split("\0") if name]
 
-    def _told(self, done: subprocess.CompletedProcess[bytes]) -> str:
+    def _output(self, done: subprocess.CompletedProcess[bytes]) -> str:
         if done.returncode:
             said = os.fsdecode(done.stderr).strip() or f"exit status {done.returncode}"
             command = next(word for word in done.args[1:] if word != "-c" and "=" not in word)
@@ -185,17 +185,14 @@ class Repository:
 
     def _is_partial(self) -> bool:
         """Whether objects are missing until they are fetched: a clone with `--filter`."""
-        found = self.attempt(
-            "config", "--get-regexp", r"^remote\..*\.(promisor|partialclonefilter)$"
-        )
-        return found.returncode == 0
+        settings = r"^remote\..*\.(promisor|partialclonefilter)$"
+        return self.attempt("config", "--get-regexp", settings).returncode == 0
 
     # --- copies -------------------------------------------------------------------------------
 
     def export_index(self, directory: Path) -> Exported:
         """Write what is staged below `directory`, a commit's content if it were made now."""
-        entries, left_out = [], self._left_out()
-        intended = set(self._differing("A"))
+        entries, intended = [], set(self._differing("A"))
         for line in self.listed("ls-files", "-s", "-z"):
             about, _, path = line.partition("\t")
             mode, blob, stage = about.split(" ")
@@ -203,7 +200,7 @@ class Repository:
                 raise GitError(f"{path} is not merged; resolve it, then git add {path}")
             if path not in intended:
                 entries.append(_Entry(mode, blob, path))
-        return self._export(directory, entries, left_out)
+        return self._export(directory, entries)
 
     def export_commit(self, commit: str, directory: Path) -> Exported:
         """Write a commit's tree below `directory`."""
@@ -212,7 +209,7 @@ class Repository:
             about, _, path = line.partition("\t")
             mode, _, blob = about.split(" ")
             entries.append(_Entry(mode, blob, path))
-        return self._export(directory, entries, self._left_out())
+        return self._export(directory, entries)
 
     def _left_out(self) -> frozenset[str]:
         """What the sparse checkout of a partial clone leaves out: to fetch it file by file could
@@ -222,18 +219,17 @@ class Repository:
         entries = self.listed("ls-files", "-t", "-z")
         return frozenset(entry[2:] for entry in entries if entry.startswith("S "))
 
-    def _export(
-        self, directory: Path, entries: Sequence[_Entry], left_out: frozenset[str]
-    ) -> Exported:
+    def _export(self, directory: Path, entries: Sequence[_Entry]) -> Exported:
+        left_out = self._left_out()
         wanted = [entry for entry in entries if entry.path not in left_out]
         files = [entry for entry in wanted if entry.mode != _SUBMODULE]
         self._write(directory, files)
-        submodules = {}
-        for entry in wanted:
-            if entry.mode == _SUBMODULE:
-                inner = self._export_submodule(entry, directory / entry.path)
-                if inner is not None:
-                    submodules[entry.path] = inner
+        inner = {
+            entry.path: self._export_submodule(entry, directory / entry.path)
+            for entry in wanted
+            if entry.mode == _SUBMODULE
+        }
+        submodules = {path: exported for path, exported in inner.items() if exported}
         return Exported(
             self,
             tuple(entry.path for entry in files),
@@ -250,12 +246,12 @@ class Repository:
         with temporary.directory("nparam-lint-index-") as place:
             environ = {**self.environ, "GIT_INDEX_FILE": str(Path(place) / "index")}
             read = (*_PRIVATE, "update-index", "-z", "--index-info")
-            self._told(_git(self.top, environ, read, records))
+            self._output(_git(self.top, environ, read, records))
             prefix = f"--prefix={directory}{os.sep}"
             every_core = ("-c", "checkout.workers=0")  # half of the time for thousands of files
             write = (*_PRIVATE, *every_core, "checkout-index", "--all", "--quiet", prefix)
             try:
-                self._told(_git(self.top, environ, write))
+                self._output(_git(self.top, environ, write))
             except GitError as error:  # no space there, or a filter that fails
                 said = str(error).replace(f"{directory}{os.sep}", "")
                 raise GitError(f"{said}\n(a copy is made in {directory.parent})") from None
@@ -302,13 +298,13 @@ def open_repository(start: Path, environ: Mapping[str, str]) -> Repository:
         for key, value in environ.items()
         if not key.startswith("GIT_") or key.startswith(_OF_THE_USER)
     } | _ALWAYS
-    told = {key: os.path.abspath(environ[key]) for key in _OF_A_REPOSITORY if environ.get(key)}
+    variables = {key: os.path.abspath(environ[key]) for key in _OF_A_REPOSITORY if environ.get(key)}
     found = _git(start, bare, _PLACES)
     top, directory = _places(found)
-    if told:
+    if variables:
         # About the repository of the current directory, where git starts its hooks. It may lie in
         # a working tree that does not know of it: `git --git-dir=… --work-tree=… commit`.
-        own = {**bare, **told}
+        own = {**bare, **variables}
         own_top, own_directory = _places(_git(Path.cwd(), own, _PLACES))
         if own_top and own_directory and _inside(start, own_top):
             nested = top is not None and top != own_top and _inside(top, own_top)

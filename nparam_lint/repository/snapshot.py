@@ -87,7 +87,8 @@ class Snapshot:
 @contextmanager
 def staged(repository: Repository) -> Iterator[Snapshot]:
     """What `git commit` would commit now."""
-    with _copy() as directory:
+    with temporary.directory("nparam-lint-copy-") as name:
+        directory = Path(name).resolve()
         copy = _snapshot(repository.export_index(directory), directory)
         yield replace(copy, unstaged=tuple(repository.unstaged()))
 
@@ -95,15 +96,10 @@ def staged(repository: Repository) -> Iterator[Snapshot]:
 @contextmanager
 def committed(repository: Repository, commit: str) -> Iterator[Snapshot]:
     """What a commit holds."""
-    with _copy() as directory:
+    with temporary.directory("nparam-lint-copy-") as name:
+        directory = Path(name).resolve()
         copy = _snapshot(repository.export_commit(commit, directory), directory)
         yield replace(copy, commit=commit)
-
-
-@contextmanager
-def _copy() -> Iterator[Path]:
-    with temporary.directory("nparam-lint-copy-") as name:
-        yield Path(name).resolve()
 
 
 def _snapshot(exported: Exported, directory: Path) -> Snapshot:

@@ -6,13 +6,24 @@ not what it was, so they are left alone. So is what could not be measured.
 
 from __future__ import annotations
 
+import ast
+import difflib
+import os
 from collections import defaultdict
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from nparam_lint import UsageError
 from nparam_lint.claims.expression import Formula
-from nparam_lint.claims.notation import Target, TextError, parse_target
+from nparam_lint.claims.notation import (
+    Selector,
+    Target,
+    TextError,
+    parse_selected,
+    parse_target,
+    read_expression,
+)
 from nparam_lint.gate.measure import RunContext
 from nparam_lint.gate.pipeline import measure, read_source
 from nparam_lint.gate.requests import Selection
@@ -20,10 +31,9 @@ from nparam_lint.judge import judge
 from nparam_lint.records import NotMeasured
 from nparam_lint.rewrite import docstring_edits, number_style, toml_edits
 from nparam_lint.rewrite.edits import Edit, FileEdit, Left, Plan, is_outside
-from nparam_lint.rewrite.selected_budgets import check_named
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from nparam_lint.config.settings import ConfigBudget, Settings
     from nparam_lint.gate.measure import Progress
@@ -31,15 +41,9 @@ if TYPE_CHECKING:
     from nparam_lint.judge import Budget
     from nparam_lint.records import Finding, Measurement, Origin
     from nparam_lint.rewrite.number_style import Restated
-    from nparam_lint.rewrite.selected_budgets import Named
 
 
-@dataclass(frozen=True, slots=True)
-class _Held:
-    """A budget that holds."""
-
-
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, slots=True)
 class _Wanted:
     """A budget that is to be written, and the change that does it."""
 
@@ -58,35 +62,34 @@ def plan_update(
     progress: Progress | None = None,
 ) -> Plan:
     """Measure what is named (or everything that is declared, if nothing is), and work out every
-    edit. Nothing is written. Raises NothingNamed."""
+    edit. Nothing is written. Raises UsageError."""
     places = {settings.root / item.path for item in named if item.target is None}
     places |= {settings.root / n.path for n in named if n.target is not None and n.target.is_path}
     paths = [settings.root, *sorted(p for p in places if p.suffix == ".py" or p.is_dir())]
     source = read_source(settings, [p for p in paths if p.exists()], declared_only=True)
-    check_named(named, source.requests, source.found.tree.files)
+    _check_named(named, source.requests, source.found.tree.files)
     requests = [r for one in source.requests if (r := _only_named(one, named)).is_declared]
     context = RunContext(settings, environ, progress)
     report = measure(source, Selection(requests), context)
     if report.error:
         return Plan(error=report.error)
-    heard = {(f.code, f.position, f.message) for f in report.findings}  # not silenced by anybody
-    unread = [f for f in source.findings if (f.code, f.position, f.message) in heard]
+    reported = {(f.code, f.position, f.message) for f in report.findings}  # not suppressed
+    unread = [f for f in source.findings if (f.code, f.position, f.message) in reported]
     left = [*_unreadable(unread, named)]
     wanted: list[_Wanted] = []
     held = 0
     for model, judged in zip(requests, report.models, strict=True):
         for budget in model.budgets:
-            match _decide(budget, judged.measurement, settings):
-                case _Wanted() as item:
-                    wanted.append(item)
-                case Left() as item:
-                    left.append(item)
-                case _Held():
-                    held += budget.origin != "prose"
+            item = _decide(budget, judged.measurement, settings)
+            if isinstance(item, _Wanted):
+                wanted.append(item)
+            elif item:
+                left.append(item)
+            else:
+                held += budget.origin != "prose"
     files, failed = _files(wanted, source, environ)
-    lost = {id(item.edit) for item, _ in failed}
-    edits = [item.edit for item in wanted if id(item.edit) not in lost]
-    left += [item.left(reason) for item, reason in failed]
+    edits = [item.edit for item in wanted if item not in failed]
+    left += [item.left(reason) for item, reason in failed.items()]
     return Plan(tuple(sorted(edits, key=_place)), tuple(sorted(left, key=_place)), files, held)
 
 
@@ -119,13 +122,101 @@ def _unreadable(findings: Sequence[Finding], named: Sequence[Named]) -> Iterator
             yield Left(at, found.target, "", origin, "", found.message)
 
 
+# --- what is named ----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """One argument. With a `target`: its budgets, for all arguments where it has none and for all
+    selectors where `selector` is None. Without: the budgets that stand at or below `path` (relative
+    to the root), or are about what is defined there."""
+
+    text: str
+    path: str
+    target: Target | None = None
+    selector: Selector | None = None
+
+    def covers(self, target: Target, selector: Selector | None, place: str) -> bool:
+        """Whether it names the budget for `target` (with any selector: None) that stands in the
+        file `place`."""
+        if self.target is None:
+            return any(
+                self.path == "." or p == self.path or p.startswith(f"{self.path}/")
+                for p in (place, target.location)
+            )
+        return (
+            self.target.bare == target.bare
+            and _same_call(self.target.arguments, target.arguments)
+            and (self.selector is None or self.selector == selector)
+        )
+
+
+def read_named(text: str, root: Path) -> Named:
+    """Raises UsageError for what is neither a target nor a path of the project."""
+    if "::" not in text:
+        path = Path(text)
+        if not path.exists():
+            raise UsageError(f"there is no file or directory {text}")
+        return Named(text, _relative(path, root))
+    try:
+        target, selector = parse_selected(text)
+    except TextError as error:
+        raise UsageError(f"{text!r} is not a target: {error}") from None
+    if target.is_path:
+        target = Target(_relative(Path(target.location), root), target.callable, target.arguments)
+    chosen = selector if text.rstrip().endswith("]") else None
+    return Named(text, target.location, target, chosen)
+
+
+def _relative(path: Path, root: Path) -> str:
+    relative = os.path.relpath(path.absolute(), root).replace(os.sep, "/")
+    if relative.startswith("../"):
+        raise UsageError(f"{path} is outside of the project at {root}")
+    return relative
+
+
+def _same_call(named: str | None, declared: str | None) -> bool:
+    """No arguments named: all of them are; `()` names the call with the defaults."""
+    if named is None:
+        return True
+    trees = (read_expression(f"f({arguments or ''})") for arguments in (named, declared))
+    one, other = (ast.dump(tree) for tree in trees)
+    return one == other
+
+
+def _check_named(
+    named: Sequence[Named], requests: Collection[ModelRequest], files: Collection[str]
+) -> None:
+    """Raises UsageError for the first argument that names none of the declared budgets."""
+    budgets = [b for request in requests for b in request.budgets if b.origin != "prose"]
+    for item in named:
+        if not any(item.covers(b.target, b.selector, b.position.path) for b in budgets):
+            known = [
+                f"{b.target}[{b.selector}]" if str(b.selector) else str(b.target) for b in budgets
+            ]
+            raise UsageError(_unknown(item, known, files))
+
+
+def _unknown(item: Named, known: Sequence[str], files: Collection[str]) -> str:
+    if item.target is not None and item.target.is_path and item.path not in files:
+        near = difflib.get_close_matches(item.path, files, 1)
+        return f"there is no file {item.path}" + (f"; did you mean {near[0]}?" if near else "")
+    near = difflib.get_close_matches(item.text, known, 1, 0.5) if item.target else []
+    if near:
+        return f"no budget is declared for {item.text}; did you mean {near[0]}?"
+    if item.target is not None and not item.target.is_path:
+        return f"no budget is declared for {item.text}; next: write one into the config"
+    return f"no budget is declared for {item.text}; next: nparam-lint init {item.path}"
+
+
 # --- deciding ---------------------------------------------------------------------------------
 
 
-def _decide(budget: Budget, measurement: Measurement, settings: Settings) -> _Held | _Wanted | Left:
+def _decide(budget: Budget, measurement: Measurement, settings: Settings) -> _Wanted | Left | None:
+    """None for a budget that holds."""
     if isinstance(measurement, NotMeasured):
         if budget.origin == "prose":
-            return _Held()  # nobody relies on it
+            return None  # nobody relies on it
         hint = f" ({measurement.hint})" if measurement.hint else ""
         return _left(budget, f"not measured: {measurement.reason}{hint}")
     tolerance = settings.for_file(budget.target.location).tolerance
@@ -133,7 +224,7 @@ def _decide(budget: Budget, measurement: Measurement, settings: Settings) -> _He
     if not results:
         return _left(budget, findings[0].message)
     if all(result.ok for result in results):
-        return _Held()
+        return None
     counts = sorted({result.actual for result in results if result.actual is not None})
     count = counts[0] if len(counts) == 1 else None
     if reason := _stays(budget, results[0].value):
@@ -192,21 +283,21 @@ def _left(budget: Budget, reason: str, count: int | None = None) -> Left:
 
 def _files(
     wanted: Sequence[_Wanted], source: ProjectSource, environ: Mapping[str, str]
-) -> tuple[tuple[FileEdit, ...], list[tuple[_Wanted, str]]]:
+) -> tuple[tuple[FileEdit, ...], dict[_Wanted, str]]:
     """The files with every change made; and the changes that could not be made, with the reason."""
     by_file: dict[str, list[_Wanted]] = defaultdict(list)
     for item in wanted:
         by_file[item.budget.position.path].append(item)
     files: list[FileEdit] = []
-    failed: list[tuple[_Wanted, str]] = []
+    failed: dict[_Wanted, str] = {}
     for name, items in sorted(by_file.items()):
         path = source.settings.root / name
         if is_outside(path, source.settings.root, environ):
-            failed += [(item, "its file is outside of the repository") for item in items]
+            failed |= dict.fromkeys(items, "its file is outside of the repository")
             continue
         rewrite = _in_docstrings if items[0].budget.origin == "docstring" else _in_config
         old, new, reasons = rewrite(name, items, source)
-        failed += [(items[number], reason) for number, reason in reasons.items()]
+        failed |= reasons
         if new != old:
             files.append(FileEdit(name, path, old, new))
     return tuple(files), failed
@@ -214,33 +305,31 @@ def _files(
 
 def _in_docstrings(
     name: str, items: Sequence[_Wanted], source: ProjectSource
-) -> tuple[bytes, bytes, dict[int, str]]:
+) -> tuple[bytes, bytes, dict[_Wanted, str]]:
     old = source.found.tree.source(name)
-    places = [(item.edit.position.line, item.edit.position.column) for item in items]
-    changes = {place: item.change for place, item in zip(places, items, strict=True)}
-    new, failed = docstring_edits.restate(old, changes)
-    return old, new, {places.index(place): reason for place, reason in failed.items()}
+    by_place = {(item.edit.position.line, item.edit.position.column): item for item in items}
+    new, failed = docstring_edits.restate(old, {at: item.change for at, item in by_place.items()})
+    return old, new, {by_place[at]: reason for at, reason in failed.items()}
 
 
 def _in_config(
     name: str, items: Sequence[_Wanted], source: ProjectSource
-) -> tuple[bytes, bytes, dict[int, str]]:
+) -> tuple[bytes, bytes, dict[_Wanted, str]]:
     old = (source.settings.root / name).read_bytes()
     text = old.decode("utf-8")
     entries = [entry for entry in source.settings.budgets if entry.position.path == name]
     keys = toml_edits.budget_keys(text, toml_edits.table_of(Path(name).name))
     free = dict(zip(keys, entries, strict=True)) if len(keys) == len(entries) else {}
-    chosen: dict[toml_edits.Key, int] = {}
-    failed: dict[int, str] = {}
-    for number, item in enumerate(items):
-        same = (key for key, entry in free.items() if _is_entry(entry, item.budget))
-        key = next(same, None)
+    chosen: dict[toml_edits.Key, _Wanted] = {}
+    failed: dict[_Wanted, str] = {}
+    for item in items:
+        key = next((key for key, entry in free.items() if _is_entry(entry, item.budget)), None)
         if key is None:
-            failed[number] = "the file has changed since it was read"
+            failed[item] = "the file has changed since it was read"
         else:
             del free[key]
-            chosen[key] = number
-    new, unsafe = toml_edits.restate(text, {key: items[n].change for key, n in chosen.items()})
+            chosen[key] = item
+    new, unsafe = toml_edits.restate(text, {key: item.change for key, item in chosen.items()})
     return old, new.encode("utf-8"), failed | {chosen[k]: reason for k, reason in unsafe.items()}
 
 

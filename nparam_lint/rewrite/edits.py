@@ -148,7 +148,7 @@ def write_all(edits: Sequence[FileEdit]) -> None:
             _check(edit, place)
             temporary.replace(place)
             written.append(edit.name)
-    except (OSError, _Refused) as error:
+    except (OSError, Unsafe) as error:
         why = f"{error.filename}: {error.strerror}" if isinstance(error, OSError) else str(error)
         done = f"written before: {', '.join(written)}" if written else "nothing was written"
         raise CannotWrite(f"cannot write {why}; {done}") from None
@@ -158,17 +158,14 @@ def write_all(edits: Sequence[FileEdit]) -> None:
                 temporary.unlink()
 
 
-class _Refused(Exception):
-    """The file is not what was read, or is not to be written."""
-
-
 def _check(edit: FileEdit, place: Path) -> None:
+    """Raises Unsafe for a file that is not what was read, or is not to be written."""
     now = place.read_bytes() if place.exists() else None
     if now != edit.old:
-        raise _Refused(f"{edit.name}: it has changed since it was read; next: run it again")
+        raise Unsafe(f"{edit.name}: it has changed since it was read; next: run it again")
     # The owner may be root, who may write everything; what is marked read-only is meant so.
     if now is not None and not (place.stat().st_mode & 0o222 and os.access(place, os.W_OK)):
-        raise _Refused(f"{edit.name}: it is read-only; next: chmod u+w {edit.name}")
+        raise Unsafe(f"{edit.name}: it is read-only; next: chmod u+w {edit.name}")
 
 
 def _lay(edit: FileEdit, place: Path, temporary: Path) -> None:

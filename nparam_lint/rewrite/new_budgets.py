@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from nparam_lint.config.settings import Settings
     from nparam_lint.gate.measure import Progress
     from nparam_lint.gate.requests import ProjectSource
-    from nparam_lint.records import Definition, ModelReport, Origin
+    from nparam_lint.records import Definition, Origin
 
 Into = Literal["docstring", "config"]
 
@@ -80,7 +80,8 @@ def plan_init(
         definition = definitions.get(model.target)
         if definition is None or not (wishes.every or model.top_level):
             continue
-        reason = _unfit(model)
+        # A count that depends on the device cannot be declared.
+        reason = next((f.message for f in model.findings if f.code == "NPL006"), None)
         if reason:
             left.append(_left(definition, reason))
         elif isinstance(model.measurement, Measured) and model.measurement.counts.total:
@@ -97,11 +98,6 @@ def plan_init(
         if target in definitions
     ]
     return Plan(edits, tuple(left), files, len(declared), hints=tuple(hints))
-
-
-def _unfit(model: ModelReport) -> str | None:
-    """Why no count can be declared for it: it depends on the device."""
-    return next((f.message for f in model.findings if f.code == "NPL006"), None)
 
 
 def _left(definition: Definition, reason: str, count: int | None = None) -> Left:
@@ -174,13 +170,7 @@ def _in_config(
     except (Unsafe, OSError, UnicodeDecodeError) as error:
         lines = ", ".join(f'"{key}" = {value}' for key, value in values.items())
         raise Unsafe(f"{name} cannot be changed ({error}); add to its budgets: {lines}") from None
-    lines_of = text.split("\n")
-    places = {
-        key: Position(
-            name, next((n for n, line in enumerate(lines_of, 1) if f'"{key}"' in line), 1)
-        )
-        for key in values
-    }
+    places = {key: Position(name, text.partition(f'"{key}"')[0].count("\n") + 1) for key in values}
     return FileEdit(name, path, old, text.encode("utf-8")), places
 
 

@@ -22,8 +22,7 @@ if TYPE_CHECKING:
     from nparam_lint.claims.grammar import Value
 
 _MOVABLE = ("plain", "written", "around", "about")
-_BEGIN = re.compile(r"[0-9.]")
-_END = re.compile(r"\s*(?:±|\+/-|\+-|$)")
+_NUMBER = re.compile(r"[0-9.].*?(?=\s*(?:±|\+/-|\+-|$))", re.DOTALL)
 # Splits what the grammar has accepted; it accepts more than that by itself.
 _PIECES = re.compile(
     r"(?P<whole>[0-9_,]*)(?:\.(?P<part>[0-9]+))?"
@@ -69,16 +68,11 @@ def restate(
 
     `tolerance` and `forced` are those of `Value.bounds`.
     """
-    begin = _BEGIN.search(value.text)
-    end = _END.search(value.text, begin.start()) if begin else None
-    if begin is None or end is None or not is_movable(value):
+    found = _NUMBER.search(value.text)
+    if found is None or not is_movable(value):
         return None
-    found = Restated(value.text, begin.start(), end.start(), "")
-    for number in _numbers(found.old_number, count, metric):
-        candidate = Restated(value.text, found.start, found.end, number)
-        if _holds(candidate.result, count, metric, tolerance, forced):
-            return candidate
-    return None
+    candidates = (Restated(value.text, *found.span(), n) for n in _numbers(found[0], count, metric))
+    return next((c for c in candidates if _holds(c.result, count, metric, tolerance, forced)), None)
 
 
 def rounded(count: int, tolerance: Tolerance | None = None) -> str:

@@ -653,7 +653,7 @@ def test_other_arguments_of_a_declared_model_are_explained_with_it():
 
 def test_findings_are_heeded():
     before, after = [model("a.py::Net", SIX)], [model("a.py::Net", SIX.replace("60", "70"))]
-    found = diff(before, after, "0", heed=lambda _: [])
+    found = diff(before, after, "0", reported=lambda _: [])
     assert (found.findings, found.models[0].explained) == ((), False)
 
 

@@ -146,10 +146,8 @@ def read(node: ast.expr) -> Polynomial:
             return _combined(read(left), op, read(right))
         case ast.Call(func=ast.Name(id="ceil" | "floor" as name), args=[argument]):
             return quotient(read(argument), ONE, name == "ceil")
-        case ast.Call(func=ast.Name(id="max" | "min" as name), args=[first, *others]):
-            return reduce(
-                lambda one, other: extreme(one, read(other), name == "max"), others, read(first)
-            )
+        case ast.Call(func=ast.Name(id="max" | "min" as name), args=[_, *_] as values):
+            return reduce(lambda a, b: extreme(a, b, name == "max"), map(read, values))
     raise NoPolynomial
 
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations, permutations
 from math import ceil, prod
+from operator import itemgetter
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
@@ -98,12 +99,10 @@ def explain(
     ]
     while left:
         gains = [(sum(not rule.holds(p) for p in left), rule) for rule in candidates]
-        gains = [(g, rule) for g, rule in gains if rule.kind not in ORDERED or g >= _BROKEN]
-        most = max((gain for gain, _ in gains), default=0)
-        if not most:
+        gains = [(g, rule) for g, rule in gains if g >= (_BROKEN if rule.kind in ORDERED else 1)]
+        if not gains:
             break
-        # The candidates come with the simplest first.
-        rule = next(rule for gain, rule in gains if gain == most)
+        _, rule = max(gains, key=itemgetter(0))  # of equally good ones the first: the simplest
         rules.append(rule)
         left = [p for p in left if rule.holds(p)]
     return [rule for rule in rules if _is_needed(rule, rules, refused)], left
@@ -118,8 +117,7 @@ def _is_tried(rule: Constraint, built: Sequence[Numbers], base: Numbers) -> bool
 
 
 def _is_needed(rule: Constraint, rules: Sequence[Constraint], refused: Sequence[Numbers]) -> bool:
-    others = [other for other in rules if other != rule]
-    return any(not rule.holds(p) and all(o.holds(p) for o in others) for p in refused)
+    return any([other for other in rules if not other.holds(point)] == [rule] for point in refused)
 
 
 def _candidates(base: Numbers, integers: Container[str]) -> Iterator[Constraint]:

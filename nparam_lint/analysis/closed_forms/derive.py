@@ -109,12 +109,9 @@ class _Derivation:
         self.numbers = [v for v in variables if v.is_number]
         at = exactly(base)
         self.exactly = {v.name: at[v.name] for v in self.numbers}
-        self.seen = Seen([base], [first], {v.name: [] for v in self.numbers})
-        self.points, self.builds, self.influence = (
-            self.seen.points,
-            self.seen.builds,
-            self.seen.influence,
-        )
+        self.points, self.builds = [base], [first]
+        self.influence: dict[str, list[int]] = {v.name: [] for v in self.numbers}
+        self.seen = Seen(self.points, self.builds, self.influence)
         self.refused: list[tuple[dict[str, Value], RefusedBuild]] = []
         self.sampler = Sampler({v.name: [] for v in self.numbers})
         # `free`: what takes values that it was not yet built with.
@@ -145,11 +142,14 @@ class _Derivation:
         self.ask({name: value} for name, values in wanted.items() for value in values)
         for index, point in enumerate(self.points):
             changed = [name for name, value in point.items() if differs(value, self.base[name])]
-            if len(changed) == 1 and changed[0] in self.lines:
-                name = changed[0]
-                if index not in self.influence[name]:
-                    self.influence[name].append(index)
-                    self.lines[name].append(point[name])
+            alone = len(changed) == 1 and changed[0] in self.lines
+            if alone and index not in self.influence[changed[0]]:
+                self.influences(changed[0], index)
+
+    def influences(self, name: str, index: int) -> None:
+        """Note a point at which a variable has another value."""
+        self.influence[name].append(index)
+        self.lines[name].append(self.points[index][name])
 
     def together(self) -> None:
         """What cannot be varied alone may follow others (`d_ff = 4*d_model`): vary two of them,
@@ -163,11 +163,9 @@ class _Derivation:
                 for group in groups
                 for factor in (2, 3)
             )
-            for index in done:
-                for name in stuck:
-                    if differs(self.points[index][name], self.base[name]):
-                        self.influence[name].append(index)
-                        self.lines[name].append(self.points[index][name])
+            for index, name in product(done, stuck):
+                if differs(self.points[index][name], self.base[name]):
+                    self.influences(name, index)
 
     def learn_rules(self) -> None:
         # A process that died or took too long says nothing about arguments.
@@ -237,13 +235,13 @@ class _Derivation:
         quotients = {g for part in forms.parts() for g in part.generators}
         limits = [rule for g in quotients if (rule := self.limit_of(g))]
         seen, fresh = self.built_since(forms)
-        found: dict[Constraint, None] = {}
+        found: set[Constraint] = set()
         for index in forms.misses(seen, fresh):
             point = exactly(seen.points[index])
-            broken = [limit for limit in limits if not limit.holds(point)]
+            broken = {limit for limit in limits if not limit.holds(point)}
             if not broken:
                 return False
-            found.update(dict.fromkeys(broken))
+            found |= broken
         self.limits += sorted(found, key=str)
         self.learn_rules()
         return self.stands(forms)
@@ -294,37 +292,30 @@ class _Derivation:
     def vanishing(self, forms: ParameterForms, varied: Sequence[Variable]) -> list[Constraint]:
         """The arguments that the form does not hold for where they are zero (something is off), as
         far as its limits do not say so."""
-        numbers = [
-            v
+        zeros = {
+            v.name: type(v.base)(0)
             for v in varied
             if v.base
             and not v.choices
             and all(limit.holds({**self.exactly, v.name: Fraction(0)}) for limit in self.limits)
+        }
+        done = self.history.build([{name: zero} for name, zero in zeros.items()])
+        return [
+            Constraint(name, ">", (), Fraction(0))
+            for name, (point, outcome) in zip(zeros, done, strict=True)
+            if isinstance(outcome, Built) and forms.total_at(point) != outcome.total
         ]
-        zeros = [{v.name: 0.0 if isinstance(v.base, float) else 0} for v in numbers]
-        wrong = []
-        for variable, (point, outcome) in zip(numbers, self.history.build(zeros), strict=True):
-            if isinstance(outcome, Built):
-                try:
-                    right = forms.total.value(exactly(point)) == outcome.total
-                except ZeroDivisionError:
-                    right = False
-                if not right:
-                    wrong.append(Constraint(variable.name, ">", (), Fraction(0)))
-        return wrong
 
     def forget(self, names: Container[str]) -> None:
         """Leave out what was built with other values of these."""
-        kept = [
-            index
-            for index, point in enumerate(self.points)
-            if not any(name in names and differs(v, self.base[name]) for name, v in point.items())
-        ]
-        self.points[:] = [self.points[index] for index in kept]
-        self.builds[:] = [self.builds[index] for index in kept]
-        moved = {index: now for now, index in enumerate(kept)}
+        self.seen = self.seen.where(
+            lambda point: (
+                not any(name in names and differs(v, self.base[name]) for name, v in point.items())
+            )
+        )
+        self.points, self.builds = self.seen.points, self.seen.builds
+        self.influence = self.seen.influence
         for name, indices in self.influence.items():
-            indices[:] = [moved[index] for index in indices if index in moved]
             self.lines[name] = [self.points[index][name] for index in indices]
 
     def differ(self, name: str, of: Callable[[Built], object] = _shapes) -> bool:

@@ -55,7 +55,7 @@ def fit(
     names = sorted(names)
     if not matrix.points:
         return None
-    found = polynomial(matrix, observed, names, _degrees(len(names)), spare)
+    found = polynomial(matrix, observed, names, range(DEGREE + 1 if names else 1), spare)
     found = found or multiple(matrix.points, observed, names)
     found = found or _bounded(matrix, observed, names, spare)
     found = found or _doubling(matrix, observed, names, spare)
@@ -126,10 +126,6 @@ def depends_only_on(
     )
 
 
-def _degrees(names: int) -> range:
-    return range(DEGREE + 1) if names else range(1)
-
-
 # --- polynomials ------------------------------------------------------------------------------
 
 
@@ -154,21 +150,16 @@ def polynomial(
         solution = _solve(rows, monomials, spare)
         if solution is None:
             continue
-        terms: dict[Monomial, Fraction] = {}
-        for powers, coefficient in zip(monomials.exponents, solution, strict=True):
-            terms[_monomial(generators, powers)] = coefficient
-        found = Polynomial.of(terms)
+        names = (_monomial(generators, powers) for powers in monomials.exponents)
+        found = Polynomial.of(dict(zip(names, solution, strict=True)))
         if all(found.value(p) == o for p, o in zip(matrix.points, observed, strict=True)):
             return found
     return None
 
 
 def _monomial(generators: Sequence[Generator], powers: tuple[int, ...]) -> Monomial:
-    monomial: Monomial = ()
-    for generator, power in zip(generators, powers, strict=True):
-        if power:
-            monomial = product(monomial, ((generator, power),))
-    return monomial
+    factors = zip(generators, powers, strict=True)
+    return product((), tuple((generator, power) for generator, power in factors if power))
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,8 +225,8 @@ def _solve(
         line = pivots[column]
         known = sum(line[i] * solution[i] for i in range(column + 1, width))
         solution[column] = (line[width] - known) % PRIME
-    fractions = [_rational(residue) for residue in solution]
-    return None if None in fractions else [f for f in fractions if f is not None]
+    fractions = [f for number in solution if (f := _rational(number)) is not None]
+    return fractions if len(fractions) == width else None
 
 
 def _rational(residue: int) -> Fraction | None:
@@ -283,10 +274,8 @@ def _doubling(
         power = Exponential(name)
         if not _doubles(matrix, observed, power, names, spare):
             continue
-        others = [other for other in names if other != name]
-        tried: list[list[Generator]] = [[*others, power], [*names, power]]
-        for generators in tried:
-            found = polynomial(matrix, observed, generators, range(1, DEGREE + 3), spare)
+        for others in ([other for other in names if other != name], names):
+            found = polynomial(matrix, observed, [*others, power], range(1, DEGREE + 3), spare)
             if found:
                 return found
     return None
@@ -309,5 +298,5 @@ def _doubles(
     there, seen = matrix.some(line), [observed[i] for i in line]
     if polynomial(there, seen, [name], range(DEGREE + 1), spare=1) is not None:
         return False
-    ways: list[list[Generator]] = [[power], [name, power]]
-    return any(polynomial(there, seen, way, range(1, DEGREE), spare) for way in ways)
+    ways: tuple[list[str], ...] = ([], [name])
+    return any(polynomial(there, seen, [*way, power], range(1, DEGREE), spare) for way in ways)

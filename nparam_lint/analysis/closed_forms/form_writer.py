@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import reduce
 from math import gcd, lcm
 from typing import TYPE_CHECKING, Literal
 
 from nparam_lint.analysis.closed_forms.polynomial import (
     ONE,
     Exponential,
-    Extreme,
     Generator,
     Monomial,
     Polynomial,
@@ -53,10 +52,10 @@ _Node = _Sum | _Product | _Power
 
 def expanded(form: Polynomial, order: Sequence[str], language: Language = "budget") -> str:
     """All terms, those of high degree first; `order`: of the names."""
-    whole = reduce(lcm, (c.denominator for _, c in form.terms), 1)
+    whole = lcm(*(c.denominator for _, c in form.terms))
     if language == "python" and whole > 1 and len(form.terms) > 1:
         # Python's `//` would cut each term by itself.
-        return f"({expanded(form * Polynomial.constant(whole), order, language)})//{whole}"
+        return f"({expanded(form * whole, order, language)})//{whole}"
     return _Writer(order, language).text(_flat(form, _Order(order)))
 
 
@@ -85,13 +84,11 @@ class _Order:
 
 
 def _flat(form: Polynomial, order: _Order) -> _Node:
-    parts = [
-        _term(monomial, number, order) for monomial, number in sorted(form.terms, key=order.term)
-    ]
+    parts = [_term(*term, order) for term in sorted(form.terms, key=order.term)]
     return parts[0] if len(parts) == 1 else _Sum(tuple(parts))
 
 
-def _term(monomial: Monomial, number: Fraction, order: _Order) -> _Node:
+def _term(monomial: Monomial, number: Fraction, order: _Order) -> _Product:
     powers = sorted(monomial, key=lambda power: order.of(power[0]))
     return _Product(number, tuple(_Power(g, e) for g, e in powers))
 
@@ -102,7 +99,6 @@ def _nested(form: Polynomial, order: _Order) -> _Node:
     number, common, rest = _taken_out(form)
     inner = _collected(rest, order)
     outer = _term(common, number, order)
-    assert isinstance(outer, _Product)
     if isinstance(inner, _Product):
         return _Product(number * inner.number, (*outer.parts, *inner.parts))
     return _Product(number, (*outer.parts, inner)) if outer.parts or number != 1 else inner
@@ -110,9 +106,8 @@ def _nested(form: Polynomial, order: _Order) -> _Node:
 
 def _taken_out(form: Polynomial) -> tuple[Fraction, Monomial, Polynomial]:
     """(number, monomial, rest) whose product is the form; the rest has whole coefficients."""
-    tops = reduce(gcd, (c.numerator for _, c in form.terms))
-    bottoms = reduce(lcm, (c.denominator for _, c in form.terms))
-    number = Fraction(tops, bottoms)
+    numbers = [number for _, number in form.terms]
+    number = Fraction(gcd(*(n.numerator for n in numbers)), lcm(*(n.denominator for n in numbers)))
     if all(c < 0 for _, c in form.terms):
         number = -number
     common = dict(form.terms[0][0])
@@ -133,10 +128,7 @@ def _without(monomial: Monomial, less: Mapping[Generator, int]) -> Monomial:
 def _collected(form: Polynomial, order: _Order) -> _Node:
     """What has a generator in common in brackets, the rest beside it; where both have a factor in
     common, that before."""
-    counts: dict[Generator, int] = {}
-    for monomial, _ in form.terms:
-        for generator, _ in monomial:
-            counts[generator] = counts.get(generator, 0) + 1
+    counts = Counter(generator for monomial, _ in form.terms for generator, _ in monomial)
     often = [g for g, n in counts.items() if n > 1]
     if not often:
         return _flat(form, order)
@@ -196,18 +188,10 @@ class _Writer:
                 return self.power(base, exponent)
 
     def sum(self, parts: Sequence[_Node]) -> str:
-        pieces: list[str] = []
         texts = [self.text(part) for part in parts]
         if texts and texts[0].startswith("-"):  # `13 - 3*d`, not `-3*d + 13`
             texts.sort(key=lambda text: text.startswith("-"))
-        for text in texts:
-            if not pieces:
-                pieces.append(text)
-            elif text.startswith("-"):
-                pieces.append(f"- {text[1:]}")
-            else:
-                pieces.append(f"+ {text}")
-        return " ".join(pieces) or "0"
+        return " + ".join(texts).replace(" + -", " - ") or "0"
 
     def product(self, node: _Product) -> str:
         number, factors = node.number, []
@@ -258,19 +242,13 @@ class _Writer:
     def generator(self, generator: Generator) -> str:
         if isinstance(generator, str):
             return self.name(generator)
-        if isinstance(generator, Extreme):
-            return self.extreme(generator)
-        return (
-            self.rounded(generator) if isinstance(generator, Rounded) else self.power(generator, 1)
-        )
-
-    def extreme(self, extreme: Extreme) -> str:
-        name = "max" if extreme.larger else "min"
-        sides = (self.text(_flat(side, self.order)) for side in (extreme.left, extreme.right))
-        inside = ", ".join(sides)
-        return (
-            f"\\{name}\\left({inside}\\right)" if self.language == "latex" else f"{name}({inside})"
-        )
+        if isinstance(generator, Rounded):
+            return self.rounded(generator)
+        if isinstance(generator, Exponential):
+            return self.power(generator, 1)
+        name = ("\\" if self.language == "latex" else "") + ("max" if generator.larger else "min")
+        values = (self.text(_flat(part, self.order)) for part in (generator.left, generator.right))
+        return name + self.brackets(", ".join(values))
 
     def name(self, name: str) -> str:
         if self.language != "latex":

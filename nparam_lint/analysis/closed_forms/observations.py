@@ -1,4 +1,4 @@
-"""What is asked and what is seen: arguments that can be varied, and models built with them.
+"""Arguments that can be varied, and the models that were built with them.
 
 A *point* gives every variable a value; a build at a point is `Built`, or refused with a reason.
 """

@@ -82,19 +82,14 @@ def _families(pattern: str, seen: Sequence[Members]) -> list[Family]:
     return found
 
 
-def _name(pattern: str, known: Mapping[int, int]) -> str:
+def _name(pattern: str, known: Mapping[int, object]) -> str:
+    """With these in the place of some of the stars."""
     numbers = iter(range(pattern.count("*")))
     return re.sub(r"\*", lambda _: str(known.get(next(numbers), "*")), pattern)
 
 
-# Ways to part a stack, the simplest first: which of its ends differ from the rest.
-_ENDS = (("first",), ("last",), ("first", "last"))
-
-
-def _part(index: int, first: int, last: int, ends: Sequence[str]) -> str:
-    if "first" in ends and index == first:
-        return "first"
-    return "last" if "last" in ends and index == last else "rest"
+# Ways to part a stack, the simplest first: whether its first and its last member differ.
+_ENDS = ((True, False), (False, True), (True, True))
 
 
 def _split(name: str, seen: Sequence[Members], running: Sequence[int]) -> list[Family]:
@@ -103,29 +98,20 @@ def _split(name: str, seen: Sequence[Members], running: Sequence[int]) -> list[F
     if whole.is_uniform or not running:
         return [whole]
     for position in running:
-        for ends in _ENDS:
+        for first, last in _ENDS:
             parts: dict[str, list[Members]] = defaultdict(lambda: [{} for _ in seen])
             for number, members in enumerate(seen):
                 indices = [i[position] for i in members]
                 for i, shape in members.items():
-                    part = _part(i[position], min(indices), max(indices), ends)
-                    parts[part][number][i] = shape
-            found = [
-                _family(_label(name, part, running, position), own) for part, own in parts.items()
-            ]
+                    is_first = first and i[position] == min(indices)
+                    is_last = last and i[position] == max(indices)
+                    mark = "0" if is_first else "-1" if is_last else "*"
+                    parts[mark][number][i] = shape
+            star = list(running).index(position)
+            found = [_family(_name(name, {star: mark}), own) for mark, own in parts.items()]
             if all(family.is_uniform for family in found):
                 return found
     return [whole]
-
-
-def _label(name: str, part: str, running: Sequence[int], position: int) -> str:
-    if part == "rest":
-        return name
-    at = list(running).index(position)
-    pieces = name.split("*")
-    marks = ["*"] * (len(pieces) - 1)
-    marks[at] = "0" if part == "first" else "-1"
-    return "".join(piece + mark for piece, mark in zip(pieces, [*marks, ""], strict=True))
 
 
 def _family(name: str, seen: Sequence[Members]) -> Family:

@@ -9,7 +9,7 @@ from math import prod
 from typing import TYPE_CHECKING
 
 from nparam_lint.analysis.closed_forms.fitting import depends_only_on, fit, polynomial
-from nparam_lint.analysis.closed_forms.observations import Built, Value, exactly
+from nparam_lint.analysis.closed_forms.observations import Built, Point, Value, exactly
 from nparam_lint.analysis.closed_forms.parameter_families import Family, families
 from nparam_lint.analysis.closed_forms.polynomial import ONE, ZERO, DesignMatrix, Polynomial
 
@@ -35,15 +35,15 @@ class Seen:
         """What was seen where these hold."""
         if not limits:
             return self
-        kept = [
-            place
-            for place, point in enumerate(self.points)
-            if all(limit.holds(exactly(point)) for limit in limits)
-        ]
-        moved = {place: now for now, place in enumerate(kept)}
+        return self.where(lambda point: all(limit.holds(exactly(point)) for limit in limits))
+
+    def where(self, condition: Callable[[Point], bool]) -> Seen:
+        """What was seen at the points that meet a condition."""
+        kept = [index for index, point in enumerate(self.points) if condition(point)]
+        moved = {index: now for now, index in enumerate(kept)}
         return Seen(
-            [self.points[place] for place in kept],
-            [self.builds[place] for place in kept],
+            [self.points[index] for index in kept],
+            [self.builds[index] for index in kept],
             {n: [moved[i] for i in indices if i in moved] for n, indices in self.influence.items()},
         )
 
@@ -162,11 +162,10 @@ class ParameterForms:
         """The form of a quantity; None at the points at which there is no such thing."""
         key = tuple(observed)
         if key not in self.known:
-            self.known[key] = self.found(observed)
+            self.known[key] = self._fitted(observed)
         return self.known[key]
 
-    def found(self, observed: Sequence[int | None]) -> Polynomial | None:
-        """As `form`, without asking what is known."""
+    def _fitted(self, observed: Sequence[int | None]) -> Polynomial | None:
         there = tuple(i for i, o in enumerate(observed) if o is not None)
         values = [Fraction(o) for o in observed if o is not None]
         if len(set(values)) == 1:
@@ -206,6 +205,13 @@ class ParameterForms:
             yield form.number
             yield from form.shape or (form.size,)
 
+    def total_at(self, point: Point) -> Fraction | None:
+        """What the total is by its form; None where something is divided by zero."""
+        try:
+            return self.total.value(exactly(point))
+        except ZeroDivisionError:
+            return None
+
     def misses(self, seen: Seen, indices: Iterable[int]) -> Iterator[int]:
         """Those of these points, built since, at which a form is wrong."""
         found = families(seen.builds)  # as they are now
@@ -224,9 +230,9 @@ class ParameterForms:
         for what, observed in [*(own if family.is_uniform else ()), ("elements", family.sizes)]:
             if self.form(observed) is not None:
                 continue
-            lines = [sorted([0, *self.seen.influence[n]], key=self.place(n)) for n in self.names]
             ways: list[tuple[Sequence[int], Sequence[str]]] = [
-                (line, [name]) for line, name in zip(lines, self.names, strict=True)
+                (sorted([0, *self.seen.influence[n]], key=lambda i: self.points[i][n]), [n])
+                for n in self.names
             ]
             ways.append((range(len(observed)), next(self.candidates(observed), self.names)))
             for indices, names in ways:
@@ -242,9 +248,6 @@ class ParameterForms:
         shapes = [shape for shape in family.shapes if shape is not None]
         axes = range(len(shapes[0])) if family.is_uniform else ()
         return [[None if s is None else s[axis] for s in family.shapes] for axis in axes]
-
-    def place(self, name: str) -> Callable[[int], Fraction]:
-        return lambda index: self.points[index][name]
 
     def first_wrong(
         self, indices: Sequence[int], observed: Sequence[int | None], names: Sequence[str]

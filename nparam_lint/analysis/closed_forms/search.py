@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import heapq
+from bisect import bisect_right
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import count as count_up
@@ -103,14 +104,7 @@ def _last(count: Callable[[int], int], low: int, high: int, most: int) -> int:
     step = 1
     while low + step <= high and count(low + step) <= most:
         step *= 2
-    bottom, top = low - 1, min(low + step, high + 1)
-    while top - bottom > 1:
-        middle = (bottom + top) // 2
-        if count(middle) <= most:
-            bottom = middle
-        else:
-            top = middle
-    return bottom
+    return bisect_right(range(high + 1), most, low, min(low + step, high + 1), key=count) - 1
 
 
 # --- by a closed form -------------------------------------------------------------------------
@@ -130,11 +124,8 @@ def search(
     the one among them that ranges widest is found by bisection for all values of the others, and
     what cannot be nearer is left out."""
     own = limited(count, unknowns, growing, budget)
-    limits = {
-        u.name: (u.low, u.high)
-        for u, v in zip(own, unknowns, strict=True)
-        if u.high and v.high is None
-    }
+    without = {u.name for u in unknowns if u.high is None}
+    limits = {u.name: (u.low, u.high) for u in own if u.high and u.name in without}
     return _Searching(count, requirements, own, growing, budget, goal, number).run(limits)
 
 
@@ -162,7 +153,8 @@ class _Searching:
         }
         wide = [name for name in self.ranges if name in growing]
         self.solved = max(wide, key=lambda n: (len(self.ranges[n]), n), default="")
-        self.order = sorted((n for n in self.ranges if n != self.solved), key=self.width)
+        others = self.ranges.keys() - {self.solved}
+        self.order = sorted(others, key=lambda n: (len(self.ranges[n]), n))
         self.growing = growing
         rest = [*self.order, self.solved] if self.solved else self.order
         # From which place on all that is still open grows.
@@ -185,16 +177,13 @@ class _Searching:
         last = _last(alone, unknown.low, high, BEYOND * self.budget)
         return min(high, max(last, unknown.low + LEAST))
 
-    def width(self, name: str) -> tuple[int, str]:
-        return len(self.ranges[name]), name
-
     def run(self, limits: Mapping[str, tuple[int, int]]) -> Search:
-        cut = False
         try:
             self.descend(0, {})
+            cut = False
         except _Enough:
             cut = True
-        found = sorted(self.best, key=lambda item: item[:3], reverse=True)
+        found = sorted(self.best, reverse=True)  # no two are of one turn
         return Search(tuple(s for *_, s in found), self.seen, self.solved, cut, limits)
 
     @property

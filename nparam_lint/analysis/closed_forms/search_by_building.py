@@ -43,7 +43,6 @@ class _Building:
         budget: int,
     ) -> None:
         self.count_all, self.requirements, self.budget = count_all, requirements, budget
-        self.limits: dict[str, tuple[int, int]] = {}
         own = self.limited(unknowns)
         self.ranges = {u.name: range(u.low, (u.high or u.low) + 1) for u in own}
         self.solved = max(self.ranges, key=lambda name: len(self.ranges[name]))
@@ -59,21 +58,16 @@ class _Building:
         free = [u for u in unknowns if u.high is None]
 
         def scaled(share: int) -> dict[str, int]:
-            return {
-                u.name: max(1, u.base * share // FINE) if u in free else u.base for u in unknowns
-            }
+            bases = {u.name: u.base for u in unknowns}
+            return bases | {u.name: max(1, u.base * share // FINE) for u in free}
 
-        now = self.share(scaled) if free else FINE
-        bases = scaled(now)
-        found = []
-        for unknown in unknowns:
-            base = bases[unknown.name]
-            if unknown in free:
-                low, high = max(1, base // WIDE), base * WIDE
-                self.limits[unknown.name] = (low, high)
-                unknown = replace(unknown, low=low, high=high)
-            found.append(unknown)
-        return found
+        bases = scaled(self.share(scaled) if free else FINE)
+        self.limits = {u.name: (max(1, bases[u.name] // WIDE), bases[u.name] * WIDE) for u in free}
+        return [
+            replace(u, low=low, high=high)
+            for u in unknowns
+            for low, high in [self.limits.get(u.name, (u.low, u.high))]
+        ]
 
     def share(self, scaled: Callable[[int], Whole]) -> int:
         """How much of the call's proportions has about the budget: doubled or halved until it is

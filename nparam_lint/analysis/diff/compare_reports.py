@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from nparam_lint.analysis.diff.diff_records import Status
     from nparam_lint.claims.grammar import Tolerance
 
-Heed = Callable[[Iterable[Finding]], list[Finding]]
+Filter = Callable[[Iterable[Finding]], list[Finding]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,11 +39,11 @@ def compare(
     now: Literal["working tree", "index"] = "working tree",
     moved: Mapping[str, str] | None = None,
     tolerance: Tolerance | None = None,
-    heed: Heed = list,
+    reported: Filter = list,
 ) -> DiffReport:
     """`moved`: files of the base → where they are now. `tolerance`: how far a count may drift
-    without a budget that says so; None: drift is no failure. `heed`: which of the findings are to
-    be reported, and how severe they are."""
+    without a budget that says so; None: drift is no failure. `reported`: which findings are to be
+    reported, and how severe they are."""
     moved = moved or {}
     report = DiffReport(
         version=after.report.version,
@@ -52,14 +53,15 @@ def compare(
         tolerance=tolerance.text if tolerance else None,
         files=after.report.files,
         seconds=max(before.report.seconds, after.report.seconds),
-        error=_error(before.report, after.report, base),
+        error=after.report.error
+        or (f"at {base.called}: {before.report.error}" if before.report.error else None),
     )
     if report.error:
         return report
     every = _sorted(_model(pair) for pair in _present(before, after, moved))
     models = [_with_findings(m, after.report) for m in every if _is_counted(m) or m.declared]
     if tolerance is not None:
-        models = judge_drift(models, tolerance, base, heed)
+        models = judge_drift(models, tolerance, base, reported)
     return replace(
         report,
         models=tuple(models),
@@ -70,12 +72,6 @@ def compare(
             if isinstance(model.after, NotMeasured) and not (_is_counted(model) or model.declared)
         ),
     )
-
-
-def _error(before: Report, after: Report, base: Base) -> str | None:
-    if after.error or not before.error:
-        return after.error
-    return f"at {base.called}: {before.error}"
 
 
 def _present(before: Side, after: Side, moved: Mapping[str, str]) -> list[Match]:
@@ -99,15 +95,15 @@ def _without_needless(
     now: list[ReportedModel], then: list[ReportedModel], moved: Mapping[str, str]
 ) -> list[ReportedModel]:
     """Nobody builds the bare model any more that was only ever built with arguments."""
-    places = [(moved.get(entry.location, entry.location), entry) for entry in then]
-    ways = {(place, entry.callable) for place, entry in places if entry.arguments}
-    bare = {(place, entry.callable) for place, entry in places if not entry.arguments}
+    known: dict[tuple[str, str], list[str]] = defaultdict(list)
+    for entry in then:
+        known[moved.get(entry.location, entry.location), entry.callable].append(entry.arguments)
     return [
         entry
         for entry in now
         if entry.report is not None
         or entry.arguments
-        or (entry.location, entry.callable) not in ways - bare
+        or not all(known.get((entry.location, entry.callable), [""]))
     ]
 
 
@@ -154,24 +150,16 @@ def _model(pair: Match) -> ModelDiff:
 
 def _compared(found: ModelDiff, before: Measured, after: Measured) -> ModelDiff:
     modules = compare_modules(before.modules, after.modules)
-    notes = [*_calls(before, after), *_hidden(before, after)]
+    notes = []
+    # The config may say something else now about how it is built.
+    if before.call.partition("(")[2] != after.call.partition("(")[2]:
+        notes.append(f"built as {after.call}, before as {before.call}")
+    was, now = (sum(hidden.count for hidden in side.hidden) for side in (before, after))
+    if was != now:
+        notes.append(f"parameters that parameters() does not return: {was:,} → {now:,}")
     status: Status = "changed" if modules or before.counts != after.counts else "same"
     status = "renamed" if found.before_target else status
     return replace(found, status=status, modules=modules, notes=tuple(notes))
-
-
-def _calls(before: Measured, after: Measured) -> list[str]:
-    """The config may say something else now about how it is built."""
-    if before.call.partition("(")[2] == after.call.partition("(")[2]:
-        return []
-    return [f"built as {after.call}, before as {before.call}"]
-
-
-def _hidden(before: Measured, after: Measured) -> list[str]:
-    was, now = (sum(hidden.count for hidden in side.hidden) for side in (before, after))
-    if was == now:
-        return []
-    return [f"parameters that parameters() does not return: {was:,} → {now:,}"]
 
 
 def _is_counted(model: ModelDiff) -> bool:

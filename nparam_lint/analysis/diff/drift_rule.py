@@ -5,7 +5,7 @@ A budget declares a difference if it says that the difference is intended.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -31,7 +31,7 @@ def judge_drift(
     models: Sequence[ModelDiff],
     tolerance: Tolerance,
     base: Base,
-    heed: Callable[[Iterable[Finding]], list[Finding]],
+    reported: Callable[[Iterable[Finding]], list[Finding]],
 ) -> list[ModelDiff]:
     """The models with their findings. What nobody declares and is part of a model that changed
     with it is judged there; a budget of the same model with other arguments explains it, too."""
@@ -47,7 +47,7 @@ def judge_drift(
                 words = f"with {_name(by)}: {by.explanation}"
                 model = replace(model, explained=True, explanation=words)
             elif not wholes:
-                model = replace(model, findings=tuple(heed([_finding(model, base)])))
+                model = replace(model, findings=tuple(reported([_finding(model, base)])))
         judged.append(model)
     return judged
 
@@ -84,8 +84,8 @@ def _finding(model: ModelDiff, base: Base) -> Finding:
     detail = [_module(line) for line in lines[:_NAMED] if line.sum]
     remedy = f"if the change is meant, declare it: nparam: {after:_}"
     severity = RULES[CODE].severity
-    told = (*(["changed most:", *detail] if detail else []), remedy)
-    return Finding(CODE, severity, model.position, message, model.target, told)
+    notes = (*(["changed most:", *detail] if detail else []), remedy)
+    return Finding(CODE, severity, model.position, message, model.target, notes)
 
 
 def _module(line: Line) -> str:
@@ -95,35 +95,16 @@ def _module(line: Line) -> str:
 
 # --- whether a budget declares a difference ------------------------------------------------------
 
-_Meaning = tuple[object, ...]
 
-
-@dataclass(frozen=True, slots=True)
 class _Budget:
     """A declaration, with one result for each module that it selects."""
 
-    results: tuple[BudgetResult, ...]
-
-    @property
-    def selector(self) -> str:
-        return self.results[0].selector
-
-    @property
-    def declared(self) -> str:
-        return self.results[0].declared
-
-    @property
-    def place(self) -> str:
-        at = self.results[0].position
-        return f"{at.path}:{at.line}"
-
-    @property
-    def holds(self) -> bool:
-        return all(result.ok for result in self.results)
-
-    @property
-    def values(self) -> tuple[int | None, ...]:
-        return tuple(result.value for result in self.results)
+    def __init__(self, results: Sequence[BudgetResult]) -> None:
+        first = results[0]
+        self.selector, self.declared = first.selector, first.declared
+        self.place = f"{first.position.path}:{first.position.line}"
+        self.holds = all(result.ok for result in results)
+        self.values = [result.value for result in results]
 
     @property
     def value(self) -> Value | None:
@@ -133,7 +114,7 @@ class _Budget:
             return None
 
     @property
-    def meaning(self) -> _Meaning:
+    def meaning(self) -> tuple[object, ...]:
         """The same for `124_475_904` and `124,475,904`."""
         value = self.value
         if value is None:
@@ -158,7 +139,7 @@ def explain(before: ModelReport | None, after: ModelReport | None) -> tuple[bool
     changed = [budget for budget in now if budget.meaning not in known]
     for budget in changed:
         if budget.holds:
-            return True, _told(budget, then, now)
+            return True, _words(budget, then, now)
     for budget in now:
         old = known.get(budget.meaning)
         if old and budget.follows and budget.holds and budget.values != old.values:
@@ -175,10 +156,10 @@ def _budgets(report: ModelReport | None) -> list[_Budget]:
         if result.origin != "prose" and parse_selector(result.selector).metric != "buffers":
             key = (result.declared, result.selector, result.position)
             groups.setdefault(key, []).append(result)
-    return [_Budget(tuple(group)) for group in groups.values()]
+    return [_Budget(group) for group in groups.values()]
 
 
-def _told(budget: _Budget, then: Sequence[_Budget], now: Sequence[_Budget]) -> str:
+def _words(budget: _Budget, then: Sequence[_Budget], now: Sequence[_Budget]) -> str:
     """What it was before, where it takes the place of another."""
     left = {item.meaning for item in now}
     old = [b for b in then if b.selector == budget.selector and b.meaning not in left]

@@ -7,6 +7,7 @@ that could match several matches none; it is removed or added.
 from __future__ import annotations
 
 from collections import defaultdict, deque
+from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import TYPE_CHECKING
 
@@ -14,7 +15,7 @@ from nparam_lint.analysis.diff.diff_records import ModuleChange
 from nparam_lint.analysis.diff.module_tree import Likeness, Node, best_pairs, likeness, link
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from nparam_lint.records import ModuleRow
 
@@ -138,10 +139,10 @@ def _alike(olds: Sequence[Node], news: Sequence[Node]) -> list[tuple[Node, Node]
 # --- what became of them -----------------------------------------------------------------------
 
 
+@dataclass(frozen=True, slots=True)
 class _Changes:
-    def __init__(self, pairs: _Pairs, notes: dict[Node, list[str]]) -> None:
-        self.pairs = pairs
-        self.notes = notes
+    pairs: _Pairs
+    notes: Mapping[Node, list[str]]
 
     def of(self, new: Node) -> Iterator[ModuleChange]:
         """Those of a module of today's model and of all that is, or was, below it."""
@@ -210,12 +211,10 @@ def _line(node: Node, count: int, is_new: bool) -> ModuleChange:
 
 def _ties(before: ModuleRow | None, after: ModuleRow | None) -> list[str]:
     """What is counted elsewhere now, or was."""
-    then = () if before is None else before.tied
-    now = () if after is None else after.tied
+    then, was = (before.tied, before.shared_with) if before else ((), None)
+    now, shared = (after.tied, after.shared_with) if after else ((), None)
     notes = [f"no longer tied: {tie}" for tie in then if tie not in now]
     notes += [f"tied: {tie}" for tie in now if tie not in then]
-    was = None if before is None else before.shared_with
-    shared = None if after is None else after.shared_with
     if was != shared:
         notes += [] if was is None else [f"no longer shared with {was or 'the root'}"]
         notes += [] if shared is None else [f"shared with {shared or 'the root'}"]

@@ -68,4 +68,4 @@ def _relative(path: str, directory: str) -> str:
 
 
 def _joined(directory: str, path: str) -> str:
-    return f"{directory}/{path}" if directory and path else directory or path
+    return "/".join(part for part in (directory, path) if part)

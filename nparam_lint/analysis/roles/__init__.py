@@ -12,6 +12,7 @@ Every distinct parameter has exactly one role, so that the roles sum to the tota
 from __future__ import annotations
 
 import math
+from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, get_args
 
@@ -57,20 +58,21 @@ class Roles:
 def find_roles(measured: Measured) -> Roles:
     """The roles of a model that was measured with its parameters."""
     tree = RoleTree(measured.modules, measured.parameters)
-    parts: dict[tuple[str, Role], list[int | str]] = {}
+    counts: Counter[tuple[str, Role]] = Counter()
+    reasons: dict[tuple[str, Role], str] = {}
     tied: list[str] = []
     output_tied = False
     for row in measured.parameters:
         role, because = tree.role_of(row)
-        path = row.name.rpartition(".")[0]
-        part = parts.setdefault((path, role), [0, because])
-        part[0] = int(part[0]) + math.prod(row.shape)
+        key = row.name.rpartition(".")[0], role
+        counts[key] += math.prod(row.shape)
+        reasons.setdefault(key, because)
         tied += [f"{name} = {row.name}" for name in row.also]
         if row.also and role == "embedding":
             names = (row.name, *row.also)
             output_tied = output_tied or not all(tree.is_embedding(name) for name in names)
     found = tuple(
-        RolePart(path, tree.kind(path), role, int(count), str(because))
-        for (path, role), (count, because) in parts.items()
+        RolePart(path, tree.modules[path].type, role, counts[path, role], because)
+        for (path, role), because in reasons.items()
     )
     return Roles(found, tuple(tied), output_tied)

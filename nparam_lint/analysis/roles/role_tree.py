@@ -4,33 +4,10 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from functools import cache
 from typing import TYPE_CHECKING, Literal
 
-from nparam_lint.analysis.roles.role_words import (
-    ATTENTION_CLASS,
-    ATTENTION_WORDS,
-    CELL_CLASS,
-    CONTAINERS,
-    CONVOLUTION_CLASS,
-    EMBEDDING_CLASS,
-    FEED_FORWARD_CLASS,
-    FEED_FORWARD_WORDS,
-    GATES,
-    NORM_CLASS,
-    NORM_WORDS,
-    OUTPUT_CLASS,
-    OUTPUT_NAMES,
-    PAIRS,
-    PROJECTIONS,
-    RECURRENT_CLASS,
-    RECURRENT_LAYER,
-    RECURRENT_PARAMETER,
-    TORCH_NORMS,
-    embeds,
-    embeds_directly,
-    is_output_name,
-    words_of,
-)
+from nparam_lint.analysis.roles import role_words as words
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -60,7 +37,6 @@ class _Module:
     embedding: int
     children: dict[str, _Module] = field(default_factory=dict)
     shapes: dict[str, tuple[int, ...]] = field(default_factory=dict)
-
     attends: bool = False
 
     @property
@@ -86,37 +62,32 @@ class RoleTree:
                 above.attends = above.attends or _is_attention(module)
         for parameter in parameters:
             path, _, name = parameter.name.rpartition(".")
-            self._held(path).shapes[name] = parameter.shape
-        self._around: dict[str, _Decision] = {}
-        self._mlps: dict[str, _Decision] = {}
+            self._layer(path).shapes[name] = parameter.shape
+        self._says = cache(self._own_role)
 
-    def kind(self, path: str) -> str:
-        """The class of a module."""
-        return self.modules[path].type
-
-    def _held(self, path: str) -> _Module:
-        """The layer that holds a parameter: a reparametrised one keeps it further inside."""
+    def _layer(self, path: str) -> _Module:
+        """The layer that has a parameter: a reparametrised one keeps it in a part of its own."""
         layer, inner, _ = path.partition(".parametrizations.")
         return self.modules[layer if inner and layer in self.modules else path]
 
     def is_embedding(self, name: str) -> bool:
         """Whether the parameter of this name belongs to an embedding layer."""
-        module = self._held(name.rpartition(".")[0])
-        return EMBEDDING_CLASS.search(module.type) is not None
+        module = self._layer(name.rpartition(".")[0])
+        return words.EMBEDDING_CLASS.search(module.type) is not None
 
     def role_of(self, row: ParameterRow) -> tuple[Role, str]:
         """The role, and what decided. What is tied to an embedding is an embedding."""
         for name in (row.name, *row.also):
             if self.is_embedding(name):
-                return "embedding", f"held by {self._held(name.rpartition('.')[0]).type}"
+                return "embedding", f"held by {self._layer(name.rpartition('.')[0]).type}"
         path, _, name = row.name.rpartition(".")
-        module = self._held(path)
+        module = self._layer(path)
         own = self._by_layer(module, name)
         if own is not None:
             return own
-        if embeds_directly(name):
+        if words.embeds_directly(name):
             return "embedding", f"called {name}"
-        if name in OUTPUT_NAMES:
+        if name in words.OUTPUT_NAMES:
             return "output", f"called {name}"
         decided = self._decided(module.path)
         convolution = self._convolution(module)
@@ -124,31 +95,35 @@ class RoleTree:
             return "convolution", f"held by {module.type}"
         if decided is None:
             return "other", ""
-        role, place = decided
-        if place != module.path:
-            return role, f"in {place or '(root)'}, {self.modules[place].type}"
+        role, path = decided
+        if path != module.path:
+            return role, f"in {path or '(root)'}, {self.modules[path].type}"
         return role, "beside its counterpart" if self._is_paired(module) else "by its name or class"
 
     def _by_layer(self, module: _Module, name: str) -> tuple[Role, str] | None:
         """What the class of the layer itself says, or the shapes that it holds."""
         if module.embedding and not module.children:
             linear = "Linear" in module.type or "Conv" in module.type
-            if linear or is_output_name(module.name, True):
+            if linear or words.is_output_name(module.name, True):
                 return "output", "turns states into tokens"
             return "embedding", f"held by {module.type}"
-        if module.type in TORCH_NORMS:
+        if module.type in words.TORCH_NORMS:
             return "norm", f"held by {module.type}"
         if all(math.prod(shape) == max(shape, default=1) for shape in module.shapes.values()):
-            named = set(words_of(module.name)) & NORM_WORDS and "Linear" not in module.type
-            if NORM_CLASS.search(module.type) or named:
+            named = (
+                set(words.words_of(module.name)) & words.NORM_WORDS and "Linear" not in module.type
+            )
+            if words.NORM_CLASS.search(module.type) or named:
                 return "norm", f"held by {module.type}"
-        recurrent = RECURRENT_CLASS.fullmatch(module.type) or CELL_CLASS.search(module.type)
-        if recurrent or RECURRENT_PARAMETER.match(name):
+        recurrent = words.RECURRENT_CLASS.fullmatch(module.type) or words.CELL_CLASS.search(
+            module.type
+        )
+        if recurrent or words.RECURRENT_PARAMETER.match(name):
             return "recurrent", f"held by {module.type}"
         return None
 
     def _convolution(self, module: _Module) -> Literal["", "pointwise", "spatial"]:
-        if CONVOLUTION_CLASS.search(module.type) is None and not (
+        if words.CONVOLUTION_CLASS.search(module.type) is None and not (
             "Conv" in module.type and len(module.weight) > 2
         ):
             return ""
@@ -162,7 +137,7 @@ class RoleTree:
         if role != "embedding":
             return False
         between = _above(module.path) if module.path != place else place
-        while len(between) > len(place) and self.modules[between].type in CONTAINERS:
+        while len(between) > len(place) and self.modules[between].type in words.CONTAINERS:
             between = _above(between)
         return between == place
 
@@ -172,36 +147,24 @@ class RoleTree:
         """What the nearest module at or above `path` says that says anything."""
         inner = self._nearest(path)
         if inner is None:
-            heads = (above for above in _upwards(path) if self._is_head(above))
-            head = next(heads, None)
-            return None if head is None else ("output", head)
+            return next((("output", at) for at in _upwards(path) if self._is_head(at)), None)
         return self._around_mlp(inner[1]) or inner if inner[0] == "feed-forward" else inner
 
     def _nearest(self, path: str) -> _Decision:
-        if path not in self._around:
-            role = self._says(self.modules[path])
-            if role is not None:
-                self._around[path] = (role, path)
-            else:
-                self._around[path] = self._nearest(_above(path)) if path else None
-        return self._around[path]
+        above = ((role, at) for at in (*_upwards(path), "") if (role := self._says(at)))
+        return next(above, None)
 
     def _around_mlp(self, path: str) -> _Decision:
         """An MLP in a head belongs to the head, one directly in an embedding (`t_embedder.mlp`) to
         that; None for one that stands beside an attention, which is what its block is made of."""
-        if path not in self._mlps:
-            self._mlps[path] = self._owner(path)
-        return self._mlps[path]
-
-    def _owner(self, path: str) -> _Decision:
         direct = True
         for at in _upwards(path):
             if self._is_head(at):
                 return "output", at
             if at != path and direct:
-                if self._says(self.modules[at]) == "embedding":
+                if self._says(at) == "embedding":
                     return "embedding", at
-                direct = self.modules[at].type in CONTAINERS
+                direct = self.modules[at].type in words.CONTAINERS
             if self.modules[_above(at)].attends:
                 return None
         return None
@@ -209,32 +172,36 @@ class RoleTree:
     def _is_head(self, path: str) -> bool:
         module = self.modules[path]
         at_top = not _above(path) and not self._is_numbered(module)
-        return is_output_name(module.name, at_top) or OUTPUT_CLASS.search(module.type) is not None
+        return (
+            words.is_output_name(module.name, at_top)
+            or words.OUTPUT_CLASS.search(module.type) is not None
+        )
 
     def _is_numbered(self, module: _Module) -> bool:
         """Whether it is one of several of its name: `fc` beside `fc1`."""
         names = self.modules[""].children
         return any(name.rstrip("0123456789") == module.name != name for name in names)
 
-    def _says(self, module: _Module) -> Role | None:
-        """What a module says of the layers inside it, and of itself."""
-        name, words = module.name, set(words_of(module.name))
-        gate = GATES & {*words_of(module.type), *words}
-        if FEED_FORWARD_CLASS.search(module.type):
+    def _own_role(self, path: str) -> Role | None:
+        """The role of a module, and of the layers inside it, by its class and name."""
+        module = self.modules[path]
+        name, own = module.name, set(words.words_of(module.name))
+        gate = words.GATES & {*words.words_of(module.type), *own}
+        if words.FEED_FORWARD_CLASS.search(module.type):
             return "feed-forward"
-        if ATTENTION_CLASS.search(module.type):
+        if words.ATTENTION_CLASS.search(module.type):
             return None if gate else "attention"
-        if CELL_CLASS.search(module.type):
+        if words.CELL_CLASS.search(module.type):
             return "recurrent"
-        if not module.path:  # its name is unknown, and that of a whole model says little
+        if not path:  # its name is unknown, and that of a whole model says little
             return None
-        if RECURRENT_LAYER.search(module.type):
+        if words.RECURRENT_LAYER.search(module.type):
             return "recurrent"
-        if EMBEDDING_CLASS.search(module.type) or embeds(name):
+        if words.EMBEDDING_CLASS.search(module.type) or words.embeds(name):
             return "embedding"
-        if words & ATTENTION_WORDS or name.lower() in PROJECTIONS:
+        if own & words.ATTENTION_WORDS or name.lower() in words.PROJECTIONS:
             return None if gate else "attention"
-        forward = words & FEED_FORWARD_WORDS or {"feed", "forward"} <= words
+        forward = own & words.FEED_FORWARD_WORDS or {"feed", "forward"} <= own
         return "feed-forward" if forward or self._is_paired(module) else None
 
     def _is_paired(self, module: _Module) -> bool:
@@ -243,7 +210,7 @@ class RoleTree:
         again (the two layers of a gate narrow first)."""
         block = self.modules[_above(module.path)]
         named = block.children
-        for pair in PAIRS:
+        for pair in words.PAIRS:
             if module.name in pair and set(pair) <= set(named):
                 up, down = (self._inner(named[part]).weight for part in pair)
                 if _transposed(up, down) and (up[0] > up[1] or block.attends):
@@ -259,8 +226,8 @@ class RoleTree:
 
 
 def _is_attention(module: _Module) -> bool:
-    named = set(words_of(module.name)) & ATTENTION_WORDS
-    return bool(named) or ATTENTION_CLASS.search(module.type) is not None
+    named = set(words.words_of(module.name)) & words.ATTENTION_WORDS
+    return bool(named) or words.ATTENTION_CLASS.search(module.type) is not None
 
 
 def _above(path: str) -> str:
