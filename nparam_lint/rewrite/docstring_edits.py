@@ -1,63 +1,62 @@
-"""Writes budgets into docstrings: replaces a number, or adds a line.
+"""Writes budgets into docstrings, with libcst: replaces a number, or adds a line.
 
-Quotes, escapes, prefixes, line endings, encodings and all other text stay byte for byte: only the
-text of docstrings changes, where `ast` says that they are.
+Quotes, escapes, prefixes, line endings, encodings and all other text stay byte for byte.
 """
 
 from __future__ import annotations
 
 import ast
-import io
-import re
-import tokenize
-from collections import Counter
-from dataclasses import replace
+import warnings
+from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
+
+import libcst as cst
 
 from nparam_lint.claims.docstring_budgets import parse_docstring
 from nparam_lint.discover.scan import scan_source
-from nparam_lint.discover.syntax import docstring_lines
+from nparam_lint.discover.syntax import character
+from nparam_lint.rewrite import docstring_literals
+from nparam_lint.rewrite.docstring_literals import NEWLINE, Place
 from nparam_lint.rewrite.edits import Unsafe
-from nparam_lint.rewrite.source_text import NEWLINE, SourceText, parsed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
-    from nparam_lint.claims.docstring_budgets import Declared
     from nparam_lint.records import Definition, DocLine
     from nparam_lint.rewrite.number_style import Restated
-    from nparam_lint.rewrite.source_text import Change, Place
 
-_Definition = ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
+_AST = (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+_AstDefinition = ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
+_CstDefinition = cst.ClassDef | cst.FunctionDef
+_String = cst.SimpleString | cst.ConcatenatedString
+Replacements = dict[cst.CSTNode, "Callable[[cst.CSTNode], cst.CSTNode]"]
 _Budget = tuple[str, str | None, str, str]  # where, arguments, selector, value
-
-_LITERAL = re.compile(r"""(?P<prefix>[a-zA-Z]*)(?P<quote>'''|\"""|'|")""")
 
 
 def restate(source: bytes, changes: Mapping[Place, Restated]) -> tuple[bytes, dict[Place, str]]:
     """The source with other numbers in the values that begin at these places; and those that were
     not changed, with the reason."""
+    replacements: Replacements = {}
     done: dict[Place, Restated] = {}
-    edits: list[Change] = []
     try:
-        file = _File(source)
-        for node in file.definitions:
-            start, end = file.docstring(node)
-            if start == end:
-                continue
-            literal, at = file.code[start:end], file.place(start)
+        file = _read(source)
+        for docstring in _docstrings(file):
+            literal, at = docstring.literal, docstring.at
+            inside = docstring_literals.budgets(literal, at).keys() & changes.keys()
             # From the end, so that what is before stays where it is.
-            for place in sorted(budgets(literal, at).keys() & changes.keys(), reverse=True):
-                number = _find(literal, at, place, changes[place])
-                if number is not None:
-                    literal = _replaced(literal, number, changes[place])
+            for place in sorted(inside, reverse=True):
+                start = docstring_literals.find(literal, at, place, changes[place])
+                if start is not None:
+                    literal = docstring_literals.replaced(literal, start, changes[place])
+                    docstring.replace(start, changes[place])
                     done[place] = changes[place]
-            edits.append((start, end, literal))
+            replacements |= docstring.replacements()
         expected = [
             (*rest, done[place].result if place in done else value)
             for place, (*rest, value) in _declared(source)
         ]
-        written = file.changed(edits, _without_docstrings)
+        written = _written(source, file.module, replacements)
         if [budget for _, budget in _declared(written)] != expected:
             raise Unsafe("the changed file would not declare the right budgets")
     except Unsafe as error:
@@ -69,20 +68,20 @@ def restate(source: bytes, changes: Mapping[Place, Restated]) -> tuple[bytes, di
 def add(source: bytes, values: Mapping[Definition, str]) -> tuple[bytes, dict[Definition, str]]:
     """The source with a budget at the end of each definition's docstring, which is made where there
     is none; and those definitions that cannot be given one, with the reason."""
-    edits: list[Change] = []
+    replacements: Replacements = {}
     failed: dict[Definition, str] = {}
     try:
-        file = _File(source)
-        known = {(node.lineno, node.name): node for node in file.definitions}
+        file = _read(source)
+        known = {(node.lineno, node.name): (node, twin) for node, twin in file.definitions}
         for definition, value in values.items():
             key = (definition.line, definition.qualname.rpartition(".")[2])
             try:
                 if key not in known:
                     raise Unsafe("it has moved since it was found")
-                edits += _with_budget(file, known[key], f"nparam: {value}")
+                replacements |= _with_budget(file, *known[key], value)
             except Unsafe as error:
                 failed[definition] = str(error)
-        written = file.changed(edits, _without_docstrings)
+        written = _written(source, file.module, replacements)
         added = [(d.qualname, None, "", v) for d, v in values.items() if d not in failed]
         before = [budget for _, budget in _declared(source)]
         if sorted(map(repr, [*before, *added])) != sorted(repr(b) for _, b in _declared(written)):
@@ -95,37 +94,128 @@ def add(source: bytes, values: Mapping[Definition, str]) -> tuple[bytes, dict[De
 # --- reading ----------------------------------------------------------------------------------
 
 
-class _File(SourceText):
-    """`definitions`: its classes and functions."""
+@dataclass(frozen=True, slots=True)
+class _File:
+    """`code`: the source as text, of which line n begins at `starts[n - 1]`; `definitions`: its
+    classes and functions as both parsers see them, in order."""
 
-    def __init__(self, source: bytes) -> None:
-        super().__init__(source)
-        self.definitions = [n for n in ast.walk(self.tree) if isinstance(n, _Definition)]
+    module: cst.Module
+    code: str
+    starts: list[int]
+    definitions: list[tuple[_AstDefinition, _CstDefinition]]
 
-    def docstring(self, node: _Definition) -> tuple[int, int]:
-        """From where to where it goes; an empty range where there is none."""
-        first = node.body[0]
-        start, _ = self.span(first)
-        return self.span(first.value) if _has_docstring(node) else (start, start)  # type: ignore[attr-defined]
+    def line(self, number: int) -> str:
+        return self.code[self.starts[number - 1] : self.starts[number]]
 
-    def before(self, node: ast.stmt) -> str:
-        """What is on the same line before it."""
-        return self.line(node.lineno)[: node.col_offset]
 
-    def indent(self) -> str:
-        """By how much the body of a definition is indented, most of the time."""
-        inner = [(self.before(n), self.before(n.body[0])) for n in self.definitions]
-        units = Counter(own.removeprefix(outer) for outer, own in inner if not own.strip())
-        return next((unit for unit, _ in units.most_common(1)), "    ")
+def _read(source: bytes) -> _File:
+    """Raises Unsafe for what libcst cannot read and give back as it is."""
+    try:
+        module = cst.parse_module(source)
+        if module.bytes != source:
+            raise Unsafe("libcst would change other parts of the file")
+        code = module.code
+        tree = parsed(code)
+        collector = _Collector()
+        module.visit(collector)
+    except (cst.ParserSyntaxError, SyntaxError, ValueError) as error:
+        raise Unsafe(f"libcst cannot read the file: {str(error).splitlines()[0]}") from None
+    except (RecursionError, MemoryError):
+        raise Unsafe("the file's expressions are nested too deeply") from None
+    found = sorted(
+        (node for node in ast.walk(tree) if isinstance(node, _AST)),
+        key=lambda node: (node.lineno, node.col_offset),
+    )
+    if [node.name for node in found] != [node.name.value for node in collector.found]:
+        raise Unsafe("libcst sees other definitions in the file than Python does")
+    starts = [0, *(match.end() for match in NEWLINE.finditer(code)), len(code)]
+    return _File(module, code, starts, list(zip(found, collector.found, strict=True)))
+
+
+class _Collector(cst.CSTVisitor):
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: list[_CstDefinition] = []
+
+    def visit_ClassDef(self, node: cst.ClassDef) -> None:
+        self.found.append(node)
+
+    def visit_FunctionDef(self, node: cst.FunctionDef) -> None:
+        self.found.append(node)
+
+
+def parsed(source: str | bytes) -> ast.Module:
+    """Raises what `ast.parse` raises; warns of nothing."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # odd escapes are not ours to report
+        return ast.parse(source)
+
+
+@dataclass(slots=True)
+class _Docstring:
+    """`literal`: all of it, which begins `at` a place; `pieces`: each literal of it with where it
+    begins in the whole and what it is to be."""
+
+    literal: str
+    at: Place
+    pieces: list[tuple[int, cst.SimpleString, str]]
+
+    def replace(self, start: int, change: Restated) -> None:
+        number = max(n for n, (begin, _, _) in enumerate(self.pieces) if begin <= start)
+        begin, node, text = self.pieces[number]
+        self.pieces[number] = begin, node, docstring_literals.replaced(text, start - begin, change)
+
+    def replacements(self) -> Replacements:
+        return {
+            node: partial(_with_value, text) for _, node, text in self.pieces if text != node.value
+        }
+
+
+def _docstrings(file: _File) -> Iterator[_Docstring]:
+    def offset(line: int, column: int) -> int:
+        return file.starts[line - 1] + character(file.line(line), column)
+
+    for node, twin in file.definitions:
+        docstring = _docstring(twin)
+        if docstring is None or not _has_docstring(node):
+            continue
+        literal = node.body[0].value  # type: ignore[attr-defined]
+        start = offset(literal.lineno, literal.col_offset)
+        text = file.code[start : offset(literal.end_lineno, literal.end_col_offset)]
+        pieces, end = [], 0
+        for piece in _pieces(docstring):
+            begin = text.index(piece.value, end)
+            end = begin + len(piece.value)
+            pieces.append((begin, piece, piece.value))
+        yield _Docstring(
+            text, (literal.lineno, start - file.starts[literal.lineno - 1] + 1), pieces
+        )
+
+
+def _pieces(node: cst.BaseExpression) -> Iterator[cst.SimpleString]:
+    if isinstance(node, cst.SimpleString):
+        yield node
+    elif isinstance(node, cst.ConcatenatedString):
+        yield from _pieces(node.left)
+        yield from _pieces(node.right)
 
 
 def _has_docstring(node: ast.AST) -> bool:
     return (
-        isinstance(node, _Definition)
+        isinstance(node, _AST)
         and isinstance(node.body[0], ast.Expr)
         and isinstance(node.body[0].value, ast.Constant)
         and isinstance(node.body[0].value.value, str)
     )
+
+
+def _docstring(node: _CstDefinition) -> _String | None:
+    first = node.body.body[0]
+    if isinstance(first, cst.SimpleStatementLine):
+        first = first.body[0]
+    if isinstance(first, cst.Expr) and isinstance(first.value, _String):
+        return first.value if isinstance(first.value.evaluated_value, str) else None
+    return None
 
 
 def _declared(source: bytes) -> list[tuple[Place, _Budget]]:
@@ -146,117 +236,87 @@ def _declared(source: bytes) -> list[tuple[Place, _Budget]]:
 # --- writing ----------------------------------------------------------------------------------
 
 
-def _without_docstrings(tree: ast.Module) -> str:
+def _written(source: bytes, module: cst.Module, replacements: Replacements) -> bytes:
+    """The file with other nodes, of which Python makes the same code. Raises Unsafe."""
+    written = module.visit(Replace(replacements)).bytes
+    try:
+        same = _code(source) == _code(written)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        same = False
+    if not same:
+        raise Unsafe("the changed file would not be the same program")
+    return written
+
+
+def _code(source: bytes) -> str:
+    """What is executed: the tree without docstrings and places."""
+    tree = parsed(source)
     for node in ast.walk(tree):
         if _has_docstring(node):
             del node.body[0]  # type: ignore[attr-defined]
     return ast.dump(tree)
 
 
-def _with_budget(file: _File, node: _Definition, line: str) -> Iterator[Change]:
+class Replace(cst.CSTTransformer):
+    """Puts what `replacements` makes of a node into its place."""
+
+    def __init__(self, replacements: Replacements) -> None:
+        super().__init__()
+        self.replacements = replacements
+
+    def on_leave(  # type: ignore[override]
+        self, original_node: cst.CSTNode, updated_node: cst.CSTNode
+    ) -> cst.CSTNode:
+        change = self.replacements.get(original_node)
+        return change(updated_node) if change else updated_node
+
+
+def _with_value(text: str, node: cst.CSTNode) -> cst.CSTNode:
+    return node.with_changes(value=text)
+
+
+def _with_budget(
+    file: _File, node: _AstDefinition, twin: _CstDefinition, value: str
+) -> Replacements:
     """What gives a definition a budget. Raises Unsafe."""
-    found = NEWLINE.search(file.code)
-    newline = found[0] if found else "\n"
-    first, (start, end) = node.body[0], file.docstring(node)
-    indent = file.before(first)
-    one_line = bool(indent.strip())  # `class A(B): pass` becomes two lines
-    if one_line:
-        indent = file.before(node) + file.indent()
-        header = len(file.code[:start].rstrip(" \t"))
-    if start < end:
-        literal = file.code[start:end]
-        if file.span(first)[0] < start or not _is_one(literal):  # `("A.")`
-            raise Unsafe("its docstring is not one plain literal")
-        yield start, end, _with_line(literal, line, indent, newline)
-        if one_line:
-            yield header, start, newline + indent
-        return
-    docstring = f'{indent}"""{line}"""{newline}'
-    gap = newline if isinstance(node, ast.ClassDef) else ""  # an empty line after it
-    if one_line:
-        yield header, start, newline + docstring + gap + indent
-        return
-    number = min(n.lineno for n in (first, *getattr(first, "decorator_list", ())))
-    while not (above := file.line(number - 1).strip()) or above.startswith("#"):
-        number -= 1
-    if above.endswith("\\"):
-        raise Unsafe("its first line is continued on the next")
-    at = file.start(number)
-    yield at, at, docstring + (gap if file.line(number).strip() else "")
+    line = f"nparam: {value}"
+    docstring = _docstring(twin)
+    if docstring is None:
+        return {twin: partial(_with_docstring, f'"""{line}"""')}
+    if isinstance(docstring, cst.ConcatenatedString) or docstring.lpar:
+        raise Unsafe("its docstring is not one plain literal")
+    indent = _before(file, node.body[0])
+    if indent.strip():  # all on the line of the header
+        indent = _before(file, node) + file.module.default_indent
+    newline = file.module.default_newline
+    literal = docstring_literals.with_line(
+        docstring.prefix, docstring.quote, docstring.raw_value, line, indent, newline
+    )
+    return {docstring: partial(_with_value, literal), twin: _in_a_block}
 
 
-# --- literals ---------------------------------------------------------------------------------
+def _before(file: _File, node: ast.stmt) -> str:
+    return file.line(node.lineno)[: node.col_offset]
 
 
-def budgets(literal: str, at: Place) -> dict[Place, Declared]:
-    """What a literal (or adjacent ones) that begins `at` a place declares, by the places at which
-    the values begin."""
-    line, column = at
-    # The columns decide which line belongs to which block.
-    text = NEWLINE.sub("\n", f"class _:\n (\n{' ' * (column - 1)}{literal})")
-    try:
-        body = parsed(text).body[0]
-    except SyntaxError:
-        return {}
-    assert isinstance(body, ast.ClassDef)
-    declared, _ = parse_docstring(docstring_lines(body.body, text.split("\n")))
-    moved = (replace(item, line=item.line + line - 3) for item in declared)
-    return {(item.line, item.column): item for item in moved}
+def _in_a_block(node: cst.CSTNode) -> cst.CSTNode:
+    """`class A(B): pass` over two lines."""
+    assert isinstance(node, _CstDefinition)
+    suite = node.body
+    if not isinstance(suite, cst.SimpleStatementSuite):
+        return node
+    line = cst.SimpleStatementLine(suite.body, trailing_whitespace=suite.trailing_whitespace)
+    return node.with_changes(body=cst.IndentedBlock([line]))
 
 
-def _find(literal: str, at: Place, place: Place, change: Restated) -> int | None:
-    """Where in a literal the number of the value stands that begins at a place; None where it is
-    not written there in one piece.
-
-    Escapes and quotes may put the value further behind than its place says: of the numbers that
-    look like it, it is the one whose change changes nothing but this value.
-    """
-    expected = {where: _content(item) for where, item in budgets(literal, at).items()}
-    expected[place] = (*expected[place][:2], change.result)
-    rows = [0, *(match.end() for match in NEWLINE.finditer(literal))]
-    row = place[0] - at[0]
-    start = rows[row] + place[1] - (at[1] if row == 0 else 1) - 1
-    while (start := literal.find(change.old_number, start + 1)) >= 0:
-        after = budgets(_replaced(literal, start, change), at)
-        if {where: _content(item) for where, item in after.items()} == expected:
-            return start
-    return None
-
-
-def _replaced(text: str, start: int, change: Restated) -> str:
-    """The text with the new number at `start`."""
-    return text[:start] + change.number + text[start + len(change.old_number) :]
-
-
-def _content(declared: Declared) -> tuple[str | None, str, str]:
-    return declared.arguments, str(declared.selector), declared.text
-
-
-def _is_one(literal: str) -> bool:
-    """Whether it is a single literal, not several that stand one after the other."""
-    text = NEWLINE.sub("\n", literal)
-    return next(tokenize.generate_tokens(io.StringIO(text).readline)).string == text
-
-
-def _with_line(literal: str, line: str, indent: str, newline: str) -> str:
-    """A literal with a line at the end of its text, after an empty one, and the closing quotes on a
-    line of their own.
-
-    `indent`: that of the statement; `newline`: what ends a line.
-    """
-    match = _LITERAL.match(literal)
-    assert match is not None
-    prefix, quote = match.groups()
-    content = literal[match.end() : -len(quote)]
-    if len(quote) == 1:
-        quote *= 3  # which cannot stand in it: it could not even hold one of them
-    if not content.strip():
-        return f"{prefix}{quote}{line}{quote}"
-    found = NEWLINE.search(content)
-    newline = found[0] if found else newline
-    text, end, closing = content.rpartition(newline)
-    if not end or closing.strip():  # the quotes follow the text
-        text, closing = content.rstrip(" \t"), indent
-    *_, last = NEWLINE.split(text)
-    gap = newline if last.strip() else ""
-    return f"{prefix}{quote}{text}{newline}{gap}{indent}{line}{newline}{closing}{quote}"
+def _with_docstring(literal: str, node: cst.CSTNode) -> cst.CSTNode:
+    """A definition with a docstring; in a class, an empty line follows it."""
+    node = _in_a_block(node)
+    assert isinstance(node, _CstDefinition)
+    first, *others = node.body.body
+    assert isinstance(first, cst.BaseStatement)
+    leading = getattr(first, "leading_lines", ())
+    if isinstance(node, cst.ClassDef) and (not leading or leading[0].comment):
+        first = first.with_changes(leading_lines=(cst.EmptyLine(indent=False), *leading))
+    docstring = cst.SimpleStatementLine([cst.Expr(cst.SimpleString(literal))])
+    return node.with_deep_changes(node.body, body=(docstring, first, *others))

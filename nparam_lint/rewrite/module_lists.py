@@ -1,4 +1,4 @@
-"""Plain lists and dicts of modules (NPL101) made into `nn.ModuleList` and the like.
+"""Plain lists and dicts of modules (NPL101) made into `nn.ModuleList` and the like, with libcst.
 
 Only where it is sure that the program stays right: the container is written out in `__init__`, all
 that it is given is made on the spot, and it is used as an `nn.ModuleList` can be used too.
@@ -10,11 +10,14 @@ import ast
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import libcst as cst
+from libcst.metadata import MetadataWrapper, PositionProvider
+
 from nparam_lint.discover.scan import parse_source
 from nparam_lint.gate.judgements import reported_findings
 from nparam_lint.gate.pipeline import read_source, static_findings
+from nparam_lint.rewrite.docstring_edits import Replace, Replacements, parsed
 from nparam_lint.rewrite.edits import FileEdit, Unsafe, is_outside
-from nparam_lint.rewrite.source_text import SourceText
 from nparam_lint.rules.class_methods import put_into
 from nparam_lint.rules.lint import scan_and_lint
 from nparam_lint.rules.nodes import nodes, plain_name
@@ -22,7 +25,7 @@ from nparam_lint.rules.source_file import SourceFile
 from nparam_lint.rules.values import Values
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from nparam_lint.config.settings import Settings
@@ -228,19 +231,27 @@ def _written(source: bytes, places: Mapping[tuple[int, int], str]) -> bytes:
     """The source with the containers at these places given to the classes. Raises Unsafe."""
     if not places:
         return source
-    file = SourceText(source)
-    spans = [
-        file.span(n)
-        for n in nodes([file.tree])
-        if isinstance(n, ast.List | ast.ListComp | ast.Dict)
-    ]
-    calls = [(span, name) for span in spans if (name := places.get(file.place(span[0])))]
-    if len(calls) != len(places):
+    try:
+        wrapper = MetadataWrapper(cst.parse_module(source), unsafe_skip_copy=True)
+        positions = wrapper.resolve(PositionProvider)
+        replacements: Replacements = {
+            node: _call(places[start])
+            for node, span in positions.items()
+            if isinstance(node, (cst.List, cst.ListComp, cst.Dict))
+            and (start := (span.start.line, span.start.column + 1)) in places
+        }
+        written = wrapper.module.visit(Replace(replacements)).bytes
+        names = set(places.values())
+        same = _without(parsed(source), names) == _without(parsed(written), names)
+    except (cst.ParserSyntaxError, SyntaxError, ValueError, RecursionError) as error:
+        raise Unsafe(f"libcst cannot read the file: {str(error).splitlines()[0]}") from None
+    if not same or len(replacements) != len(places):
         raise Unsafe("the changed file would not be the same program")
-    opened = [(start, start, f"{name}(") for (start, _), name in calls]
-    closed = [(end, end, ")") for (_, end), _ in calls]
-    names = set(places.values())
-    return file.changed([*opened, *closed], lambda tree: _without(tree, names))
+    return written
+
+
+def _call(name: str) -> Callable[[cst.CSTNode], cst.CSTNode]:
+    return lambda node: cst.Call(cst.parse_expression(name), [cst.Arg(node)])  # type: ignore[arg-type]
 
 
 def _without(tree: ast.Module, names: set[str]) -> str:

@@ -15,8 +15,8 @@ from nparam_lint.gate.pipeline import measure, read_source
 from nparam_lint.gate.requests import arguments_entry, select_models
 from nparam_lint.records import Measured, Position
 from nparam_lint.rewrite import docstring_edits, number_style, toml_edits
+from nparam_lint.rewrite.docstring_edits import parsed
 from nparam_lint.rewrite.edits import Edit, FileEdit, Left, Plan, Unsafe, is_outside
-from nparam_lint.rewrite.source_text import parsed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
