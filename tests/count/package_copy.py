@@ -24,10 +24,11 @@ class PackageCopy:
         (self.project / "net.py").write_text(source)
 
     def run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        environ = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
         return subprocess.run(
             [sys.executable, "-m", "nparam_lint", *arguments],
             cwd=self.project,
-            env=os.environ | {"PYTHONPATH": str(self.root), "COLUMNS": "200"},
+            env=environ | {"PYTHONPATH": str(self.root), "COLUMNS": "200"},
             capture_output=True,
             encoding="utf-8",
             check=False,

@@ -9,7 +9,7 @@ import os
 import sys
 
 from ..building.device_ladder import patch_initialisers
-from ..building.devices import all_devices
+from ..building.devices import DEVICES
 from ..building.side_effect_guard import guard_file_writer
 from ..building.source_loader import install_loader, relax_argparse
 from ..state import STATE
@@ -67,7 +67,7 @@ def import_torch():
 
 def present_devices(torch):
     """The names of the devices that are there."""
-    return [name for name, device in all_devices().items() if device.why_absent(torch) is None]
+    return [name for name, device in DEVICES.items() if device.why_absent(torch) is None]
 
 
 def main():

@@ -5,24 +5,17 @@ from __future__ import annotations
 import importlib
 import os
 
-
-def load_device(name):
-    """The module of a device; None where there is no file of that name."""
-    path = os.path.join(os.path.dirname(os.path.abspath(__file__)), name + ".py")
-    return importlib.import_module("." + name, __name__) if os.path.isfile(path) else None
-
-
-def all_devices():
-    """name -> module, of all devices, by name."""
-    files = sorted(os.listdir(os.path.dirname(os.path.abspath(__file__))))
-    names = [file[: -len(".py")] for file in files if file.endswith(".py") and file[0] != "_"]
-    return {name: load_device(name) for name in names}
+_FILES = sorted(os.listdir(os.path.dirname(os.path.abspath(__file__))))
+_NAMES = [file[: -len(".py")] for file in _FILES if file.endswith(".py") and file[0] != "_"]
+# name -> module. All are imported with this package: later, the guard would refuse to write their
+# bytecode, and the report of the model that is being built would say so.
+DEVICES = {name: importlib.import_module("." + name, __name__) for name in _NAMES}
 
 
 def devices_to_compare(wanted):
     """name -> module, of the devices on which a model is built once more, for real: the one that is
     `wanted`; for "auto" those that say so themselves."""
     if wanted == "auto":
-        return {name: device for name, device in all_devices().items() if device.IS_AUTOMATIC}
-    device = load_device(wanted)
+        return {name: device for name, device in DEVICES.items() if device.IS_AUTOMATIC}
+    device = DEVICES.get(wanted)
     return {} if device is None or not device.IS_REAL else {wanted: device}
