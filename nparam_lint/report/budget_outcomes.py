@@ -25,6 +25,20 @@ _UNJUDGED = ("NPL002", "NPL007")  # a formula without a value; a selector that s
 
 
 @dataclass(frozen=True, slots=True)
+class ModelBudgets:
+    """Models with what is declared of them and what came of it. `depth`: of their modules, where
+    these are shown with them. `alone`: the page is about one model, and says the rest elsewhere."""
+
+    models: tuple[ModelReport, ...]
+    depth: int | None = None
+    alone: bool = False
+
+    @property
+    def table(self) -> Table:
+        return budgets_table(self.models)
+
+
+@dataclass(frozen=True, slots=True)
 class JudgedBudget:
     """One budget: a glob is one, whatever it matches. `results`: one for each module that it
     selects, or one without a count where nothing was measured. `findings`: what is reported of it;

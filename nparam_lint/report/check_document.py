@@ -6,8 +6,9 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from nparam_lint.records import Measured, Report
-from nparam_lint.report.budget_outcomes import all_budgets, headline, is_empty
-from nparam_lint.report.document import Document, ModelBudgets, Modules, Page, Parts, Section, Text
+from nparam_lint.report.budget_outcomes import ModelBudgets, all_budgets, headline, is_empty
+from nparam_lint.report.document import Document, Page, Parts, Section, Text
+from nparam_lint.report.folded_modules import Modules
 from nparam_lint.report.style import clean, plural
 
 if TYPE_CHECKING:

@@ -9,12 +9,14 @@ for `Modules`, `ModelBudgets` or `Listing` renders the `table` of such a block.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from nparam_lint.records import ModelReport, ModuleRow, Report
+    from nparam_lint.records import Report
+    from nparam_lint.report.budget_outcomes import ModelBudgets
+    from nparam_lint.report.folded_modules import Modules
 
 Json = dict[str, Any]
 
@@ -169,37 +171,6 @@ class Table:
 
 
 @dataclass(frozen=True, slots=True)
-class Modules:
-    """The modules of a model as a tree, in about `limit` rows."""
-
-    modules: tuple[ModuleRow, ...]
-    depth: int | None
-    limit: int
-
-    @property
-    def table(self) -> Table:
-        from nparam_lint.report.folded_modules import modules_table
-
-        return modules_table(self.modules, self.depth, self.limit)
-
-
-@dataclass(frozen=True, slots=True)
-class ModelBudgets:
-    """Models with what is declared of them and what came of it. `depth`: of their modules, where
-    these are shown with them. `alone`: the page is about one model, and says the rest elsewhere."""
-
-    models: tuple[ModelReport, ...]
-    depth: int | None = None
-    alone: bool = False
-
-    @property
-    def table(self) -> Table:
-        from nparam_lint.report.budget_outcomes import budgets_table
-
-        return budgets_table(self.models)
-
-
-@dataclass(frozen=True, slots=True)
 class ListingLine:
     """A line of a listing. `before`, `after` and `delta` stand in columns; `verdict` follows them,
     and `below` stands on a line of its own. Without any count, `verdict` follows the name."""
@@ -228,7 +199,8 @@ class Listing:
     brief: bool = False
 
 
-Block = Text | Parts | Facts | Table | Modules | ModelBudgets | Listing
+# The last two stand where their tables are made.
+Block: TypeAlias = "Text | Parts | Facts | Table | Listing | Modules | ModelBudgets"
 
 
 # --- the page -------------------------------------------------------------------------------------

@@ -20,6 +20,19 @@ _FOOTNOTES = 4
 
 
 @dataclass(frozen=True, slots=True)
+class Modules:
+    """The modules of a model as a tree, in about `limit` rows."""
+
+    modules: tuple[ModuleRow, ...]
+    depth: int | None
+    limit: int
+
+    @property
+    def table(self) -> Table:
+        return modules_table(self.modules, self.depth, self.limit)
+
+
+@dataclass(frozen=True, slots=True)
 class TreeRow:
     """One line of the table; counts are those of one module of the `times` that it stands for.
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from nparam_lint.records import Measured, Report
 from nparam_lint.report import style
+from nparam_lint.report.budget_outcomes import ModelBudgets
 from nparam_lint.report.check_document import check_document
 from nparam_lint.report.document import (
     Cell,
@@ -14,8 +15,6 @@ from nparam_lint.report.document import (
     Document,
     Fact,
     Facts,
-    ModelBudgets,
-    Modules,
     Page,
     Row,
     Section,
@@ -23,6 +22,7 @@ from nparam_lint.report.document import (
     Table,
     Text,
 )
+from nparam_lint.report.folded_modules import Modules
 from nparam_lint.report.style import clean
 
 if TYPE_CHECKING:

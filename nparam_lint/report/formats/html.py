@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from nparam_lint.report.document import Cell, Facts, ModelBudgets, Modules, Parts, Table, Text
+from nparam_lint.report.budget_outcomes import ModelBudgets
+from nparam_lint.report.document import Cell, Facts, Parts, Table, Text
+from nparam_lint.report.folded_modules import Modules
 from nparam_lint.report.forge import ranked
 from nparam_lint.report.html_parts import (
     LISTED,

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING
 
 from nparam_lint.records import Measured
 from nparam_lint.report import style
-from nparam_lint.report.budget_outcomes import budgets_of, failing_table, worst
-from nparam_lint.report.document import Cell, Facts, ModelBudgets, Modules, Parts, Table, Text
+from nparam_lint.report.budget_outcomes import ModelBudgets, budgets_of, failing_table, worst
+from nparam_lint.report.document import Cell, Facts, Parts, Table, Text
+from nparam_lint.report.folded_modules import Modules
 from nparam_lint.report.forge import ranked
 from nparam_lint.report.style import clean, plural
 

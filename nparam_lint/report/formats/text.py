@@ -7,7 +7,9 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from nparam_lint.report import style
-from nparam_lint.report.document import Facts, Listing, ModelBudgets, Modules, Parts, Table, Text
+from nparam_lint.report.budget_outcomes import ModelBudgets
+from nparam_lint.report.document import Facts, Listing, Parts, Table, Text
+from nparam_lint.report.folded_modules import Modules
 from nparam_lint.report.style import Paint, clean
 
 if TYPE_CHECKING:
