@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypeVar
 from nparam_lint.count.capabilities import METRICS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
 
     from nparam_lint.count.capabilities import Metric
     from nparam_lint.records import BudgetResult, Finding, Measured
@@ -66,6 +66,12 @@ def grouped(items: Iterable[Item], key: Callable[[Item], Key]) -> dict[Key, list
 
 def plural(count: int, noun: str) -> str:
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+
+
+def first(texts: Sequence[str], most: int) -> list[str]:
+    """No more than `most` of them, and how many are left."""
+    left = len(texts) - most
+    return [*texts[:most], *([f"{left:,} more"] if left > 0 else [])]
 
 
 def elide_middle(text: str, width: int) -> str:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from nparam_lint.analysis.diff.diff_records import Base, DiffReport, ModelDiff
 from nparam_lint.analysis.diff.drift_rule import explain, judge_drift
-from nparam_lint.analysis.diff.match_models import Match, ReportedModel, entries, match
+from nparam_lint.analysis.diff.match_models import Match, match, split_target
 from nparam_lint.analysis.diff.module_changes import compare_modules
-from nparam_lint.records import Finding, Measured, NotMeasured, Report
+from nparam_lint.records import Finding, Measured, ModelReport, NotMeasured, Position, Report
 
 if TYPE_CHECKING:
     from typing import Literal
@@ -74,53 +74,60 @@ def compare(
     )
 
 
-def _present(before: Side, after: Side, moved: Mapping[str, str]) -> list[Match]:
+def _present(before: Side, after: Side, moved: Mapping[str, str]) -> Iterator[Match]:
     """Every model of both sides. One that is missing where its file cannot be read is there, but
     not measured."""
-    then, now = entries(before.report), entries(after.report)
+    then = [*before.report.models, *_skipped(before.report)]
+    now = [*after.report.models, *_without_needless(_skipped(after.report), then, moved)]
     back = {new: old for old, new in moved.items()}
-    found = []
-    for pair in match(then, _without_needless(now, then, moved), moved):
+    for pair in match(then, now, moved):
         if pair.before and not pair.after:
-            place = moved.get(pair.before.location, pair.before.location)
-            pair = replace(pair, after=_unread(pair.before, place, after.unreadable))
+            yield pair._replace(after=_unread(pair.before, moved, after.unreadable))
         elif pair.after and not pair.before:
-            place = back.get(pair.after.location, pair.after.location)
-            pair = replace(pair, before=_unread(pair.after, place, before.unreadable))
-        found.append(pair)
-    return found
+            yield pair._replace(before=_unread(pair.after, back, before.unreadable))
+        else:
+            yield pair
 
 
-def _without_needless(
-    now: list[ReportedModel], then: list[ReportedModel], moved: Mapping[str, str]
-) -> list[ReportedModel]:
-    """Nobody builds the bare model any more that was only ever built with arguments."""
-    known: dict[tuple[str, str], list[str]] = defaultdict(list)
-    for entry in then:
-        known[moved.get(entry.location, entry.location), entry.callable].append(entry.arguments)
+def _skipped(report: Report) -> list[ModelReport]:
+    """Those that nobody declares and that could not be built."""
     return [
-        entry
-        for entry in now
-        if entry.report is not None
-        or entry.arguments
-        or not all(known.get((entry.location, entry.callable), [""]))
+        ModelReport(target, Position(target.partition("::")[0]), failure)
+        for target, failure in report.skipped
     ]
 
 
+def _without_needless(
+    skipped: Iterable[ModelReport], then: Iterable[ModelReport], moved: Mapping[str, str]
+) -> Iterator[ModelReport]:
+    """Nobody builds the bare model any more that was only ever built with arguments."""
+    known: dict[tuple[str, str], list[str]] = defaultdict(list)
+    for model in then:
+        location, called, arguments = split_target(model)
+        known[moved.get(location, location), called].append(arguments)
+    for model in skipped:
+        location, called, arguments = split_target(model)
+        if arguments or not all(known.get((location, called), [""])):
+            yield model
+
+
 def _unread(
-    entry: ReportedModel, place: str, unreadable: Mapping[str, str]
-) -> ReportedModel | None:
+    model: ModelReport, places: Mapping[str, str], unreadable: Mapping[str, str]
+) -> ModelReport | None:
+    """On the side where it is missing; `places`: where files of the other side are on this one."""
+    location, called, arguments = split_target(model)
+    place = places.get(location, location)
     if place not in unreadable:
         return None
     reason = NotMeasured("NPL003", f"{place} {unreadable[place]}", cause="unreadable")
-    return replace(entry, location=place, measurement=reason, report=None)
+    return ModelReport(f"{place}::{called}{arguments}", model.position, reason)
 
 
 # --- one model --------------------------------------------------------------------------------
 
 
 def _model(pair: Match) -> ModelDiff:
-    old, new = pair.before, pair.after
+    old, new, evidence = pair
     entry = new or old
     assert entry is not None
     before = old.measurement if old else None
@@ -135,13 +142,13 @@ def _model(pair: Match) -> ModelDiff:
         top_level=entry.top_level,
     )
     if old and new and old.target != new.target:
-        found = replace(found, before_target=old.target, evidence=pair.evidence)
+        found = replace(found, before_target=old.target, evidence=evidence)
     if after is None:
         # What was declared in its docstring went with it; what is left in the config is a finding.
         return replace(found, status="removed", explained=True if entry.declared else None)
     if isinstance(before, Measured) and isinstance(after, Measured):
         found = _compared(found, before, after)
-        explained, words = explain(old.report if old else None, new.report if new else None)
+        explained, words = explain(old, new)
         return replace(found, explained=explained, explanation=words) if found.delta else found
     if before is None and isinstance(after, Measured):
         return replace(found, status="added", explained=True if entry.declared else None)
