@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from nparam_lint import UsageError, __version__
+from nparam_lint.repository.git import open_repository
 
 if TYPE_CHECKING:
     import argparse
@@ -39,8 +40,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
-    from nparam_lint.repository.git import open_repository
-
     repository = open_repository(Path.cwd(), environ)
     directory = repository.hooks()
     if options.uninstall:
