@@ -29,7 +29,7 @@ def data_of(report: DiffReport) -> Json:
         "tool": common["tool"],
         "environment": common["environment"],
         "error": report.error,
-        "base": {name: getattr(report.base, name) for name in ("revision", "commit", "called")},
+        "base": asdict(report.base),
         "now": report.now,
         "tolerance": report.tolerance,
         "models": [_model(model) for model in report.models],
@@ -42,27 +42,23 @@ def data_of(report: DiffReport) -> Json:
 
 def _summary(report: DiffReport, common: Json) -> Json:
     found = Counter(model.status for model in report.models)
-    kept = ("findings", "errors", "warnings", "seconds")
+    kept = ("skipped", "findings", "errors", "warnings", "seconds", "files")
     return {
         "models": len(report.models),
         **{status: found[status] for status in MARKS},
-        "skipped": len(report.unmeasured),
         **{name: common[name] for name in kept},
-        "files": report.files,
     }
 
 
 def _model(model: ModelDiff) -> Json:
     reason_before, reason_after = model.reasons
-    percent = None
-    if model.delta is not None and model.total_before:
-        percent = model.delta / model.total_before
+    delta, total = model.delta, model.total_before
     return {
         **{name: getattr(model, name) for name in _MODEL},
         **asdict(model.position),
         "before": _counts(model.before),
         "after": _counts(model.after),
-        "drift": percent,
+        "drift": delta / total if delta is not None and total else None,
         "call_before": _call(model.before),
         "call_after": _call(model.after),
         "reason_before": reason_before,
@@ -104,6 +100,7 @@ def as_report(report: DiffReport) -> Report:
         (),
         report.findings,
         report.unmeasured,
-        seconds=report.seconds,
-        error=report.error,
+        report.files,
+        report.seconds,
+        report.error,
     )
