@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING
 
 from nparam_lint import UsageError, __version__
 from nparam_lint.analysis.diff import Base, DiffReport
-from nparam_lint.analysis.diff.path_moves import find_moves, is_below
 from nparam_lint.analysis.documents.diff_document import diff_document
-from nparam_lint.analysis.revision_diff import Checkout, compare_revisions
+from nparam_lint.analysis.revision_diff import Checkout, compare_revisions, find_moves, is_below
 from nparam_lint.claims.grammar import GrammarError, parse_tolerance
 from nparam_lint.cli import common
 from nparam_lint.repository import snapshot
@@ -21,7 +20,7 @@ from nparam_lint.repository.git import GitError, open_repository
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from nparam_lint.analysis.diff.path_moves import Moves
+    from nparam_lint.analysis.revision_diff import Moves
     from nparam_lint.claims.grammar import Tolerance
     from nparam_lint.config.settings import Settings
     from nparam_lint.report.document import Document

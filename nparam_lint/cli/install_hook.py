@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 import re
+import secrets
 import shlex
 import sys
-import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -144,12 +144,10 @@ def _command() -> list[str]:
 
 def _write(place: Path, script: str) -> None:
     """Write the file in one step, so that git never finds half of a hook; replace a link."""
-    handle, name = tempfile.mkstemp(dir=place.parent, prefix=place.name)
+    laid = place.with_name(f".{place.name}.{secrets.token_hex(4)}")
     try:
-        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
-            file.write(script)
-        Path(name).chmod(0o755)
-        Path(name).replace(place)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
+        laid.write_text(script, encoding="utf-8", newline="\n")
+        laid.chmod(0o755)
+        laid.replace(place)
+    finally:
+        laid.unlink(missing_ok=True)

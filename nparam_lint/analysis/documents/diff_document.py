@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from nparam_lint.analysis.diff.fold_changes import lines_of
 from nparam_lint.analysis.documents import diff_words as words
-from nparam_lint.analysis.documents.changed_modules import TONES, change_table
 from nparam_lint.analysis.documents.diff_data import as_report, data_of
 from nparam_lint.report import document as doc
 from nparam_lint.report import style
@@ -16,10 +16,31 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from nparam_lint.analysis.diff import DiffReport, ModelDiff
+    from nparam_lint.analysis.diff.fold_changes import Line
 
 _ROWS = 20  # of a table of modules
 _NAMED = 4  # models that changed like another
 _ALIKE = 2  # models that share a line where they share what is said of them
+
+_TONES = {"+": "green", "−": "red", "~": "yellow", "→": "cyan", "!": "red", "=": "dim"}
+_SHORT = 24  # characters of a note that stands in the place of a change
+_CHANGES = (
+    doc.Column("module", "code"),
+    doc.Column("type", tone="dim"),
+    doc.Column("before", "number", "dim"),
+    doc.Column("after", "number"),
+    doc.Column("change", "number", notes=True),
+    doc.Column("source", "code", "dim"),
+)
+# The change always stands.
+_STEPS = (
+    doc.Step("short", "source"),
+    doc.Step("drop", "type"),
+    doc.Step("drop", "before"),
+    doc.Step("shorten", "module", 24),
+    doc.Step("drop", "source"),
+    doc.Step("drop", "after"),
+)
 
 
 def diff_document(report: DiffReport) -> doc.Document:
@@ -140,7 +161,7 @@ def _alike(model: ModelDiff) -> object:
 
 def _entry(model: ModelDiff, report: DiffReport) -> doc.ListingLine:
     mark = words.MARKS[model.status]
-    entry = doc.ListingLine(mark, words.name_of(model), tone=TONES[mark])
+    entry = doc.ListingLine(mark, words.name_of(model), tone=_TONES[mark])
     before, after = _totals(model)
     codes = "  ".join(sorted({finding.code for finding in model.findings}))
     if model.status == "not_measured":
@@ -152,21 +173,16 @@ def _entry(model: ModelDiff, report: DiffReport) -> doc.ListingLine:
     if model.status == "removed":
         told = "gone" if not codes else f"gone, but declared  {codes}"
         return replace(entry, before=before, verdict=told)
-    below = [] if not model.before_target else [_was(model)]
-    below += [model.explanation or ""] if model.explained else []
+    below = [model.explanation or ""] if model.explained else []
+    if model.before_target:  # without the file, where that is the same
+        was = model.before_target.removeprefix(model.target.partition("::")[0] + "::")
+        below.insert(0, f"was {was} ({model.evidence})")
     entry = replace(entry, after=after, below="; ".join(map(clean, below)))
     if not model.delta:
         return replace(entry, verdict=words.beside_total(model))
     share = words.proportion(model.delta, model.total_before)
     verdict = "  ".join(filter(None, (share and f"({share})", codes)))
     return replace(entry, before=before, delta=words.signed(model.delta), verdict=verdict)
-
-
-def _was(model: ModelDiff) -> str:
-    old = model.before_target or ""
-    place, _, name = old.partition("::")
-    here = name if place == model.target.partition("::")[0] else old
-    return f"was {here} ({model.evidence})" if model.evidence else f"was {here}"
 
 
 def _in_one_line(model: ModelDiff, report: DiffReport) -> str:
@@ -203,8 +219,53 @@ def _table(group: list[ModelDiff], options: doc.Options) -> doc.Section:
     if len(group) > 1:
         names = style.first([other.target for other in group[1:]], _NAMED)
         alike = [doc.Text(f"the same in {', '.join(names)}", "dim", hang="  ")]
-    table = change_table(model, limit, options.depth)
+    table = _change_table(model, limit, options.depth)
     return doc.Section((*notes, table, *alike), clean(model.target), fold="Modules of")
+
+
+def _change_table(model: ModelDiff, limit: int, depth: int | None) -> doc.Table:
+    """In about `limit` rows; what weighs least is left out, and summed up in the last line."""
+    lines = list(lines_of(model.modules, limit, depth))
+    heaviest = sorted(lines, key=lambda line: -abs(line.sum))
+    left = [] if depth is not None else heaviest[limit:]
+    notes: tuple[str, ...] = ()
+    if left:
+        total = words.signed(sum(line.sum for line in left))
+        more = plural(sum(line.modules * line.times for line in left), "more change")
+        notes = (f"… and {more}, {total} together: --depth and -v show more",)
+    hidden = {id(line) for line in left}
+    rows = tuple(_row(line) for line in lines if id(line) not in hidden)
+    return doc.Table(_CHANGES, rows, _STEPS, notes=notes, noun="module")
+
+
+def _row(line: Line) -> doc.Row:
+    notes = [clean(note) for note in line.notes]
+    told = ""
+    if line.delta:
+        told = (f"{line.times:,} × " if line.times > 1 else "") + words.signed(line.delta)
+    elif line.kind != "changed":
+        told = "renamed" if line.kind == "renamed" else "±0"
+    elif notes and len(notes[0]) <= _SHORT:
+        told = notes.pop(0)
+    kind, before, after, source = f"{line.modules:,} changes", "", "", ""
+    if (change := line.change) is not None:
+        types = (clean(row.type) for row in (change.before, change.after) if row)
+        kind = " → ".join(dict.fromkeys(types))
+        before = "" if line.kind == "added" else f"{change.count_before:,}"
+        after = "" if line.kind == "removed" else f"{change.count_after:,}"
+        source = clean(change.row.source or "")
+    mark = words.MARKS[line.kind]
+    made_at = doc.Cell(source, short=source.rpartition("/")[2])
+    cells = (_module_name(line), kind, before, after, doc.Cell(told, _TONES[mark]), made_at)
+    return doc.Row(cells, mark, _TONES[mark], tuple(notes))
+
+
+def _module_name(line: Line) -> str:
+    path, was = clean(line.path), clean(line.path_before)
+    if was != path:  # beside where it was, the name is enough
+        beside = line.was[:-1] == line.parts[:-1]
+        return f"{was} → {path.rpartition('.')[2] if beside else path}"
+    return path or ("(root)" if line.delta else "(total)")
 
 
 # --- the end --------------------------------------------------------------------------------------

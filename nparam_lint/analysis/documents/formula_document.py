@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from nparam_lint.analysis.closed_forms.form_writer import expanded, factored
@@ -17,12 +17,45 @@ from nparam_lint.report.style import clean
 if TYPE_CHECKING:
     from collections.abc import Container, Iterator, Mapping, Sequence
 
-    from nparam_lint.analysis.closed_forms.observations import Value
+    from nparam_lint.analysis.closed_forms.observations import Value, Variable
     from nparam_lint.analysis.closed_forms.parameter_forms import Derived, ShapeForm
-    from nparam_lint.analysis.formula_result import FormulaResult
+    from nparam_lint.records import Environment
 
 _DEPTH = 2  # of the table of modules
 _MANY = 6  # values of names, reasons, … on a line of facts
+
+
+@dataclass(frozen=True, slots=True)
+class FormulaResult:
+    """What was found out about `target`. `call`: as it was built first; `cases`: the form there,
+    then with other choices; `untold`: choices that matter too; `reason`: why the model could not be
+    built, and what it `missing`ly needs; `error`: why nothing could be asked at all."""
+
+    version: str
+    target: str
+    call: str = ""
+    variables: tuple[Variable, ...] = ()
+    cases: tuple[Derived, ...] = ()
+    untold: tuple[str, ...] = ()
+    environment: Environment | None = None
+    reason: str | None = None
+    missing: tuple[str, ...] = ()
+    error: str | None = None
+    seconds: float = 0.0
+
+    @property
+    def has_form(self) -> bool:
+        return bool(self.cases) and all(isinstance(case, ClosedForm) for case in self.cases)
+
+    @property
+    def is_given(self) -> bool:
+        """Whether no number could be varied, so that the count is no formula of anything."""
+        return not any(variable.is_number for variable in self.variables)
+
+    @property
+    def order(self) -> list[str]:
+        """The names in the order of the signature."""
+        return [variable.name for variable in self.variables]
 
 
 def formula_document(formula: FormulaResult) -> doc.Document:
