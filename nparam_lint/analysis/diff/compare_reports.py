@@ -128,34 +128,33 @@ def _unread(
 
 def _model(pair: Match) -> ModelDiff:
     old, new, evidence = pair
-    entry = new or old
-    assert entry is not None
-    before = old.measurement if old else None
-    after = new.measurement if new else None
+    one = new or old
+    assert one is not None
     found = ModelDiff(
-        entry.target,
-        entry.position,
+        one.target,
+        one.position,
         "not_measured",
-        before,
-        after,
-        declared=entry.declared and new is not None,
-        top_level=entry.top_level,
+        old.measurement if old else None,
+        new.measurement if new else None,
+        declared=one.declared and new is not None,
+        top_level=one.top_level,
     )
-    if old and new and old.target != new.target:
-        found = replace(found, before_target=old.target, evidence=evidence)
-    if after is None:
+    with_budget = True if one.declared else None
+    if new is None:
         # What was declared in its docstring went with it; what is left in the config is a finding.
-        return replace(found, status="removed", explained=True if entry.declared else None)
-    if isinstance(before, Measured) and isinstance(after, Measured):
-        found = _compared(found, before, after)
-        explained, words = explain(old, new)
-        return replace(found, explained=explained, explanation=words) if found.delta else found
-    if before is None and isinstance(after, Measured):
-        return replace(found, status="added", explained=True if entry.declared else None)
-    return found
+        return replace(found, status="removed", explained=with_budget)
+    if old is None:
+        is_new = isinstance(new.measurement, Measured)
+        return replace(found, status="added", explained=with_budget) if is_new else found
+    if old.target != new.target:
+        found = replace(found, before_target=old.target, evidence=evidence)
+    return _compared(found, old, new)
 
 
-def _compared(found: ModelDiff, before: Measured, after: Measured) -> ModelDiff:
+def _compared(found: ModelDiff, old: ModelReport, new: ModelReport) -> ModelDiff:
+    before, after = old.measurement, new.measurement
+    if not (isinstance(before, Measured) and isinstance(after, Measured)):
+        return found
     modules = compare_modules(before.modules, after.modules)
     notes = []
     # The config may say something else now about how it is built.
@@ -166,7 +165,11 @@ def _compared(found: ModelDiff, before: Measured, after: Measured) -> ModelDiff:
         notes.append(f"parameters that parameters() does not return: {was:,} → {now:,}")
     status: Status = "changed" if modules or before.counts != after.counts else "same"
     status = "renamed" if found.before_target else status
-    return replace(found, status=status, modules=modules, notes=tuple(notes))
+    found = replace(found, status=status, modules=modules, notes=tuple(notes))
+    if found.delta:
+        explained, words = explain(old, new)
+        found = replace(found, explained=explained, explanation=words)
+    return found
 
 
 def _is_counted(model: ModelDiff) -> bool:
@@ -189,13 +192,9 @@ def _with_findings(model: ModelDiff, report: Report) -> ModelDiff:
         code, target = model.after.code, model.target
         found = [f for f in report.findings if f.code == code and f.target == target]
         return replace(model, findings=tuple(found))
-    gone = _bare(model.target)
-    stale = [f for f in report.findings if f.code == "NPL008" and _bare(f.target) == gone]
+    stale = [f for f in report.findings if f.code == "NPL008"]
+    stale = [f for f in stale if f.target.partition("(")[0] == model.bare]
     return replace(model, findings=tuple(stale), explained=False if stale else model.explained)
-
-
-def _bare(target: str) -> str:
-    return target.partition("(")[0]
 
 
 def _findings(

@@ -53,17 +53,13 @@ class _Pairs:
             [node for node in before.walk() if node not in self.now],
             [node for node in after.walk() if node not in self.then],
         )
-        for olds, news in sorted(shapes, key=_weight, reverse=True):
+        for olds, news in sorted(shapes, key=lambda both: -(both[0] or both[1])[0].weight):
             gone = [node for node in olds if node not in self.now]
             new = [node for node in news if node not in self.then]
             if len(gone) == 1 == len(new):
                 old, there = gone[0], new[0]
                 if old.filled > 1 or old.name == there.name:
                     self._match(old, there)
-
-
-def _weight(both: tuple[list[Node], list[Node]]) -> int:
-    return max(node.weight for nodes in both for node in nodes)
 
 
 def _matched(olds: Sequence[Node], news: Sequence[Node]) -> list[tuple[Node, Node]]:

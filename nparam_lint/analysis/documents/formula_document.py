@@ -247,6 +247,9 @@ def _forms(formula: FormulaResult, options: doc.Options) -> doc.FormSources:
     used = {name for case in cases for name in (*case.total.names, *case.case)}
     rules = dict.fromkeys(str(rule) for case in cases for rule in case.rules)
     needs = "\n".join(f"Needs {rule}." for rule in rules)
+    places = sum(case.verified for case in cases)
+    evidence = f"Verified by building the model with {places} other arguments."
+    evidence = "No argument was varied." if formula.is_given else evidence
     head = f"Parameters of {formula.call}: {first.value:,}."
     parts = _module_forms(first.shapes, 1 if options.depth is None else options.depth)
     return doc.FormSources(
@@ -260,17 +263,10 @@ def _forms(formula: FormulaResult, options: doc.Options) -> doc.FormSources:
             for case in cases
         ),
         _parameters(first.base, order, used),
-        (head, _evidence(formula, cases), *([needs] if needs else [])),
+        (head, evidence, *([needs] if needs else [])),
         missing,
         tuple((part.path, factored(part.size, order, "latex"), part.value) for part in parts),
     )
-
-
-def _evidence(formula: FormulaResult, cases: Sequence[ClosedForm]) -> str:
-    if formula.is_given:
-        return "No argument was varied."
-    places = sum(case.verified for case in cases)
-    return f"Verified by building the model with {places} other arguments."
 
 
 def _parameters(base: Mapping[str, Value], order: Sequence[str], used: Container[str]) -> str:
