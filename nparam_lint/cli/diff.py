@@ -116,25 +116,24 @@ def _tolerance(text: str | None) -> Tolerance | None:
 def _base(repository: Repository, revision: str) -> Base:
     """The commit that a revision names; `A...` names the one where A and HEAD parted."""
     left, dots, right = revision.partition("...")
+    if dots:
+        if right not in ("", "HEAD", "@"):
+            raise GitError(
+                f"{revision}: a revision is compared with the working tree, not with {right}; "
+                f"next: check {right} out, then nparam-lint diff {left}..."
+            )
+        commit = repository.merge_base(left or "HEAD", "HEAD")
+        return Base(revision, commit, f"the merge base with {left or 'HEAD'}")
     try:
-        if dots:
-            if right not in ("", "HEAD", "@"):
-                raise GitError(
-                    f"{revision}: a revision is compared with the working tree, not with "
-                    f"{right}; next: check {right} out, then nparam-lint diff {left}..."
-                )
-            commit = repository.merge_base(left or "HEAD", "HEAD")
-            return Base(revision, commit, f"the merge base with {left or 'HEAD'}")
         commit = repository.resolve(revision)
     except GitError as error:
-        if ".." in revision and not dots:
+        start, several, _ = revision.partition("..")
+        if several:
             hint = "one revision is compared with the working tree"
-            start = revision.partition("..")[0]
             raise GitError(f"{error}\n{hint}: nparam-lint diff {start}, or {start}...") from None
         if Path(revision).exists():
-            raise GitError(
-                f"{error}\n{revision} is a path: nparam-lint diff HEAD {revision}"
-            ) from None
+            hint = f"{revision} is a path: nparam-lint diff HEAD {revision}"
+            raise GitError(f"{error}\n{hint}") from None
         raise
     return Base(revision, commit, commit[:7] if commit.startswith(revision) else revision)
 

@@ -140,17 +140,14 @@ def _variables(first: Measured, asked: str | None) -> list[Variable]:
                 f"option --vary: {name} is None in {first.call}; say which values it may have: "
                 f"{name}=1|2|4"
             )
-        base = row.value if row.value is not None else values[0]
-        found.append(Variable(name, base, row.holder, values or _choices(row)))
+        found.append(_variable(row, values))
     return found
 
 
-def _variable(row: VariableRow) -> Variable:
-    return Variable(row.name, row.value, row.holder, _choices(row))
-
-
-def _choices(row: VariableRow) -> tuple[Value, ...]:
-    return (False, True) if isinstance(row.value, bool) else row.choices
+def _variable(row: VariableRow, values: tuple[Value, ...] = ()) -> Variable:
+    base = values[0] if values and row.value is None else row.value
+    known = (False, True) if isinstance(row.value, bool) else row.choices
+    return Variable(row.name, base, row.holder, values or known)
 
 
 def _asked(text: str) -> dict[str, tuple[Value, ...]]:

@@ -52,19 +52,16 @@ def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
 def _script(repository: Repository, directory: Path, projects: list[str]) -> str:
     """The hook. Where it lies among the user's files, for others to use too, it names no
     interpreter of this machine, and finds one by itself."""
-    shared = directory.resolve().is_relative_to(repository.top.resolve())
-    shared = shared and not directory.resolve().is_relative_to(_git_directory(repository))
+    git = repository.top / repository.run("rev-parse", "--git-common-dir").removesuffix("\n")
+    place = directory.resolve()
+    shared = place.is_relative_to(repository.top.resolve())
+    shared = shared and not place.is_relative_to(git.resolve())
     python = "" if shared else os.path.abspath(sys.executable)
     places = "\n".join(_project(repository, text) for text in projects)
     text = SOURCE.read_text(encoding="utf-8")
     for name, value in (("python", python), ("projects", places)):
         text = text.replace(f"\n{name}='' ", f"\n{name}={shlex.quote(value)} ", 1)
     return text
-
-
-def _git_directory(repository: Repository) -> Path:
-    common = repository.run("rev-parse", "--git-common-dir").removesuffix("\n")
-    return (repository.top / common).resolve()
 
 
 def _project(repository: Repository, text: str) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -14,12 +13,11 @@ from nparam_lint.analysis.diff.module_changes import compare_modules
 from nparam_lint.records import Finding, Measured, ModelReport, NotMeasured, Position, Report
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
     from typing import Literal
 
     from nparam_lint.analysis.diff.diff_records import Status
     from nparam_lint.claims.grammar import Tolerance
-
-Filter = Callable[[Iterable[Finding]], list[Finding]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +37,7 @@ def compare(
     now: Literal["working tree", "index"] = "working tree",
     moved: Mapping[str, str] | None = None,
     tolerance: Tolerance | None = None,
-    reported: Filter = list,
+    reported: Callable[[Iterable[Finding]], list[Finding]] = list,
 ) -> DiffReport:
     """`moved`: files of the base → where they are now. `tolerance`: how far a count may drift
     without a budget that says so; None: drift is no failure. `reported`: which findings are to be
@@ -58,8 +56,13 @@ def compare(
     )
     if report.error:
         return report
-    every = _sorted(_model(pair) for pair in _present(before, after, moved))
-    models = [_with_findings(m, after.report) for m in every if _is_counted(m) or m.declared]
+    every = sorted(
+        map(_model, _present(before, after, moved)),
+        key=lambda model: (model.target.partition("::")[0], model.position.line, model.target),
+    )
+    kept = [model for model in every if model.declared or _is_counted(model)]
+    unmeasured = [model for model in every if not (model.declared or _is_counted(model))]
+    models = [_with_findings(model, after.report) for model in kept]
     if tolerance is not None:
         models = judge_drift(models, tolerance, base, reported)
     return replace(
@@ -67,9 +70,7 @@ def compare(
         models=tuple(models),
         findings=_findings(models, before, after, moved),
         unmeasured=tuple(
-            (model.target, model.after)
-            for model in every
-            if isinstance(model.after, NotMeasured) and not (_is_counted(model) or model.declared)
+            (m.target, m.after) for m in unmeasured if isinstance(m.after, NotMeasured)
         ),
     )
 
@@ -175,10 +176,6 @@ def _compared(found: ModelDiff, old: ModelReport, new: ModelReport) -> ModelDiff
 def _is_counted(model: ModelDiff) -> bool:
     """On either side."""
     return isinstance(model.before, Measured) or isinstance(model.after, Measured)
-
-
-def _sorted(models: Iterable[ModelDiff]) -> list[ModelDiff]:
-    return sorted(models, key=lambda m: (m.target.partition("::")[0], m.position.line, m.target))
 
 
 # --- findings ---------------------------------------------------------------------------------

@@ -45,7 +45,7 @@ _STEPS = (
 
 def diff_document(report: DiffReport) -> doc.Document:
     lines = (
-        f"{clean(at.path)}:{at.line}:{at.column}: {words.name_of(model)} "
+        f"{clean(at.path)}:{at.line}:{at.column}: {clean(model.name)} "
         + _in_one_line(model, report)
         for model in _changed(report)
         for at in (model.position,)
@@ -101,7 +101,7 @@ def _mark(report: DiffReport) -> str:
 
 def _listing(report: DiffReport, options: doc.Options) -> doc.Listing:
     shown = report.models if options.verbose else _changed(report)
-    files = grouped(shown, words.place_of)
+    files = grouped(shown, lambda model: clean(model.target).partition("::")[0])
     found = ((place, tuple(_entries(models, report))) for place, models in files.items())
     numbers = doc.Column("before", "number"), doc.Column("after", "number")
     columns = doc.Column("model", "code"), *numbers, doc.Column("change")
@@ -141,7 +141,7 @@ def _entries(models: Sequence[ModelDiff], report: DiffReport) -> list[doc.Listin
             lines += [_entry(model, report) for model in group]
             continue
         first = _entry(group[0], report)
-        names = ", ".join(words.name_of(model) for model in group)
+        names = ", ".join(clean(model.name) for model in group)
         verdict = first.verdict
         if group[0].status == "renamed":
             old = clean(group[0].before_target or "").partition("::")[0]
@@ -161,7 +161,7 @@ def _alike(model: ModelDiff) -> object:
 
 def _entry(model: ModelDiff, report: DiffReport) -> doc.ListingLine:
     mark = words.MARKS[model.status]
-    entry = doc.ListingLine(mark, words.name_of(model), tone=_TONES[mark])
+    entry = doc.ListingLine(mark, clean(model.name), tone=_TONES[mark])
     before, after = _totals(model)
     codes = "  ".join(sorted({finding.code for finding in model.findings}))
     if model.status == "not_measured":

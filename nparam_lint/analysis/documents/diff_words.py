@@ -52,15 +52,6 @@ def proportion(delta: int, before: int | None) -> str:
     return f"{share} %".replace("-", "−")
 
 
-def name_of(model: ModelDiff) -> str:
-    """Without its file."""
-    return clean(model.target).partition("::")[2]
-
-
-def place_of(model: ModelDiff) -> str:
-    return clean(model.target).partition("::")[0]
-
-
 def since(report: DiffReport) -> str:
     """`main (1a2b3c4)`"""
     called, short = report.base.called, report.base.commit[:7]
@@ -121,7 +112,7 @@ def headline(report: DiffReport) -> str:
     parts = []
     if changed:
         moved = [model for model in changed if model.delta][:_NAMED]
-        told = [f"{name_of(m)} {change(m.delta or 0, m.total_before)}" for m in moved]
+        told = [f"{clean(m.name)} {change(m.delta or 0, m.total_before)}" for m in moved]
         told += ["…"] if moved and len(changed) > len(moved) else []
         named = f": {', '.join(told)}" if told else ""
         parts.append(f"{plural(len(changed), 'model')} changed{named}")
@@ -130,7 +121,7 @@ def headline(report: DiffReport) -> str:
         return " · ".join(parts)
     shown = [model for model in report.models if is_shown(model)]
     if len(shown) == 1:
-        return f"{name_of(shown[0])} is unchanged"
+        return f"{clean(shown[0].name)} is unchanged"
     return f"{compared(report)}, none changed" if shown else "no model to compare"
 
 
