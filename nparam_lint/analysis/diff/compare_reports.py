@@ -83,11 +83,10 @@ def _present(before: Side, after: Side, moved: Mapping[str, str]) -> Iterator[Ma
     back = {new: old for old, new in moved.items()}
     for pair in match(then, now, moved):
         if pair.before and not pair.after:
-            yield pair._replace(after=_unread(pair.before, moved, after.unreadable))
+            pair = pair._replace(after=_unread(pair.before, moved, after.unreadable))
         elif pair.after and not pair.before:
-            yield pair._replace(before=_unread(pair.after, back, before.unreadable))
-        else:
-            yield pair
+            pair = pair._replace(before=_unread(pair.after, back, before.unreadable))
+        yield pair
 
 
 def _skipped(report: Report) -> list[ModelReport]:

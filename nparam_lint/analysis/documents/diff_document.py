@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
 _ROWS = 20  # of a table of modules
 _NAMED = 4  # models that changed like another
-_ALIKE = 2  # models that share a line where they share what is said of them
 
 _TONES = {"+": "green", "−": "red", "~": "yellow", "→": "cyan", "!": "red", "=": "dim"}
 _SHORT = 24  # characters of a note that stands in the place of a change
@@ -137,10 +136,10 @@ def _entries(models: Sequence[ModelDiff], report: DiffReport) -> list[doc.Listin
     """Files that moved as they were, and what fails for one reason, in one line."""
     lines = []
     for group in grouped(models, _alike).values():
-        if len(group) < _ALIKE:
-            lines += [_entry(model, report) for model in group]
-            continue
         first = _entry(group[0], report)
+        if len(group) == 1:
+            lines.append(first)
+            continue
         names = ", ".join(clean(model.name) for model in group)
         verdict = first.verdict
         if group[0].status == "renamed":

@@ -85,19 +85,15 @@ def _page(formula: FormulaResult, options: doc.Options) -> doc.Page:
         if isinstance(case, NoForm):
             sections.append(doc.Section(tuple(_absent(case, formula)), always=True))
             continue
-        sections.append(doc.Section(tuple(_formula(case, formula.order)), always=True))
+        form = doc.Text(factored(case.total, formula.order), "bold", "  ", "    ", "formula")
+        where = doc.Text(f"where {_equations(case.case)}:", "dim", kind="verbatim")
+        sections.append(doc.Section((where, form) if case.case else (form,), always=True))
         sections.append(doc.Section((doc.Facts(tuple(_facts(case, formula))),)))
         if number == 0 or options.verbose:
             sections.append(doc.Section((_modules(case, formula, options),)))
         if options.verbose:
             sections.append(doc.Section((_shapes(case, formula.order),), always=True))
     return doc.Page(tuple(sections), headline=clean(formula.target))
-
-
-def _formula(case: ClosedForm, order: Sequence[str]) -> Iterator[doc.Text]:
-    if case.case:
-        yield doc.Text(f"where {_equations(case.case)}:", "dim", kind="verbatim")
-    yield doc.Text(factored(case.total, order), "bold", "  ", "    ", "formula")
 
 
 def _equations(values: Mapping[str, Value]) -> str:

@@ -23,16 +23,10 @@ def solve_document(solutions: Solutions) -> doc.Document:
         "solve",
         solutions.version,
         lambda: _data(solutions),
-        lambda options: _page(solutions, options),
+        lambda o: doc.Page(() if solutions.error else tuple(_Sections(solutions, o).all())),
         solutions.error,
         lines=tuple(f"{best.call}: {best.count:,} ({_off(best, one.budget)})" for one, best in met),
     )
-
-
-def _page(solutions: Solutions, options: doc.Options) -> doc.Page:
-    if solutions.error is not None:
-        return doc.Page()
-    return doc.Page(tuple(_Sections(solutions, options).all()))
 
 
 def _data(solutions: Solutions) -> doc.Json:
