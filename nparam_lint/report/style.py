@@ -228,10 +228,13 @@ def drift(budget: BudgetResult) -> str:
     if budget.actual is None or budget.value is None:
         return ""
     delta = budget.actual - budget.value
-    if not budget.value:
-        return f"{delta:+,}"
-    percent = 100 * delta / budget.value
-    return f"{delta:+,} ({percent:+,.2f} %)" if abs(percent) >= 0.005 else f"{delta:+,} (<0.01 %)"
+    return f"{delta:+,} ({percent(delta, budget.value)})" if budget.value else f"{delta:+,}"
+
+
+def percent(delta: int, whole: int) -> str:
+    """`+6.17 %`; what is there is not rounded to nothing."""
+    share = 100 * delta / whole
+    return f"{share:+,.2f} %" if abs(share) >= 0.005 else "<0.01 %"
 
 
 def shown_metrics(measured: Measured) -> list[tuple[Metric, int | None]]:

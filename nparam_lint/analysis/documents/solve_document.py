@@ -47,12 +47,6 @@ def _off(met: Met, budget: int) -> str:
     return f"{off:+,}" if off else "exact"
 
 
-def _percent(met: Met, budget: int) -> str:
-    off = met.count - budget
-    share = 100 * off / budget
-    return "" if not off else f"{share:+,.2f} %" if abs(share) >= 0.005 else "<0.01 %"
-
-
 class _Sections:
     def __init__(self, solutions: Solutions, options: doc.Options) -> None:
         self.solutions, self.options = solutions, options
@@ -115,7 +109,9 @@ class _Sections:
                     continue
                 name = indent + self.labels[one.target] if self.several else label
                 for place, met in enumerate(one.points):
-                    told = [f"{met.count:,}", _off(met, budget), _percent(met, budget)]
+                    off = met.count - budget
+                    share = style.percent(off, budget) if off else ""
+                    told = [f"{met.count:,}", _off(met, budget), share]
                     rows.append(["" if place else name, *written(met), *told])
                 if not one.points:
                     rows.append([name, *blank, "–", "", ""])
