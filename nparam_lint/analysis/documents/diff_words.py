@@ -75,14 +75,13 @@ def is_changed(model: ModelDiff) -> bool:
 
 
 def counts_of(model: ModelDiff) -> list[str]:
-    """What changed besides the total: `frozen 0 → 12,345`."""
+    """What changed: `frozen 0 → 12,345`."""
     if not isinstance(model.before, Measured) or not isinstance(model.after, Measured):
         return []
-    found = [f"total {model.before.counts.total:,} → {model.after.counts.total:,}"]
-    found = found if model.delta else []
+    found = []
     for name, metric in METRICS.items():
         was, now = model.before.counts.of(name), model.after.counts.of(name)
-        if was != now and name != "total":
+        if was != now:
             told = ("–" if count is None else f"{count:,}" for count in (was, now))
             found.append(f"{metric.label} {' → '.join(told)}")
     return found
