@@ -5,6 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from nparam_lint import UsageError
+from nparam_lint.cache.housekeeping import clean
+from nparam_lint.cache.store import NOWHERE, directory
+from nparam_lint.report.style import human_bytes, plural
 
 if TYPE_CHECKING:
     import argparse
@@ -19,10 +22,6 @@ def add_arguments(_: argparse.ArgumentParser) -> None:
 
 
 def run(_: argparse.Namespace, environ: Mapping[str, str]) -> int:
-    from nparam_lint.cache.housekeeping import clean
-    from nparam_lint.cache.store import NOWHERE, directory
-    from nparam_lint.report.style import human_bytes, plural
-
     base = directory(environ)
     if base is None:
         print(f"nothing to remove: {NOWHERE}")

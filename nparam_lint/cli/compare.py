@@ -6,18 +6,19 @@ import time
 from typing import TYPE_CHECKING
 
 from nparam_lint import UsageError, __version__
+from nparam_lint.analysis.documents.compare_document import Compared, Comparison, compare_document
+from nparam_lint.analysis.roles import find_roles
 from nparam_lint.cli import common
-from nparam_lint.cli.show import settings_and_target
+from nparam_lint.cli.show import locate
+from nparam_lint.gate.pipeline import show
+from nparam_lint.records import Measured
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Mapping, Sequence
 
-    from nparam_lint.analysis.documents.compare_document import Compared, Comparison
     from nparam_lint.claims.notation import Target
     from nparam_lint.config.settings import Settings
-    from nparam_lint.gate.measure import Progress
-    from nparam_lint.records import ModelReport, Report
     from nparam_lint.report.document import Document
 
 USAGE = "nparam-lint compare TARGET TARGET… [options]"
@@ -37,59 +38,39 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def failure(error: str, _: argparse.Namespace) -> Document:
-    from nparam_lint.analysis.documents.compare_document import Comparison, compare_document
-
     return compare_document(Comparison(__version__, error=error))
 
 
 def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
-    from nparam_lint.analysis.documents.compare_document import compare_document
-    from nparam_lint.records import NotMeasured
-
     if not options.targets:
         raise UsageError(
             "which models?\nnext: nparam-lint compare 'nets/vit.py::ViT(depth=12)' "
             "'nets/vit.py::ViT(depth=24)'"
         )
-    asked = [settings_and_target(options, environ, text) for text in options.targets]
-    found = compare(options.targets, asked, environ, common.progress())
-    failed = any(isinstance(one.model.measurement, NotMeasured) for one in found.models)
+    asked = [locate(options, environ, text)[:2] for text in options.targets]
+    found = _compare(options.targets, asked, environ)
+    failed = any(one.roles is None for one in found.models)
     return common.deliver(compare_document(found), options, asked[0][0], environ, failed=failed)
 
 
-def compare(
-    given: Sequence[str],
-    asked: Sequence[tuple[Settings, Target]],
-    environ: Mapping[str, str],
-    progress: Progress | None = None,
+def _compare(
+    given: Sequence[str], asked: Sequence[tuple[Settings, Target]], environ: Mapping[str, str]
 ) -> Comparison:
     """Measure the targets, those of one project in one run, and find the roles of their parameters.
     `given`: the targets as they were written, which is how the user knows them. Raises
     NoInterpreter."""
-    from nparam_lint.analysis.documents.compare_document import Comparison
-    from nparam_lint.gate.pipeline import show
-
     start = time.monotonic()
-    projects = {settings.root: settings for settings, _ in asked}
     found: dict[int, Compared] = {}
     error = None
-    for root, settings in projects.items():
-        numbers = [i for i, (own, _) in enumerate(asked) if own.root == root]
-        targets = [asked[i][1] for i in numbers]
-        report = show(settings, targets, environ, progress)
+    for root, settings in {settings.root: settings for settings, _ in asked}.items():
+        targets = {i: target for i, (own, target) in enumerate(asked) if own.root == root}
+        report = show(settings, [*targets.values()], environ, common.progress())
         error = error or report.error
         models = {model.target: model for model in reversed(report.models)}
-        for i in numbers:
-            found[i] = _compared(given[i], models[str(asked[i][1])], report)
+        for i, target in targets.items():
+            model = models[str(target)]
+            measured = model.measurement
+            roles = find_roles(measured) if isinstance(measured, Measured) else None
+            found[i] = Compared(given[i], model, roles, report.environment)
     ordered = tuple(found[i] for i in sorted(found))
     return Comparison(__version__, ordered, time.monotonic() - start, error)
-
-
-def _compared(given: str, model: ModelReport, report: Report) -> Compared:
-    from nparam_lint.analysis.documents.compare_document import Compared
-    from nparam_lint.analysis.roles import find_roles
-    from nparam_lint.records import Measured
-
-    measured = model.measurement
-    roles = find_roles(measured) if isinstance(measured, Measured) else None
-    return Compared(given, model, roles, report.environment)

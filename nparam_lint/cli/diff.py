@@ -9,15 +9,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from nparam_lint import UsageError, __version__
-from nparam_lint.analysis.diff.path_moves import find_moves, is_below
+from nparam_lint.analysis.diff import Base, DiffReport
+from nparam_lint.analysis.documents.diff_document import diff_document
+from nparam_lint.analysis.revision_diff import Checkout, compare_revisions, find_moves, is_below
+from nparam_lint.claims.grammar import GrammarError, parse_tolerance
 from nparam_lint.cli import common
+from nparam_lint.repository import snapshot
+from nparam_lint.repository.git import GitError, open_repository
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
-    from nparam_lint.analysis.diff import Base
-    from nparam_lint.analysis.diff.path_moves import Moves
-    from nparam_lint.analysis.revision_diff import Checkout
+    from nparam_lint.analysis.revision_diff import Moves
     from nparam_lint.claims.grammar import Tolerance
     from nparam_lint.config.settings import Settings
     from nparam_lint.report.document import Document
@@ -57,133 +60,130 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     common.add_building(parser)
 
 
+def failure(error: str, options: argparse.Namespace) -> Document:
+    base = Base(options.revision or "", "", options.revision or "")
+    return diff_document(DiffReport(__version__, base, "working tree", error=error))
+
+
 def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
     if options.revision is None:
         raise UsageError(
             "since which revision?\nnext: nparam-lint diff HEAD, or nparam-lint diff main... for "
             "what a pull request against main changes"
         )
-    with ExitStack() as stack:
-        return _run(options, environ, stack)
-
-
-def failure(error: str, options: argparse.Namespace) -> Document:
-    from nparam_lint.analysis.diff import Base, DiffReport
-    from nparam_lint.analysis.documents.diff_document import diff_document
-
-    base = Base(options.revision or "", "", options.revision or "")
-    return diff_document(DiffReport(__version__, base, "working tree", error=error))
-
-
-def _run(options: argparse.Namespace, environ: Mapping[str, str], stack: ExitStack) -> int:
-    from nparam_lint.analysis.documents.diff_document import diff_document
-    from nparam_lint.analysis.revision_diff import RevisionComparison, compare_revisions
-    from nparam_lint.repository import snapshot
-    from nparam_lint.repository.git import open_repository
-
     tolerance = _tolerance(options.drift)
-    given = [Path(text).absolute() for text in options.paths]
+    start = Path(options.paths[0]).absolute() if options.paths else Path.cwd()
     common.checked_paths([text for text in options.paths if Path(text).exists()])
-    repository = open_repository(_directory(given), environ)
+    # The nearest directory that is there: what is compared may be gone now.
+    near = next(place for place in (start, *start.parents) if place.is_dir())
+    repository = open_repository(near, environ)
     base = _base(repository, options.revision)
-    index = stack.enter_context(snapshot.staged(repository)) if options.staged else None
-    settings = _settings(options, environ, given, index)
-    copy = stack.enter_context(snapshot.committed(repository, base.commit))
-    # What the working tree has besides has nothing to do with the base.
-    copy = replace(copy, untracked=())
-    renames = repository.renames(base.commit, staged=options.staged)
-    inside = _inside(settings.home, copy)
-    moves = find_moves(renames, inside, lambda path: (copy.directory / path).is_dir())
-    then, now = _checkouts(options, environ, settings, copy, moves, base)
-    wanted = RevisionComparison(
-        then, now, base, moves.files, options.staged, options.declared, tolerance
-    )
-    report = compare_revisions(wanted, environ, common.progress())
-    return common.deliver(diff_document(report), options, settings, environ)
+    with ExitStack() as stack:
+        if options.staged:
+            index = stack.enter_context(snapshot.staged(repository))
+            if options.config and not index.copy_of(Path(options.config)).is_file():
+                raise UsageError(f"{options.config} is not in the index; next: git add it")
+            settings = _settings_in(index, options, environ, index.copy_of(start))
+        else:
+            settings = common.settings_for(options, environ, start)
+        copy = stack.enter_context(snapshot.committed(repository, base.commit))
+        # What the working tree has besides has nothing to do with the base.
+        copy = replace(copy, untracked=())
+        renames = repository.renames(base.commit, staged=options.staged)
+        inside = _inside(settings.home, copy)
+        moves = find_moves(renames, inside, lambda path: (copy.directory / path).is_dir())
+        then = _settings_then(options, environ, settings, copy, moves, base)
+        report = compare_revisions(
+            *_checkouts(options, then, settings, copy, moves, base),
+            base,
+            environ,
+            common.progress(),
+            moved=moves.files,
+            staged=options.staged,
+            declared_only=options.declared,
+            tolerance=tolerance,
+        )
+        return common.deliver(diff_document(report), options, settings, environ)
 
 
 def _tolerance(text: str | None) -> Tolerance | None:
-    from nparam_lint.claims.grammar import GrammarError, parse_tolerance
-
-    if text is None:
-        return None
     try:
-        return parse_tolerance(text)
+        return None if text is None else parse_tolerance(text)
     except GrammarError as error:
         raise UsageError(f"option --tolerance is {text!r}: {error}") from None
 
 
-def _directory(paths: Sequence[Path]) -> Path:
-    """The nearest one that is there: what is compared may be gone now."""
-    start = paths[0] if paths else Path.cwd()
-    return next(place for place in (start, *start.parents) if place.is_dir())
-
-
 def _base(repository: Repository, revision: str) -> Base:
     """The commit that a revision names; `A...` names the one where A and HEAD parted."""
-    from nparam_lint.analysis.diff import Base
-    from nparam_lint.repository.git import GitError
-
     left, dots, right = revision.partition("...")
+    if dots:
+        if right not in ("", "HEAD", "@"):
+            raise GitError(
+                f"{revision}: a revision is compared with the working tree, not with {right}; "
+                f"next: check {right} out, then nparam-lint diff {left}..."
+            )
+        commit = repository.merge_base(left or "HEAD", "HEAD")
+        return Base(revision, commit, f"the merge base with {left or 'HEAD'}")
     try:
-        if dots:
-            if right not in ("", "HEAD", "@"):
-                raise GitError(
-                    f"{revision}: a revision is compared with the working tree, not with "
-                    f"{right}; next: check {right} out, then nparam-lint diff {left}..."
-                )
-            commit = repository.merge_base(left or "HEAD", "HEAD")
-            return Base(revision, commit, f"the merge base with {left or 'HEAD'}")
         commit = repository.resolve(revision)
     except GitError as error:
-        if ".." in revision and not dots:
+        start, several, _ = revision.partition("..")
+        if several:
             hint = "one revision is compared with the working tree"
-            start = revision.partition("..")[0]
             raise GitError(f"{error}\n{hint}: nparam-lint diff {start}, or {start}...") from None
         if Path(revision).exists():
-            raise GitError(
-                f"{error}\n{revision} is a path: nparam-lint diff HEAD {revision}"
-            ) from None
+            hint = f"{revision} is a path: nparam-lint diff HEAD {revision}"
+            raise GitError(f"{error}\n{hint}") from None
         raise
     return Base(revision, commit, commit[:7] if commit.startswith(revision) else revision)
 
 
-def _settings(
+def _settings_in(
+    copy: Snapshot,
     options: argparse.Namespace,
     environ: Mapping[str, str],
-    given: Sequence[Path],
-    index: Snapshot | None,
+    start: Path,
+    root: Path | None = None,
 ) -> Settings:
-    """Today's."""
-    start = given[0] if given else Path.cwd()
-    if index is None:
-        return common.settings_for(options, environ, start)
+    """Those of a copy, by the config file that it has."""
     options = argparse.Namespace(**vars(options))
     if options.config:
-        config = index.copy_of(Path(options.config))
-        if not config.is_file():
-            raise UsageError(f"{options.config} is not in the index; next: git add it")
-        options.config = str(config)
-    return common.settings_for(options, environ, index.copy_of(start), index)
+        config = copy.copy_of(Path(options.config))
+        options.config = str(config) if config.is_file() else None
+    return common.settings_for(options, environ, start, copy, root)
 
 
-def _checkouts(
+def _settings_then(
     options: argparse.Namespace,
     environ: Mapping[str, str],
     settings: Settings,
     copy: Snapshot,
     moves: Moves,
     base: Base,
-) -> tuple[Checkout, Checkout]:
-    """Where the base is and where the present is. Today's root counts for both."""
-    from nparam_lint.analysis.revision_diff import Checkout
-
-    top = settings.snapshot.directory if settings.snapshot else copy.home
+) -> Settings:
+    """The base's, from its own config; without budgets where there was no project yet. Today's root
+    counts for both."""
     root = copy.directory / moves.root_then
-    then = _settings_then(options, environ, settings, copy, root, base)
-    exists = root.is_dir()
+    if not root.is_dir():
+        return replace(settings, root=root, config=None, budgets=(), snapshot=copy)
+    try:
+        return _settings_in(copy, options, environ, root, root)
+    except UsageError as error:
+        raise UsageError(f"at {base.called}: {error}") from None
+
+
+def _checkouts(
+    options: argparse.Namespace,
+    then: Settings,
+    settings: Settings,
+    copy: Snapshot,
+    moves: Moves,
+    base: Base,
+) -> tuple[Checkout, Checkout]:
+    """Where the base is and where the present is."""
     if not options.paths:
-        return Checkout(then, exists=exists), Checkout(settings)
+        return Checkout(then, exists=then.root.is_dir()), Checkout(settings)
+    top = settings.snapshot.directory if settings.snapshot else copy.home
     old: dict[Path, None] = {}
     new: dict[Path, None] = {}
     for text in options.paths:
@@ -199,27 +199,6 @@ def _checkouts(
         old |= dict.fromkeys(before)
         new |= dict.fromkeys(after)
     return Checkout(then, list(old), bool(old)), Checkout(settings, list(new), bool(new))
-
-
-def _settings_then(
-    options: argparse.Namespace,
-    environ: Mapping[str, str],
-    settings: Settings,
-    copy: Snapshot,
-    root: Path,
-    base: Base,
-) -> Settings:
-    """The base's, from its own config; without budgets where there was no project yet."""
-    if not root.is_dir():
-        return replace(settings, root=root, config=None, budgets=(), snapshot=copy)
-    options = argparse.Namespace(**vars(options))
-    if options.config:
-        config = copy.copy_of(Path(options.config))
-        options.config = str(config) if config.is_file() else None
-    try:
-        return common.settings_for(options, environ, root, copy, root)
-    except UsageError as error:
-        raise UsageError(f"at {base.called}: {error}") from None
 
 
 def _inside(path: Path, copy: Snapshot) -> str:

@@ -7,8 +7,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from nparam_lint import __version__
+from nparam_lint.cache.housekeeping import survey, trouble
 from nparam_lint.cli import common
 from nparam_lint.count.capabilities import LADDER, device_names
+from nparam_lint.count.interpreter import find_interpreter
+from nparam_lint.count.run_jobs import BuildContext, run_jobs
+from nparam_lint.gate.measure import limits
+from nparam_lint.report.style import human_bytes, plural
 
 if TYPE_CHECKING:
     import argparse
@@ -25,32 +30,24 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
-    from nparam_lint.count.interpreter import find_interpreter
-    from nparam_lint.count.run_jobs import BuildContext, run_jobs
-    from nparam_lint.gate.measure import limits
-
     settings = common.settings_for(options, environ, Path.cwd())
     found = find_interpreter(settings.root, settings.python, settings.python_from, environ)
     limit = limits(settings)
     answers = run_jobs(BuildContext(found.python, settings.root, environ, limit), [])
+    no_config = "none; it could be [tool.nparam-lint] in pyproject.toml"
+    allowed = f"{limit.timeout:g} s and {limit.memory >> 20:,} MB a model"
     rows = [
         ("nparam-lint", f"{__version__} ({sys.executable})"),
-        ("project", str(settings.root)),
-        (
-            "config",
-            str(settings.config or "none; it could be [tool.nparam-lint] in pyproject.toml"),
-        ),
+        ("project", settings.root),
+        ("config", settings.config or no_config),
         ("budgets", f"{len(settings.budgets)} in the config"),
-        ("python", f"{found.python}"),
+        ("python", found.python),
         ("because", found.reason),
         *(("passed over", text) for text in found.passed_over),
         ("python version", answers.python or "?"),
         ("torch", answers.torch or f"cannot be imported: {answers.broken}"),
         ("devices", _devices(answers.devices)),
-        (
-            "limits",
-            f"{limit.timeout:g} s and {limit.memory >> 20:,} MB a model, {limit.jobs} at a time",
-        ),
+        ("limits", f"{allowed}, {limit.jobs} at a time"),
         ("cache", "not used: --no-cache" if options.no_cache else _cache(settings.store)),
     ]
     for name, value in rows:
@@ -69,9 +66,6 @@ def _devices(present: Sequence[str]) -> str:
 
 
 def _cache(store: Store) -> str:
-    from nparam_lint.cache.housekeeping import survey, trouble
-    from nparam_lint.report.style import human_bytes, plural
-
     fault = trouble(store)
     if store.base is None or fault:
         return f"none: {fault}"

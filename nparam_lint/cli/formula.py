@@ -7,22 +7,25 @@ import difflib
 import re
 import sys
 import time
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from nparam_lint import UsageError, __version__
+from nparam_lint.analysis.closed_forms.form_cases import derive_all
+from nparam_lint.analysis.closed_forms.observations import BuildHistory, Value, Variable
+from nparam_lint.analysis.closed_forms.parameter_forms import ClosedForm
+from nparam_lint.analysis.documents.formula_document import FormulaResult, formula_document
+from nparam_lint.analysis.model_builder import Model, NothingBuilt
 from nparam_lint.cli import common
-from nparam_lint.cli.show import settings_and_selected
+from nparam_lint.cli.show import locate
+from nparam_lint.count.worker_process import reused_worker
+from nparam_lint.records import Measured
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Mapping
 
-    from nparam_lint.analysis.closed_forms.observations import Value, Variable
-    from nparam_lint.analysis.formula_result import FormulaResult
-    from nparam_lint.analysis.model_builder import Model
-    from nparam_lint.claims.notation import Selector, Target
-    from nparam_lint.config.settings import Settings
-    from nparam_lint.records import Measured, VariableRow
+    from nparam_lint.records import VariableRow
     from nparam_lint.report.document import Document
 
 _NAME = re.compile(r"[^\W\d]\w*(\[(\d+|'\w+')\])*")
@@ -56,77 +59,49 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def failure(error: str, options: argparse.Namespace) -> Document:
-    from nparam_lint.analysis.documents.formula_document import formula_document
-    from nparam_lint.analysis.formula_result import FormulaResult
-
     return formula_document(FormulaResult(__version__, options.target, error=error))
 
 
 def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
-    from nparam_lint.analysis.documents.formula_document import formula_document
-
-    settings, target, selector = settings_and_selected(options, environ, options.target)
-    found = formula(options, settings, target, selector, environ)
-    failed = found.reason is not None or not found.has_form
-    return common.deliver(formula_document(found), options, settings, environ, failed=failed)
-
-
-def formula(
-    options: argparse.Namespace,
-    settings: Settings,
-    target: Target,
-    selector: Selector,
-    environ: Mapping[str, str],
-) -> FormulaResult:
-    """Derive the form, in as many runs of one worker as it takes."""
-    from nparam_lint.analysis.closed_forms.form_cases import derive_all
-    from nparam_lint.analysis.closed_forms.observations import BuildHistory
-    from nparam_lint.analysis.formula_result import FormulaResult
-    from nparam_lint.analysis.model_builder import Model, NothingBuilt
-    from nparam_lint.count.worker_process import reused_worker
-    from nparam_lint.records import Measured
-
+    settings, target, selector = locate(options, environ, options.target, selects=True)
     start = time.monotonic()
     if selector.metric not in ("total", "trainable"):
         raise UsageError(f"a formula counts total or trainable parameters, not {selector.metric}")
     if options.write and (str(selector) or options.vary):
         raise UsageError("option --write writes the whole formula: no selector, no --vary")
-    given = options.target
+    found = FormulaResult(__version__, options.target)
     with reused_worker():
         try:
             model = Model(settings, target, selector, environ, common.progress())
-            first = model.first()
-            if not isinstance(first, Measured):
-                return FormulaResult(
-                    __version__,
-                    given,
-                    reason=first.reason,
-                    missing=first.missing,
-                    environment=model.environment,
-                )
-            variables = _variables(first, options.vary)
-            history = BuildHistory(model.build, variables)
-            cases, untold = derive_all(history, variables, chosen=bool(options.vary))
+            found = replace(_derived(found, model, options.vary), environment=model.environment)
         except NothingBuilt as error:
-            return FormulaResult(__version__, given, error=str(error))
-    told = FormulaResult(
-        __version__,
-        given,
+            found = replace(found, error=str(error))
+    found = replace(found, seconds=time.monotonic() - start)
+    if options.write and found.has_form:
+        _write(found, model, environ)
+    failed = not found.has_form
+    return common.deliver(formula_document(found), options, settings, environ, failed=failed)
+
+
+def _derived(found: FormulaResult, model: Model, asked: str | None) -> FormulaResult:
+    """With the form, derived in as many runs of the worker as it takes. Raises NothingBuilt."""
+    first = model.first()
+    if not isinstance(first, Measured):
+        return replace(found, reason=first.reason, missing=first.missing)
+    variables = _variables(first, asked)
+    history = BuildHistory(model.build, variables)
+    cases, untold = derive_all(history, variables, chosen=bool(asked))
+    return replace(
+        found,
         call=first.call,
         variables=tuple(variables),
         cases=tuple(cases),
         untold=tuple(untold),
-        environment=model.environment,
-        seconds=time.monotonic() - start,
     )
-    if options.write and told.has_form:
-        _write(told, model, environ)
-    return told
 
 
 def _write(told: FormulaResult, model: Model, environ: Mapping[str, str]) -> None:
     """Write the formula into the docstring, and say so on standard error."""
-    from nparam_lint.analysis.closed_forms.parameter_forms import ClosedForm
     from nparam_lint.analysis.formula_budget import budget_of, write_budget
     from nparam_lint.rewrite.edits import CannotWrite, Unsafe
 
@@ -146,8 +121,6 @@ def _write(told: FormulaResult, model: Model, environ: Mapping[str, str]) -> Non
 
 def _variables(first: Measured, asked: str | None) -> list[Variable]:
     """The arguments to vary: all, or those of `--vary`, with the values given there."""
-    from nparam_lint.analysis.closed_forms.observations import Variable
-
     rows = {row.name: row for row in first.variables}
     if asked is None:
         return [_variable(row) for row in rows.values() if row.value is not None or row.choices]
@@ -167,19 +140,14 @@ def _variables(first: Measured, asked: str | None) -> list[Variable]:
                 f"option --vary: {name} is None in {first.call}; say which values it may have: "
                 f"{name}=1|2|4"
             )
-        base = row.value if row.value is not None else values[0]
-        found.append(Variable(name, base, row.holder, values or _choices(row)))
+        found.append(_variable(row, values))
     return found
 
 
-def _variable(row: VariableRow) -> Variable:
-    from nparam_lint.analysis.closed_forms.observations import Variable
-
-    return Variable(row.name, row.value, row.holder, _choices(row))
-
-
-def _choices(row: VariableRow) -> tuple[Value, ...]:
-    return (False, True) if isinstance(row.value, bool) else row.choices
+def _variable(row: VariableRow, values: tuple[Value, ...] = ()) -> Variable:
+    base = values[0] if values and row.value is None else row.value
+    known = (False, True) if isinstance(row.value, bool) else row.choices
+    return Variable(row.name, base, row.holder, values or known)
 
 
 def _asked(text: str) -> dict[str, tuple[Value, ...]]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from nparam_lint.cli import common
 from nparam_lint.cli.update import add_writing, carry_out
+from nparam_lint.rewrite.new_budgets import Wishes, plan_init
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -41,8 +42,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
-    from nparam_lint.rewrite.new_budgets import Wishes, plan_init
-
     paths = common.checked_paths(options.paths)
     here = Path.cwd()
     settings = common.settings_for(options, environ, paths[0] if paths else here)

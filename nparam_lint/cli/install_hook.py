@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import re
+import secrets
 import shlex
 import sys
-import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from nparam_lint import UsageError, __version__
+from nparam_lint.repository.git import open_repository
 
 if TYPE_CHECKING:
     import argparse
@@ -39,8 +40,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
-    from nparam_lint.repository.git import open_repository
-
     repository = open_repository(Path.cwd(), environ)
     directory = repository.hooks()
     if options.uninstall:
@@ -53,19 +52,16 @@ def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
 def _script(repository: Repository, directory: Path, projects: list[str]) -> str:
     """The hook. Where it lies among the user's files, for others to use too, it names no
     interpreter of this machine, and finds one by itself."""
-    shared = directory.resolve().is_relative_to(repository.top.resolve())
-    shared = shared and not directory.resolve().is_relative_to(_git_directory(repository))
+    git = repository.top / repository.run("rev-parse", "--git-common-dir").removesuffix("\n")
+    place = directory.resolve()
+    shared = place.is_relative_to(repository.top.resolve())
+    shared = shared and not place.is_relative_to(git.resolve())
     python = "" if shared else os.path.abspath(sys.executable)
     places = "\n".join(_project(repository, text) for text in projects)
     text = SOURCE.read_text(encoding="utf-8")
     for name, value in (("python", python), ("projects", places)):
         text = text.replace(f"\n{name}='' ", f"\n{name}={shlex.quote(value)} ", 1)
     return text
-
-
-def _git_directory(repository: Repository) -> Path:
-    common = repository.run("rev-parse", "--git-common-dir").removesuffix("\n")
-    return (repository.top / common).resolve()
 
 
 def _project(repository: Repository, text: str) -> str:
@@ -145,12 +141,10 @@ def _command() -> list[str]:
 
 def _write(place: Path, script: str) -> None:
     """Write the file in one step, so that git never finds half of a hook; replace a link."""
-    handle, name = tempfile.mkstemp(dir=place.parent, prefix=place.name)
+    laid = place.with_name(f".{place.name}.{secrets.token_hex(4)}")
     try:
-        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
-            file.write(script)
-        Path(name).chmod(0o755)
-        Path(name).replace(place)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
+        laid.write_text(script, encoding="utf-8", newline="\n")
+        laid.chmod(0o755)
+        laid.replace(place)
+    finally:
+        laid.unlink(missing_ok=True)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from nparam_lint.rules.catalogue import RULES, explain
+
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Mapping
@@ -19,11 +21,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace, _: Mapping[str, str]) -> int:
-    from nparam_lint.rules.catalogue import RULES, explain
-
     if options.code is None:
         for code, rule in RULES.items():
             print(f"{code}  {rule.name:<28} {rule.summary}")
-        return 0
-    print(explain(options.code))
+    else:
+        print(explain(options.code))
     return 0

@@ -8,13 +8,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from nparam_lint import UsageError
+from nparam_lint.claims.notation import Selector, Target, TextError, parse_selected, parse_target
 from nparam_lint.cli import common
+from nparam_lint.gate.pipeline import show
+from nparam_lint.records import NotMeasured
+from nparam_lint.report.show_document import show_document
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Mapping
 
-    from nparam_lint.claims.notation import Selector, Target
     from nparam_lint.config.settings import Settings
 
 USAGE = "nparam-lint show TARGET [options]"
@@ -31,53 +34,26 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
-    from nparam_lint.gate.pipeline import show
-    from nparam_lint.records import NotMeasured
-    from nparam_lint.report.show_document import show_document
-
-    settings, target = settings_and_target(options, environ, options.target)
+    settings, target, _ = locate(options, environ, options.target)
     report = show(settings, [target], environ, common.progress())
     failed = any(isinstance(model.measurement, NotMeasured) for model in report.models)
     return common.deliver(show_document(report), options, settings, environ, failed=failed)
 
 
-def settings_and_target(
-    options: argparse.Namespace, environ: Mapping[str, str], text: str
-) -> tuple[Settings, Target]:
-    """The target that a text names, relative to its project, and the project's settings."""
-    from nparam_lint.claims.notation import TextError, parse_target
-
-    try:
-        target = parse_target(text)
-    except TextError as error:
-        raise UsageError(f"{text!r} is not a target: {error}") from None
-    return settings_for_target(options, environ, target)
-
-
-def settings_and_selected(
-    options: argparse.Namespace, environ: Mapping[str, str], text: str
+def locate(
+    options: argparse.Namespace, environ: Mapping[str, str], text: str, *, selects: bool = False
 ) -> tuple[Settings, Target, Selector]:
-    """The same for a text that may end in a selector."""
-    from nparam_lint.claims.notation import TextError, parse_selected
-
+    """The target that a text names, relative to its project, with the project's settings; and the
+    selector at the end of the text, where it may have one."""
     try:
-        target, selector = parse_selected(text)
+        target, selector = parse_selected(text) if selects else (parse_target(text), Selector())
     except TextError as error:
         raise UsageError(f"{text!r} is not a target: {error}") from None
-    return *settings_for_target(options, environ, target), selector
-
-
-def settings_for_target(
-    options: argparse.Namespace, environ: Mapping[str, str], target: Target
-) -> tuple[Settings, Target]:
-    """The settings of the project that a target belongs to, and the target relative to that."""
-    start = Path.cwd()
-    if target.is_path:
-        start = Path(target.location)
-        if not start.is_file():
-            raise UsageError(f"there is no file {target.location}")
+    start = Path(target.location) if target.is_path else Path.cwd()
+    if target.is_path and not start.is_file():
+        raise UsageError(f"there is no file {target.location}")
     settings = common.settings_for(options, environ, start)
     if target.is_path:
         inside = os.path.relpath(start.absolute(), settings.root).replace(os.sep, "/")
         target = replace(target, location=inside)
-    return settings, target
+    return settings, target, selector

@@ -7,15 +7,20 @@ import time
 from typing import TYPE_CHECKING
 
 from nparam_lint import UsageError, __version__
+from nparam_lint.analysis.closed_forms.search import Unknown
+from nparam_lint.analysis.documents.solve_document import solve_document
+from nparam_lint.analysis.solutions import Solutions
+from nparam_lint.analysis.solver import Question, solve
+from nparam_lint.claims.expression import parse_formula
+from nparam_lint.claims.grammar import parse_value
+from nparam_lint.claims.notation import FormulaError, TextError
 from nparam_lint.cli import common
-from nparam_lint.cli.show import settings_and_selected
+from nparam_lint.cli.show import locate
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Mapping
 
-    from nparam_lint.analysis.closed_forms.search import Unknown
-    from nparam_lint.analysis.solver import Question
     from nparam_lint.claims.expression import Formula
     from nparam_lint.report.document import Document
 
@@ -77,20 +82,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def failure(error: str, options: argparse.Namespace) -> Document:
-    from nparam_lint.analysis.documents.solve_document import solve_document
-    from nparam_lint.analysis.solutions import Solutions
-
     return solve_document(Solutions(__version__, options.goal, error=error))
 
 
 def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
-    from nparam_lint.analysis.documents.solve_document import solve_document
-    from nparam_lint.analysis.solutions import Solutions
-    from nparam_lint.analysis.solver import solve
-
     question = _question(options)
     start = time.monotonic()
-    asked = [settings_and_selected(options, environ, text) for text in options.targets]
+    asked = [locate(options, environ, text, selects=True) for text in options.targets]
     found = [
         solve(question, text, *one, environ, common.progress())
         for text, one in zip(options.targets, asked, strict=True)
@@ -106,16 +104,14 @@ def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
 
 
 def _question(options: argparse.Namespace) -> Question:
-    from nparam_lint.analysis.solver import Question
-
-    if not options.targets or options.budget is None or options.vary is None:
-        missing = "which model?" if not options.targets else (
-            "which budget?" if options.budget is None else "which arguments are unknown?"
-        )  # fmt: skip
-        raise UsageError(
-            f"{missing}\nnext: nparam-lint solve nets/gpt.py::GPT --budget 10M "
-            "--vary n_embd,n_layer=1..24"
-        )
+    for value, missing in (
+        (options.targets, "which model?"),
+        (options.budget, "which budget?"),
+        (options.vary, "which arguments are unknown?"),
+    ):
+        if value is None or value == []:
+            example = "solve nets/gpt.py::GPT --budget 10M --vary n_embd,n_layer=1..24"
+            raise UsageError(f"{missing}\nnext: nparam-lint {example}")
     ties = dict(_tie(text) for text in options.tie)
     unknowns = _unknowns(options.vary)
     for name in ties.keys() & unknowns.keys():
@@ -126,14 +122,8 @@ def _question(options: argparse.Namespace) -> Question:
         number = 5 if len(budgets) == len(options.targets) == 1 else 1
     if number < 1:
         raise UsageError(f"option --number is {number}, expected at least 1")
-    return Question(
-        budgets,
-        unknowns,
-        ties,
-        [_condition(text) for text in options.where],
-        options.goal,
-        number,
-    )
+    conditions = [_condition(text) for text in options.where]
+    return Question(budgets, unknowns, ties, conditions, options.goal, number)
 
 
 def _budgets(text: str) -> list[int]:
@@ -144,9 +134,6 @@ def _budgets(text: str) -> list[int]:
 
 
 def _budget(text: str) -> int:
-    from nparam_lint.claims.grammar import parse_value
-    from nparam_lint.claims.notation import TextError
-
     try:
         declared = parse_value(text).bounds({}, None).declared
     except TextError as error:
@@ -157,8 +144,6 @@ def _budget(text: str) -> int:
 
 
 def _unknowns(text: str) -> dict[str, Unknown]:
-    from nparam_lint.analysis.closed_forms.search import Unknown
-
     found: dict[str, Unknown] = {}
     for piece in text.split(","):
         match = _RANGE.fullmatch(piece.strip())
@@ -190,9 +175,6 @@ def _condition(text: str) -> Formula:
 
 
 def _formula(text: str, option: str) -> Formula:
-    from nparam_lint.claims.expression import parse_formula
-    from nparam_lint.claims.notation import FormulaError
-
     try:
         return parse_formula(text)
     except FormulaError as error:

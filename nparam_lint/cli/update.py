@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from nparam_lint import UsageError
 from nparam_lint.cli import common
+from nparam_lint.report.formats import render
+from nparam_lint.rewrite.budget_updates import plan_update, read_named
+from nparam_lint.rewrite.edits import Plan, write_all
+from nparam_lint.rewrite.plan_document import diff_of, plan_document
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from nparam_lint.config.settings import Settings
-    from nparam_lint.rewrite.edits import Plan
 
 USAGE = "nparam-lint update [TARGET…] [--diff | --check] [options]"
 DESCRIPTION = """\
@@ -51,8 +55,6 @@ def add_writing(parser: argparse.ArgumentParser, verbose: str) -> None:
 
 
 def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
-    from nparam_lint.rewrite.budget_updates import plan_update, read_named
-
     first = Path(options.targets[0].partition("::")[0]) if options.targets else Path.cwd()
     start = first if first.exists() else Path.cwd()
     settings = common.settings_for(options, environ, start)
@@ -74,12 +76,6 @@ def carry_out(
     failed: bool,
 ) -> int:
     """Write the files of a plan unless `dry`, and say what was done. Gives the exit code."""
-    import sys
-
-    from nparam_lint.report.formats import render
-    from nparam_lint.rewrite.edits import write_all
-    from nparam_lint.rewrite.plan_document import diff_of, plan_document
-
     if plan.error:
         raise UsageError(plan.error)
     if not dry:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypeVar
 from nparam_lint.count.capabilities import METRICS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
 
     from nparam_lint.count.capabilities import Metric
     from nparam_lint.records import BudgetResult, Finding, Measured
@@ -66,6 +66,12 @@ def grouped(items: Iterable[Item], key: Callable[[Item], Key]) -> dict[Key, list
 
 def plural(count: int, noun: str) -> str:
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+
+
+def first(texts: Sequence[str], most: int) -> list[str]:
+    """No more than `most` of them, and how many are left."""
+    left = len(texts) - most
+    return [*texts[:most], *([f"{left:,} more"] if left > 0 else [])]
 
 
 def elide_middle(text: str, width: int) -> str:
@@ -222,10 +228,13 @@ def drift(budget: BudgetResult) -> str:
     if budget.actual is None or budget.value is None:
         return ""
     delta = budget.actual - budget.value
-    if not budget.value:
-        return f"{delta:+,}"
-    percent = 100 * delta / budget.value
-    return f"{delta:+,} ({percent:+,.2f} %)" if abs(percent) >= 0.005 else f"{delta:+,} (<0.01 %)"
+    return f"{delta:+,} ({percent(delta, budget.value)})" if budget.value else f"{delta:+,}"
+
+
+def percent(delta: int, whole: int) -> str:
+    """`+6.17 %`; what is there is not rounded to nothing."""
+    share = 100 * delta / whole
+    return f"{share:+,.2f} %" if abs(share) >= 0.005 else "<0.01 %"
 
 
 def shown_metrics(measured: Measured) -> list[tuple[Metric, int | None]]:

@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 
 from nparam_lint.analysis.diff.fold_changes import lines_of
 from nparam_lint.analysis.diff.module_changes import compare_modules
-from nparam_lint.analysis.diff.path_moves import find_moves
+from nparam_lint.analysis.revision_diff import find_moves
 from nparam_lint.records import Hidden, Position
 
 

@@ -303,8 +303,8 @@ def test_parts_that_differ_in_numbers_stand_together():
     types |= {f"layers.layer_{i}.mlp.fc1": "Linear" for i in range(2)}
     names = {f"{path}.weight": (4, 4) for path in types}
     found = [
-        (g.path, g.role, g.times, g.count)
-        for g in grouped(find_roles(measured(names, types)).parts)
+        (part.path, part.role, times, part.count)
+        for part, times in grouped(find_roles(measured(names, types)).parts)
     ]
     assert found == [
         ("h.*.attn.c_proj", "attention", 12, 192),

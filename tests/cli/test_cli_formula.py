@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from fractions import Fraction
+from functools import partial
 
 import pytest
 
@@ -120,23 +121,9 @@ class Broken(nn.Module):
 '''
 
 
-@pytest.fixture(scope="module")
-def place(tmp_path_factory):
-    top = tmp_path_factory.mktemp("formula")
-    (top / "nets.py").write_text(MODELS)
-    (top / "nparam-lint.toml").write_text('device = "meta"\n')
-    return top
-
-
 @pytest.fixture
-def formula(place, nparam_lint):
-    def run(*arguments, code=0):
-        done = nparam_lint("formula", *arguments, cwd=place)
-        assert done.returncode == code, done.stdout + done.stderr
-        assert "Traceback" not in done.stderr
-        return done
-
-    return run
+def formula(answered):
+    return partial(answered, "formula")
 
 
 def document(done):

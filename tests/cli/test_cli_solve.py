@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import replace
+from functools import partial
 
 import pytest
 
@@ -64,23 +65,9 @@ class Widths(nn.Module):
 """
 
 
-@pytest.fixture(scope="module")
-def place(tmp_path_factory):
-    top = tmp_path_factory.mktemp("solve")
-    (top / "nets.py").write_text(MODELS)
-    (top / "nparam-lint.toml").write_text('device = "meta"\n')
-    return top
-
-
 @pytest.fixture
-def solve(place, nparam_lint):
-    def run(*arguments, code=0):
-        done = nparam_lint("solve", *arguments, cwd=place)
-        assert done.returncode == code, done.stdout + done.stderr
-        assert "Traceback" not in done.stderr
-        return done
-
-    return run
+def solve(answered):
+    return partial(answered, "solve")
 
 
 def answers(done):

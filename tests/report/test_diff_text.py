@@ -257,10 +257,10 @@ def test_what_comes_from_the_project_cannot_move_the_cursor():
 
 
 def test_a_change_is_never_rounded_to_none():
-    assert change(100_000_000, 100_000_001) == "+1 (+<0.01 %)"
-    assert change(100_000_000, 99_999_999) == "−1 (−<0.01 %)"
-    assert change(3, 2) == "−1 (−33.33 %)"
-    assert change(0, 5) == "+5"
+    assert change(1, 100_000_000) == "+1 (+<0.01 %)"
+    assert change(-1, 100_000_000) == "−1 (−<0.01 %)"
+    assert change(-1, 3) == "−1 (−33.33 %)"
+    assert change(5, 0) == "+5"
 
 
 def test_where_nothing_could_be_compared_there_is_no_report():

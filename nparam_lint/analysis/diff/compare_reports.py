@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from nparam_lint.analysis.diff.diff_records import Base, DiffReport, ModelDiff
 from nparam_lint.analysis.diff.drift_rule import explain, judge_drift
-from nparam_lint.analysis.diff.match_models import Match, ReportedModel, entries, match
+from nparam_lint.analysis.diff.match_models import Match, match, split_target
 from nparam_lint.analysis.diff.module_changes import compare_modules
-from nparam_lint.records import Finding, Measured, NotMeasured, Report
+from nparam_lint.records import Finding, Measured, ModelReport, NotMeasured, Position, Report
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
     from typing import Literal
 
     from nparam_lint.analysis.diff.diff_records import Status
     from nparam_lint.claims.grammar import Tolerance
-
-Filter = Callable[[Iterable[Finding]], list[Finding]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +37,7 @@ def compare(
     now: Literal["working tree", "index"] = "working tree",
     moved: Mapping[str, str] | None = None,
     tolerance: Tolerance | None = None,
-    reported: Filter = list,
+    reported: Callable[[Iterable[Finding]], list[Finding]] = list,
 ) -> DiffReport:
     """`moved`: files of the base → where they are now. `tolerance`: how far a count may drift
     without a budget that says so; None: drift is no failure. `reported`: which findings are to be
@@ -58,8 +56,13 @@ def compare(
     )
     if report.error:
         return report
-    every = _sorted(_model(pair) for pair in _present(before, after, moved))
-    models = [_with_findings(m, after.report) for m in every if _is_counted(m) or m.declared]
+    every = sorted(
+        map(_model, _present(before, after, moved)),
+        key=lambda model: (model.target.partition("::")[0], model.position.line, model.target),
+    )
+    kept = [model for model in every if model.declared or _is_counted(model)]
+    unmeasured = [model for model in every if not (model.declared or _is_counted(model))]
+    models = [_with_findings(model, after.report) for model in kept]
     if tolerance is not None:
         models = judge_drift(models, tolerance, base, reported)
     return replace(
@@ -67,88 +70,91 @@ def compare(
         models=tuple(models),
         findings=_findings(models, before, after, moved),
         unmeasured=tuple(
-            (model.target, model.after)
-            for model in every
-            if isinstance(model.after, NotMeasured) and not (_is_counted(model) or model.declared)
+            (m.target, m.after) for m in unmeasured if isinstance(m.after, NotMeasured)
         ),
     )
 
 
-def _present(before: Side, after: Side, moved: Mapping[str, str]) -> list[Match]:
+def _present(before: Side, after: Side, moved: Mapping[str, str]) -> Iterator[Match]:
     """Every model of both sides. One that is missing where its file cannot be read is there, but
     not measured."""
-    then, now = entries(before.report), entries(after.report)
+    then = [*before.report.models, *_skipped(before.report)]
+    now = [*after.report.models, *_without_needless(_skipped(after.report), then, moved)]
     back = {new: old for old, new in moved.items()}
-    found = []
-    for pair in match(then, _without_needless(now, then, moved), moved):
+    for pair in match(then, now, moved):
         if pair.before and not pair.after:
-            place = moved.get(pair.before.location, pair.before.location)
-            pair = replace(pair, after=_unread(pair.before, place, after.unreadable))
+            pair = pair._replace(after=_unread(pair.before, moved, after.unreadable))
         elif pair.after and not pair.before:
-            place = back.get(pair.after.location, pair.after.location)
-            pair = replace(pair, before=_unread(pair.after, place, before.unreadable))
-        found.append(pair)
-    return found
+            pair = pair._replace(before=_unread(pair.after, back, before.unreadable))
+        yield pair
 
 
-def _without_needless(
-    now: list[ReportedModel], then: list[ReportedModel], moved: Mapping[str, str]
-) -> list[ReportedModel]:
-    """Nobody builds the bare model any more that was only ever built with arguments."""
-    known: dict[tuple[str, str], list[str]] = defaultdict(list)
-    for entry in then:
-        known[moved.get(entry.location, entry.location), entry.callable].append(entry.arguments)
+def _skipped(report: Report) -> list[ModelReport]:
+    """Those that nobody declares and that could not be built."""
     return [
-        entry
-        for entry in now
-        if entry.report is not None
-        or entry.arguments
-        or not all(known.get((entry.location, entry.callable), [""]))
+        ModelReport(target, Position(target.partition("::")[0]), failure)
+        for target, failure in report.skipped
     ]
 
 
+def _without_needless(
+    skipped: Iterable[ModelReport], then: Iterable[ModelReport], moved: Mapping[str, str]
+) -> Iterator[ModelReport]:
+    """Nobody builds the bare model any more that was only ever built with arguments."""
+    known: dict[tuple[str, str], list[str]] = defaultdict(list)
+    for model in then:
+        location, called, arguments = split_target(model)
+        known[moved.get(location, location), called].append(arguments)
+    for model in skipped:
+        location, called, arguments = split_target(model)
+        if arguments or not all(known.get((location, called), [""])):
+            yield model
+
+
 def _unread(
-    entry: ReportedModel, place: str, unreadable: Mapping[str, str]
-) -> ReportedModel | None:
+    model: ModelReport, places: Mapping[str, str], unreadable: Mapping[str, str]
+) -> ModelReport | None:
+    """On the side where it is missing; `places`: where files of the other side are on this one."""
+    location, called, arguments = split_target(model)
+    place = places.get(location, location)
     if place not in unreadable:
         return None
     reason = NotMeasured("NPL003", f"{place} {unreadable[place]}", cause="unreadable")
-    return replace(entry, location=place, measurement=reason, report=None)
+    return ModelReport(f"{place}::{called}{arguments}", model.position, reason)
 
 
 # --- one model --------------------------------------------------------------------------------
 
 
 def _model(pair: Match) -> ModelDiff:
-    old, new = pair.before, pair.after
-    entry = new or old
-    assert entry is not None
-    before = old.measurement if old else None
-    after = new.measurement if new else None
+    old, new, evidence = pair
+    one = new or old
+    assert one is not None
     found = ModelDiff(
-        entry.target,
-        entry.position,
+        one.target,
+        one.position,
         "not_measured",
-        before,
-        after,
-        declared=entry.declared and new is not None,
-        top_level=entry.top_level,
+        old.measurement if old else None,
+        new.measurement if new else None,
+        declared=one.declared and new is not None,
+        top_level=one.top_level,
     )
-    if old and new and old.target != new.target:
-        found = replace(found, before_target=old.target, evidence=pair.evidence)
-    if after is None:
+    with_budget = True if one.declared else None
+    if new is None:
         # What was declared in its docstring went with it; what is left in the config is a finding.
-        return replace(found, status="removed", explained=True if entry.declared else None)
-    if isinstance(before, Measured) and isinstance(after, Measured):
-        found = _compared(found, before, after)
-        explained, words = explain(old.report if old else None, new.report if new else None)
-        return replace(found, explained=explained, explanation=words) if found.delta else found
-    if before is None and isinstance(after, Measured):
-        return replace(found, status="added", explained=True if entry.declared else None)
-    return found
+        return replace(found, status="removed", explained=with_budget)
+    if old is None:
+        is_new = isinstance(new.measurement, Measured)
+        return replace(found, status="added", explained=with_budget) if is_new else found
+    if old.target != new.target:
+        found = replace(found, before_target=old.target, evidence=evidence)
+    return _compared(found, old, new)
 
 
-def _compared(found: ModelDiff, before: Measured, after: Measured) -> ModelDiff:
+def _compared(found: ModelDiff, old: ModelReport, new: ModelReport) -> ModelDiff:
+    before, after = old.measurement, new.measurement
+    if not (isinstance(before, Measured) and isinstance(after, Measured)):
+        return found
     modules = compare_modules(before.modules, after.modules)
     notes = []
     # The config may say something else now about how it is built.
@@ -159,16 +165,16 @@ def _compared(found: ModelDiff, before: Measured, after: Measured) -> ModelDiff:
         notes.append(f"parameters that parameters() does not return: {was:,} → {now:,}")
     status: Status = "changed" if modules or before.counts != after.counts else "same"
     status = "renamed" if found.before_target else status
-    return replace(found, status=status, modules=modules, notes=tuple(notes))
+    found = replace(found, status=status, modules=modules, notes=tuple(notes))
+    if found.delta:
+        explained, words = explain(old, new)
+        found = replace(found, explained=explained, explanation=words)
+    return found
 
 
 def _is_counted(model: ModelDiff) -> bool:
     """On either side."""
     return isinstance(model.before, Measured) or isinstance(model.after, Measured)
-
-
-def _sorted(models: Iterable[ModelDiff]) -> list[ModelDiff]:
-    return sorted(models, key=lambda m: (m.target.partition("::")[0], m.position.line, m.target))
 
 
 # --- findings ---------------------------------------------------------------------------------
@@ -182,13 +188,9 @@ def _with_findings(model: ModelDiff, report: Report) -> ModelDiff:
         code, target = model.after.code, model.target
         found = [f for f in report.findings if f.code == code and f.target == target]
         return replace(model, findings=tuple(found))
-    gone = _bare(model.target)
-    stale = [f for f in report.findings if f.code == "NPL008" and _bare(f.target) == gone]
+    stale = [f for f in report.findings if f.code == "NPL008"]
+    stale = [f for f in stale if f.target.partition("(")[0] == model.bare]
     return replace(model, findings=tuple(stale), explained=False if stale else model.explained)
-
-
-def _bare(target: str) -> str:
-    return target.partition("(")[0]
 
 
 def _findings(

@@ -76,6 +76,16 @@ class ModelDiff:
     findings: tuple[Finding, ...] = ()
 
     @property
+    def name(self) -> str:
+        """Without its file."""
+        return self.target.partition("::")[2]
+
+    @property
+    def bare(self) -> str:
+        """The target without its arguments."""
+        return self.target.partition("(")[0]
+
+    @property
     def total_before(self) -> int | None:
         """Parameters at the base; None if it was not there, or not measured."""
         return self.before.counts.total if isinstance(self.before, Measured) else None

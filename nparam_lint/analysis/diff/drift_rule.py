@@ -5,6 +5,7 @@ A budget declares a difference if it says that the difference is intended.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
@@ -20,10 +21,10 @@ if TYPE_CHECKING:
 
     from nparam_lint.analysis.diff.diff_records import Base, ModelDiff
     from nparam_lint.analysis.diff.fold_changes import Line
-    from nparam_lint.claims.grammar import Tolerance, Value
+    from nparam_lint.claims.grammar import Tolerance
     from nparam_lint.records import BudgetResult, ModelReport
 
-CODE = "NPL014"
+_CODE = "NPL014"
 _NAMED = 5  # modules below a finding
 
 
@@ -41,10 +42,10 @@ def judge_drift(
         if _drifts(model, tolerance) and not model.explained:
             others = [] if model.declared else [m for m in changed if m is not model]
             wholes = [other for other in others if _contains(other, model)]
-            variants = [other for other in others if _bare(other) == _bare(model)]
+            variants = [other for other in others if other.bare == model.bare]
             by = next((other for other in (*wholes, *variants) if other.explained), None)
             if by is not None:
-                words = f"with {_name(by)}: {by.explanation}"
+                words = f"with {by.name}: {by.explanation}"
                 model = replace(model, explained=True, explanation=words)
             elif not wholes:
                 model = replace(model, findings=tuple(reported([_finding(model, base)])))
@@ -53,8 +54,7 @@ def judge_drift(
 
 
 def _drifts(model: ModelDiff, tolerance: Tolerance) -> bool:
-    delta, total = model.delta, model.total_before
-    return bool(delta) and abs(delta or 0) > tolerance.of(Fraction(total or 0))
+    return abs(model.delta or 0) > tolerance.of(Fraction(model.total_before or 0))
 
 
 def _contains(whole: ModelDiff, part: ModelDiff) -> bool:
@@ -62,30 +62,18 @@ def _contains(whole: ModelDiff, part: ModelDiff) -> bool:
     return isinstance(now, Measured) and isinstance(inner, Measured) and inner.type in now.types
 
 
-def _bare(model: ModelDiff) -> str:
-    return model.target.partition("(")[0]
-
-
-def _name(model: ModelDiff) -> str:
-    return model.target.partition("::")[2]
-
-
 def _finding(model: ModelDiff, base: Base) -> Finding:
-    before, after, delta = model.total_before, model.total_after, model.delta
-    assert before is not None
-    assert after is not None
-    assert delta is not None
+    before, after, delta = model.total_before, model.total_after, model.delta or 0
     share = f", {100 * delta / before:+,.2f} %" if before else ""
     message = (
-        f"{_name(model)} has {after:,} parameters, {before:,} at {base.called}: {delta:+,}{share}; "
+        f"{model.name} has {after:,} parameters, {before:,} at {base.called}: {delta:+,}{share}; "
         f"{model.explanation}"
     )
     lines = sorted(lines_of(model.modules, _NAMED), key=lambda line: -abs(line.sum))
     detail = [_module(line) for line in lines[:_NAMED] if line.sum]
     remedy = f"if the change is meant, declare it: nparam: {after:_}"
-    severity = RULES[CODE].severity
     notes = (*(["changed most:", *detail] if detail else []), remedy)
-    return Finding(CODE, severity, model.position, message, model.target, notes)
+    return Finding(_CODE, RULES[_CODE].severity, model.position, message, model.target, notes)
 
 
 def _module(line: Line) -> str:
@@ -105,31 +93,18 @@ class _Budget:
         self.place = f"{first.position.path}:{first.position.line}"
         self.holds = all(result.ok for result in results)
         self.values = [result.value for result in results]
-
-    @property
-    def value(self) -> Value | None:
-        try:
-            return parse_value(self.declared, parse_selector(self.selector).metric)
-        except TextError:
-            return None
-
-    @property
-    def meaning(self) -> tuple[object, ...]:
-        """The same for `124_475_904` and `124,475,904`."""
-        value = self.value
-        if value is None:
-            return self.selector, self.declared
-        terms = tuple(term if isinstance(term, Number) else term.text for term in value.terms)
-        spread = value.spread and (value.spread.amount, value.spread.relative)
-        return self.selector, value.form, terms, spread
-
-    @property
-    def follows(self) -> bool:
-        """Whether what it says depends on the model's arguments."""
-        return self.value is not None and bool(self.value.names)
+        # The same for `124_475_904` and `124,475,904`; `follows`: it depends on the arguments.
+        self.meaning: tuple[object, ...] = (self.selector, self.declared)
+        self.follows = False
+        with suppress(TextError):
+            value = parse_value(self.declared, parse_selector(self.selector).metric)
+            terms = tuple(term if isinstance(term, Number) else term.text for term in value.terms)
+            spread = value.spread and (value.spread.amount, value.spread.relative)
+            self.meaning = self.selector, value.form, terms, spread
+            self.follows = bool(value.names)
 
 
-def explain(before: ModelReport | None, after: ModelReport | None) -> tuple[bool, str]:
+def explain(before: ModelReport, after: ModelReport) -> tuple[bool, str]:
     """Whether a budget of today's model that holds was added or changed since the base, in words.
     A formula that gives another count than before was changed where its arguments were."""
     then, now = _budgets(before), _budgets(after)
@@ -149,10 +124,10 @@ def explain(before: ModelReport | None, after: ModelReport | None) -> tuple[bool
     return False, f"the budget {now[0].declared} ({now[0].place}) was not changed"
 
 
-def _budgets(report: ModelReport | None) -> list[_Budget]:
+def _budgets(report: ModelReport) -> list[_Budget]:
     """Those that speak of parameters; what prose says in passing is no budget."""
     groups: dict[object, list[BudgetResult]] = {}
-    for result in report.budgets if report else ():
+    for result in report.budgets:
         if result.origin != "prose" and parse_selector(result.selector).metric != "buffers":
             key = (result.declared, result.selector, result.position)
             groups.setdefault(key, []).append(result)

@@ -66,11 +66,9 @@ def lines_of(
 
 
 def _line(change: ModuleChange) -> Line:
-    old = change.before.path if change.before else change.path
-    was = old if change.kind == "renamed" else change.path
-    return Line(
-        change.kind, _split(change.path), _split(was), change, change.delta, notes=change.notes
-    )
+    old = change.before if change.kind == "renamed" else None
+    now, was = _split(change.path), _split(old.path if old else change.path)
+    return Line(change.kind, now, was, change, change.delta, notes=change.notes)
 
 
 def _split(path: str) -> tuple[_Part, ...]:
@@ -141,12 +139,8 @@ def _key(line: Line, at: int, number: int) -> object:
     then = _number(line.was, at)
     was = line.was if then is None else (*line.was[:at], then - number, *line.was[at + 1 :])
     counts: object = None
-    if line.change is not None:
-        old, new = line.change.before, line.change.after
-        counts = (
-            line.change.count_before,
-            line.change.count_after,
-            *((row.type, row.source) if row else None for row in (old, new)),
-        )
+    if (change := line.change) is not None:
+        rows = ((row.type, row.source) if row else None for row in (change.before, change.after))
+        counts = change.count_before, change.count_after, *rows
     rest = (line.parts[:at], line.parts[at + 1 :], was)
     return line.kind, rest, line.delta, line.modules, line.times, line.notes, counts

@@ -7,7 +7,6 @@ that could match several matches none; it is removed or added.
 from __future__ import annotations
 
 from collections import defaultdict, deque
-from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import TYPE_CHECKING
 
@@ -26,44 +25,7 @@ def compare_modules(
     """The changes, in the order of today's model; removed modules are where they were."""
     shapes: dict[tuple[object, ...], int] = {}
     old, new = link(before, shapes), link(after, shapes)
-    pairs = _Pairs(old, new)
-    return tuple(_Changes(pairs, _notes(old, new, pairs)).of(new))
-
-
-class _Pairs:
-    """The matches: `now[node]` for a module of the base, `then[node]` for one of today's model."""
-
-    def __init__(self, before: Node, after: Node) -> None:
-        self.now: dict[Node, Node] = {}
-        self.then: dict[Node, Node] = {}
-        self._match(before, after)
-        self._match_moved(before, after)
-
-    def _match(self, before: Node, after: Node) -> None:
-        stack = [(before, after)]
-        while stack:
-            old, new = stack.pop()
-            self.now[old], self.then[new] = new, old
-            stack += _matched(old.children, new.children)
-
-    def _match_moved(self, before: Node, after: Node) -> None:
-        """A whole part that is gone here and is new there is the same, if there is no other like
-        it; what is a single layer must also have kept its name."""
-        shapes = _by_shape(
-            [node for node in before.walk() if node not in self.now],
-            [node for node in after.walk() if node not in self.then],
-        )
-        for olds, news in sorted(shapes, key=_weight, reverse=True):
-            gone = [node for node in olds if node not in self.now]
-            new = [node for node in news if node not in self.then]
-            if len(gone) == 1 == len(new):
-                old, there = gone[0], new[0]
-                if old.filled > 1 or old.name == there.name:
-                    self._match(old, there)
-
-
-def _weight(both: tuple[list[Node], list[Node]]) -> int:
-    return max(node.weight for nodes in both for node in nodes)
+    return tuple(_Changes(old, new).of(new))
 
 
 def _matched(olds: Sequence[Node], news: Sequence[Node]) -> list[tuple[Node, Node]]:
@@ -139,35 +101,63 @@ def _alike(olds: Sequence[Node], news: Sequence[Node]) -> list[tuple[Node, Node]
 # --- what became of them -----------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
 class _Changes:
-    pairs: _Pairs
-    notes: Mapping[Node, list[str]]
+    """The matches: `now[node]` for a module of the base, `then[node]` for one of today's model; and
+    what became of each."""
+
+    def __init__(self, before: Node, after: Node) -> None:
+        self.now: dict[Node, Node] = {}
+        self.then: dict[Node, Node] = {}
+        self._match(before, after)
+        self._match_moved(before, after)
+        self.notes = _notes(before, after, self.then)
+
+    def _match(self, before: Node, after: Node) -> None:
+        stack = [(before, after)]
+        while stack:
+            old, new = stack.pop()
+            self.now[old], self.then[new] = new, old
+            stack += _matched(old.children, new.children)
+
+    def _match_moved(self, before: Node, after: Node) -> None:
+        """A whole part that is gone here and is new there is the same, if there is no other like
+        it; what is a single layer must also have kept its name."""
+        shapes = _by_shape(
+            [node for node in before.walk() if node not in self.now],
+            [node for node in after.walk() if node not in self.then],
+        )
+        for olds, news in sorted(shapes, key=lambda both: -(both[0] or both[1])[0].weight):
+            gone = [node for node in olds if node not in self.now]
+            new = [node for node in news if node not in self.then]
+            if len(gone) == 1 == len(new):
+                old, there = gone[0], new[0]
+                if old.filled > 1 or old.name == there.name:
+                    self._match(old, there)
 
     def of(self, new: Node) -> Iterator[ModuleChange]:
         """Those of a module of today's model and of all that is, or was, below it."""
-        old = self.pairs.then.get(new)
+        old = self.then.get(new)
         if old is None:
-            yield from self._alone(new, self.pairs.then)
+            yield from self._alone(new, self.then)
             return
         yield from self._own(old, new)
         place = {child: i for i, child in enumerate(old.children)}
-        gone = deque(child for child in old.children if child not in self.pairs.now)
+        gone = deque(child for child in old.children if child not in self.now)
         limits = [len(place)]  # what stood before the next that is still there comes before
         for child in reversed(new.children):
-            then = self.pairs.then.get(child)
+            then = self.then.get(child)
             limits.append(limits[-1] if then is None else place.get(then, limits[-1]))
         for child, limit in zip(new.children, reversed(limits), strict=False):
             while gone and place[gone[0]] < limit:
-                yield from self._alone(gone.popleft(), self.pairs.now)
+                yield from self._alone(gone.popleft(), self.now)
             yield from self.of(child)
         for child in gone:
-            yield from self._alone(child, self.pairs.now)
+            yield from self._alone(child, self.now)
 
     def _own(self, old: Node, new: Node) -> Iterator[ModuleChange]:
         own_before, own_after = old.row.own, new.row.own
         notes = self.notes.get(new, [])
-        above = None if old.parent is None else self.pairs.now.get(old.parent)
+        above = None if old.parent is None else self.now.get(old.parent)
         beside = old.name == new.name and above is new.parent
         renamed = not beside and old.row.path != new.row.path
         if renamed and not new.is_empty and (new.children or own_before == own_after):
@@ -184,26 +174,25 @@ class _Changes:
     def _alone(self, node: Node, known: dict[Node, Node]) -> Iterator[ModuleChange]:
         """What is on one side only; parts of it may be elsewhere on the other."""
         if node in known:
-            if known is self.pairs.then:
+            if known is self.then:
                 yield from self.of(node)
             return
         parts = [part for part in node.walk() if part in known]
         if not parts:
             if not node.is_empty:
-                yield _line(node, node.weight, known is self.pairs.then)
+                yield _line(node, node.weight, known is self.then)
             return
         if node.row.own:
-            yield _line(node, node.row.own, known is self.pairs.then)
+            yield _line(node, node.row.own, known is self.then)
         for child in node.children:
             yield from self._alone(child, known)
 
 
 def _line(node: Node, count: int, is_new: bool) -> ModuleChange:
-    row, notes = node.row, []
+    row = node.row
+    notes = _ties(None, row) if is_new else _ties(row, None)
     if not row.total:
-        notes.append(f"buffers {row.buffers:,}")
-    elif row.tied or row.shared_with is not None:
-        notes += _ties(None, row) if is_new else _ties(row, None)
+        notes = [f"buffers {row.buffers:,}"]
     if is_new:
         return ModuleChange("added", None, row, 0, count, tuple(notes))
     return ModuleChange("removed", row, None, count, 0, tuple(notes))
@@ -224,18 +213,15 @@ def _ties(before: ModuleRow | None, after: ModuleRow | None) -> list[str]:
 # --- what else may change ---------------------------------------------------------------------
 
 
-def _notes(old: Node, new: Node, pairs: _Pairs) -> dict[Node, list[str]]:
+def _notes(old: Node, new: Node, known: Mapping[Node, Node]) -> dict[Node, list[str]]:
     """What changed besides the number of parameters, noted at the module that it is about: the
     highest for which it holds throughout, else the lowest."""
     notes: dict[Node, list[str]] = defaultdict(list)
 
     def look(old: Node, new: Node, about: Callable[[Node, Node, bool], str | None]) -> bool:
-        inner = [
-            (then, child) for child in new.children if (then := pairs.then.get(child)) is not None
-        ]
         note = about(old, new, False)
         if note is None:
-            found = [look(then, child, about) for then, child in inner]
+            found = [look(known[child], child, about) for child in new.children if child in known]
             if any(found):
                 return True
             note = about(old, new, True)
@@ -245,7 +231,7 @@ def _notes(old: Node, new: Node, pairs: _Pairs) -> dict[Node, list[str]]:
 
     def data(old: Node, new: Node, lowest: bool) -> str | None:
         same = old.row.total == new.row.total and old.row.buffers == new.row.buffers
-        if same and old.row.bytes != new.row.bytes and (lowest or _evenly(old, new, pairs)):
+        if same and old.row.bytes != new.row.bytes and (lowest or _evenly(old, new, known)):
             return f"bytes {old.row.bytes:,} → {new.row.bytes:,}"
         return None
 
@@ -275,10 +261,10 @@ def _buffers(old: Node, new: Node, lowest: bool) -> str | None:
     return f"buffers {was:,} → {now:,}" if was != now else None
 
 
-def _evenly(old: Node, new: Node, pairs: _Pairs) -> bool:
+def _evenly(old: Node, new: Node, known: Mapping[Node, Node]) -> bool:
     """Whether all below it became so many times larger: another dtype throughout."""
     return all(
         then.row.bytes * new.row.bytes == node.row.bytes * old.row.bytes
         for node in new.walk()
-        if (then := pairs.then.get(node)) is not None
+        if (then := known.get(node)) is not None
     )

@@ -135,20 +135,15 @@ def likeness(one: Node, other: Node) -> Likeness:
     """Of the modules that hold parameters, without the names of the two roots."""
     first, second = _contents(one), _contents(other)
     same = sum((first & second).values())
-    structure = Counter(key[:2] for key in first.elements()) == Counter(
-        key[:2] for key in second.elements()
-    )
-    return Likeness(same, max(first.total(), second.total()), structure)
+    names = [Counter(name for name, _ in side.elements()) for side in (first, second)]
+    return Likeness(same, max(first.total(), second.total()), names[0] == names[1])
 
 
-def _contents(root: Node) -> Counter[tuple[str, str, int]]:
+def _contents(root: Node) -> Counter[tuple[tuple[str, str], int]]:
+    """Each with its path and type, and what it holds."""
     start = len(root.row.path) + 1 if root.row.path else 0
     return Counter(
-        (
-            "" if node is root else node.row.path[start:],
-            "" if node is root else node.row.type,
-            node.row.own,
-        )
+        (("", "") if node is root else (node.row.path[start:], node.row.type), node.row.own)
         for node in root.walk()
         if node.row.own
     )

@@ -3,38 +3,24 @@
 from __future__ import annotations
 
 import re
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from string import ascii_uppercase
 from typing import TYPE_CHECKING
 
 from nparam_lint.analysis.roles import ROLES, RolePart
 from nparam_lint.count.capabilities import METRICS
 from nparam_lint.records import Measured, NotMeasured
+from nparam_lint.report import document as doc
 from nparam_lint.report import style
 from nparam_lint.report.check_data import measured_data, not_measured_data
-from nparam_lint.report.document import (
-    Cell,
-    Column,
-    Document,
-    Fact,
-    Facts,
-    Json,
-    Options,
-    Page,
-    Row,
-    Section,
-    Step,
-    Table,
-    Text,
-)
 from nparam_lint.report.show_document import absent
 from nparam_lint.report.style import clean
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Sequence
 
     from nparam_lint.analysis.roles import Roles
-    from nparam_lint.records import Counts, Environment, ModelReport
+    from nparam_lint.records import Environment, ModelReport
 
 _NAMED = 3  # modules that a note on `other` names, and ties
 _NOTED = 0.005  # of a model: what is less and has no role needs no word
@@ -68,25 +54,16 @@ class _Counted:
 
     letter: str
     name: str
-    counts: Counts
     roles: Roles
     measured: Measured
 
-
-@dataclass(frozen=True, slots=True)
-class Group:
-    """Parts that differ only in numbers, as `h.*.attn.c_attn`."""
-
-    path: str
-    type: str
-    role: str
-    because: str
-    times: int
-    count: int
+    @property
+    def total(self) -> int:
+        return self.measured.counts.total
 
 
-def compare_document(comparison: Comparison) -> Document:
-    return Document(
+def compare_document(comparison: Comparison) -> doc.Document:
+    return doc.Document(
         "compare",
         comparison.version,
         lambda: _data(comparison),
@@ -103,30 +80,28 @@ def _total(compared: Compared) -> str:
     return f"not measured: {measured.reason}"
 
 
-def _page(comparison: Comparison, options: Options) -> Page:
+def _page(comparison: Comparison, options: doc.Options) -> doc.Page:
     if comparison.error is not None:
-        return Page()
-    models = _entries(comparison.models)
-    legend = Facts(tuple(_legend(comparison)), "bold", "")
-    sections = [Section((legend,), always=True)]
-    if models:
-        sections.append(Section((_counts(models),), always=True))
-    notes = [Fact(m.letter, note, tone="dim") for m in models for note in _notes_of(m)]
-    if notes:
-        sections.append(Section((Facts(tuple(notes), "dim", ""),)))
-    if options.verbose:
-        sections += [Section((_parts(model),), always=True) for model in models]
-    return Page(tuple(sections), headline=style.plural(len(comparison.models), "model"))
-
-
-def _legend(comparison: Comparison) -> Iterator[Fact]:
+        return doc.Page()
+    legend, models = [], []
     for number, one in enumerate(comparison.models):
-        name = letter(number)
-        measured = one.model.measurement
-        below: tuple[Text, ...] = ()
+        name, measured = letter(number), one.model.measurement
+        below: tuple[doc.Text, ...] = ()
         if isinstance(measured, NotMeasured):
             below = tuple(absent(measured, " " * (len(name) + 2)))
-        yield Fact(name, one.given, kind="target", below=below)
+        elif one.roles is not None:
+            called = clean(one.model.target).rpartition("::")[2]
+            models.append(_Counted(name, called, one.roles, measured))
+        legend.append(doc.Fact(name, one.given, kind="target", below=below))
+    sections = [doc.Section((doc.Facts(tuple(legend), "bold", ""),), always=True)]
+    if models:
+        sections.append(doc.Section((_counts(models),), always=True))
+    notes = [doc.Fact(m.letter, note, tone="dim") for m in models for note in _notes_of(m)]
+    if notes:
+        sections.append(doc.Section((doc.Facts(tuple(notes), "dim", ""),)))
+    if options.verbose:
+        sections += [doc.Section((_parts(model),), always=True) for model in models]
+    return doc.Page(tuple(sections), headline=style.plural(len(comparison.models), "model"))
 
 
 def letter(number: int) -> str:
@@ -135,58 +110,48 @@ def letter(number: int) -> str:
     return (letter(more - 1) if more else "") + ascii_uppercase[last]
 
 
-def _entries(models: Sequence[Compared]) -> list[_Counted]:
-    found = []
-    for number, column in enumerate(models):
-        measured = column.model.measurement
-        if isinstance(measured, Measured) and column.roles is not None:
-            name = clean(column.model.target).rpartition("::")[2]
-            found.append(_Counted(letter(number), name, measured.counts, column.roles, measured))
-    return found
-
-
 # --- counts ---------------------------------------------------------------------------------------
 
 
-def _counts(models: Sequence[_Counted]) -> Table:
+def _counts(models: Sequence[_Counted]) -> doc.Table:
     """By role, then the totals; differences are those to the first model."""
     rows = [
-        Row((role, *(_role(model, role) for model in models)))
+        doc.Row((role, *(_role(model, role) for model in models)))
         for role in ROLES
         if any(model.roles.counts[role] for model in models)
         or (role == "output" and any(model.roles.output_tied for model in models))
     ]
-    totals = [model.counts.total for model in models]
-    bold = [Cell("total", "bold"), *(Cell(f"{total:,}", "bold") for total in totals)]
-    rows.append(Row(tuple(bold), rule=True))
+    totals = [model.total for model in models]
+    bold = [doc.Cell("total", "bold"), *(doc.Cell(f"{total:,}", "bold") for total in totals)]
+    rows.append(doc.Row(tuple(bold), rule=True))
     if len(models) > 1:
         more = (f"{total - totals[0]:+,}" for total in totals[1:])
-        rows.append(Row((f"against {models[0].letter}", "", *more)))
+        rows.append(doc.Row((f"against {models[0].letter}", "", *more)))
     if len(models) > 1 and totals[0]:
-        rows.append(Row(("", "", *(_ratio(total, totals[0]) for total in totals[1:]))))
+        rows.append(doc.Row(("", "", *(_ratio(total, totals[0]) for total in totals[1:]))))
     metrics = [one for name, one in METRICS.items() if name not in ("total", "frozen", "buffers")]
     for metric in sorted(metrics, key=lambda metric: metric.unit == "bytes"):
-        counts = [model.counts.of(metric.name) for model in models]
+        counts = [model.measured.counts.of(metric.name) for model in models]
         if metric.needs_routing and counts == totals:
             continue  # no expert is idle
         cells = [_metric(metric.name, *pair) for pair in zip(counts, totals, strict=True)]
-        rows.append(Row((metric.label, *cells), rule=metric.name == "trainable"))
-    names = [Column(f"{model.letter} {model.name}", "number") for model in models]
-    return Table((Column(""), *names), tuple(rows), bands=True)
+        rows.append(doc.Row((metric.label, *cells), rule=metric.name == "trainable"))
+    names = [doc.Column(f"{model.letter} {model.name}", "number") for model in models]
+    return doc.Table((doc.Column(""), *names), tuple(rows), bands=True)
 
 
-def _role(model: _Counted, role: str) -> Cell:
+def _role(model: _Counted, role: str) -> doc.Cell:
     count = model.roles.counts[role]  # type: ignore[index]
     if not count:
-        return Cell("tied" if role == "output" and model.roles.output_tied else "–")
-    return Cell(f"{count:,}", share=style.share(count, model.counts.total))
+        return doc.Cell("tied" if role == "output" and model.roles.output_tied else "–")
+    return doc.Cell(f"{count:,}", share=style.share(count, model.total))
 
 
-def _metric(name: str, count: int | None, total: int) -> Cell:
+def _metric(name: str, count: int | None, total: int) -> doc.Cell:
     if count is None:
-        return Cell("unknown")
+        return doc.Cell("unknown")
     shared = name != "bytes" and count != total
-    return Cell(f"{count:,}", share=style.share(count, total) if shared else "")
+    return doc.Cell(f"{count:,}", share=style.share(count, total) if shared else "")
 
 
 def _ratio(count: int, first: int) -> str:
@@ -197,74 +162,58 @@ def _ratio(count: int, first: int) -> str:
     return f"× {ratio:,.1f}" if ratio >= 10 else f"× {ratio:.3g}"
 
 
-def _parts(model: _Counted) -> Table:
+def _parts(model: _Counted) -> doc.Table:
     """Which modules have which role, and why."""
-    rows = [
-        Row(
-            (
-                group.role,
-                group.path or "(root)",
-                group.type,
-                f"{group.times:,} ×" if group.times > 1 else "",
-                f"{group.count:,}",
-                group.because,
-            )
-        )
-        for group in grouped(model.roles.parts)
-    ]
+    rows = []
+    for part, times in grouped(model.roles.parts):
+        what = part.role, part.path or "(root)", part.type
+        number = f"{times:,} ×" if times > 1 else ""
+        rows.append(doc.Row((*what, number, f"{part.count:,}", part.because)))
     module = f"module of {model.letter}"
-    columns = (
-        Column("role"),
-        Column(module, "code"),
-        Column("type"),
-        Column("", "number"),
-        Column("parameters", "number"),
-        Column("because"),
-    )
+    texts = doc.Column("role"), doc.Column(module, "code"), doc.Column("type")
+    numbers = doc.Column("", "number"), doc.Column("parameters", "number")
     steps = (
-        Step("drop", "because"),
-        Step("shorten", module, 24),
-        Step("shorten", "type", 8),
-        Step("shorten", module, 8),
+        doc.Step("drop", "because"),
+        doc.Step("shorten", module, 24),
+        doc.Step("shorten", "type", 8),
+        doc.Step("shorten", module, 8),
     )
-    return Table(columns, tuple(rows), steps, noun="part").filled
+    columns = (*texts, *numbers, doc.Column("because"))
+    return doc.Table(columns, tuple(rows), steps, noun="part").filled
 
 
 # --- words ----------------------------------------------------------------------------------------
 
-
-def grouped(parts: Iterable[RolePart]) -> list[Group]:
-    """Parts that differ only in numbers together, in the order of the roles, then of the model."""
-    groups: dict[tuple[str, str, str, str], list[int]] = {}
-    for part in parts:
-        place = _NUMBER.sub("*", part.path), part.type, part.role, _NUMBER.sub("*", part.because)
-        sums = groups.setdefault(place, [0, 0])
-        sums[0] += 1
-        sums[1] += part.count
-    found = [Group(*place, *sums) for place, sums in groups.items()]
-    order: dict[str, int] = {role: number for number, role in enumerate(ROLES)}
-    return sorted(found, key=lambda group: order[group.role])
-
-
 _NUMBER = re.compile(r"(?<![^. ])\d+(?![^., ])|(?<=_)\d+(?=\.)")  # h.11.attn, layer_11.attn
+
+
+def grouped(parts: Iterable[RolePart]) -> list[tuple[RolePart, int]]:
+    """Parts that differ only in numbers as one (`h.*.attn.c_attn`) with their sum, and how many
+    there are; in the order of the roles, then of the model."""
+
+    def place(part: RolePart) -> RolePart:
+        path, because = (_NUMBER.sub("*", text) for text in (part.path, part.because))
+        return replace(part, path=path, because=because, count=0)
+
+    groups = style.grouped(parts, place).items()
+    sums = [(replace(one, count=sum(p.count for p in alike)), len(alike)) for one, alike in groups]
+    return sorted(sums, key=lambda group: ROLES.index(group[0].role))
 
 
 def _notes_of(model: _Counted) -> list[str]:
     """What has no role, what is counted once though it has two names, and what is not counted."""
     notes = []
     other = model.roles.counts["other"]
-    if other > _NOTED * model.counts.total:
-        groups = [group for group in grouped(model.roles.parts) if group.role == "other"]
-        groups.sort(key=lambda group: -group.count)
-        named = [f"{_name(group)} {group.count:,}" for group in groups[:_NAMED]]
-        more = len(groups) - len(named)
-        notes.append(f"other: {', '.join([*named, *([f'{more:,} more'] if more else [])])}")
+    if other > _NOTED * model.total:
+        parts = [part for part, _ in grouped(model.roles.parts) if part.role == "other"]
+        parts.sort(key=lambda part: -part.count)
+        told = [f"{clean(p.path or '(root)')} ({clean(p.type)}) {p.count:,}" for p in parts]
+        notes.append(f"other: {', '.join(style.first(told, _NAMED))}")
     if model.roles.tied:
-        ties, more = model.roles.tied[:_NAMED], len(model.roles.tied) - _NAMED
-        told = "; ".join([*map(clean, ties), *([f"{more:,} more"] if more > 0 else [])])
-        notes.append(f"tied, counted once: {told}")
+        ties = style.first([clean(tie) for tie in model.roles.tied], _NAMED)
+        notes.append(f"tied, counted once: {'; '.join(ties)}")
     unlike = model.roles.counts["embedding"] - _in_embedding_layers(model)
-    if unlike > _NOTED * model.counts.total:
+    if unlike > _NOTED * model.total:
         notes.append(f"non-embedding: with {unlike:,} that embed, but not in an nn.Embedding")
     if model.measured.no_routing:
         notes.append(f"active: {clean(model.measured.no_routing)}")
@@ -282,15 +231,11 @@ def _in_embedding_layers(model: _Counted) -> int:
     return sum(part.count for part in parts if part.role == "embedding" and part.path in layers)
 
 
-def _name(group: Group) -> str:
-    return clean(f"{group.path or '(root)'} ({group.type})")
-
-
 # --- data -----------------------------------------------------------------------------------------
 
 
 # `roles` sum to `counts.total`; `parts` are the modules that hold parameters themselves.
-def _data(comparison: Comparison) -> Json:
+def _data(comparison: Comparison) -> doc.Json:
     models = [_model_data(column) for column in comparison.models]
     measured = sum(model["status"] == "measured" for model in models)
     return {
@@ -307,9 +252,9 @@ def _data(comparison: Comparison) -> Json:
     }
 
 
-def _model_data(column: Compared) -> Json:
+def _model_data(column: Compared) -> doc.Json:
     model, measured = column.model, column.model.measurement
-    common: Json = {
+    common: doc.Json = {
         "target": model.target,
         "given": column.given,
         **asdict(model.position),
@@ -319,9 +264,9 @@ def _model_data(column: Compared) -> Json:
     }
     if not isinstance(measured, Measured) or column.roles is None:
         assert not isinstance(measured, Measured)
-        more: Json = {"roles": None, "tied": [], "parts": []}
+        more: doc.Json = {"roles": None, "tied": [], "parts": []}
         return common | not_measured_data(measured) | more
-    found: Json = {
+    found: doc.Json = {
         "roles": column.roles.counts,
         "output_tied": column.roles.output_tied,
         "tied": list(column.roles.tied),

@@ -12,7 +12,7 @@ from nparam_lint.report import check_data
 
 if TYPE_CHECKING:
     from nparam_lint.analysis.diff import DiffReport, ModelDiff, ModuleChange
-    from nparam_lint.records import Measurement, ModuleRow
+    from nparam_lint.records import ModuleRow
     from nparam_lint.report.document import Json
 
 _MODEL = (
@@ -29,7 +29,7 @@ def data_of(report: DiffReport) -> Json:
         "tool": common["tool"],
         "environment": common["environment"],
         "error": report.error,
-        "base": {name: getattr(report.base, name) for name in ("revision", "commit", "called")},
+        "base": asdict(report.base),
         "now": report.now,
         "tolerance": report.tolerance,
         "models": [_model(model) for model in report.models],
@@ -42,42 +42,33 @@ def data_of(report: DiffReport) -> Json:
 
 def _summary(report: DiffReport, common: Json) -> Json:
     found = Counter(model.status for model in report.models)
-    kept = ("findings", "errors", "warnings", "seconds")
+    kept = ("skipped", "findings", "errors", "warnings", "seconds", "files")
     return {
         "models": len(report.models),
         **{status: found[status] for status in MARKS},
-        "skipped": len(report.unmeasured),
         **{name: common[name] for name in kept},
-        "files": report.files,
     }
 
 
 def _model(model: ModelDiff) -> Json:
     reason_before, reason_after = model.reasons
-    percent = None
-    if model.delta is not None and model.total_before:
-        percent = model.delta / model.total_before
+    delta, total = model.delta, model.total_before
+    before, after = (
+        side if isinstance(side, Measured) else None for side in (model.before, model.after)
+    )
     return {
         **{name: getattr(model, name) for name in _MODEL},
         **asdict(model.position),
-        "before": _counts(model.before),
-        "after": _counts(model.after),
-        "drift": percent,
-        "call_before": _call(model.before),
-        "call_after": _call(model.after),
+        "before": before and before.counts.by_name(),
+        "after": after and after.counts.by_name(),
+        "drift": delta / total if delta is not None and total else None,
+        "call_before": before and before.call,
+        "call_after": after and after.call,
         "reason_before": reason_before,
         "reason_after": reason_after,
         "notes": list(model.notes),
         "modules": [_module(change) for change in model.modules],
     }
-
-
-def _counts(measurement: Measurement | None) -> Json | None:
-    return measurement.counts.by_name() if isinstance(measurement, Measured) else None
-
-
-def _call(measurement: Measurement | None) -> str | None:
-    return measurement.call if isinstance(measurement, Measured) else None
 
 
 def _module(change: ModuleChange) -> Json:
@@ -104,6 +95,7 @@ def as_report(report: DiffReport) -> Report:
         (),
         report.findings,
         report.unmeasured,
-        seconds=report.seconds,
-        error=report.error,
+        report.files,
+        report.seconds,
+        report.error,
     )

@@ -5,43 +5,51 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from nparam_lint.analysis.diff.fold_changes import lines_of
 from nparam_lint.analysis.documents import diff_words as words
-from nparam_lint.analysis.documents.changed_modules import TONES, change_table
 from nparam_lint.analysis.documents.diff_data import as_report, data_of
+from nparam_lint.report import document as doc
 from nparam_lint.report import style
-from nparam_lint.report.document import (
-    Column,
-    Document,
-    Listing,
-    ListingLine,
-    Options,
-    Page,
-    Parts,
-    Row,
-    Section,
-    Table,
-    Text,
-)
 from nparam_lint.report.style import clean, grouped, plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from nparam_lint.analysis.diff import DiffReport, ModelDiff
+    from nparam_lint.analysis.diff.fold_changes import Line
 
 _ROWS = 20  # of a table of modules
 _NAMED = 4  # models that changed like another
-_ALIKE = 2  # models that share a line where they share what is said of them
+
+_TONES = {"+": "green", "−": "red", "~": "yellow", "→": "cyan", "!": "red", "=": "dim"}
+_SHORT = 24  # characters of a note that stands in the place of a change
+_CHANGES = (
+    doc.Column("module", "code"),
+    doc.Column("type", tone="dim"),
+    doc.Column("before", "number", "dim"),
+    doc.Column("after", "number"),
+    doc.Column("change", "number", notes=True),
+    doc.Column("source", "code", "dim"),
+)
+# The change always stands.
+_STEPS = (
+    doc.Step("short", "source"),
+    doc.Step("drop", "type"),
+    doc.Step("drop", "before"),
+    doc.Step("shorten", "module", 24),
+    doc.Step("drop", "source"),
+    doc.Step("drop", "after"),
+)
 
 
-def diff_document(report: DiffReport) -> Document:
+def diff_document(report: DiffReport) -> doc.Document:
     lines = (
-        f"{clean(at.path)}:{at.line}:{at.column}: {words.name_of(model)} "
+        f"{clean(at.path)}:{at.line}:{at.column}: {clean(model.name)} "
         + _in_one_line(model, report)
         for model in _changed(report)
         for at in (model.position,)
     )
-    return Document(
+    return doc.Document(
         "diff",
         report.version,
         lambda: data_of(report),
@@ -56,27 +64,27 @@ def _changed(report: DiffReport) -> list[ModelDiff]:
     return [m for m in report.models if m.status != "same" and words.is_shown(m)]
 
 
-def _page(report: DiffReport, options: Options) -> Page:
+def _page(report: DiffReport, options: doc.Options) -> doc.Page:
     mark, headline = _mark(report), words.headline(report)
     if report.error is not None:
-        return Page(mark=mark, headline=headline)
+        return doc.Page(mark=mark, headline=headline)
     took = f"{report.seconds:.1f} s"
     if words.is_same(report) and not (report.findings or report.notes or options.verbose):
         left, since = len(report.unmeasured), words.since(report)
         rest = f"; {left:,} could be counted on neither side" if left else ""
         lists = " (-v lists them)" if left else ""
         nothing = f"No change since {since}: {words.compared(report)}{rest}{lists} · {took}"
-        return Page((), mark, f"{headline} since {since}{rest}", nothing)
+        return doc.Page((), mark, f"{headline} since {since}{rest}", nothing)
     where = f"{words.since(report)} → {report.now}"
-    notes = tuple(Text(note, "dim") for note in report.notes)
+    notes = tuple(doc.Text(note, "dim") for note in report.notes)
     sections = [
-        Section((Text(where, "dim"), *notes), only="text"),
-        Section((_listing(report, options),), lead=True),
-        *(Section((note,), lead=True, only="page") for note in notes),
+        doc.Section((doc.Text(where, "dim"), *notes), only="text"),
+        doc.Section((_listing(report, options),), lead=True),
+        *(doc.Section((note,), lead=True, only="page") for note in notes),
         *_tables(report, options),
         _unmeasured(report, options),
     ]
-    return Page(tuple(sections), mark, headline, "", _summary(report, options), _foot(report))
+    return doc.Page(tuple(sections), mark, headline, "", _summary(report, options), _foot(report))
 
 
 def _mark(report: DiffReport) -> str:
@@ -90,57 +98,54 @@ def _mark(report: DiffReport) -> str:
 # --- the models -----------------------------------------------------------------------------------
 
 
-def _listing(report: DiffReport, options: Options) -> Listing:
+def _listing(report: DiffReport, options: doc.Options) -> doc.Listing:
     shown = report.models if options.verbose else _changed(report)
-    files = grouped(shown, words.place_of)
+    files = grouped(shown, lambda model: clean(model.target).partition("::")[0])
     found = ((place, tuple(_entries(models, report))) for place, models in files.items())
-    columns = (
-        Column("model", "code"),
-        Column("before", "number"),
-        Column("after", "number"),
-        Column("change"),
-    )
+    numbers = doc.Column("before", "number"), doc.Column("after", "number")
+    columns = doc.Column("model", "code"), *numbers, doc.Column("change")
     rows = tuple(_model_row(model, report) for model in shown)
-    return Listing(tuple(found), Table(columns, rows, noun="model"))
+    return doc.Listing(tuple(found), doc.Table(columns, rows, noun="model"))
 
 
-def _model_row(model: ModelDiff, report: DiffReport) -> Row:
-    totals = model.total_before, model.total_after
-    before, after = ("" if total is None else f"{total:,}" for total in totals)
+def _model_row(model: ModelDiff, report: DiffReport) -> doc.Row:
     told = [*_told(model, report), *model.notes]
     if model.before_target:
         told.append(f"was {model.before_target} ({model.evidence})")
     if model.explained and model.explanation:
         told.append(model.explanation)
-    return Row((model.target, before, after, "; ".join(told)), words.MARKS[model.status])
+    return doc.Row((model.target, *_totals(model), "; ".join(told)), words.MARKS[model.status])
+
+
+def _totals(model: ModelDiff) -> tuple[str, str]:
+    before, after = model.total_before, model.total_after
+    return "" if before is None else f"{before:,}", "" if after is None else f"{after:,}"
 
 
 def _told(model: ModelDiff, report: DiffReport) -> list[str]:
     if model.status == "not_measured":
         return words.unmeasured_words(model, report)
-    if model.status == "added":
-        return ["new"]
-    if model.status == "removed":
-        return ["gone"]
-    if model.delta and model.total_before is not None and model.total_after is not None:
-        return [words.change(model.total_before, model.total_after)]
+    if model.status in ("added", "removed"):
+        return ["new" if model.status == "added" else "gone"]
+    if model.delta:
+        return [words.change(model.delta, model.total_before)]
     return [words.beside_total(model)]
 
 
-def _entries(models: Sequence[ModelDiff], report: DiffReport) -> list[ListingLine]:
+def _entries(models: Sequence[ModelDiff], report: DiffReport) -> list[doc.ListingLine]:
     """Files that moved as they were, and what fails for one reason, in one line."""
     lines = []
     for group in grouped(models, _alike).values():
-        if len(group) < _ALIKE:
-            lines += [_entry(model, report) for model in group]
-            continue
         first = _entry(group[0], report)
-        names = ", ".join(words.name_of(model) for model in group)
+        if len(group) == 1:
+            lines.append(first)
+            continue
+        names = ", ".join(clean(model.name) for model in group)
         verdict = first.verdict
         if group[0].status == "renamed":
             old = clean(group[0].before_target or "").partition("::")[0]
             verdict = f"moved from {old}, unchanged"
-        lines.append(ListingLine(first.mark, names, verdict=verdict, tone=first.tone))
+        lines.append(doc.ListingLine(first.mark, names, verdict=verdict, tone=first.tone))
     return lines
 
 
@@ -153,40 +158,30 @@ def _alike(model: ModelDiff) -> object:
     return model.target, id(model)
 
 
-def _entry(model: ModelDiff, report: DiffReport) -> ListingLine:
-    mark, name = words.MARKS[model.status], words.name_of(model)
-    entry = ListingLine(mark, name, tone=TONES[mark])
-    before, after = model.total_before, model.total_after
+def _entry(model: ModelDiff, report: DiffReport) -> doc.ListingLine:
+    mark = words.MARKS[model.status]
+    entry = doc.ListingLine(mark, clean(model.name), tone=_TONES[mark])
+    before, after = _totals(model)
     codes = "  ".join(sorted({finding.code for finding in model.findings}))
     if model.status == "not_measured":
         why = [*words.unmeasured_words(model, report), *words.known_count(model, report)]
-        verdict = "; ".join(why)
-        return replace(entry, verdict=verdict)
+        return replace(entry, verdict="; ".join(why))
     if model.status == "added":
         told = "new" if model.explained is None else "new, with a budget"
-        return replace(entry, after=f"{after:,}", verdict=told)
+        return replace(entry, after=after, verdict=told)
     if model.status == "removed":
         told = "gone" if not codes else f"gone, but declared  {codes}"
-        return replace(entry, before=f"{before:,}", verdict=told)
-    if model.status == "same":
-        return replace(entry, after=f"{after:,}", verdict="unchanged")
-    below = [] if not model.before_target else [_was(model)]
-    below += [model.explanation or ""] if model.explained else []
-    told = "; ".join(clean(text) for text in below)
-    if model.delta and before is not None and after is not None:
-        share = words.proportion(before, after)
-        verdict = "  ".join(part for part in (f"({share})" if share else "", codes) if part)
-        delta = words.signed(model.delta)
-        counts = {"before": f"{before:,}", "after": f"{after:,}", "delta": delta}
-        return replace(entry, **counts, verdict=verdict, below=told)
-    return replace(entry, after=f"{after:,}", verdict=words.beside_total(model), below=told)
-
-
-def _was(model: ModelDiff) -> str:
-    old = model.before_target or ""
-    place, _, name = old.partition("::")
-    here = name if place == model.target.partition("::")[0] else old
-    return f"was {here} ({model.evidence})" if model.evidence else f"was {here}"
+        return replace(entry, before=before, verdict=told)
+    below = [model.explanation or ""] if model.explained else []
+    if model.before_target:  # without the file, where that is the same
+        was = model.before_target.removeprefix(model.target.partition("::")[0] + "::")
+        below.insert(0, f"was {was} ({model.evidence})")
+    entry = replace(entry, after=after, below="; ".join(map(clean, below)))
+    if not model.delta:
+        return replace(entry, verdict=words.beside_total(model))
+    share = words.proportion(model.delta, model.total_before)
+    verdict = "  ".join(filter(None, (share and f"({share})", codes)))
+    return replace(entry, before=before, delta=words.signed(model.delta), verdict=verdict)
 
 
 def _in_one_line(model: ModelDiff, report: DiffReport) -> str:
@@ -194,14 +189,14 @@ def _in_one_line(model: ModelDiff, report: DiffReport) -> str:
     told = _told(model, report)
     if model.status == "not_measured":
         return "; ".join([*told, *words.known_count(model, report)]) + was
-    counts = (f"{n:,}" for n in (model.total_before, model.total_after) if n is not None)
-    return f"{' → '.join(dict.fromkeys(counts))} {'; '.join(told)}{was}"
+    counts = dict.fromkeys(filter(None, _totals(model)))
+    return f"{' → '.join(counts)} {'; '.join(told)}{was}"
 
 
 # --- their modules --------------------------------------------------------------------------------
 
 
-def _tables(report: DiffReport, options: Options) -> Iterator[Section]:
+def _tables(report: DiffReport, options: doc.Options) -> Iterator[doc.Section]:
     """Of every model that stands for itself, one for what changed alike, the largest change
     first."""
     changed = [model for model in report.models if model.modules or model.notes]
@@ -212,55 +207,100 @@ def _tables(report: DiffReport, options: Options) -> Iterator[Section]:
     yield from (_table(group, options) for group in shown)
     if len(groups) > len(shown) and options.tables:
         text = f"… and {plural(len(groups) - len(shown), 'more table')}: -v"
-        yield Section((Text(text, "dim", kind="verbatim"),), only="text")
+        yield doc.Section((doc.Text(text, "dim", kind="verbatim"),), only="text")
 
 
-def _table(group: list[ModelDiff], options: Options) -> Section:
+def _table(group: list[ModelDiff], options: doc.Options) -> doc.Section:
     model = group[0]
-    notes = [Text(note, "yellow") for note in model.notes]
+    notes = [doc.Text(note, "yellow") for note in model.notes]
     limit = (options.rows or _ROWS) * (1 + 4 * bool(options.verbose))
     alike = []
     if len(group) > 1:
-        names = [other.target for other in group[1 : _NAMED + 1]]
-        names += [f"{len(group) - 1 - _NAMED:,} more"] if len(group) > _NAMED + 1 else []
-        alike = [Text(f"the same in {', '.join(names)}", "dim", hang="  ")]
-    table = change_table(model, limit, options.depth)
-    return Section((*notes, table, *alike), clean(model.target), fold="Modules of")
+        names = style.first([other.target for other in group[1:]], _NAMED)
+        alike = [doc.Text(f"the same in {', '.join(names)}", "dim", hang="  ")]
+    table = _change_table(model, limit, options.depth)
+    return doc.Section((*notes, table, *alike), clean(model.target), fold="Modules of")
+
+
+def _change_table(model: ModelDiff, limit: int, depth: int | None) -> doc.Table:
+    """In about `limit` rows; what weighs least is left out, and summed up in the last line."""
+    lines = list(lines_of(model.modules, limit, depth))
+    heaviest = sorted(lines, key=lambda line: -abs(line.sum))
+    left = [] if depth is not None else heaviest[limit:]
+    notes: tuple[str, ...] = ()
+    if left:
+        total = words.signed(sum(line.sum for line in left))
+        more = plural(sum(line.modules * line.times for line in left), "more change")
+        notes = (f"… and {more}, {total} together: --depth and -v show more",)
+    hidden = {id(line) for line in left}
+    rows = tuple(_row(line) for line in lines if id(line) not in hidden)
+    return doc.Table(_CHANGES, rows, _STEPS, notes=notes, noun="module")
+
+
+def _row(line: Line) -> doc.Row:
+    notes = [clean(note) for note in line.notes]
+    told = ""
+    if line.delta:
+        told = (f"{line.times:,} × " if line.times > 1 else "") + words.signed(line.delta)
+    elif line.kind != "changed":
+        told = "renamed" if line.kind == "renamed" else "±0"
+    elif notes and len(notes[0]) <= _SHORT:
+        told = notes.pop(0)
+    kind, before, after, source = f"{line.modules:,} changes", "", "", ""
+    if (change := line.change) is not None:
+        types = (clean(row.type) for row in (change.before, change.after) if row)
+        kind = " → ".join(dict.fromkeys(types))
+        before = "" if line.kind == "added" else f"{change.count_before:,}"
+        after = "" if line.kind == "removed" else f"{change.count_after:,}"
+        source = clean(change.row.source or "")
+    mark = words.MARKS[line.kind]
+    made_at = doc.Cell(source, short=source.rpartition("/")[2])
+    cells = (_module_name(line), kind, before, after, doc.Cell(told, _TONES[mark]), made_at)
+    return doc.Row(cells, mark, _TONES[mark], tuple(notes))
+
+
+def _module_name(line: Line) -> str:
+    path, was = clean(line.path), clean(line.path_before)
+    if was != path:  # beside where it was, the name is enough
+        beside = line.was[:-1] == line.parts[:-1]
+        return f"{was} → {path.rpartition('.')[2] if beside else path}"
+    return path or ("(root)" if line.delta else "(total)")
 
 
 # --- the end --------------------------------------------------------------------------------------
 
 
-def _unmeasured(report: DiffReport, options: Options) -> Section:
+def _unmeasured(report: DiffReport, options: doc.Options) -> doc.Section:
     """Those that nobody declares, and that were not counted at the base either."""
     count = len(report.unmeasured)
     if not count:
-        return Section(())
+        return doc.Section(())
     hint = "" if options.verbose else " (-v lists them)" if count > 1 else " (-v says why)"
     text = f"{plural(count, 'model')} could be counted on neither side"
-    blocks = [Text(f"{text}{hint}", "dim")]
+    blocks = [doc.Text(f"{text}{hint}", "dim")]
     for target, failure in report.unmeasured if options.verbose else ():
         reason = style.short_reason(failure.reason, target.partition("::")[2])
         told = f"{clean(target)}: {reason}"
-        blocks.append(Text(told, "dim", "  ", "    "))
-    return Section(tuple(blocks), only="text")
+        blocks.append(doc.Text(told, "dim", "  ", "    "))
+    return doc.Section(tuple(blocks), only="text")
 
 
-def _summary(report: DiffReport, options: Options) -> tuple[Parts, ...]:
+def _summary(report: DiffReport, options: doc.Options) -> tuple[doc.Parts, ...]:
     errors = sum(finding.severity == "error" for finding in report.findings)
     warnings = len(report.findings) - errors
+    told = ", ".join(words.tally(report).values()) or "none changed"
     parts = [
-        ("", f"{words.compared(report)}: {', '.join(words.tally(report)) or 'none changed'}"),
+        ("", f"{words.compared(report)}: {told}"),
         *([("red", plural(errors, "error"))] if errors else []),
         *([("yellow", plural(warnings, "warning"))] if warnings else []),
         ("", f"{report.seconds:.1f} s"),
     ]
     if options.quiet or report.environment is None:
-        return (Parts(tuple(parts)),)
+        return (doc.Parts(tuple(parts)),)
     where = report.environment
     about = [f"{where.python} ({where.reason})", f"torch {where.torch}"]
     about += [f"tolerance {report.tolerance}"] if report.tolerance else []
-    return Parts(tuple(parts)), Parts(tuple(("dim", clean(text)) for text in about), "dim")
+    return doc.Parts(tuple(parts)), doc.Parts(tuple(("dim", clean(text)) for text in about), "dim")
 
 
 def _foot(report: DiffReport) -> str:

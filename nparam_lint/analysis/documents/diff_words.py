@@ -10,7 +10,7 @@ from nparam_lint.records import Measured
 from nparam_lint.report.style import clean, plural
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
 
     from nparam_lint.analysis.diff import DiffReport, ModelDiff, Status
 
@@ -37,15 +37,14 @@ def signed(delta: int) -> str:
     return f"{delta:+,}".replace("-", "−")
 
 
-def change(before: int, after: int) -> str:
+def change(delta: int, before: int | None) -> str:
     """`+7,679,488 (+6.17 %)`: exact, and in proportion."""
-    share = proportion(before, after)
-    return signed(after - before) + (f" ({share})" if share else "")
+    share = proportion(delta, before)
+    return signed(delta) + (f" ({share})" if share else "")
 
 
-def proportion(before: int, after: int) -> str:
+def proportion(delta: int, before: int | None) -> str:
     """`+6.17 %`; nothing where there was nothing before."""
-    delta = after - before
     if not before or not delta:
         return ""
     percent = 100 * delta / before
@@ -53,20 +52,10 @@ def proportion(before: int, after: int) -> str:
     return f"{share} %".replace("-", "−")
 
 
-def name_of(model: ModelDiff) -> str:
-    """Without its file."""
-    return clean(model.target).partition("::")[2]
-
-
-def place_of(model: ModelDiff) -> str:
-    return clean(model.target).partition("::")[0]
-
-
 def since(report: DiffReport) -> str:
     """`main (1a2b3c4)`"""
-    base = report.base
-    short = base.commit[:7]
-    return clean(base.called if base.called == short else f"{base.called} ({short})")
+    called, short = report.base.called, report.base.commit[:7]
+    return clean(called if called == short else f"{called} ({short})")
 
 
 def is_shown(model: ModelDiff) -> bool:
@@ -86,14 +75,13 @@ def is_changed(model: ModelDiff) -> bool:
 
 
 def counts_of(model: ModelDiff) -> list[str]:
-    """What changed besides the total: `frozen 0 → 12,345`."""
+    """What changed: `frozen 0 → 12,345`."""
     if not isinstance(model.before, Measured) or not isinstance(model.after, Measured):
         return []
-    found = [f"total {model.before.counts.total:,} → {model.after.counts.total:,}"]
-    found = found if model.delta else []
+    found = []
     for name, metric in METRICS.items():
         was, now = model.before.counts.of(name), model.after.counts.of(name)
-        if was != now and name != "total":
+        if was != now:
             told = ("–" if count is None else f"{count:,}" for count in (was, now))
             found.append(f"{metric.label} {' → '.join(told)}")
     return found
@@ -123,17 +111,17 @@ def headline(report: DiffReport) -> str:
     parts = []
     if changed:
         moved = [model for model in changed if model.delta][:_NAMED]
-        told = ", ".join(f"{name_of(model)} {_change(model)}" for model in moved)
-        more = ", …" if moved and len(changed) > len(moved) else ""
-        parts.append(f"{plural(len(changed), 'model')} changed{': ' if told else ''}{told}{more}")
-    parts += [text for status, text in _tally(report) if status != "changed"]
-    return " · ".join(parts) if parts else _no_change(report)
-
-
-def _change(model: ModelDiff) -> str:
-    assert model.total_before is not None
-    assert model.total_after is not None
-    return change(model.total_before, model.total_after)
+        told = [f"{clean(m.name)} {change(m.delta or 0, m.total_before)}" for m in moved]
+        told += ["…"] if moved and len(changed) > len(moved) else []
+        named = f": {', '.join(told)}" if told else ""
+        parts.append(f"{plural(len(changed), 'model')} changed{named}")
+    parts += [text for status, text in tally(report).items() if status != "changed"]
+    if parts:
+        return " · ".join(parts)
+    shown = [model for model in report.models if is_shown(model)]
+    if len(shown) == 1:
+        return f"{clean(shown[0].name)} is unchanged"
+    return f"{compared(report)}, none changed" if shown else "no model to compare"
 
 
 def is_same(report: DiffReport) -> bool:
@@ -144,31 +132,16 @@ def is_same(report: DiffReport) -> bool:
     )
 
 
-def tally(report: DiffReport) -> list[str]:
-    """`2 changed`, `1 new`, …"""
-    return [text for _, text in _tally(report)]
-
-
-def _tally(report: DiffReport) -> Iterator[tuple[Status, str]]:
+def tally(report: DiffReport) -> dict[Status, str]:
+    """`2 changed`, `1 new`, … by status, in this order."""
     found = Counter(model.status for model in report.models if is_shown(model))
     found["changed"] = sum(map(is_changed, report.models))
-    for status, word in _SAID.items():
-        if found[status]:
-            yield status, f"{found[status]:,} {word}"
+    return {status: f"{found[status]:,} {word}" for status, word in _SAID.items() if found[status]}
 
 
 def compared(report: DiffReport) -> str:
     """How many models, without those that have no parameters."""
     return plural(sum(map(is_shown, report.models)), "model")
-
-
-def _no_change(report: DiffReport) -> str:
-    shown = [model for model in report.models if is_shown(model)]
-    if not shown:
-        return "no model to compare"
-    if len(shown) == 1:
-        return f"{name_of(shown[0])} is unchanged"
-    return f"{compared(report)}, none changed"
 
 
 def unmeasured_words(model: ModelDiff, report: DiffReport) -> list[str]:

@@ -2,45 +2,64 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
-from typing import TYPE_CHECKING
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, NamedTuple
 
 from nparam_lint.analysis.closed_forms.form_writer import expanded, factored
 from nparam_lint.analysis.closed_forms.observations import exactly
 from nparam_lint.analysis.closed_forms.parameter_forms import ClosedForm, NoForm, Wrong
-from nparam_lint.analysis.documents.module_forms import module_forms
+from nparam_lint.analysis.closed_forms.polynomial import ZERO, Polynomial
 from nparam_lint.claims.notation import exact_text
+from nparam_lint.report import document as doc
 from nparam_lint.report import style
-from nparam_lint.report.document import (
-    Column,
-    Document,
-    Fact,
-    Facts,
-    FormSource,
-    FormSources,
-    Json,
-    Options,
-    Page,
-    Row,
-    Section,
-    Table,
-    Text,
-)
 from nparam_lint.report.style import clean
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterator, Mapping, Sequence
 
-    from nparam_lint.analysis.closed_forms.observations import Value
+    from nparam_lint.analysis.closed_forms.observations import Value, Variable
     from nparam_lint.analysis.closed_forms.parameter_forms import Derived, ShapeForm
-    from nparam_lint.analysis.formula_result import FormulaResult
+    from nparam_lint.records import Environment
 
 _DEPTH = 2  # of the table of modules
 _MANY = 6  # values of names, reasons, … on a line of facts
 
 
-def formula_document(formula: FormulaResult) -> Document:
-    return Document(
+@dataclass(frozen=True, slots=True)
+class FormulaResult:
+    """What was found out about `target`. `call`: as it was built first; `cases`: the form there,
+    then with other choices; `untold`: choices that matter too; `reason`: why the model could not be
+    built, and what it `missing`ly needs; `error`: why nothing could be asked at all."""
+
+    version: str
+    target: str
+    call: str = ""
+    variables: tuple[Variable, ...] = ()
+    cases: tuple[Derived, ...] = ()
+    untold: tuple[str, ...] = ()
+    environment: Environment | None = None
+    reason: str | None = None
+    missing: tuple[str, ...] = ()
+    error: str | None = None
+    seconds: float = 0.0
+
+    @property
+    def has_form(self) -> bool:
+        return bool(self.cases) and all(isinstance(case, ClosedForm) for case in self.cases)
+
+    @property
+    def is_given(self) -> bool:
+        """Whether no number could be varied, so that the count is no formula of anything."""
+        return not any(variable.is_number for variable in self.variables)
+
+    @property
+    def order(self) -> list[str]:
+        """The names in the order of the signature."""
+        return [variable.name for variable in self.variables]
+
+
+def formula_document(formula: FormulaResult) -> doc.Document:
+    return doc.Document(
         "formula",
         formula.version,
         lambda: _data(formula),
@@ -54,61 +73,57 @@ def formula_document(formula: FormulaResult) -> Document:
     )
 
 
-def _page(formula: FormulaResult, options: Options) -> Page:
+def _page(formula: FormulaResult, options: doc.Options) -> doc.Page:
     if formula.error is not None:
-        return Page()
-    call = (Text(formula.call, "dim", "  ", kind="verbatim"),) if formula.call else ()
-    sections = [Section(call, formula.target)]
+        return doc.Page()
+    call = (doc.Text(formula.call, "dim", "  ", kind="verbatim"),) if formula.call else ()
+    sections = [doc.Section(call, formula.target)]
     if formula.reason is not None:
-        reason = Text(f"– not built: {formula.reason}", "red", hang="  ")
-        sections.append(Section((reason,), always=True))
+        reason = doc.Text(f"– not built: {formula.reason}", "red", hang="  ")
+        sections.append(doc.Section((reason,), always=True))
     for number, case in enumerate(formula.cases):
         if isinstance(case, NoForm):
-            sections.append(Section(tuple(_absent(case, formula)), always=True))
+            sections.append(doc.Section(tuple(_absent(case, formula)), always=True))
             continue
-        sections.append(Section(tuple(_formula(case, formula.order)), always=True))
-        sections.append(Section((Facts(tuple(_facts(case, formula))),)))
+        form = doc.Text(factored(case.total, formula.order), "bold", "  ", "    ", "formula")
+        where = doc.Text(f"where {_equations(case.case)}:", "dim", kind="verbatim")
+        sections.append(doc.Section((where, form) if case.case else (form,), always=True))
+        sections.append(doc.Section((doc.Facts(tuple(_facts(case, formula))),)))
         if number == 0 or options.verbose:
-            sections.append(Section((_modules(case, formula, options),)))
+            sections.append(doc.Section((_modules(case, formula, options),)))
         if options.verbose:
-            sections.append(Section((_shapes(case, formula.order),), always=True))
-    return Page(tuple(sections), headline=clean(formula.target))
-
-
-def _formula(case: ClosedForm, order: Sequence[str]) -> Iterator[Text]:
-    if case.case:
-        yield Text(f"where {_equations(case.case)}:", "dim", kind="verbatim")
-    yield Text(factored(case.total, order), "bold", "  ", "    ", "formula")
+            sections.append(doc.Section((_shapes(case, formula.order),), always=True))
+    return doc.Page(tuple(sections), headline=clean(formula.target))
 
 
 def _equations(values: Mapping[str, Value]) -> str:
     return ", ".join(f"{name}={value!r}" for name, value in values.items())
 
 
-def _facts(case: ClosedForm, formula: FormulaResult) -> Iterator[Fact]:
+def _facts(case: ClosedForm, formula: FormulaResult) -> Iterator[doc.Fact]:
     used = case.total.names
     values = {name: case.base[name] for name in formula.order if name in used}
-    yield Fact(
+    yield doc.Fact(
         "value", f"{case.value:,} with {_equations(values)}" if values else f"{case.value:,}"
     )
     flat = expanded(case.total, formula.order)
     if flat != factored(case.total, formula.order):
-        yield Fact("expanded", flat, kind="formula")
+        yield doc.Fact("expanded", flat, kind="formula")
     for name, rules in (("needs", case.requirements), ("holds for", case.limits)):
         if rules:
-            yield Fact(name, ", ".join(map(str, rules)))
+            yield doc.Fact(name, ", ".join(map(str, rules)))
     if case.idle:
-        yield Fact("no effect", _some(case.idle))
+        yield doc.Fact("no effect", _some(case.idle))
     if formula.untold and case is formula.cases[0]:
         names = ", ".join(formula.untold)
-        yield Fact("matter too", f"{names}: --vary {formula.untold[0]} shows how")
+        yield doc.Fact("matter too", f"{names}: --vary {formula.untold[0]} shows how")
     for name, why in case.fixed.items():
-        yield Fact("fixed", f"{name}={case.base[name]!r}: {clean(why)}")
+        yield doc.Fact("fixed", f"{name}={case.base[name]!r}: {clean(why)}")
     if formula.is_given:
-        yield Fact("fixed", _why_given(formula.call))
+        yield doc.Fact("fixed", _why_given(formula.call))
     else:
         places = style.plural(case.verified, "other place")
-        yield Fact("verified", f"at {places}, of {style.plural(case.built, 'model')} built")
+        yield doc.Fact("verified", f"at {places}, of {style.plural(case.built, 'model')} built")
 
 
 def _why_given(call: str) -> str:
@@ -128,25 +143,21 @@ def _some(names: Sequence[str]) -> str:
     return ", ".join(names[:_MANY]) + (f" and {left} more" if left > 0 else "")
 
 
-def _modules(case: ClosedForm, formula: FormulaResult, options: Options) -> Table:
-    parts = module_forms(case.shapes, _DEPTH if options.depth is None else options.depth)
+def _modules(case: ClosedForm, formula: FormulaResult, options: doc.Options) -> doc.Table:
+    parts = _module_forms(case.shapes, _DEPTH if options.depth is None else options.depth)
     named = [("  " * part.level + clean(part.path), part.size, part.value) for part in parts]
     own = [form for form in case.shapes if "." not in form.name]
     named += [(clean(form.name), form.size, form.value) for form in own]
     rows = []
     for name, size, value in named:
         form = factored(size, formula.order) if case.total.names else ""  # else the values say it
-        rows.append(Row((name, form, f"{value:,}", style.share(value, case.value))))
-    columns = (
-        Column("module", "path"),
-        Column("parameters", "formula"),
-        Column("value", "number"),
-        Column("share", "number"),
-    )
-    return Table(columns, tuple(rows), noun="module").filled
+        rows.append(doc.Row((name, form, f"{value:,}", style.share(value, case.value))))
+    texts = doc.Column("module", "path"), doc.Column("parameters", "formula")
+    numbers = doc.Column("value", "number"), doc.Column("share", "number")
+    return doc.Table((*texts, *numbers), tuple(rows), noun="module").filled
 
 
-def _shapes(case: ClosedForm, order: Sequence[str]) -> Table:
+def _shapes(case: ClosedForm, order: Sequence[str]) -> doc.Table:
     rows = []
     for form in case.shapes:
         shape = "of several shapes"
@@ -155,21 +166,17 @@ def _shapes(case: ClosedForm, order: Sequence[str]) -> Table:
             shape = f"({inside},)" if len(form.shape) == 1 else f"({inside})"
         number = factored(form.number, order)
         times = "" if number == "1" else number
-        rows.append(Row((clean(form.name), times, shape, f"{form.value:,}")))
-    columns = (
-        Column("parameter", "path"),
-        Column("times", "number"),
-        Column("shape", "formula"),
-        Column("value", "number"),
-    )
-    return Table(columns, tuple(rows), noun="parameter").filled
+        rows.append(doc.Row((clean(form.name), times, shape, f"{form.value:,}")))
+    names = doc.Column("parameter", "path"), doc.Column("times", "number")
+    sizes = doc.Column("shape", "formula"), doc.Column("value", "number")
+    return doc.Table((*names, *sizes), tuple(rows), noun="parameter").filled
 
 
-def _absent(case: NoForm, formula: FormulaResult) -> Iterator[Text]:
+def _absent(case: NoForm, formula: FormulaResult) -> Iterator[doc.Text]:
     wrong = case.wrong or Wrong()
     what = f" for {wrong.name}" if wrong.name else ""
     where = f" where {_equations(case.case)}" if case.case else ""
-    yield Text(f"– {case.reason}{what}{where}", "red", hang="  ")
+    yield doc.Text(f"– {case.reason}{what}{where}", "red", hang="  ")
     if wrong.guess is not None and wrong.actual is not None:
         guess = factored(wrong.guess, formula.order)
         base = {variable.name: variable.base for variable in formula.variables} | {**case.case}
@@ -180,26 +187,70 @@ def _absent(case: NoForm, formula: FormulaResult) -> Iterator[Text]:
             f"first counterexample, {wrong.what}: with {point} it is {wrong.actual:,}, where "
             f"{guess}, right so far, gives {value}"
         )
-        yield Text(text, "", "  ", "  ")
+        yield doc.Text(text, "", "  ", "  ")
+
+
+# --- modules --------------------------------------------------------------------------------------
+
+
+class _ModuleForm(NamedTuple):
+    """A module, or several that are made alike (`h.*`), with all that is below. `size`: of all of
+    them together; `value`: that in the base call."""
+
+    path: str
+    level: int
+    size: Polynomial
+    value: int
+
+
+def _module_forms(
+    inside: Sequence[ShapeForm], depth: int, path: str = "", level: int = 0
+) -> Iterator[_ModuleForm]:
+    """The modules in that at `path`, which has the parameters `inside`, down to `depth`, in the
+    order of the model; a module whose one part holds everything is left out for that part."""
+    parts = _parts_of(path, inside)
+    if not path and _is_whole(parts, inside):  # says no more than the total
+        parts = _parts_of(next(iter(parts)), inside) or parts
+    for name, forms in parts.items():
+        while _is_whole(inner := _parts_of(name, forms), forms):  # down a chain of only children
+            (name,) = inner
+        size = sum((form.size for form in forms), ZERO)
+        yield _ModuleForm(name, level, size, sum(form.value for form in forms))
+        if level + 1 < depth:
+            yield from _module_forms(forms, depth, name, level + 1)
+
+
+def _parts_of(path: str, inside: Sequence[ShapeForm]) -> dict[str, list[ShapeForm]]:
+    prefix = f"{path}." if path else ""
+    below = [form for form in inside if "." in form.name.removeprefix(prefix)]
+    return style.grouped(below, lambda f: prefix + f.name.removeprefix(prefix).partition(".")[0])
+
+
+def _is_whole(parts: Mapping[str, Sequence[ShapeForm]], inside: Sequence[ShapeForm]) -> bool:
+    """Whether there is one part, and it has everything."""
+    return [*map(len, parts.values())] == [len(inside)]
 
 
 # --- for programs ---------------------------------------------------------------------------------
 
 
-def _forms(formula: FormulaResult, options: Options) -> FormSources:
+def _forms(formula: FormulaResult, options: doc.Options) -> doc.FormSources:
     cases = [case for case in formula.cases if isinstance(case, ClosedForm)]
     missing = tuple(case.reason for case in formula.cases if isinstance(case, NoForm))
     if not cases:
-        return FormSources((), "", (), missing or ("the model could not be built",), ())
+        return doc.FormSources((), "", (), missing or ("the model could not be built",), ())
     order, first = formula.order, cases[0]
     used = {name for case in cases for name in (*case.total.names, *case.case)}
     rules = dict.fromkeys(str(rule) for case in cases for rule in case.rules)
     needs = "\n".join(f"Needs {rule}." for rule in rules)
+    places = sum(case.verified for case in cases)
+    evidence = f"Verified by building the model with {places} other arguments."
+    evidence = "No argument was varied." if formula.is_given else evidence
     head = f"Parameters of {formula.call}: {first.value:,}."
-    parts = module_forms(first.shapes, 1 if options.depth is None else options.depth)
-    return FormSources(
+    parts = _module_forms(first.shapes, 1 if options.depth is None else options.depth)
+    return doc.FormSources(
         tuple(
-            FormSource(
+            doc.FormSource(
                 tuple((name, repr(value)) for name, value in case.case.items()),
                 factored(case.total, order, "python"),
                 factored(case.total, order, "latex"),
@@ -208,21 +259,10 @@ def _forms(formula: FormulaResult, options: Options) -> FormSources:
             for case in cases
         ),
         _parameters(first.base, order, used),
-        (
-            head,
-            _evidence(formula, cases),
-            *([needs] if needs else []),
-        ),
+        (head, evidence, *([needs] if needs else [])),
         missing,
         tuple((part.path, factored(part.size, order, "latex"), part.value) for part in parts),
     )
-
-
-def _evidence(formula: FormulaResult, cases: Sequence[ClosedForm]) -> str:
-    if formula.is_given:
-        return "No argument was varied."
-    places = sum(case.verified for case in cases)
-    return f"Verified by building the model with {places} other arguments."
 
 
 def _parameters(base: Mapping[str, Value], order: Sequence[str], used: Container[str]) -> str:
@@ -239,7 +279,7 @@ def _parameters(base: Mapping[str, Value], order: Sequence[str], used: Container
     return ", ".join(lists + plain)
 
 
-def _data(formula: FormulaResult) -> Json:
+def _data(formula: FormulaResult) -> doc.Json:
     return {
         "version": 1,
         "tool": {"name": "nparam-lint", "version": formula.version},
@@ -256,7 +296,7 @@ def _data(formula: FormulaResult) -> Json:
     }
 
 
-def _case_data(case: Derived, order: Sequence[str]) -> Json:
+def _case_data(case: Derived, order: Sequence[str]) -> doc.Json:
     if isinstance(case, NoForm):
         wrong = case.wrong or Wrong()
         return {
@@ -286,7 +326,7 @@ def _case_data(case: Derived, order: Sequence[str]) -> Json:
     }
 
 
-def _shape_data(form: ShapeForm, order: Sequence[str]) -> Json:
+def _shape_data(form: ShapeForm, order: Sequence[str]) -> doc.Json:
     shape = None
     if form.shape is not None:
         shape = [expanded(length, order) for length in form.shape]

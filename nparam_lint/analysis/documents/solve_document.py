@@ -5,18 +5,8 @@ from __future__ import annotations
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING
 
+from nparam_lint.report import document as doc
 from nparam_lint.report import style
-from nparam_lint.report.document import (
-    Column,
-    Document,
-    Json,
-    Options,
-    Page,
-    Row,
-    Section,
-    Table,
-    Text,
-)
 from nparam_lint.report.style import clean
 
 if TYPE_CHECKING:
@@ -27,31 +17,19 @@ if TYPE_CHECKING:
 _GOALS = {"closest": "closest to", "under": "no more than", "exact": "exactly"}
 
 
-def solve_document(solutions: Solutions) -> Document:
+def solve_document(solutions: Solutions) -> doc.Document:
     met = ((one, best) for one in solutions.targets for best in one.points)
-    return Document(
+    return doc.Document(
         "solve",
         solutions.version,
         lambda: _data(solutions),
-        lambda options: _page(solutions, options),
+        lambda o: doc.Page(() if solutions.error else tuple(_Sections(solutions, o).all())),
         solutions.error,
         lines=tuple(f"{best.call}: {best.count:,} ({_off(best, one.budget)})" for one, best in met),
     )
 
 
-def _page(solutions: Solutions, options: Options) -> Page:
-    if solutions.error is not None:
-        return Page()
-    return Page(tuple(_Sections(solutions, options).all()))
-
-
-def _headline(solutions: Solutions) -> str:
-    *more, last = (f"{budget:,}" for budget in solutions.budgets)
-    budgets = f"{', '.join(more)} and {last}" if more else last
-    return f"{_GOALS[solutions.goal]} {budgets} parameters"
-
-
-def _data(solutions: Solutions) -> Json:
+def _data(solutions: Solutions) -> doc.Json:
     """`targets` has one entry for each target and budget; `budget` is null where there are
     several."""
     fields = asdict(solutions)
@@ -69,63 +47,56 @@ def _off(met: Met, budget: int) -> str:
     return f"{off:+,}" if off else "exact"
 
 
-def _percent(met: Met, budget: int) -> str:
-    off = met.count - budget
-    share = 100 * off / budget
-    return "" if not off else f"{share:+,.2f} %" if abs(share) >= 0.005 else "<0.01 %"
-
-
 class _Sections:
-    def __init__(self, solutions: Solutions, options: Options) -> None:
+    def __init__(self, solutions: Solutions, options: doc.Options) -> None:
         self.solutions, self.options = solutions, options
         self.targets = style.grouped(solutions.targets, lambda one: one.target)
         self.labels = _labels(list(self.targets), options.width // 3)
         self.several = len(self.targets) > 1
 
-    def all(self) -> Iterator[Section]:
-        yield Section((Text(_headline(self.solutions), "dim", hang="  "),))
+    def all(self) -> Iterator[doc.Section]:
+        *more, last = (f"{budget:,}" for budget in self.solutions.budgets)
+        budgets = f"{', '.join(more)} and {last}" if more else last
+        headline = f"{_GOALS[self.solutions.goal]} {budgets} parameters"
+        yield doc.Section((doc.Text(headline, "dim", hang="  "),))
         if not self.several:
             yield self.titled(self.solutions.targets[0])
         if any(one.points for one in self.solutions.targets):
-            yield Section((self.table(),))
-        yield Section(tuple(self.absent()))
+            yield doc.Section((self.table(),))
+        yield doc.Section(tuple(self.absent()))
         if self.several and self.options.verbose:
             for found in self.targets.values():
                 yield self.titled(found[0], tuple(self.calls(found)))
         calls = () if self.several else tuple(self.calls(self.solutions.targets))
-        notes = tuple(Text(note, "dim", hang="  ") for note in self.notes())
-        yield Section((*calls, *notes, *self.limits()))
+        notes = tuple(doc.Text(note, "dim", hang="  ") for note in self.notes())
+        yield doc.Section((*calls, *notes, *self.limits()))
 
-    def titled(self, one: Solved, calls: tuple[Text, ...] = ()) -> Section:
-        form = (Text(one.form, "", "  ", "    ", "formula"),) if one.form else ()
-        return Section((*form, *calls), one.target)
+    def titled(self, one: Solved, calls: tuple[doc.Text, ...] = ()) -> doc.Section:
+        form = (doc.Text(one.form, "", "  ", "    ", "formula"),) if one.form else ()
+        return doc.Section((*form, *calls), one.target)
 
     # --- the table ---
 
-    def table(self) -> Table:
+    def table(self) -> doc.Table:
         """A column for each argument where all solutions have the same; else, and where these do
         not fit, one of `name=value`."""
         header = "model" if self.several else "budget" if len(self.solutions.budgets) > 1 else ""
         points = [met for one in self.solutions.targets for met in one.points]
         names = list(dict.fromkeys(name for met in points for name in met.values))
-        arguments = [Column("arguments", "words")]
-        narrow = self.laid_out(
-            header,
-            arguments,
-            lambda met: [" ".join(f"{name}={value}" for name, value in met.values.items())],
-        )
+        arguments = [doc.Column("arguments", "words")]
+        narrow = self.laid_out(header, arguments, lambda met: [" ".join(_given(met.values))])
         if not all(met.values.keys() >= {*names} for met in points):
             return narrow
-        columns = [Column(name, "number") for name in names]
+        columns = [doc.Column(name, "number") for name in names]
         wide = self.laid_out(header, columns, lambda met: [str(met.values[n]) for n in names])
         return replace(wide, narrow=narrow)
 
     def laid_out(
-        self, header: str, arguments: list[Column], written: Callable[[Met], list[str]]
-    ) -> Table:
+        self, header: str, arguments: list[doc.Column], written: Callable[[Met], list[str]]
+    ) -> doc.Table:
         """The rows of one budget together; a label stands once for all rows that it is true of."""
-        numbers = Column("parameters", "number"), Column("off", "number"), Column("", "number")
-        labels = [Column(header, "number" if header == "budget" else "text")] if header else []
+        numbers = [doc.Column(name, "number") for name in ("parameters", "off", "")]
+        labels = [doc.Column(header, "number" if header == "budget" else "text")] if header else []
         blank = [""] * len(arguments)
         rows: list[list[str]] = []
         for budget in self.solutions.budgets:
@@ -138,21 +109,22 @@ class _Sections:
                     continue
                 name = indent + self.labels[one.target] if self.several else label
                 for place, met in enumerate(one.points):
-                    told = [f"{met.count:,}", _off(met, budget), _percent(met, budget)]
+                    off = met.count - budget
+                    share = style.percent(off, budget) if off else ""
+                    told = [f"{met.count:,}", _off(met, budget), share]
                     rows.append(["" if place else name, *written(met), *told])
                 if not one.points:
                     rows.append([name, *blank, "–", "", ""])
-        cells = (Row(tuple(row if header else row[1:])) for row in rows)
-        return Table((*labels, *arguments, *numbers), tuple(cells))
+        cells = (doc.Row(tuple(row if header else row[1:])) for row in rows)
+        return doc.Table((*labels, *arguments, *numbers), tuple(cells))
 
     # --- words ---
 
-    def absent(self) -> Iterator[Text]:
+    def absent(self) -> Iterator[doc.Text]:
         for one in self.solutions.targets:
             if one.reason is not None:
-                about = self.about([one])
-                text = f"– {about}: {one.reason}" if about else f"– {one.reason}"
-                yield Text(text, "red", hang="  ")
+                text = ": ".join(filter(None, (self.about([one]), one.reason)))
+                yield doc.Text(f"– {text}", "red", hang="  ")
 
     def about(self, found: Sequence[Solved]) -> str:
         """Which of all answers these are, all of one target; nothing where there are no others."""
@@ -164,7 +136,7 @@ class _Sections:
         label = self.labels[found[0].target]
         return f"{label} at {budgets}" if budgets else label
 
-    def calls(self, found: Sequence[Solved]) -> Iterator[Text]:
+    def calls(self, found: Sequence[Solved]) -> Iterator[doc.Text]:
         """How to build the best of each budget; with -v, all of them."""
         indent = "  " if self.several else ""
         widest = max((len(f"{one.budget:,}") for one in found), default=0)
@@ -173,7 +145,8 @@ class _Sections:
             for place, met in enumerate(one.points):
                 if place == 0 or self.options.verbose:
                     hang = " " * (len(indent + before) + 2)
-                    yield Text(met.call, "", f"{indent}{before}: " if place == 0 else hang, hang)
+                    head = hang if place else f"{indent}{before}: "
+                    yield doc.Text(met.call, "", head, hang)
 
     def notes(self) -> list[str]:
         """What is to be said, and, before it, about which answers, where it is not about all."""
@@ -203,26 +176,28 @@ class _Sections:
         if alone and one.solved and one.combinations > 1:
             yield f"{one.solved} solved for {one.combinations:,} combinations of the others"
         if one.idle:
-            names = " and ".join(f"{name}={value}" for name, value in one.idle.items())
+            names = " and ".join(_given(one.idle))
             yield f"left as in the call, since the count is the same: {names}"
         if one.refused:
             yield f"{one.refused} more that the model refused"
 
-    def limits(self) -> Iterator[Text]:
+    def limits(self) -> Iterator[doc.Text]:
         """Those that nobody asked for."""
         told = "half to twice the call's proportions; --vary sets others"
-        first = True
-        for one in self.solutions.targets:
-            if one.points and one.limits:
-                names = ((name, low, high) for name, (low, high) in one.limits.items())
-                limits = ", ".join(f"{name}={low}..{high}" for name, low, high in names)
-                if not (about := self.about([one])):
-                    yield Text(f"limits: {limits} ({told})", "dim", hang="  ")
-                    return
-                if first:
-                    yield Text(f"limits ({told}):", "dim", hang="  ")
-                first = False
-                yield Text(f"{about}: {limits}", "dim", "  ", "    ")
+        limited = [one for one in self.solutions.targets if one.points and one.limits]
+        for number, one in enumerate(limited):
+            between = (f"{name}={low}..{high}" for name, (low, high) in one.limits.items())
+            limits, about = ", ".join(between), self.about([one])
+            if not about:  # it is the only one
+                yield doc.Text(f"limits: {limits} ({told})", "dim", hang="  ")
+                continue
+            if number == 0:
+                yield doc.Text(f"limits ({told}):", "dim", hang="  ")
+            yield doc.Text(f"{about}: {limits}", "dim", "  ", "    ")
+
+
+def _given(values: Mapping[str, int]) -> Iterator[str]:
+    return (f"{name}={value}" for name, value in values.items())
 
 
 def _labels(targets: Sequence[str], width: int) -> Mapping[str, str]:

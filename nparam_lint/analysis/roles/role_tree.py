@@ -212,17 +212,15 @@ class RoleTree:
         named = block.children
         for pair in words.PAIRS:
             if module.name in pair and set(pair) <= set(named):
-                up, down = (self._inner(named[part]).weight for part in pair)
+                # BERT's two layers are held by modules of their own, beside a norm.
+                layers = (named[part].children.get("dense", named[part]) for part in pair)
+                up, down = (layer.weight for layer in layers)
                 if _transposed(up, down) and (up[0] > up[1] or block.attends):
                     return True
         if block.type != "Sequential" or module.type != "Linear":
             return False
         linear = [child.weight for child in named.values() if child.type == "Linear"]
         return len(linear) == 2 and _transposed(*linear) and linear[0][0] > linear[0][1]
-
-    def _inner(self, module: _Module) -> _Module:
-        """BERT's two layers are held by modules of their own, beside a norm."""
-        return module.children.get("dense", module)
 
 
 def _is_attention(module: _Module) -> bool:
