@@ -9,12 +9,11 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from nparam_lint.claims.docstring_budgets import MENTION, budget_lines, has_prose_count
-from nparam_lint.claims.grammar import GrammarError, Value, parse_value
-from nparam_lint.claims.notation import Selector
+from nparam_lint.claims.docstring_budgets import MENTION, Declared, budget_lines, has_prose_count
+from nparam_lint.claims.grammar import Value, parse_value
+from nparam_lint.claims.notation import Selector, TextError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -82,19 +81,9 @@ _AFTER = r"""
     |[\s-]+(?:models|regime|groups?|servers?|tensors?|sharing|(?:style|like|scale|class)\b)"""
 
 
-@dataclass(frozen=True, slots=True)
-class ProseClaim:
-    """A count claimed in prose. `text` is the phrase; the place is that of the count in it."""
-
-    value: Value
-    selector: Selector
-    text: str
-    line: int
-    column: int
-
-
-def find_claims(lines: Sequence[DocLine]) -> list[ProseClaim]:
-    """The claims of one docstring, in order; its budgets are no prose."""
+def find_claims(lines: Sequence[DocLine]) -> list[Declared]:
+    """The claims of one docstring, in order; its budgets are no prose. `text` is the phrase, and
+    the place that of the count in it."""
     if not has_prose_count(lines):
         return []
     budgets = budget_lines(lines)
@@ -107,7 +96,7 @@ def find_claims(lines: Sequence[DocLine]) -> list[ProseClaim]:
         for offset, phrase, selector, value in _phrases(sentence):
             index = bisect_right(starts, start + offset) - 1
             column = lines[index].column + start + offset - starts[index]
-            claims.append(ProseClaim(value, selector, phrase, lines[index].line, column))
+            claims.append(Declared(None, selector, value, phrase, lines[index].line, column))
     return _consistent(claims)
 
 
@@ -170,7 +159,7 @@ def _value(groups: dict[str, str | None]) -> Value | None:
                 return None  # the sizes of a family
             return parse_value(f"{lowest}..{highest}")
         value = parse_value(f"{_sign(groups)}{low}")
-    except GrammarError:
+    except TextError:
         return None
     declared = value.bounds().declared or 0
     return value if suffix or declared >= _SMALLEST_PLAIN else None
@@ -204,7 +193,7 @@ def _metric(words: str) -> str:
     return "trainable" if "trainable" in words or "learn" in words else "total"
 
 
-def _consistent(claims: list[ProseClaim]) -> list[ProseClaim]:
+def _consistent(claims: list[Declared]) -> list[Declared]:
     """Without those that contradict each other; what calls itself a total outweighs the rest."""
     kept: set[int] = set()
     for selector in {claim.selector for claim in claims}:

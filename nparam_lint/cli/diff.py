@@ -103,13 +103,14 @@ def _run(options: argparse.Namespace, environ: Mapping[str, str], stack: ExitSta
 
 
 def _tolerance(text: str | None) -> Tolerance | None:
-    from nparam_lint.claims.grammar import GrammarError, parse_tolerance
+    from nparam_lint.claims.grammar import parse_tolerance
+    from nparam_lint.claims.notation import TextError
 
     if text is None:
         return None
     try:
         return parse_tolerance(text)
-    except GrammarError as error:
+    except TextError as error:
         raise UsageError(f"option --tolerance is {text!r}: {error}") from None
 
 
