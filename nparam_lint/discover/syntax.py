@@ -9,7 +9,7 @@ import io
 import re
 import tokenize
 from bisect import bisect_left
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import lru_cache
 from itertools import accumulate
 from typing import TYPE_CHECKING
@@ -23,20 +23,7 @@ FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 # Methods that hand back the module they are called on.
 _SAME_MODULE = frozenset(
-    {
-        "apply",
-        "bfloat16",
-        "compile",
-        "cpu",
-        "cuda",
-        "double",
-        "eval",
-        "float",
-        "half",
-        "to",
-        "train",
-    }
-    | {"requires_grad_"}
+    "apply bfloat16 compile cpu cuda double eval float half requires_grad_ to train".split()
 )
 _OPENING = re.compile(r"""([rRuU]?)(\"\"\"|'''|"|')""")
 _PIECE = re.compile(
@@ -178,16 +165,10 @@ def _origin(node: ast.expr) -> ast.expr:
     return node
 
 
-def _quoted(annotation: str) -> tuple[str, ...]:
-    try:
-        return tuple(_one_of(ast.parse(annotation.strip(), mode="eval").body))
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return ()
-
-
 def _one_of(node: ast.expr) -> Iterator[str]:
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
-        yield from _quoted(node.value)
+        with suppress(SyntaxError, ValueError, RecursionError, MemoryError):
+            yield from _one_of(ast.parse(node.value.strip(), mode="eval").body)
     elif isinstance(node, (ast.Name, ast.Attribute)):
         yield dotted_name(node)
     elif isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitOr):
@@ -220,9 +201,8 @@ def docstring_lines(body: Sequence[ast.stmt], lines: Sequence[str]) -> tuple[Doc
     node = body[0].value
     if not isinstance(node, ast.Constant) or not isinstance(node.value, str):
         return ()
-    end_line, end_offset = node.end_lineno or node.lineno, node.end_col_offset or 0
     start = character(lines[node.lineno - 1], node.col_offset)
-    segment = _segment(lines, node.lineno, start, end_line, end_offset)
+    segment = "\n".join(_written_lines(lines, node))
     opening = _OPENING.match(segment)
     if opening is not None:
         plain = segment[opening.end() : -len(opening[2])]
@@ -246,11 +226,18 @@ def _byte_offsets(line: str) -> list[int]:
     return list(accumulate(sizes, initial=0))
 
 
-def _segment(lines: Sequence[str], first: int, start: int, last: int, end_offset: int) -> str:
-    end = character(lines[last - 1], end_offset)
+def written(lines: Sequence[str], node: ast.expr) -> str:
+    """An expression as written; over several lines, with the line breaks as spaces."""
+    return " ".join(map(str.strip, _written_lines(lines, node)))
+
+
+def _written_lines(lines: Sequence[str], node: ast.expr) -> list[str]:
+    first, last = node.lineno - 1, (node.end_lineno or node.lineno) - 1
+    start = character(lines[first], node.col_offset)
+    end = character(lines[last], node.end_col_offset or 0)
     if first == last:
-        return lines[first - 1][start:end]
-    return "\n".join((lines[first - 1][start:], *lines[first : last - 1], lines[last - 1][:end]))
+        return [lines[first][start:end]]
+    return [lines[first][start:], *lines[first + 1 : last], lines[last][:end]]
 
 
 def _evaluated(segment: str, line: int, start: int) -> Iterator[DocLine]:
@@ -291,10 +278,7 @@ def _pieces(segment: str, line: int, start: int) -> Iterator[tuple[str, tuple[in
 
 
 def _unescape(piece: str) -> str:
-    if not piece.startswith("\\"):
+    """Python keeps the backslash of what is no escape."""
+    if piece[0] != "\\" or piece[1] not in "abfnrtvxuUN01234567\\'\"":
         return piece
-    if piece[1:] in ("'", '"', "\\"):
-        return piece[1:]
-    if piece[1] not in "abfnrtvxuUN01234567":
-        return piece  # no escape: Python keeps the backslash
     return str(ast.literal_eval(f'"{piece}"'))

@@ -11,7 +11,7 @@ from nparam_lint.discover.scan import scan_source
 from nparam_lint.records import Parameter
 
 if TYPE_CHECKING:
-    from nparam_lint.discover.facts import FileFacts
+    from nparam_lint.discover.scan import FileFacts
 
 
 def scan(source: str) -> FileFacts:

@@ -171,7 +171,7 @@ def given_budgets(source, value="1_234"):
         Definition("x.py", item.qualname, "class", item.line, item.column) for item in facts.classes
     ]
     definitions += [
-        Definition("x.py", item.name, "factory", item.line, item.column) for item in facts.functions
+        Definition("x.py", item.qualname, "factory", item.line, item.column) for item in facts.functions
     ]
     new, failed = docstring_edits.add(source, dict.fromkeys(definitions, value))
     return new, {definition.qualname: reason for definition, reason in failed.items()}
