@@ -49,12 +49,11 @@ class Declared:
 
 @dataclass(frozen=True, slots=True)
 class Malformed:
-    """What was found and expected at a place; `text` is the whole line."""
+    """What was found and expected at a place."""
 
     message: str
     line: int
     column: int
-    text: str
 
 
 def parse_docstring(lines: Sequence[DocLine]) -> tuple[list[Declared], list[Malformed]]:
@@ -113,7 +112,7 @@ def _empty_block(lines: Sequence[DocLine], head: int, end: int) -> Malformed | N
         return None
     line = lines[head]
     message = f"found nothing after `nparam:`, expected a count such as {EXAMPLES}"
-    return Malformed(message, line.line, line.column + end, line.text.strip())
+    return Malformed(message, line.line, line.column + end)
 
 
 def _entry(
@@ -135,8 +134,7 @@ def _entry(
                 column = lines[following].column + len(lines[following].text) - len(body)
                 parts.append(DocLine(body, lines[following].line, column))
                 continue
-        line, column = _place(parts, fault.offset)
-        return Malformed(fault.message, line, column, lines[index].text.strip()), index + 1
+        return Malformed(fault.message, *_place(parts, fault.offset)), index + 1
 
 
 def _place(parts: Sequence[DocLine], offset: int) -> tuple[int, int]:
@@ -153,8 +151,8 @@ def _read(text: str, head: re.Match[str] | None, parts: Sequence[DocLine]) -> De
     arguments, selector, at = _prefix(text, head.end()) if head else _entry_prefix(text)
     with shifted(at):
         value = parse_value(text[at:], selector.metric)
-    line, column = _place(parts, at + len(text[at:]) - len(text[at:].lstrip()))
-    return Declared(arguments, selector, value, value.text, line, column)
+    place = _place(parts, at + len(text[at:]) - len(text[at:].lstrip()))
+    return Declared(arguments, selector, value, value.text, *place)
 
 
 def _prefix(text: str, at: int) -> tuple[str | None, Selector, int]:

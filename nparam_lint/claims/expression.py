@@ -62,16 +62,13 @@ _Value = Fraction | str | None
 @dataclass(frozen=True, slots=True)
 class Formula:
     """A checked formula. `names` are the names that it needs values for; `is_condition`: its result
-    is a truth value rather than a number."""
+    is a truth value rather than a number. `evaluate` gives the exact value, or raises UnknownName,
+    or FormulaError with the reason."""
 
     text: str
     names: frozenset[str]
     is_condition: bool
-    _number: Callable[[_Names], Fraction] = field(repr=False, compare=False)
-
-    def evaluate(self, names: _Names) -> Fraction:
-        """The exact value. Raises UnknownName, or FormulaError with the reason."""
-        return self._number(names)
+    evaluate: Callable[[_Names], Fraction] = field(repr=False, compare=False)
 
 
 def parse_formula(text: str) -> Formula:

@@ -169,8 +169,14 @@ def parse_value(text: str, metric: str = "total") -> Value:
         if not body:
             raise TextError(f"found nothing, expected a count such as {EXAMPLES}")
         value = _parse(body, metric)
-        if not value.names:
-            _check_constant(value)
+        if value.names:
+            return value
+        try:  # what can be known without any names is an error at once, not at every check
+            bounds = value.bounds()
+        except FormulaError as error:
+            raise TextError(error.message) from None
+        if bounds.low is not None and bounds.high is not None and bounds.low > bounds.high:
+            raise TextError(f"found {_found(body)}, which no whole number satisfies")
         return value
 
 
@@ -304,13 +310,3 @@ def _evaluated(term: Number | Formula, names: Mapping[str, NameValue]) -> Fracti
 def _within(value: Fraction, tolerance: Tolerance) -> tuple[int, int]:
     margin = tolerance.of(value)
     return math.ceil(value - margin), math.floor(value + margin)
-
-
-def _check_constant(value: Value) -> None:
-    """What can be known without any names is an error at once, not at every check."""
-    try:
-        bounds = value.bounds()
-    except FormulaError as error:
-        raise TextError(error.message) from None
-    if bounds.low is not None and bounds.high is not None and bounds.low > bounds.high:
-        raise TextError(f"found {_found(value.text)}, which no whole number satisfies")

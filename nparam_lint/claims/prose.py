@@ -11,7 +11,7 @@ import re
 from bisect import bisect_right
 from typing import TYPE_CHECKING
 
-from nparam_lint.claims.docstring_budgets import MENTION, Declared, budget_lines, has_prose_count
+from nparam_lint.claims.docstring_budgets import MENTION, Declared, budget_lines
 from nparam_lint.claims.grammar import Value, parse_value
 from nparam_lint.claims.notation import Selector, TextError
 
@@ -74,6 +74,13 @@ _BEFORE = r"""
     |(?:\b(?:half|most|third|all|out|fraction|some|rest)|%)\s+of(?:\s+the)?)\s*$"""
 _LABEL = re.compile(r"(\w*)\W*[:=]\s*$")
 _WHOLE_LABELS = {"size", "total", "model", "capacity", "overall", "complexity", "count", "network"}
+_METRIC_WORDS = (  # the first that is found
+    ("nonembedding", "non_embedding"),
+    ("nontrainable", "frozen"),
+    ("frozen", "frozen"),
+    ("trainable", "trainable"),
+    ("learn", "trainable"),
+)
 _AFTER = r"""
     \s*(?:[/×+%(]\s*(?:per\b|layer|block|channel|each)|[/×+%])
     |\s+(?:in|of(?!\s+which)|for|from|at|to|by(?!\s+default)|than|on|when|if|each|more
@@ -84,8 +91,6 @@ _AFTER = r"""
 def find_claims(lines: Sequence[DocLine]) -> list[Declared]:
     """The claims of one docstring, in order; its budgets are no prose. `text` is the phrase, and
     the place that of the count in it."""
-    if not has_prose_count(lines):
-        return []
     budgets = budget_lines(lines)
     texts = ["" if index in budgets else line.text for index, line in enumerate(lines)]
     starts = [0]
@@ -185,12 +190,7 @@ def _written(number: str, suffix: str | None) -> str:
 
 def _metric(words: str) -> str:
     words = re.sub(r"[\s_-]", "", words.lower())
-    for word, metric in (("nonembedding", "non_embedding"), ("nontrainable", "frozen")):
-        if word in words:
-            return metric
-    if "frozen" in words:
-        return "frozen"
-    return "trainable" if "trainable" in words or "learn" in words else "total"
+    return next((metric for word, metric in _METRIC_WORDS if word in words), "total")
 
 
 def _consistent(claims: list[Declared]) -> list[Declared]:

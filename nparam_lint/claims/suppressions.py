@@ -45,9 +45,8 @@ def apply(
     a code are among these: a run that builds no models cannot call a comment about them unused.
     """
     findings = list(findings)
-    comments: dict[str, list[_Comment]] = {}
-    for path in {*files, *(f.position.path for f in findings)}:
-        comments[path] = list(_comments(path, read))
+    paths = {*files, *(f.position.path for f in findings)}
+    comments = {path: list(_comments(path, read)) for path in paths}
     kept = []
     for item in findings:
         silencing = [

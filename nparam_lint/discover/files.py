@@ -144,13 +144,20 @@ def parent(path: str) -> str:
     return path.rpartition("/")[0]
 
 
+def ancestors(folder: str) -> Iterator[str]:
+    """`folder` and all above it, up to the root ""."""
+    yield folder
+    while folder:
+        folder = parent(folder)
+        yield folder
+
+
 def _relative(path: Path, root: Path) -> str:
     # Lexically first: a symbolic link inside the project keeps its own name there.
     given, base = os.path.abspath(path), os.path.abspath(root)
     for here, there in ((Path(given), Path(base)), (Path(given).resolve(), Path(base).resolve())):
         if here.is_relative_to(there):
-            text = here.relative_to(there).as_posix()
-            return "" if text == "." else text
+            return "/".join(here.relative_to(there).parts)
     raise UsageError(f"{path} is outside the project root {root}")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from nparam_lint.discover.files import join, parent
+from nparam_lint.discover.files import ancestors, join, parent
 from nparam_lint.records import ImportAttempt
 
 if TYPE_CHECKING:
@@ -55,13 +55,13 @@ class ImportPlanner:
         climbed = self._tree.climb(path)
         named: list[str] = []
         if climbed not in ("", "src"):  # else climbing says it all, and asking reads every file
-            named = [root for root in _ancestors(parent(path)) if self._is_imported_as(path, root)]
+            named = [root for root in ancestors(parent(path)) if self._is_imported_as(path, root)]
         # The longest name first, if longer than the climbed one.
         longer = [root for root in reversed(named) if len(root) < len(climbed)]
         # A relative import fails unless the package that it names stands below the root.
         sound = [root for root in (*longer, climbed) if _within(outermost, root)]
         # Packages without `__init__.py`: as near as the relative imports allow.
-        yield from sound or (root for root in _ancestors(climbed) if _within(outermost, root))
+        yield from sound or (root for root in ancestors(climbed) if _within(outermost, root))
         yield from (root for root in ("src", "") if root == climbed or _within(climbed, root))
         yield climbed
         yield from named
@@ -98,14 +98,6 @@ def _module(path: str, root: str) -> str:
     inside = path[len(root) + 1 :] if root else path
     dotted = inside[: -len(".py")].replace("/", ".")
     return "" if dotted == "__init__" else dotted.removesuffix(".__init__")
-
-
-def _ancestors(folder: str) -> Iterator[str]:
-    """`folder` and all above it, up to the root ""."""
-    yield folder
-    while folder:
-        folder = parent(folder)
-        yield folder
 
 
 def _within(folder: str | None, root: str) -> bool:

@@ -21,7 +21,7 @@ from nparam_lint.discover.name_resolution import (
 )
 from nparam_lint.discover.scan import ClassFacts, scan_source
 from nparam_lint.discover.source_tree import SourceTree
-from nparam_lint.discover.syntax import rare_collection
+from nparam_lint.discover.syntax import rare_collection, tail
 from nparam_lint.records import Definition, Parameter, Position
 
 if TYPE_CHECKING:
@@ -36,12 +36,7 @@ if TYPE_CHECKING:
 _FEW = 300
 _FEW_WORDS = 50  # up to which searching for each costs less than telling the words of a file apart
 # What turns a file into the words in it, at the speed of memory.
-_NO_WORD = bytes(
-    byte if chr(byte).isalnum() or byte == ord("_") or byte > 127 else ord(" ")
-    for byte in range(256)
-)
-
-
+_NO_WORD = bytes(b if b > 127 or chr(b).isalnum() or chr(b) == "_" else 32 for b in range(256))
 _REGISTERS_MODEL = re.compile(
     r"regist\w*\.?\w*(model|net|backbone|arch|encoder|module)|(model|backbone|net)\w*\.regist", re.I
 )
@@ -88,12 +83,8 @@ class Models:
             return True
         if facts.hands_back or self._may_be_model(path, facts.takes):
             return False  # it changes or wraps a model that it is given
-        if any(
-            self.makes_model(self.names.resolve(path, callee, local=facts.imports))
-            for callee in facts.returned
-        ):
-            return True
-        if self._may_be_model(path, facts.gives, whole=True):
+        called = (self.names.resolve(path, name, local=facts.imports) for name in facts.returned)
+        if any(map(self.makes_model, called)) or self._may_be_model(path, facts.gives, whole=True):
             return True
         registered = any(_REGISTERS_MODEL.search(name) for name in facts.decorators)
         return registered and bool(facts.returned)
@@ -115,17 +106,13 @@ class Models:
 
     def model_names(self, path: str) -> set[str]:
         """The names under which this file offers models or factories to other files."""
-        found = {
-            name
-            for name in (*self.names.classes(path), *self.names.functions(path))
-            if self.makes_model(self.names.resolve(path, name))
-        }
         facts = self.names.tree.facts(path)
-        renamed = [item.bound for item in facts.imports if item.bound != (item.name or "")]
-        for name in (*renamed, *(alias for alias, _ in facts.aliases)):
-            if name not in found and self.makes_model(self.names.lookup(path, name)):
-                found.add(name)
-        return {name.rpartition(".")[2] for name in found}
+        own = {*self.names.classes(path), *self.names.functions(path)}
+        others = {item.bound for item in facts.imports if item.bound != (item.name or "")}
+        others |= {alias for alias, _ in facts.aliases}
+        found = {name for name in own if self.makes_model(self.names.resolve(path, name))}
+        found |= {name for name in others if self.makes_model(self.names.lookup(path, name))}
+        return {tail(name) for name in found}
 
     def definitions(self, path: str, *, declared_only: bool = False) -> list[Definition]:
         """The models and factories of one file, in its order."""
@@ -161,8 +148,8 @@ class Models:
     ) -> tuple[Parameter, ...] | Literal["nothing"] | None:
         """ "nothing": neither the class nor its bases bring a constructor of their own."""
         if symbol.kind == "outside":
-            tail = symbol.name.rpartition(".")[2]
-            plain = tail in ("object", "ABC", "Generic", "Protocol") or tail.endswith("Mixin")
+            name = tail(symbol.name)
+            plain = name in ("object", "ABC", "Generic", "Protocol") or name.endswith("Mixin")
             return "nothing" if plain or takes_nothing(symbol.name) else None
         if symbol.kind != "class" or symbol in seen:
             return "nothing"
@@ -260,7 +247,7 @@ def discover(
         # One that is empty perhaps could not be read: parsing it brings out why.
         if not source:
             parsed.append(path)
-        elif _defines(source):
+        elif b"class " in source or b"def " in source:
             if b"nparam" in source if path in strict else is_hinted(source):
                 parsed.append(path)
             elif path not in strict:
@@ -282,15 +269,11 @@ def _is_test(path: str, source: bytes) -> bool:
     return (name.startswith("test_") or name.endswith("_test.py")) and b"def test_" in source
 
 
-def _defines(source: bytes) -> bool:
-    return b"class " in source or b"def " in source
-
-
 def _naming_models(tree: SourceTree, models: Models, rest: list[str]) -> list[str]:
     """Of the files without a word of torch those that may hold a model all the same, because they
     name one of the repository's (`class Tiny(BaseNet)`)."""
     if len(rest) <= _FEW:  # parsing them costs less than finding out
-        return [path for path in rest if tree.leads_to(path)[1]]
+        return [path for path in rest if tree.leads_to(path).files]
     # The chain from a base to its heir may lead through any file of the project, so ask them all.
     fresh: list[str] = []
     left: list[str] = []

@@ -74,18 +74,11 @@ class Names:
         return symbol
 
     def _lookup(self, path: str, name: str) -> Symbol | None:
-        bindings = self._bound(path)
-        # `try: from fast import Norm` / `except ImportError: class Norm(nn.Module)`: the one whose
-        # source is at hand says more.
-        choices = [found for it in bindings.get(name, ()) if (found := self._meaning(path, it))]
-        for choice in choices:
-            if choice.kind != "outside":
-                return choice
-        for choice in choices:
-            if choice.name.startswith("torch."):
-                return choice
-        if choices:
-            return choices[0]
+        bound = self._bound(path).get(name, ())
+        if choices := [found for it in bound if (found := self._meaning(path, it))]:
+            # `try: from fast import Norm` / `except ImportError: class Norm(nn.Module)`: the one
+            # whose source is at hand says more, then one of torch.
+            return min(choices, key=lambda it: (it.kind == "outside", it.name[:6] != "torch."))
         for module in self._stars(path):
             if found := self._starred(module, name):
                 return found
@@ -153,18 +146,16 @@ class Names:
         if level:
             prefix = self.tree.relative(path, level, module)
         else:
-            located = self.tree.locate(path, module)
-            prefix = located[1] if located else None
+            _, prefix = self.tree.locate(path, module) or ("", None)
+        dotted = module if name in (None, "*") else f"{module}.{name}"
+        outside = None if level else Symbol("outside", "", dotted)
         if prefix is None:
-            dotted = module if name in (None, "*") else f"{module}.{name}"
-            return Symbol("outside", "", dotted) if not level else None
+            return outside
         found = Symbol("module", prefix, "")
         if name in (None, "*"):
             return found
         # A name that the repository's file does not have: perhaps it was the wrong file.
-        return self._attribute(found, name) or (
-            None if level else Symbol("outside", "", f"{module}.{name}")
-        )
+        return self._attribute(found, name) or outside
 
     @cached_method
     def names(self, path: str) -> frozenset[str]:
@@ -272,8 +263,6 @@ def is_module(dotted: str) -> bool:
         dotted = f"torch.{dotted}"
     if head == "transformers":
         return bool(_TRANSFORMERS.match(tail))
-    if tail == "ModelMixin":
-        return True
     capital = tail.lstrip("_")[:1].isupper()
     return capital and bool(_NAMESPACES.match(dotted)) and not _NO_MODULE.search(tail)
 

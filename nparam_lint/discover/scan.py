@@ -233,17 +233,10 @@ class _Scanner:
         )
 
     def _assignment(self, node: ast.stmt) -> None:
-        targets: list[ast.expr] = []
-        value: ast.expr | None = None
-        if isinstance(node, ast.Assign):
-            targets, value = node.targets, node.value
-        elif isinstance(node, (ast.AnnAssign, ast.AugAssign)):
-            targets, value = [node.target], node.value
-        elif isinstance(node, (ast.For, ast.AsyncFor)):
-            targets = [node.target]
-        elif isinstance(node, (ast.With, ast.AsyncWith)):
-            targets = [item.optional_vars for item in node.items if item.optional_vars]
-        names = [name for target in targets for name in bound_names(target)]
+        targets = [*getattr(node, "targets", ()), getattr(node, "target", None)]
+        targets += [item.optional_vars for item in getattr(node, "items", ())]
+        names = [name for target in targets if target for name in bound_names(target)]
+        value = getattr(node, "value", None)
         self.names.update(names)
         if "__all__" in names and isinstance(value, (ast.List, ast.Tuple)):
             self.exports = (self.exports or set()) | {

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from nparam_lint.cache.file_facts import FactCache
 from nparam_lint.cache.store import digest as digest_of
-from nparam_lint.discover.files import join, parent
+from nparam_lint.discover.files import ancestors, join, parent
 from nparam_lint.discover.scan import FileFacts, scan_source
 from nparam_lint.records import Position, Problem
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _Method = TypeVar("_Method", bound="Callable[..., Any]")
 # (level, module, names); an unparsed import statement, so that following the imports of thousands
 # of files costs no parsing. What it finds in a docstring by mistake is an import all the same.
-Imported = tuple[int, str, tuple[str, ...]]
+_Imports = tuple[tuple[int, str, tuple[str, ...]], ...]
 _IMPORT = re.compile(
     r"^[ \t]*(?:from[ \t]+(\.*)[ \t]*([\w.]*)[ \t]+import[ \t]*(\([^)]*\)|(?:\\\n|[^\n#;])*)"
     r"|import[ \t]+([^\n#;]+))",
@@ -89,9 +89,7 @@ class SourceTree:
         self._scan = scan
         self._digests: dict[str, str] = {}
         self._known_facts = FactCache[FileFacts](store, "facts", FileFacts)
-        self._known_imports = FactCache[tuple[Imported, ...]](
-            store, "imports", tuple[Imported, ...]
-        )
+        self._known_imports = FactCache[_Imports](store, "imports", _Imports)
         self._facts: dict[str, FileFacts] = {}
 
     # --- content ------------------------------------------------------------------------------
@@ -155,7 +153,7 @@ class SourceTree:
         return facts
 
     @cached_method
-    def imports(self, path: str) -> tuple[Imported, ...]:
+    def imports(self, path: str) -> _Imports:
         """Every import statement of the file, those inside functions too."""
         try:
             found = self._known_imports.get(self.digest(path))
@@ -183,13 +181,8 @@ class SourceTree:
     @cached_property
     def folders(self) -> frozenset[str]:
         """All directories with Python files at or below them; "" is the root."""
-        found = {""}
-        for path in self.files:
-            folder = parent(path)
-            while folder not in found:
-                found.add(folder)
-                folder = parent(folder)
-        return frozenset(found)
+        holders = {parent(path) for path in self.files}
+        return frozenset({""}.union(*map(ancestors, holders)))
 
     @cached_property
     def _holders(self) -> dict[str, list[str]]:
@@ -216,21 +209,17 @@ class SourceTree:
 
     def climb(self, path: str) -> str:
         """The first directory above the file that is no package; at most the root."""
-        folder = parent(path)
-        while folder and self.is_package(folder):
-            folder = parent(folder)
-        return folder
+        folders = ancestors(parent(path))
+        return next(folder for folder in folders if not (folder and self.is_package(folder)))
 
     # --- imports ------------------------------------------------------------------------------
 
     def relative(self, path: str, level: int, module: str) -> str | None:
         """The prefix that `from ..module import` means in the file; None: above the root."""
-        folder = parent(path)
-        for _ in range(level - 1):
-            if not folder:
-                return None
-            folder = parent(folder)
-        prefix = join(folder, module.replace(".", "/"))
+        above = list(ancestors(parent(path)))
+        if level > len(above):
+            return None
+        prefix = join(above[level - 1], module.replace(".", "/"))
         return prefix if self.is_module(prefix) else None
 
     @cached_method
@@ -271,10 +260,7 @@ class SourceTree:
             yield from () if self.is_package(own) else (own,)
             return
         yield self.climb(path)
-        yield from ("src", "", own)
-        while own:
-            own = parent(own)
-            yield own
+        yield from ("src", "", *ancestors(own))
 
     @cached_method
     def leads_to(self, path: str) -> Leads:
@@ -283,10 +269,7 @@ class SourceTree:
         for level, module, names in self.imports(path):
             if level:
                 prefix = self.relative(path, level, module)
-                folder = parent(path)
-                for _ in range(level - 1):
-                    folder = parent(folder)
-                packages[folder] = None
+                packages[list(ancestors(parent(path)))[:level][-1]] = None
             else:
                 root, prefix = self.locate(path, module) or (None, None)
                 if root is not None:
@@ -315,7 +298,7 @@ def _moved(facts: FileFacts, path: str) -> FileFacts:
     return replace(facts, path=path, problem=problem)
 
 
-def _imports(text: str) -> Iterator[Imported]:
+def _imports(text: str) -> Iterator[tuple[int, str, tuple[str, ...]]]:
     for dots, module, names, plain in _IMPORT.findall(text):
         if plain:
             for item in plain.split(","):

@@ -68,10 +68,8 @@ def flat(body: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
         inner: list[ast.stmt] = []
         if not (isinstance(node, ast.If) and _is_main(node.test)):
             inner += getattr(node, "body", [])
-        for handler in getattr(node, "handlers", ()):
-            inner += handler.body
-        for case in getattr(node, "cases", ()):
-            inner += case.body
+        for part in (*getattr(node, "handlers", ()), *getattr(node, "cases", ())):
+            inner += part.body
         inner += getattr(node, "orelse", [])
         inner += getattr(node, "finalbody", [])
         stack.extend(reversed(inner))
@@ -86,13 +84,10 @@ def _is_main(test: ast.expr) -> bool:
 
 
 def bound_names(target: ast.expr) -> Iterator[str]:
-    if isinstance(target, ast.Name):
-        yield target.id
-    elif isinstance(target, (ast.Tuple, ast.List)):
-        for item in target.elts:
-            yield from bound_names(item)
-    elif isinstance(target, ast.Starred):
-        yield from bound_names(target.value)
+    """The names that an assignment to this gives a value: `a` and `b` of `a, (b, c.d)`."""
+    for node in ast.walk(target):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            yield node.id
 
 
 def dotted_name(node: ast.expr) -> str:
@@ -178,10 +173,8 @@ def _one_of(node: ast.expr) -> Iterator[str]:
         generic = tail(dotted_name(node.value))
         inner = node.slice
         items = inner.elts if isinstance(inner, ast.Tuple) else [inner]
-        if generic in ("Optional", "Annotated", "Final"):
-            yield from _one_of(items[0])
-        elif generic == "Union":
-            for item in items:
+        if generic in ("Optional", "Annotated", "Final", "Union"):
+            for item in items if generic == "Union" else items[:1]:
                 yield from _one_of(item)
         else:  # `Net[T]` is a Net; `list[Net]` is a list, which is no model
             yield from _one_of(node.value)
@@ -242,20 +235,7 @@ def _written_lines(lines: Sequence[str], node: ast.expr) -> list[str]:
 
 def _evaluated(segment: str, line: int, start: int) -> Iterator[DocLine]:
     """Slow and general: adjacent literals, escapes and line continuations."""
-    text: list[str] = []
-    place: tuple[int, int] | None = None
-    for value, at in _pieces(segment, line, start):
-        place = place or at
-        if value == "\n":
-            yield DocLine("".join(text), *place)
-            text, place = [], None
-        else:
-            text.append(value)
-    if place is not None:
-        yield DocLine("".join(text), *place)
-
-
-def _pieces(segment: str, line: int, start: int) -> Iterator[tuple[str, tuple[int, int]]]:
+    text, place = "", None
     # The parentheses let adjacent literals stand on several lines.
     for token in tokenize.generate_tokens(io.StringIO(f"({segment})\n").readline):
         opening = _OPENING.match(token.string) if token.type == tokenize.STRING else None
@@ -266,15 +246,17 @@ def _pieces(segment: str, line: int, start: int) -> Iterator[tuple[str, tuple[in
         body = token.string[opening.end() : -len(opening[2])]
         raw = bool(opening[1]) and opening[1] in "rR"
         for piece in re.findall(r"[^\n]+|\n", body) if raw else _PIECE.findall(body):
-            at = (line + row - 1, column)
-            if piece == "\n":
-                yield "\n", at
-            elif piece != "\\\n":
-                yield (piece if raw else _unescape(piece)), at
-            if piece.endswith("\n"):
-                row, column = row + 1, 1
-            else:
-                column += len(piece)
+            if piece != "\\\n":
+                place = place or (line + row - 1, column)
+                value = piece if raw else _unescape(piece)
+                if value == "\n":
+                    yield DocLine(text, *place)
+                    text, place = "", None
+                else:
+                    text += value
+            row, column = (row + 1, 1) if piece.endswith("\n") else (row, column + len(piece))
+    if place is not None:
+        yield DocLine(text, *place)
 
 
 def _unescape(piece: str) -> str:
