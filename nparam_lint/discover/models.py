@@ -275,12 +275,8 @@ def _naming_models(tree: SourceTree, models: Models, rest: list[str]) -> list[st
     if len(rest) <= _FEW:  # parsing them costs less than finding out
         return [path for path in rest if tree.leads_to(path).files]
     # The chain from a base to its heir may lead through any file of the project, so ask them all.
-    fresh: list[str] = []
-    left: list[str] = []
-    without = frozenset(rest)
-    for path in sorted(tree.files):
-        hinted = path not in without and is_hinted(tree.source(path))
-        (fresh if hinted else left).append(path)
+    fresh = [path for path in tree.files.difference(rest) if is_hinted(tree.source(path))]
+    left = sorted(tree.files.difference(fresh))
     added: set[str] = set()
     while fresh and left:
         words = {name.encode() for path in fresh for name in models.model_names(path)}

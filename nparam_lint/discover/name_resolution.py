@@ -78,7 +78,9 @@ class Names:
         if choices := [found for it in bound if (found := self._meaning(path, it))]:
             # `try: from fast import Norm` / `except ImportError: class Norm(nn.Module)`: the one
             # whose source is at hand says more, then one of torch.
-            return min(choices, key=lambda it: (it.kind == "outside", it.name[:6] != "torch."))
+            return min(
+                choices, key=lambda it: (it.kind == "outside", not it.name.startswith("torch."))
+            )
         for module in self._stars(path):
             if found := self._starred(module, name):
                 return found

@@ -86,6 +86,16 @@ def test_constructor_parameters_as_written() -> None:
     assert facts.declares
 
 
+@pytest.mark.parametrize(
+    ("line", "declares"),
+    [("nparam: 5", True), ("- nparam[bytes]: 5", True), ("nparam : int", False)],
+)
+def test_what_declares_a_budget(line: str, declares: bool) -> None:
+    source = f'def f():\n    """F.\n\n    {line}\n    """\n'
+    (facts,) = scan_source("m.py", source.encode()).functions
+    assert facts.declares is declares
+
+
 def test_dataclass_fields_are_the_constructor() -> None:
     (facts,) = scan(
         """
