@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 from nparam_lint.claims.grammar import EXAMPLES, Value, parse_value
 from nparam_lint.claims.notation import (
-    NotationError,
     Selector,
     TextError,
     Unclosed,
@@ -19,15 +18,16 @@ from nparam_lint.claims.notation import (
     parse_selector,
     read_arguments,
     read_selector,
+    shifted,
 )
+from nparam_lint.records import DocLine
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from nparam_lint.records import DocLine
-
 MENTION = re.compile(r"param|non.?embedding", re.IGNORECASE)
-_HEAD = re.compile(r"\s*(?:[-*]\s+)?:?nparam(?=[(\[:])")
+# How the line of a budget begins, and nothing else in a docstring.
+HEAD = re.compile(r"\s*(?:[-*]\s+)?:?nparam(?=[(\[:])")
 _BARE = re.compile(r":\s*(?:#.*)?$")
 _BULLET = re.compile(r"\s*(?:[-*]\s+)?")
 _COLON = re.compile(r"\s*:")
@@ -49,12 +49,11 @@ class Declared:
 
 @dataclass(frozen=True, slots=True)
 class Malformed:
-    """What was found and expected at a place; `text` is the whole line."""
+    """What was found and expected at a place."""
 
     message: str
     line: int
     column: int
-    text: str
 
 
 def parse_docstring(lines: Sequence[DocLine]) -> tuple[list[Declared], list[Malformed]]:
@@ -89,7 +88,7 @@ def _entries(lines: Sequence[DocLine]) -> Iterator[tuple[range, Declared | Malfo
         indent = _indent(lines, start)
         if indent <= block:
             block = -1
-        head = _HEAD.match(line.text)
+        head = HEAD.match(line.text)
         if head and _BARE.match(line.text, head.end()):
             block = indent
             yield range(start, index), _empty_block(lines, start, head.end() + 1)
@@ -113,26 +112,7 @@ def _empty_block(lines: Sequence[DocLine], head: int, end: int) -> Malformed | N
         return None
     line = lines[head]
     message = f"found nothing after `nparam:`, expected a count such as {EXAMPLES}"
-    return Malformed(message, line.line, line.column + end, line.text.strip())
-
-
-@dataclass(frozen=True, slots=True)
-class _Joined:
-    """Several lines read as one; `starts` gives, for each, where it begins in `text`, and its first
-    character's place."""
-
-    text: str
-    starts: tuple[tuple[int, int, int], ...]
-
-    def with_line(self, line: DocLine) -> _Joined:
-        body = line.text.lstrip()
-        column = line.column + len(line.text) - len(body)
-        start = (len(self.text) + 1, line.line, column)
-        return _Joined(f"{self.text} {body}", (*self.starts, start))
-
-    def place(self, offset: int) -> tuple[int, int]:
-        start, line, column = next(s for s in reversed(self.starts) if s[0] <= offset)
-        return line, column + offset - start
+    return Malformed(message, line.line, line.column + end)
 
 
 def _entry(
@@ -140,34 +120,39 @@ def _entry(
 ) -> tuple[Declared | Malformed, int]:
     """Read the budget at `index`; give it and the index after it. Open parentheses continue it, but
     never into a blank line or the next budget."""
-    first = lines[index]
-    joined = _Joined(first.text, ((0, first.line, first.column),))
-    following = index + 1
+    parts = [lines[index]]  # read as one line, with a space between them
     while True:
+        text = " ".join(part.text for part in parts)
+        following = index + len(parts)
         try:
-            return _read(joined, head), following
-        except Unclosed as error:
-            fault: TextError = error
-            more = following < len(lines) and lines[following].text.strip()
-            if more and joined.text[error.offset] == "(" and not _HEAD.match(lines[following].text):
-                joined = joined.with_line(lines[following])
-                following += 1
-                continue
+            return _read(text, head, parts), following
         except TextError as error:
             fault = error
-        line, column = joined.place(fault.offset)
-        return Malformed(fault.message, line, column, first.text.strip()), index + 1
+        if isinstance(fault, Unclosed) and text[fault.offset] == "(" and following < len(lines):
+            body = lines[following].text.lstrip()
+            if body and not HEAD.match(body):
+                column = lines[following].column + len(lines[following].text) - len(body)
+                parts.append(DocLine(body, lines[following].line, column))
+                continue
+        return Malformed(fault.message, *_place(parts, fault.offset)), index + 1
 
 
-def _read(joined: _Joined, head: re.Match[str] | None) -> Declared:
-    text = joined.text
-    if head:
-        arguments, selector, at = _prefix(text, head.end())
-    else:
-        arguments, selector, at = _entry_prefix(text)
-    value = _shifted(text, at, selector.metric)
-    line, column = joined.place(at + len(text[at:]) - len(text[at:].lstrip()))
-    return Declared(arguments, selector, value, value.text, line, column)
+def _place(parts: Sequence[DocLine], offset: int) -> tuple[int, int]:
+    """The line and column of what stands at `offset` in the line that the parts are read as."""
+    *before, last = parts
+    for part in before:
+        if offset <= len(part.text):
+            return part.line, part.column + offset
+        offset -= len(part.text) + 1
+    return last.line, last.column + offset
+
+
+def _read(text: str, head: re.Match[str] | None, parts: Sequence[DocLine]) -> Declared:
+    arguments, selector, at = _prefix(text, head.end()) if head else _entry_prefix(text)
+    with shifted(at):
+        value = parse_value(text[at:], selector.metric)
+    place = _place(parts, at + len(text[at:]) - len(text[at:].lstrip()))
+    return Declared(arguments, selector, value, value.text, *place)
 
 
 def _prefix(text: str, at: int) -> tuple[str | None, Selector, int]:
@@ -177,15 +162,14 @@ def _prefix(text: str, at: int) -> tuple[str | None, Selector, int]:
     colon = _COLON.match(text, at)
     if colon is None:
         found = f"`{text[at:].strip()}`" if text[at:].strip() else "the end of the line"
-        raise NotationError(f"found {found}, expected `:` and a count", at)
+        raise TextError(f"found {found}, expected `:` and a count", at)
     return arguments, selector, colon.end()
 
 
 def _entry_prefix(text: str) -> tuple[str | None, Selector, int]:
     """What may stand before the value on a line of a block: as `_prefix`, `SELECTOR:` or nothing.
     Parentheses are arguments only where a colon follows them; they may begin a formula."""
-    bullet = _BULLET.match(text)
-    at = bullet.end() if bullet else 0
+    at = _BULLET.match(text).end()  # type: ignore[union-attr]  # it matches nothing, too
     if text.startswith("[", at) or (
         text.startswith("(", at) and _ENTRY_ARGUMENTS.match(text, closing_bracket(text, at) + 1)
     ):
@@ -193,15 +177,5 @@ def _entry_prefix(text: str) -> tuple[str | None, Selector, int]:
     named = _ENTRY_SELECTOR.match(text, at)
     if named is None or not named[1].strip():
         return None, Selector(), at
-    try:
+    with shifted(at):
         return None, parse_selector(named[1]), named.end()
-    except NotationError as error:
-        raise NotationError(error.message, at + error.offset) from None
-
-
-def _shifted(text: str, at: int, metric: str) -> Value:
-    try:
-        return parse_value(text[at:], metric)
-    except TextError as error:
-        error.offset += at
-        raise

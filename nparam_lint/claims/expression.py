@@ -21,6 +21,7 @@ from nparam_lint.claims.notation import (
     UnknownName,
     exact_text,
     read_expression,
+    shifted,
 )
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ FUNCTIONS: dict[str, Callable[[list[Fraction]], Fraction | int]] = {
 
 _MAX_BITS = 2048  # of a numerator or denominator; the largest models have counts of some 50 bits
 _MAX_DEPTH = 100  # at most four Python frames each
-_DECIMAL = re.compile(r"([0-9]*)\.?([0-9]*)(?:[eE]([+-]?[0-9]+))?")
+_MAX_DIGITS = 400  # of a decimal, and its exponent
 _ARITHMETIC: dict[type[ast.operator], Callable[[Fraction, Fraction], Fraction | int]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
@@ -61,36 +62,30 @@ _Value = Fraction | str | None
 @dataclass(frozen=True, slots=True)
 class Formula:
     """A checked formula. `names` are the names that it needs values for; `is_condition`: its result
-    is a truth value rather than a number."""
+    is a truth value rather than a number. `evaluate` gives the exact value, or raises UnknownName,
+    or FormulaError with the reason."""
 
     text: str
     names: frozenset[str]
     is_condition: bool
-    _number: Callable[[_Names], Fraction] = field(repr=False, compare=False)
-
-    def evaluate(self, names: _Names) -> Fraction:
-        """The exact value. Raises UnknownName, or FormulaError with the reason."""
-        return self._number(names)
+    evaluate: Callable[[_Names], Fraction] = field(repr=False, compare=False)
 
 
 def parse_formula(text: str) -> Formula:
     """Read a formula. Raises FormulaError; its offset counts in `text`."""
     body = re.sub(r"\s", " ", text.strip())
-    indent = len(text) - len(text.lstrip())
-    try:
-        tree = read_expression(body)
+    with shifted(len(text) - len(text.lstrip())):
+        try:
+            tree = read_expression(body)
+        except TextError as error:
+            message = f"found `{body}`, expected a formula: {error.message}"
+            raise FormulaSyntaxError(message, error.offset) from None
         reader = _Reader(body)
         number = reader.number(tree, 0)
         is_condition = isinstance(tree, ast.Compare) or (
             isinstance(tree, ast.UnaryOp) and isinstance(tree.op, ast.Not)
         )
         return Formula(body, frozenset(reader.names), is_condition, number)
-    except FormulaError as error:
-        error.offset += indent
-        raise
-    except TextError as error:
-        message = f"found `{body}`, expected a formula: {error.message}"
-        raise FormulaSyntaxError(message, indent + error.offset) from None
 
 
 class _Reader:
@@ -139,10 +134,8 @@ class _Reader:
                 denied = self.value(node.operand, below)
                 return lambda names: Fraction(not denied(names))
             case ast.UnaryOp(op=ast.UAdd() | ast.USub() as op):
-                operand, sign = (
-                    self.number(node.operand, below),
-                    -1 if isinstance(op, ast.USub) else 1,
-                )
+                sign = 1 if isinstance(op, ast.UAdd) else -1
+                operand = self.number(node.operand, below)
                 return lambda names: sign * operand(names)
             case ast.BoolOp():
                 return self.either_or_all(node, below)
@@ -179,20 +172,18 @@ class _Reader:
         if kind is int or (kind is str and index is node.slice):
             if isinstance(node.value, ast.Subscript):
                 self.element(node.value)
+            if isinstance(node.value, ast.Subscript | ast.Name):
                 return ast.unparse(node)
-            if isinstance(node.value, ast.Name):
-                return ast.unparse(node)
-        raise self.fault(
-            node, f"found `{self.source(node)}`, expected an element of a list such as `widths[0]`"
-        )
+        expected = "expected an element of a list such as `widths[0]`"
+        raise self.fault(node, f"found `{self.source(node)}`, {expected}")
 
     def decimal(self, node: ast.expr) -> Fraction:
         """The exact value of a literal such as `0.1` or `1e6`, whose float would be near it."""
-        match = _DECIMAL.fullmatch(self.source(node).replace("_", ""))
-        if match is None or len(match[0]) > 400 or abs(int(match[3] or 0)) > 400:
-            raise self.fault(node, f"the number `{self.source(node)[:40]}` is too large")
-        exponent = int(match[3] or 0) - len(match[2])
-        return int(match[1] + match[2]) * Fraction(10) ** exponent
+        written = self.source(node)
+        exponent = int(written.lower().partition("e")[2] or 0)
+        if len(written) > _MAX_DIGITS or abs(exponent) > _MAX_DIGITS:
+            raise self.fault(node, f"the number `{written[:40]}` is too large")
+        return Fraction(written.replace("_", ""))
 
     def arithmetic(self, node: ast.BinOp, depth: int) -> Callable[[_Names], Fraction]:
         left, right = self.number(node.left, depth), self.number(node.right, depth)

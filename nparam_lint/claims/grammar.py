@@ -9,7 +9,14 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Literal
 
-from nparam_lint.claims.notation import FormulaError, FormulaSyntaxError, TextError, exact_text
+from nparam_lint.claims.notation import (
+    FormulaError,
+    FormulaSyntaxError,
+    TextError,
+    exact_text,
+    shifted,
+    without_comment,
+)
 from nparam_lint.count.capabilities import METRICS
 
 if TYPE_CHECKING:
@@ -33,14 +40,10 @@ _NUMBER = re.compile(
     r"(?:[eE](?P<exponent>[+-]?[0-9]+)|\s*(?P<suffix>[A-Za-z]+))?"
 )
 _MAX_DIGITS = 60
-_LIMIT = re.compile(r"(<=|>=|<|>|≤|≥)\s*")
-_ABOUT = re.compile(r"[~≈]\s*")
-_AROUND = re.compile(r"(?:±|\+/-|\+-)\s*")
+_SIGN = re.compile("[<>]=?|[≤≥~≈]")
+_OTHER_SIGNS: dict[str, Form] = {"≤": "<=", "≥": ">=", "~": "about", "≈": "about"}
+_AROUND = re.compile(r"±|\+/-|\+-")
 _NO_NAMES: Mapping[str, NameValue] = {}
-
-
-class GrammarError(TextError):
-    """A text that is not a count: what was found and expected, and the 0-based offset in it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,22 +162,38 @@ class Value:
 
 
 def parse_value(text: str, metric: str = "total") -> Value:
-    """Read a declared count, without a trailing `# comment`. Raises GrammarError."""
-    uncommented = text[: _comment(text)]
+    """Read a declared count; a `# comment` may follow it. Raises TextError."""
+    uncommented = without_comment(text)
     body = uncommented.strip()
-    at = len(uncommented) - len(uncommented.lstrip())
-    if not body:
-        raise GrammarError(f"found nothing, expected a count such as {EXAMPLES}", at)
-    value = _parse(body, at, metric)
-    if not value.names:
-        _check_constant(value, at)
-    return value
+    with shifted(len(uncommented) - len(uncommented.lstrip())):
+        if not body:
+            raise TextError(f"found nothing, expected a count such as {EXAMPLES}")
+        value = _parse(body, metric)
+        if value.names:
+            return value
+        try:  # what can be known without any names is an error at once, not at every check
+            bounds = value.bounds()
+        except FormulaError as error:
+            raise TextError(error.message) from None
+        if bounds.low is not None and bounds.high is not None and bounds.low > bounds.high:
+            raise TextError(f"found {_found(body)}, which no whole number satisfies")
+        return value
 
 
 def parse_tolerance(text: str, metric: str = "total") -> Tolerance:
-    """Read `0.5%` (a percentage), `50k` or `1_000` (an amount). Raises GrammarError."""
+    """Read `0.5%` (a percentage), `50k` or `1_000` (an amount). Raises TextError."""
     body = text.strip()
-    return _tolerance(body, text.index(body), metric)
+    with shifted(text.index(body)):
+        if match := re.fullmatch(r"([0-9]{1,20}(?:\.[0-9]{1,20})?)\s*%", body):
+            return Tolerance(body, Fraction(match[1]), relative=True)
+        if re.fullmatch(r"[0-9]*\.[0-9]+", body):
+            hint = f"did you mean `{body[:30]}%`?"
+            raise TextError(f"found {_found(body)}, a decimal without a unit; {hint}")
+        number = _number(body, metric)
+        if number is None:
+            expected = "expected a tolerance such as 2%, 50k or 1000"
+            raise TextError(f"found {_found(body)}, {expected}")
+        return Tolerance(body, number.value, relative=False)
 
 
 def round_count(n: int) -> str:
@@ -192,113 +211,83 @@ def round_count(n: int) -> str:
 # --- reading ----------------------------------------------------------------------------------
 
 
-def _parse(body: str, at: int, metric: str) -> Value:
-    if limit := _LIMIT.match(body):
-        sign: Form = {"≤": "<=", "≥": ">="}.get(limit[1], limit[1])  # type: ignore[assignment]
-        return Value(body, sign, (_term(body[limit.end() :], at + limit.end(), metric),))
-    if about := _ABOUT.match(body):
-        return Value(body, "about", (_term(body[about.end() :], at + about.end(), metric),))
-    start, dots, end = body.partition("..")
-    if dots:
-        low = _term(start, at, metric)
-        return Value(body, "range", (low, _term(end, at + len(start) + 2, metric)))
+def _parse(body: str, metric: str) -> Value:
+    if sign := _SIGN.match(body):
+        form: Form = _OTHER_SIGNS.get(sign[0], sign[0])  # type: ignore[arg-type]
+        return Value(body, form, (_term(body, metric, sign.end()),))
+    if (dots := body.find("..")) >= 0:
+        return Value(body, "range", (_term(body[:dots], metric), _term(body, metric, dots + 2)))
     if around := _AROUND.search(body):
-        term = _term(body[: around.start()], at, metric)
-        spread = _tolerance(body[around.end() :], at + around.end(), metric)
+        term = _term(body[: around.start()], metric)
+        with shifted(around.end()):
+            spread = parse_tolerance(body[around.end() :], metric)
         return Value(body, "around", (term,), spread)
-    term = _term(body, at, metric)
+    term = _term(body, metric)
     if not isinstance(term, Number):
         return Value(body, "formula", (term,))
-    form: Form = "written" if term.unit else "plain"
-    return Value(body, form, (term,))
+    return Value(body, "written" if term.unit else "plain", (term,))
 
 
-def _term(text: str, at: int, metric: str) -> Number | Formula:
-    """A number or a formula, which stands at `at`."""
-    at += len(text) - len(text.lstrip())
-    body = text.strip()
-    expected = f"expected a count such as {EXAMPLES}"
-    number = _number(body, at, metric)
-    if number is not None:
-        return number
+def _term(text: str, metric: str, start: int = 0) -> Number | Formula:
+    """The number or formula that the text is from `start` on."""
+    part = text[start:]
+    body = part.strip()
+    with shifted(start + len(part) - len(part.lstrip())):
+        number = _number(body, metric)
+        return _formula(body) if number is None else number
+
+
+def _formula(body: str) -> Formula:
     from nparam_lint.claims.expression import parse_formula  # most budgets are numbers
 
+    expected = f"expected a count such as {EXAMPLES}"
     try:
         formula = parse_formula(body)
     except FormulaError as error:
         lone = re.fullmatch(r"[\w.,\s]*", body) is not None  # no formula was meant: blame it all
         if lone or isinstance(error, FormulaSyntaxError):
-            offset = at if lone else at + error.offset
-            raise GrammarError(f"found {_found(body)}, {expected}", offset) from None
-        raise GrammarError(error.message, at + error.offset) from None
+            message = f"found {_found(body)}, {expected}"
+            raise TextError(message, 0 if lone else error.offset) from None
+        raise TextError(error.message, error.offset) from None
     if formula.is_condition:
-        raise GrammarError(f"found the condition {_found(body)}, {expected}", at)
+        raise TextError(f"found the condition {_found(body)}, {expected}")
     return formula
 
 
-def _number(body: str, at: int, metric: str) -> Number | None:
+def _number(body: str, metric: str) -> Number | None:
     """A number, or None where the text is something else."""
     match = _NUMBER.fullmatch(body)
     if match is None or not (match["whole"] or match["part"]):
         return None
     whole = re.sub("[_,]", "", match["whole"] or "")
     part, exponent, suffix = match["part"] or "", match["exponent"], match["suffix"] or ""
-    scale = _scale(body, suffix, at, metric)
+    scale = _scale(body, suffix, metric)
     if part and exponent is None and not suffix:
         near = f"{body}MB" if METRICS[metric].unit == "bytes" else f"{body}M"
-        reason = f"found {_found(body)}, a decimal without a suffix; did you mean `{near}`?"
-        raise GrammarError(reason, at)
+        hint = f"did you mean `{near}`?"
+        raise TextError(f"found {_found(body)}, a decimal without a suffix; {hint}")
     if len(body) > _MAX_DIGITS or abs(int(exponent or 0)) > _MAX_DIGITS:
-        raise GrammarError(f"found {_found(body)}, which is too large for a count", at)
+        raise TextError(f"found {_found(body)}, which is too large for a count")
     unit = scale * Fraction(10) ** (int(exponent or 0) - len(part))
     plain = exponent is None and not suffix
     return Number(int(whole + part) * unit, Fraction(0) if plain else unit)
 
 
-def _scale(body: str, suffix: str, at: int, metric: str) -> int:
-    fault = at + len(body) - len(suffix)
-    if suffix in _BYTES:
-        if METRICS[metric].unit != "bytes":
-            reason = "which counts bytes; expected a number of parameters, or `nparam[bytes]`"
-            raise GrammarError(f"found `{suffix}`, {reason}", fault)
-        return _BYTES[suffix]
-    if suffix == "B" and METRICS[metric].unit == "bytes":
-        raise GrammarError("found `B`, which may mean bytes or billions; expected MB or GB", fault)
-    if suffix in _SUFFIXES:
-        return _SUFFIXES[suffix]
-    known = (
-        "KB MB GB TB KiB MiB GiB TiB k M G T" if METRICS[metric].unit == "bytes" else "k K M B G T"
-    )
+def _scale(body: str, suffix: str, metric: str) -> int:
+    is_bytes = METRICS[metric].unit == "bytes"
+    at = len(body) - len(suffix)
+    if suffix in _BYTES and not is_bytes:
+        reason = "which counts bytes; expected a number of parameters, or `nparam[bytes]`"
+        raise TextError(f"found `{suffix}`, {reason}", at)
+    if suffix == "B" and is_bytes:
+        raise TextError("found `B`, which may mean bytes or billions; expected MB or GB", at)
+    scale = _BYTES.get(suffix) or _SUFFIXES.get(suffix)
+    if scale is not None:
+        return scale
+    known = "KB MB GB TB KiB MiB GiB TiB k M G T" if is_bytes else "k K M B G T"
     near = next((unit for unit in known.split() if unit.lower() == suffix.lower()), None)
     hint = f"; did you mean `{body.removesuffix(suffix)}{near}`?" if near else ""
-    raise GrammarError(f"found {_found(body)}, expected a count such as {EXAMPLES}{hint}", at)
-
-
-def _tolerance(body: str, at: int, metric: str) -> Tolerance:
-    if match := re.fullmatch(r"([0-9]{1,20}(?:\.[0-9]{1,20})?)\s*%", body):
-        return Tolerance(body, Fraction(match[1]), relative=True)
-    if re.fullmatch(r"[0-9]*\.[0-9]+", body):
-        reason = "a decimal without a unit"
-        raise GrammarError(f"found {_found(body)}, {reason}; did you mean `{body[:30]}%`?", at)
-    number = _number(body, at, metric)
-    if number is None:
-        raise GrammarError(
-            f"found {_found(body)}, expected a tolerance such as 2%, 50k or 1000", at
-        )
-    return Tolerance(body, number.value, relative=False)
-
-
-def _comment(text: str) -> int:
-    """Where a trailing `# comment` starts, or the text ends; a `#` in quotes does not count."""
-    quote = ""
-    for at, char in enumerate(text):
-        if quote:
-            quote = "" if char == quote else quote
-        elif char in "'\"":
-            quote = char
-        elif char == "#":
-            return at
-    return len(text)
+    raise TextError(f"found {_found(body)}, expected a count such as {EXAMPLES}{hint}")
 
 
 def _found(text: str) -> str:
@@ -321,13 +310,3 @@ def _evaluated(term: Number | Formula, names: Mapping[str, NameValue]) -> Fracti
 def _within(value: Fraction, tolerance: Tolerance) -> tuple[int, int]:
     margin = tolerance.of(value)
     return math.ceil(value - margin), math.floor(value + margin)
-
-
-def _check_constant(value: Value, at: int) -> None:
-    """What can be known without any names is an error at once, not at every check."""
-    try:
-        bounds = value.bounds()
-    except FormulaError as error:
-        raise GrammarError(error.message, at) from None
-    if bounds.low is not None and bounds.high is not None and bounds.low > bounds.high:
-        raise GrammarError(f"found {_found(value.text)}, which no whole number satisfies", at)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import re
 import warnings
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -16,10 +17,17 @@ from typing import TYPE_CHECKING
 from nparam_lint.count.capabilities import METRICS
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from fractions import Fraction
 
 _MAX_LENGTH = 10_000
 _PAIRS = {"(": ")", "[": "]", "{": "}"}
+# A string; a quote that opens one without an end; a bracket; or what begins a comment.
+_TOKEN = re.compile(
+    r"""(?=(?P<quote>'''|\"""|'|"))(?:(?P=quote)(?:\\.|(?!(?P=quote))[^\\])*(?P=quote)"""
+    r"""|(?P<open>(?P=quote)))|[()\[\]{}#]""",
+    re.DOTALL,
+)
 _CALLABLE = re.compile(r"\s*([^\W\d]\w*(?:\.[^\W\d]\w*)*)")
 _MODULE = re.compile(r"""[^\s.,\[\]()'"=:]+(?:\.[^\s.,\[\]()'"=:]+)*""")
 
@@ -33,11 +41,7 @@ class TextError(ValueError):
         self.offset = offset
 
 
-class NotationError(TextError):
-    """A target or selector that cannot be read."""
-
-
-class Unclosed(NotationError):
+class Unclosed(TextError):
     """A bracket, at `offset`, that is still open at the end of the text."""
 
 
@@ -55,6 +59,16 @@ class UnknownName(FormulaError):
     def __init__(self, name: str, offset: int = 0) -> None:
         super().__init__(f"unknown name `{name}`", offset)
         self.name = name
+
+
+@contextmanager
+def shifted(offset: int) -> Iterator[None]:
+    """The offset of a TextError that is raised inside counts from `offset`."""
+    try:
+        yield
+    except TextError as error:
+        error.offset += offset
+        raise
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,14 +107,14 @@ class Selector:
 
 
 def parse_target(text: str) -> Target:
-    """Read a target without a selector. Raises NotationError."""
+    """Read a target without a selector. Raises TextError."""
     target, at = _read_target(text)
     _expect_end(text, at, "(ARGUMENTS) or the end" if target.arguments is None else "the end")
     return target
 
 
 def parse_selected(text: str) -> tuple[Target, Selector]:
-    """Read a target and its selector, if it has one. Raises NotationError."""
+    """Read a target and its selector, if it has one. Raises TextError."""
     target, at = _read_target(text)
     selector, at = read_selector(text, at)
     _expect_end(text, at, "(ARGUMENTS), [SELECTOR] or the end")
@@ -109,7 +123,7 @@ def parse_selected(text: str) -> tuple[Target, Selector]:
 
 def parse_selector(text: str) -> Selector:
     """Read what stands between the brackets: a metric, a module path or glob, or both, in either
-    order. A single unknown word is a module path. Raises NotationError."""
+    order. A single unknown word is a module path. Raises TextError."""
     metric = module = ""
     at = 0
     for piece in text.split(",") if text.strip() else ():
@@ -120,12 +134,12 @@ def parse_selector(text: str) -> Selector:
             metric = word
         elif _MODULE.fullmatch(word) is None:
             found = f"`{word}`" if word else "nothing"
-            raise NotationError(f"found {found}, expected a metric or a module path", offset)
+            raise TextError(f"found {found}, expected a metric or a module path", offset)
         elif word in METRICS or module:
             near = suggest_metric(word) or suggest_metric(module)
             hint = f"; did you mean `{near}`?" if near and not metric else ""
             expected = "one module path" if metric else f"one metric of {', '.join(METRICS)}"
-            raise NotationError(f"found `{word}`, expected {expected}{hint}", offset)
+            raise TextError(f"found `{word}`, expected {expected}{hint}", offset)
         else:
             module = word
     return Selector(metric or "total", module)
@@ -179,7 +193,7 @@ def read_arguments(text: str, at: int) -> tuple[str | None, int]:
     except TextError as error:
         offset = at + 1 + min(max(error.offset - 2, 0), len(arguments))
         message = f"found `({arguments})`, expected the arguments of a Python call: {error.message}"
-        raise NotationError(message, offset) from None
+        raise TextError(message, offset) from None
     return arguments, end + 1
 
 
@@ -190,45 +204,40 @@ def read_selector(text: str, at: int) -> tuple[Selector, int]:
     end = closing_bracket(text, at)
     inside = text[at + 1 : end]
     if not inside.strip():
-        raise NotationError("found `[]`, expected a metric, a module path or both", at)
-    try:
+        raise TextError("found `[]`, expected a metric, a module path or both", at)
+    with shifted(at + 1):
         return parse_selector(inside), end + 1
-    except NotationError as error:
-        raise NotationError(error.message, at + 1 + error.offset) from None
 
 
 def closing_bracket(text: str, start: int) -> int:
     """The offset of the bracket that closes the one at `start`; strings are passed over.
 
-    Raises Unclosed where the text ends before, NotationError where another bracket closes."""
-    stack: list[int] = []
-    at = start
-    while at < len(text):
-        char = text[at]
-        if char in "'\"":
-            at = _string_end(text, at)
-            continue
-        if char in _PAIRS:
-            stack.append(at)
-        elif char in ")]}":
-            expected = _PAIRS[text[stack.pop()]]
-            if char != expected:
-                raise NotationError(f"found `{char}`, expected `{expected}`", at)
-            if not stack:
-                return at
-        at += 1
+    Raises Unclosed where the text ends before, TextError where another bracket closes."""
+    expected: list[str] = []
+    for token in _TOKEN.finditer(text, start):
+        if token["open"]:
+            message = f"found a string that is never closed, expected `{token[0]}`"
+            raise TextError(message, token.start())
+        if token[0] in _PAIRS:
+            expected.append(_PAIRS[token[0]])
+        elif token[0] in _PAIRS.values():
+            if token[0] != expected[-1]:
+                raise TextError(f"found `{token[0]}`, expected `{expected[-1]}`", token.start())
+            expected.pop()
+            if not expected:
+                return token.start()
     opened = text[start]
     raise Unclosed(f"found `{opened}` that is never closed, expected `{_PAIRS[opened]}`", start)
 
 
-def _string_end(text: str, start: int) -> int:
-    quote = text[start] * (3 if text.startswith(text[start] * 3, start) else 1)
-    at = start + len(quote)
-    while at < len(text):
-        if text.startswith(quote, at):
-            return at + len(quote)
-        at += 2 if text[at] == "\\" else 1
-    raise NotationError(f"found a string that is never closed, expected `{quote}`", start)
+def without_comment(text: str) -> str:
+    """The text up to a `#`; one in quotes does not count."""
+    for token in _TOKEN.finditer(text):
+        if token["open"]:
+            break
+        if token[0] == "#":
+            return text[: token.start()]
+    return text
 
 
 def read_expression(text: str) -> ast.expr:
@@ -252,15 +261,15 @@ def _read_target(text: str) -> tuple[Target, int]:
     if split < 0 or not location:
         found = f"`{text.strip()}`" if text.strip() else "nothing"
         expected = "LOCATION::CALLABLE such as nanogpt/model.py::GPT or timm::resnet50"
-        raise NotationError(f"found {found}, expected {expected}", start)
+        raise TextError(f"found {found}, expected {expected}", start)
     if not Target(location, "").is_path and not _is_dotted(location):
         expected = "a path such as nanogpt/model.py or a module such as timm.models"
-        raise NotationError(f"found `{location}`, expected {expected}", start)
+        raise TextError(f"found `{location}`, expected {expected}", start)
     match = _CALLABLE.match(text, split + 2)
     if match is None or not _is_dotted(match[1]):
         found = f"`{text[split + 2 :].strip()}`" if text[split + 2 :].strip() else "nothing"
         expected = "the name of a class or function"
-        raise NotationError(f"found {found} after `::`, expected {expected}", split + 2)
+        raise TextError(f"found {found} after `::`, expected {expected}", split + 2)
     arguments, at = read_arguments(text, match.end())
     return Target(location, match[1], arguments), at
 
@@ -272,4 +281,4 @@ def _is_dotted(text: str) -> bool:
 def _expect_end(text: str, at: int, expected: str) -> None:
     rest = text[at:].strip()
     if rest:
-        raise NotationError(f"found `{rest}`, expected {expected}", text.index(rest, at))
+        raise TextError(f"found `{rest}`, expected {expected}", text.index(rest, at))

@@ -9,12 +9,11 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from nparam_lint.claims.docstring_budgets import MENTION, budget_lines, has_prose_count
-from nparam_lint.claims.grammar import GrammarError, Value, parse_value
-from nparam_lint.claims.notation import Selector
+from nparam_lint.claims.docstring_budgets import MENTION, Declared, budget_lines
+from nparam_lint.claims.grammar import Value, parse_value
+from nparam_lint.claims.notation import Selector, TextError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -75,6 +74,13 @@ _BEFORE = r"""
     |(?:\b(?:half|most|third|all|out|fraction|some|rest)|%)\s+of(?:\s+the)?)\s*$"""
 _LABEL = re.compile(r"(\w*)\W*[:=]\s*$")
 _WHOLE_LABELS = {"size", "total", "model", "capacity", "overall", "complexity", "count", "network"}
+_METRIC_WORDS = (  # the first that is found
+    ("nonembedding", "non_embedding"),
+    ("nontrainable", "frozen"),
+    ("frozen", "frozen"),
+    ("trainable", "trainable"),
+    ("learn", "trainable"),
+)
 _AFTER = r"""
     \s*(?:[/×+%(]\s*(?:per\b|layer|block|channel|each)|[/×+%])
     |\s+(?:in|of(?!\s+which)|for|from|at|to|by(?!\s+default)|than|on|when|if|each|more
@@ -82,21 +88,9 @@ _AFTER = r"""
     |[\s-]+(?:models|regime|groups?|servers?|tensors?|sharing|(?:style|like|scale|class)\b)"""
 
 
-@dataclass(frozen=True, slots=True)
-class ProseClaim:
-    """A count claimed in prose. `text` is the phrase; the place is that of the count in it."""
-
-    value: Value
-    selector: Selector
-    text: str
-    line: int
-    column: int
-
-
-def find_claims(lines: Sequence[DocLine]) -> list[ProseClaim]:
-    """The claims of one docstring, in order; its budgets are no prose."""
-    if not has_prose_count(lines):
-        return []
+def find_claims(lines: Sequence[DocLine]) -> list[Declared]:
+    """The claims of one docstring, in order; its budgets are no prose. `text` is the phrase, and
+    the place that of the count in it."""
     budgets = budget_lines(lines)
     texts = ["" if index in budgets else line.text for index, line in enumerate(lines)]
     starts = [0]
@@ -107,7 +101,7 @@ def find_claims(lines: Sequence[DocLine]) -> list[ProseClaim]:
         for offset, phrase, selector, value in _phrases(sentence):
             index = bisect_right(starts, start + offset) - 1
             column = lines[index].column + start + offset - starts[index]
-            claims.append(ProseClaim(value, selector, phrase, lines[index].line, column))
+            claims.append(Declared(None, selector, value, phrase, lines[index].line, column))
     return _consistent(claims)
 
 
@@ -170,7 +164,7 @@ def _value(groups: dict[str, str | None]) -> Value | None:
                 return None  # the sizes of a family
             return parse_value(f"{lowest}..{highest}")
         value = parse_value(f"{_sign(groups)}{low}")
-    except GrammarError:
+    except TextError:
         return None
     declared = value.bounds().declared or 0
     return value if suffix or declared >= _SMALLEST_PLAIN else None
@@ -196,15 +190,10 @@ def _written(number: str, suffix: str | None) -> str:
 
 def _metric(words: str) -> str:
     words = re.sub(r"[\s_-]", "", words.lower())
-    for word, metric in (("nonembedding", "non_embedding"), ("nontrainable", "frozen")):
-        if word in words:
-            return metric
-    if "frozen" in words:
-        return "frozen"
-    return "trainable" if "trainable" in words or "learn" in words else "total"
+    return next((metric for word, metric in _METRIC_WORDS if word in words), "total")
 
 
-def _consistent(claims: list[ProseClaim]) -> list[ProseClaim]:
+def _consistent(claims: list[Declared]) -> list[Declared]:
     """Without those that contradict each other; what calls itself a total outweighs the rest."""
     kept: set[int] = set()
     for selector in {claim.selector for claim in claims}:

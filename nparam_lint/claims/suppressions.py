@@ -10,6 +10,7 @@ import difflib
 import io
 import re
 import tokenize
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -44,9 +45,8 @@ def apply(
     a code are among these: a run that builds no models cannot call a comment about them unused.
     """
     findings = list(findings)
-    comments: dict[str, list[_Comment]] = {}
-    for path in sorted({*files, *(f.position.path for f in findings)}):
-        comments[path] = list(_comments(path, read))
+    paths = {*files, *(f.position.path for f in findings)}
+    comments = {path: list(_comments(path, read)) for path in paths}
     kept = []
     for item in findings:
         silencing = [
@@ -97,18 +97,14 @@ def _comments(path: str, read: Callable[[str], bytes]) -> Iterator[_Comment]:
 def _python_comments(path: str, content: bytes) -> Iterator[_Comment]:
     """Only what Python takes for a comment: a text that mentions one is none."""
     ends: dict[int, int] = {}  # the line on which texts of several lines end → the first of it
-    found = []
-    try:
+    with suppress(SyntaxError, tokenize.TokenError):  # reported as such elsewhere
         for token in tokenize.tokenize(io.BytesIO(content).readline):
             if token.type == tokenize.STRING and token.start[0] < token.end[0]:
                 ends[token.end[0]] = token.start[0]
             elif token.type == tokenize.COMMENT:
                 line = token.start[0]
                 lines = range(ends.get(line, line), line + 1)
-                found += list(_found(path, token.string, line, token.start[1], lines))
-    except (SyntaxError, tokenize.TokenError):  # reported as such elsewhere
-        pass
-    yield from found
+                yield from _found(path, token.string, line, token.start[1], lines)
 
 
 def _found(

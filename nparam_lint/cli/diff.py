@@ -12,7 +12,8 @@ from nparam_lint import UsageError, __version__
 from nparam_lint.analysis.diff import Base, DiffReport
 from nparam_lint.analysis.documents.diff_document import diff_document
 from nparam_lint.analysis.revision_diff import Checkout, compare_revisions, find_moves, is_below
-from nparam_lint.claims.grammar import GrammarError, parse_tolerance
+from nparam_lint.claims.grammar import parse_tolerance
+from nparam_lint.claims.notation import TextError
 from nparam_lint.cli import common
 from nparam_lint.repository import snapshot
 from nparam_lint.repository.git import GitError, open_repository
@@ -109,7 +110,7 @@ def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
 def _tolerance(text: str | None) -> Tolerance | None:
     try:
         return None if text is None else parse_tolerance(text)
-    except GrammarError as error:
+    except TextError as error:
         raise UsageError(f"option --tolerance is {text!r}: {error}") from None
 
 

@@ -15,6 +15,8 @@ from nparam_lint.repository import ask_git
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
+    _Below = Callable[[Path], list[str]]  # the files below a directory, relative to it
+
 # Never the project's own source, wherever they stand.
 _FOREIGN = frozenset({"site-packages", "node_modules", "__pycache__"})
 _OUR_TABLE = re.compile(rb"""^\s*\[+\s*tool\s*\.\s*["']?nparam-lint\b""", re.MULTILINE)
@@ -27,24 +29,17 @@ def find_root(path: Path, top: Path | None = None) -> Path:
     start = Path(os.path.abspath(path))
     if not start.is_dir():
         start = start.parent
-    inside: list[Path] = []
-    toplevel = None
-    for directory in (start, *start.parents):
-        inside.append(directory)
-        if directory == top or (directory / ".git").exists():
-            toplevel = directory
-            break
-    for directory in inside:
-        if _configures_us(directory):
-            return directory
+    inside = [start, *start.parents]
+    toplevel = next((d for d in inside if d == top or (d / ".git").exists()), None)
     if toplevel is not None:
-        return toplevel
-    for directory in inside:
-        if any(
-            (directory / name).is_file() for name in ("pyproject.toml", "setup.py", "setup.cfg")
-        ):
-            return directory
-    return start
+        inside = inside[: inside.index(toplevel) + 1]
+    configured = next(filter(_configures_us, inside), None)
+    return configured or toplevel or next(filter(_is_python_project, inside), start)
+
+
+def _is_python_project(directory: Path) -> bool:
+    names = ("pyproject.toml", "setup.py", "setup.cfg")
+    return any((directory / name).is_file() for name in names)
 
 
 def _configures_us(directory: Path) -> bool:
@@ -72,23 +67,37 @@ def list_files(
     Raises FileNotFoundError for a path that does not exist, UsageError for one outside `root`.
     """
 
-    def below(path: Path) -> Iterable[str]:
-        return _below(path) if tracked is None else _among(tracked, _relative(path, root), path)
+    def below(path: Path) -> list[str]:
+        if tracked is None:
+            return _below(path)
+        folder = _relative(path, root)
+        prefix = f"{folder}/" if folder else ""
+        return _own(path, (n.removeprefix(prefix) for n in tracked if n.startswith(prefix)))
 
     return _listed(root, paths, exclude, below)
 
 
-def list_importable(root: Path) -> list[str]:
+def list_importable(root: Path, below: _Below | None = None) -> list[str]:
     """All Python files that the project's imports may reach: nothing excluded, submodules too."""
-    return _importable(root, _below)
+    below = below or _below
+    found = set(_listed(root, (), (), below))
+    try:
+        modules = (root / ".gitmodules").read_text("utf-8", "replace")
+    except OSError:
+        modules = ""
+    for match in re.finditer(r"^\s*path\s*=\s*(.+?)\s*$", modules, re.MULTILINE):
+        submodule = root / match[1]
+        if submodule.is_dir() and submodule.resolve().is_relative_to(root.resolve()):
+            found.update(_listed(root, [submodule], (), below))
+    return sorted(found)
 
 
 def list_project(
     root: Path, paths: Sequence[Path] = (), exclude: Sequence[str] = ()
 ) -> tuple[list[str], list[str]]:
     """`list_files` and `list_importable` together, which asks git but once for the same."""
-    below = cache(lambda path: tuple(_below(path)))
-    return _listed(root, paths, exclude, below), _importable(root, below)
+    below: _Below = cache(_below)
+    return _listed(root, paths, exclude, below), list_importable(root, below)
 
 
 def reader(root: Path) -> Callable[[str], bytes]:
@@ -102,12 +111,7 @@ def reader(root: Path) -> Callable[[str], bytes]:
     return read
 
 
-def _listed(
-    root: Path,
-    paths: Sequence[Path],
-    exclude: Sequence[str],
-    below: Callable[[Path], Iterable[str]],
-) -> list[str]:
+def _listed(root: Path, paths: Sequence[Path], exclude: Sequence[str], below: _Below) -> list[str]:
     is_excluded = _patterns(exclude)
     found: set[str] = set()
     for path in paths or (root,):
@@ -131,19 +135,6 @@ def _patterns(exclude: Sequence[str]) -> Callable[[str], bool]:
     return GitIgnoreSpec.from_lines(exclude).match_file
 
 
-def _importable(root: Path, below: Callable[[Path], Iterable[str]]) -> list[str]:
-    found = set(_listed(root, (), (), below))
-    try:
-        modules = (root / ".gitmodules").read_text("utf-8", "replace")
-    except OSError:
-        modules = ""
-    for match in re.finditer(r"^\s*path\s*=\s*(.+?)\s*$", modules, re.MULTILINE):
-        submodule = root / match[1]
-        if submodule.is_dir() and submodule.resolve().is_relative_to(root.resolve()):
-            found.update(_listed(root, [submodule], (), below))
-    return sorted(found)
-
-
 def join(directory: str, name: str) -> str:
     """Join two relative posix paths, where "" is the root."""
     return f"{directory}/{name}" if directory and name else directory or name
@@ -153,39 +144,33 @@ def parent(path: str) -> str:
     return path.rpartition("/")[0]
 
 
+def ancestors(folder: str) -> Iterator[str]:
+    """`folder` and all above it, up to the root ""."""
+    yield folder
+    while folder:
+        folder = parent(folder)
+        yield folder
+
+
 def _relative(path: Path, root: Path) -> str:
     # Lexically first: a symbolic link inside the project keeps its own name there.
     given, base = os.path.abspath(path), os.path.abspath(root)
     for here, there in ((Path(given), Path(base)), (Path(given).resolve(), Path(base).resolve())):
         if here.is_relative_to(there):
-            text = here.relative_to(there).as_posix()
-            return "" if text == "." else text
+            return "/".join(here.relative_to(there).parts)
     raise UsageError(f"{path} is outside the project root {root}")
 
 
-def _git_files(directory: Path) -> list[str] | None:
-    """Files of `directory` that git does not ignore, relative to it; None: git cannot say."""
+def _below(directory: Path) -> list[str]:
+    """The files of a directory that git does not ignore, relative to it; where git cannot say, or
+    ignores the directory itself, all."""
     listed = ask_git(directory, "ls-files", "-co", "--exclude-standard", "-z", "--", "*.py")
-    if listed is None:
-        return None
-    if not listed and ask_git(directory, "check-ignore", "-q", ".") is not None:
-        return None  # the user names a directory that git ignores
-    names = {os.fsdecode(name) for name in listed.split(b"\0") if name}
-    return list(_own(directory, names))
+    if listed is None or not (listed or ask_git(directory, "check-ignore", "-q", ".") is None):
+        return list(_walk(directory))
+    return _own(directory, {os.fsdecode(name) for name in listed.split(b"\0") if name})
 
 
-def _below(directory: Path) -> Iterable[str]:
-    names = _git_files(directory)
-    return _walk(directory) if names is None else names
-
-
-def _among(tracked: Sequence[str], folder: str, directory: Path) -> Iterator[str]:
-    prefix = f"{folder}/" if folder else ""
-    inside = (path.removeprefix(prefix) for path in tracked if path.startswith(prefix))
-    return _own(directory, inside)
-
-
-def _own(directory: Path, names: Iterable[str]) -> Iterator[str]:
+def _own(directory: Path, names: Iterable[str]) -> list[str]:
     # An environment that nobody told git to ignore is still no part of the project.
     top = os.fspath(directory)
     foreign: dict[str, bool] = {"": False}
@@ -199,10 +184,8 @@ def _own(directory: Path, names: Iterable[str]) -> Iterator[str]:
             )
         return foreign[folder]
 
-    for name in names:
-        # Tracked files may be deleted, links may be broken.
-        if not is_foreign(parent(name)) and _is_file(f"{top}/{name}"):
-            yield name
+    # Tracked files may be deleted, links may be broken.
+    return [name for name in names if not is_foreign(parent(name)) and _is_file(f"{top}/{name}")]
 
 
 def _is_file(path: str) -> bool:

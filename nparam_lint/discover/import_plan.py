@@ -5,11 +5,11 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from nparam_lint.discover.files import join, parent
+from nparam_lint.discover.files import ancestors, join, parent
 from nparam_lint.records import ImportAttempt
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from nparam_lint.discover.source_tree import SourceTree
 
@@ -19,14 +19,10 @@ class ImportPlanner:
 
     def __init__(self, tree: SourceTree) -> None:
         self._tree = tree
-        self._relative: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {}
         # The roots that absolute imports need, of a file and of all that importing it imports.
-        self._roots = Closures(lambda p: tree.leads_to(p)[1], lambda p: tree.leads_to(p)[0])
+        self._roots = Closures(lambda path: tree.leads_to(path)[:2])
         # The packages that relative imports start from, of a file and of those that it so reaches.
-        self._packages = Closures(
-            lambda path: self._relative_imports(path)[1],
-            lambda path: self._relative_imports(path)[0],
-        )
+        self._packages = Closures(lambda path: tree.leads_to(path)[2:])
 
     def plan(self, path: str) -> tuple[ImportAttempt, ...]:
         """The ways to import the file, best first.
@@ -59,13 +55,13 @@ class ImportPlanner:
         climbed = self._tree.climb(path)
         named: list[str] = []
         if climbed not in ("", "src"):  # else climbing says it all, and asking reads every file
-            named = [root for root in _ancestors(parent(path)) if self._is_imported_as(path, root)]
+            named = [root for root in ancestors(parent(path)) if self._is_imported_as(path, root)]
         # The longest name first, if longer than the climbed one.
         longer = [root for root in reversed(named) if len(root) < len(climbed)]
         # A relative import fails unless the package that it names stands below the root.
         sound = [root for root in (*longer, climbed) if _within(outermost, root)]
         # Packages without `__init__.py`: as near as the relative imports allow.
-        yield from sound or (root for root in _ancestors(climbed) if _within(outermost, root))
+        yield from sound or (root for root in ancestors(climbed) if _within(outermost, root))
         yield from (root for root in ("src", "") if root == climbed or _within(climbed, root))
         yield climbed
         yield from named
@@ -91,30 +87,11 @@ class ImportPlanner:
 
     def _needed_roots(self, path: str) -> list[str]:
         """The directories from which absolute imports start, those of the file itself first."""
-        found = dict.fromkeys((*self._tree.leads_to(path)[0], *self._roots.of(path)))
+        found = dict.fromkeys((*self._tree.leads_to(path).roots, *self._roots.of(path)))
         own = parent(path)
         first = [own] if own in found else []
         usual = [root for root in ("src", "") if root in self._tree.folders]
         return [*first, *usual, *found]
-
-    def _relative_imports(self, path: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """The packages that the file's relative imports name, and the files that they import."""
-        if path not in self._relative:
-            folders: dict[str, None] = {}
-            files: dict[str, None] = {}
-            for level, module, names in self._tree.imports(path):
-                if not level:
-                    continue
-                folder = parent(path)
-                for _ in range(level - 1):
-                    folder = parent(folder)
-                folders[folder] = None
-                prefix = self._tree.relative(path, level, module)
-                for inner in () if prefix is None else (prefix, *(join(prefix, n) for n in names)):
-                    if found := self._tree.module_file(inner):
-                        files[found] = None
-            self._relative[path] = tuple(folders), tuple(files)
-        return self._relative[path]
 
 
 def _module(path: str, root: str) -> str:
@@ -123,31 +100,22 @@ def _module(path: str, root: str) -> str:
     return "" if dotted == "__init__" else dotted.removesuffix(".__init__")
 
 
-def _ancestors(folder: str) -> Iterator[str]:
-    """`folder` and all above it, up to the root ""."""
-    yield folder
-    while folder:
-        folder = parent(folder)
-        yield folder
-
-
 def _within(folder: str | None, root: str) -> bool:
     """Is `folder` really below `root`?"""
     return folder is None or (folder != root and (not root or folder.startswith(f"{root}/")))
 
 
 class Closures:
-    """For a node, what it and every node that can be reached from it hold (`own`), each once.
+    """For a node, what it and every node that can be reached from it hold, each once. `links` gives
+    what one node holds, and the nodes that follow it.
 
     Nodes that lead to one another hold the same: each such part is worked out once (Tarjan's
     algorithm, without recursion), so that asking for all nodes costs no more than for one. Files
     that import each other in circles are such parts: in a large package nearly all are in one.
     """
 
-    def __init__(
-        self, follow: Callable[[str], Iterable[str]], own: Callable[[str], Iterable[str]]
-    ) -> None:
-        self._follow, self._own = follow, own
+    def __init__(self, links: Callable[[str], tuple[Sequence[str], Sequence[str]]]) -> None:
+        self._links = links
         self._known: dict[str, tuple[str, ...]] = {}
 
     def of(self, start: str) -> tuple[str, ...]:
@@ -156,9 +124,10 @@ class Closures:
         return self._known[start]
 
     def _work_out(self, start: str) -> None:
+        links = {start: self._links(start)}
         index, low = {start: 0}, {start: 0}
         path, on_path = [start], {start}
-        work = [(start, iter(self._follow(start)))]
+        work = [(start, iter(links[start][1]))]
         while work:
             node, following = work[-1]
             for other in following:
@@ -168,7 +137,8 @@ class Closures:
                     index[other] = low[other] = len(index)
                     path.append(other)
                     on_path.add(other)
-                    work.append((other, iter(self._follow(other))))
+                    links[other] = self._links(other)
+                    work.append((other, iter(links[other][1])))
                     break
                 if other in on_path:
                     low[node] = min(low[node], index[other])
@@ -181,13 +151,9 @@ class Closures:
                     while part[-1] != node:
                         part.append(path.pop())
                     on_path.difference_update(part)
-                    self._finish(part[::-1])
-
-    def _finish(self, part: list[str]) -> None:
-        found: dict[str, None] = {}
-        for node in part:
-            found.update(dict.fromkeys(self._own(node)))
-            for other in self._follow(node):
-                found.update(dict.fromkeys(self._known.get(other, ())))
-        value = tuple(found)
-        self._known.update(dict.fromkeys(part, value))
+                    found: dict[str, None] = {}
+                    for member in reversed(part):
+                        found.update(dict.fromkeys(links[member][0]))
+                        for other in links[member][1]:
+                            found.update(dict.fromkeys(self._known.get(other, ())))
+                    self._known.update(dict.fromkeys(part, tuple(found)))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import cached_property
+from operator import attrgetter
 from typing import TYPE_CHECKING, Literal
 
 from nparam_lint.discover.files import list_importable, reader
@@ -18,29 +19,24 @@ from nparam_lint.discover.name_resolution import (
     is_whole_model,
     takes_nothing,
 )
-from nparam_lint.discover.scan import scan_source
+from nparam_lint.discover.scan import ClassFacts, scan_source
 from nparam_lint.discover.source_tree import SourceTree
-from nparam_lint.discover.syntax import rare_collection
+from nparam_lint.discover.syntax import rare_collection, tail
 from nparam_lint.records import Definition, Parameter, Position
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterable, Sequence
     from pathlib import Path
 
     from nparam_lint.cache.store import Store
-    from nparam_lint.discover.facts import ClassFacts, FunctionFacts
     from nparam_lint.discover.parallel_scan import Scan
+    from nparam_lint.discover.scan import FunctionFacts
     from nparam_lint.records import ImportAttempt, Problem
 
 _FEW = 300
 _FEW_WORDS = 50  # up to which searching for each costs less than telling the words of a file apart
 # What turns a file into the words in it, at the speed of memory.
-_NO_WORD = bytes(
-    byte if chr(byte).isalnum() or byte == ord("_") or byte > 127 else ord(" ")
-    for byte in range(256)
-)
-
-
+_NO_WORD = bytes(b if b > 127 or chr(b).isalnum() or chr(b) == "_" else 32 for b in range(256))
 _REGISTERS_MODEL = re.compile(
     r"regist\w*\.?\w*(model|net|backbone|arch|encoder|module)|(model|backbone|net)\w*\.regist", re.I
 )
@@ -87,12 +83,8 @@ class Models:
             return True
         if facts.hands_back or self._may_be_model(path, facts.takes):
             return False  # it changes or wraps a model that it is given
-        if any(
-            self.makes_model(self.names.resolve(path, callee, "", facts.imports))
-            for callee in facts.returned
-        ):
-            return True
-        if self._may_be_model(path, facts.gives, whole=True):
+        called = (self.names.resolve(path, name, local=facts.imports) for name in facts.returned)
+        if any(map(self.makes_model, called)) or self._may_be_model(path, facts.gives, whole=True):
             return True
         registered = any(_REGISTERS_MODEL.search(name) for name in facts.decorators)
         return registered and bool(facts.returned)
@@ -114,51 +106,40 @@ class Models:
 
     def model_names(self, path: str) -> set[str]:
         """The names under which this file offers models or factories to other files."""
-        found = {
-            name
-            for name in (*self.names.classes(path), *self.names.functions(path))
-            if self.makes_model(self.names.resolve(path, name))
-        }
         facts = self.names.tree.facts(path)
-        renamed = [item.bound for item in facts.imports if item.bound != (item.name or "")]
-        for name in (*renamed, *(alias for alias, _ in facts.aliases)):
-            if name not in found and self.makes_model(self.names.lookup(path, name)):
-                found.add(name)
-        return {name.rpartition(".")[2] for name in found}
+        own = {*self.names.classes(path), *self.names.functions(path)}
+        others = {item.bound for item in facts.imports if item.bound != (item.name or "")}
+        others |= {alias for alias, _ in facts.aliases}
+        found = {name for name in own if self.makes_model(self.names.resolve(path, name))}
+        found |= {name for name in others if self.makes_model(self.names.lookup(path, name))}
+        return {tail(name) for name in found}
 
-    def definitions(self, path: str, *, declared_only: bool = False) -> Iterator[Definition]:
+    def definitions(self, path: str, *, declared_only: bool = False) -> list[Definition]:
         """The models and factories of one file, in its order."""
-        found: list[Definition] = []
-        for item in self.names.classes(path).values():
-            symbol = Symbol("class", path, item.qualname)
-            hidden = declared_only or item.abstract or self._is_protocol(item)
-            if item.declares or (not hidden and self.is_model(symbol)):
-                found.append(self._class_definition(symbol, item))
-        for function in self.names.functions(path).values():
-            symbol = Symbol("function", path, function.name)
-            hidden = declared_only or function.name.startswith(("_", "test_"))
-            if function.declares or (not hidden and self.makes_model(symbol)):
-                found.append(_factory_definition(path, function))
-        yield from sorted(found, key=lambda definition: (definition.line, definition.column))
-
-    def _class_definition(self, symbol: Symbol, facts: ClassFacts) -> Definition:
-        inner = facts.init.docstring if facts.init else ()
-        return Definition(
-            symbol.where,
-            symbol.name,
-            "class",
-            facts.line,
-            facts.column,
-            tuple(lines for lines in (facts.docstring, inner) if lines),
-            self.parameters(symbol),
-        )
-
-    @staticmethod
-    def _is_protocol(facts: ClassFacts) -> bool:
-        return any(base.rpartition(".")[2] == "Protocol" for base in facts.bases)
+        found = []
+        for facts in (*self.names.classes(path).values(), *self.names.functions(path).values()):
+            is_class = isinstance(facts, ClassFacts)
+            symbol = Symbol("class" if is_class else "function", path, facts.qualname)
+            hidden = declared_only or facts.hidden
+            inner = facts.init.docstring if isinstance(facts, ClassFacts) and facts.init else ()
+            if facts.declares or (not hidden and self.makes_model(symbol)):
+                definition = Definition(
+                    path,
+                    facts.qualname,
+                    "class" if is_class else "factory",
+                    facts.line,
+                    facts.column,
+                    tuple(lines for lines in (facts.docstring, inner) if lines),
+                    self.parameters(symbol),
+                )
+                found.append(definition)
+        return sorted(found, key=attrgetter("line", "column"))
 
     def parameters(self, symbol: Symbol) -> tuple[Parameter, ...] | None:
-        """What the constructor takes; None where it is inherited from an installed package."""
+        """What a function or a constructor takes; None where it is inherited from an installed
+        package."""
+        if symbol.kind == "function":
+            return self.names.functions(symbol.where)[symbol.name].parameters
         found = self._constructor(symbol, set())
         return () if found == "nothing" else found
 
@@ -167,8 +148,8 @@ class Models:
     ) -> tuple[Parameter, ...] | Literal["nothing"] | None:
         """ "nothing": neither the class nor its bases bring a constructor of their own."""
         if symbol.kind == "outside":
-            tail = symbol.name.rpartition(".")[2]
-            plain = tail in ("object", "ABC", "Generic", "Protocol") or tail.endswith("Mixin")
+            name = tail(symbol.name)
+            plain = name in ("object", "ABC", "Generic", "Protocol") or name.endswith("Mixin")
             return "nothing" if plain or takes_nothing(symbol.name) else None
         if symbol.kind != "class" or symbol in seen:
             return "nothing"
@@ -186,18 +167,6 @@ class Models:
         before = inherited if isinstance(inherited, tuple) else ()
         own = {item.name for item in facts.fields}
         return (*(item for item in before if item.name not in own), *facts.fields)
-
-
-def _factory_definition(path: str, facts: FunctionFacts) -> Definition:
-    return Definition(
-        path,
-        facts.name,
-        "factory",
-        facts.line,
-        facts.column,
-        (facts.docstring,) if facts.docstring else (),
-        facts.parameters,
-    )
 
 
 # --- from files to definitions ---
@@ -227,10 +196,10 @@ class Discovery:
     def _planner(self) -> ImportPlanner:
         return ImportPlanner(self.tree)
 
+    @rare_collection()  # one plan may follow the imports of thousands of files
     def plan(self, path: str) -> tuple[ImportAttempt, ...]:
         """The ways to import the file, best first."""
-        with rare_collection():  # one plan may follow the imports of thousands of files
-            return self._planner.plan(path)
+        return self._planner.plan(path)
 
     def modules(self, path: str) -> frozenset[str]:
         """The qualified names of the `nn.Module` classes that the file defines."""
@@ -241,6 +210,7 @@ class Discovery:
         return self.models.names.names(path) if path in self.tree.files else frozenset()
 
 
+@rare_collection()
 def discover(
     root: Path,
     files: Sequence[str],
@@ -266,15 +236,6 @@ def discover(
         importable = list_importable(root) if read is None else ()
     every = {*importable, *files}
     tree = SourceTree(every, read or reader(root), root.absolute().name, store, scan)
-    with rare_collection():
-        found = _discovered(tree, files, wanted, declared_only)
-    tree.remember()
-    return found
-
-
-def _discovered(
-    tree: SourceTree, files: Sequence[str], wanted: Collection[str], declared_only: bool
-) -> Discovery:
     models = Models(Names(tree))
     strict: set[str] = set()  # those in which only a declared budget makes a definition
     parsed: list[str] = []
@@ -286,25 +247,18 @@ def _discovered(
         # One that is empty perhaps could not be read: parsing it brings out why.
         if not source:
             parsed.append(path)
-        elif _defines(source):
+        elif b"class " in source or b"def " in source:
             if b"nparam" in source if path in strict else is_hinted(source):
                 parsed.append(path)
             elif path not in strict:
                 rest.append(path)
     tree.scan_all(parsed)
     parsed += _naming_models(tree, models, rest)
-    problems = (tree.facts(path).problem for path in parsed)
-    return Discovery(
-        tuple(files),
-        tuple(sorted(set(parsed))),
-        tuple(
-            definition
-            for path in sorted(set(parsed))
-            for definition in models.definitions(path, declared_only=path in strict)
-        ),
-        tuple(problem for problem in problems if problem is not None),
-        models,
-    )
+    problems = [problem for path in parsed if (problem := tree.facts(path).problem)]
+    parsed = sorted(set(parsed))
+    found = [item for p in parsed for item in models.definitions(p, declared_only=p in strict)]
+    tree.remember()
+    return Discovery(tuple(files), tuple(parsed), tuple(found), tuple(problems), models)
 
 
 def _is_test(path: str, source: bytes) -> bool:
@@ -315,22 +269,14 @@ def _is_test(path: str, source: bytes) -> bool:
     return (name.startswith("test_") or name.endswith("_test.py")) and b"def test_" in source
 
 
-def _defines(source: bytes) -> bool:
-    return b"class " in source or b"def " in source
-
-
 def _naming_models(tree: SourceTree, models: Models, rest: list[str]) -> list[str]:
     """Of the files without a word of torch those that may hold a model all the same, because they
     name one of the repository's (`class Tiny(BaseNet)`)."""
     if len(rest) <= _FEW:  # parsing them costs less than finding out
-        return [path for path in rest if tree.leads_to(path)[1]]
+        return [path for path in rest if tree.leads_to(path).files]
     # The chain from a base to its heir may lead through any file of the project, so ask them all.
-    fresh: list[str] = []
-    left: list[str] = []
-    without = frozenset(rest)
-    for path in sorted(tree.files):
-        hinted = path not in without and is_hinted(tree.source(path))
-        (fresh if hinted else left).append(path)
+    fresh = [path for path in tree.files.difference(rest) if is_hinted(tree.source(path))]
+    left = sorted(tree.files.difference(fresh))
     added: set[str] = set()
     while fresh and left:
         words = {name.encode() for path in fresh for name in models.model_names(path)}

@@ -6,16 +6,16 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeVar
 
-from nparam_lint.discover.facts import ClassFacts, FunctionFacts
 from nparam_lint.discover.files import join
+from nparam_lint.discover.source_tree import cached_method
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
-    from nparam_lint.discover.facts import Import
+    from nparam_lint.discover.scan import ClassFacts, FunctionFacts, Import
     from nparam_lint.discover.source_tree import SourceTree
 
-_Facts = TypeVar("_Facts", ClassFacts, FunctionFacts)
+_Facts = TypeVar("_Facts", "ClassFacts", "FunctionFacts")
 
 
 class Symbol(NamedTuple):
@@ -31,12 +31,8 @@ class Names:
 
     def __init__(self, tree: SourceTree) -> None:
         self.tree = tree
-        self._bindings: dict[str, dict[str, list[Callable[[], Symbol | None]]]] = {}
-        self._classes: dict[str, dict[str, ClassFacts]] = {}
-        self._functions: dict[str, dict[str, FunctionFacts]] = {}
         self._symbols: dict[tuple[str, str], Symbol | None] = {}
         self._active: set[tuple[str, str]] = set()
-        self._names: dict[str, frozenset[str]] = {}
 
     # --- names --------------------------------------------------------------------------------
 
@@ -51,7 +47,7 @@ class Names:
             symbol = Symbol("class", path, f"{scope}.{head}")
         for item in local:
             if item.bound == head:
-                symbol = symbol or self._imported(path, item.level, item.module, item.name)
+                symbol = symbol or self._imported(path, item)
         symbol = symbol or self.lookup(path, head) or Symbol("outside", "", head)
         for attribute in rest:
             found = self._attribute(symbol, attribute)
@@ -78,28 +74,26 @@ class Names:
         return symbol
 
     def _lookup(self, path: str, name: str) -> Symbol | None:
-        bindings = self._bound(path)
-        # `try: from fast import Norm` / `except ImportError: class Norm(nn.Module)`: the one whose
-        # source is at hand says more.
-        choices = [found for bound in bindings.get(name, ()) if (found := bound())]
-        for choice in choices:
-            if choice.kind != "outside":
-                return choice
-        for choice in choices:
-            if choice.name.startswith("torch."):
-                return choice
-        if choices:
-            return choices[0]
-        for star in bindings.get("*", ()):
-            module = star()
-            found = module and self._starred(module, name)
-            if found:
+        bound = self._bound(path).get(name, ())
+        if choices := [found for it in bound if (found := self._meaning(path, it))]:
+            # `try: from fast import Norm` / `except ImportError: class Norm(nn.Module)`: the one
+            # whose source is at hand says more, then one of torch.
+            return min(
+                choices, key=lambda it: (it.kind == "outside", not it.name.startswith("torch."))
+            )
+        for module in self._stars(path):
+            if found := self._starred(module, name):
                 return found
         return None
 
+    def _stars(self, path: str) -> Iterator[Symbol]:
+        """The modules of which the file imports all names."""
+        found = (self._meaning(path, star) for star in self._bound(path).get("*", ()))
+        return (module for module in found if module is not None)
+
     def _starred(self, module: Symbol, name: str) -> Symbol | None:
         if module.kind == "outside":
-            known = module.name == "torch.nn" and is_starred(name)
+            known = module.name == "torch.nn" and name in _STARRED
             return Symbol("outside", "", f"torch.nn.{name}") if known else None
         path = self.tree.module_file(module.where)
         if path is None:
@@ -126,82 +120,70 @@ class Names:
             found = Symbol("module", prefix, "")
         return found
 
-    def _bound(self, path: str) -> dict[str, list[Callable[[], Symbol | None]]]:
-        """For each name of the top level, ways to find out what it means (not before asked)."""
-        if path in self._bindings:
-            return self._bindings[path]
+    @cached_method
+    def _bound(self, path: str) -> dict[str, list[Symbol | Import | str]]:
+        """What binds each name of the top level: a definition, an import, or another name."""
         facts = self.tree.facts(path)
-        found: dict[str, list[Callable[[], Symbol | None]]] = {}
-        for qualname in self.classes(path):
-            if "." not in qualname:
-                found.setdefault(qualname, []).append(_constant(Symbol("class", path, qualname)))
+        found: dict[str, list[Symbol | Import | str]] = {}
+        for name in self.classes(path):
+            if "." not in name:
+                found.setdefault(name, []).append(Symbol("class", path, name))
         for name in self.functions(path):
-            found.setdefault(name, []).append(_constant(Symbol("function", path, name)))
+            found.setdefault(name, []).append(Symbol("function", path, name))
         for item in facts.imports:
-            found.setdefault(item.bound, []).append(
-                lambda item=item: self._imported(path, item.level, item.module, item.name)  # type: ignore[misc]
-            )
+            found.setdefault(item.bound, []).append(item)
         for name, dotted in facts.aliases:
-            found.setdefault(name, []).append(
-                lambda dotted=dotted: self.resolve(path, dotted)  # type: ignore[misc]
-            )
-        self._bindings[path] = found
+            found.setdefault(name, []).append(dotted)
         return found
 
-    def _imported(self, path: str, level: int, module: str, name: str | None) -> Symbol | None:
+    def _meaning(self, path: str, bound: Symbol | Import | str) -> Symbol | None:
+        if isinstance(bound, Symbol):
+            return bound
+        if isinstance(bound, str):
+            return self.resolve(path, bound)
+        return self._imported(path, bound)
+
+    def _imported(self, path: str, item: Import) -> Symbol | None:
+        level, module, name = item.level, item.module, item.name
         if level:
             prefix = self.tree.relative(path, level, module)
         else:
-            located = self.tree.locate(path, module)
-            prefix = located[1] if located else None
+            _, prefix = self.tree.locate(path, module) or ("", None)
+        dotted = module if name in (None, "*") else f"{module}.{name}"
+        outside = None if level else Symbol("outside", "", dotted)
         if prefix is None:
-            dotted = module if name in (None, "*") else f"{module}.{name}"
-            return Symbol("outside", "", dotted) if not level else None
+            return outside
         found = Symbol("module", prefix, "")
         if name in (None, "*"):
             return found
         # A name that the repository's file does not have: perhaps it was the wrong file.
-        return self._attribute(found, name) or (
-            None if level else Symbol("outside", "", f"{module}.{name}")
-        )
+        return self._attribute(found, name) or outside
 
+    @cached_method
     def names(self, path: str) -> frozenset[str]:
         """All names of the file's top level, those of star imports too."""
-        if path not in self._names:
-            self._names[path] = self._all_names(path)
-        return self._names[path]
-
-    def _all_names(self, path: str) -> frozenset[str]:
         found: set[str] = set()
-        pending = [path]
-        seen: set[str] = set()
+        pending, seen = [path], {path}
         while pending:
             current = pending.pop()
-            if current in seen:
-                continue
-            seen.add(current)
-            facts = self.tree.facts(current)
-            hidden = current != path
-            found.update(n for n in facts.names if not (hidden and n.startswith("_")))
-            for star in self._bound(current).get("*", ()):
-                module = star()
-                if module is not None and module.kind == "module":
-                    pending += filter(None, [self.tree.module_file(module.where)])
+            names = self.tree.facts(current).names
+            found.update(n for n in names if current == path or not n.startswith("_"))
+            for module in self._stars(current):
+                file = self.tree.module_file(module.where) if module.kind == "module" else None
+                if file is not None and file not in seen:
+                    seen.add(file)
+                    pending.append(file)
         return frozenset(found)
 
     # --- facts --------------------------------------------------------------------------------
 
+    @cached_method
     def classes(self, path: str) -> dict[str, ClassFacts]:
-        if path not in self._classes:
-            facts = self.tree.facts(path).classes
-            self._classes[path] = _by_name((item.qualname, item) for item in facts)
-        return self._classes[path]
+        return _by_name(self.tree.facts(path).classes)
 
+    @cached_method
     def functions(self, path: str) -> dict[str, FunctionFacts]:
-        if path not in self._functions:
-            facts = self.tree.facts(path).functions
-            self._functions[path] = _by_name((item.name, item) for item in facts)
-        return self._functions[path]
+        return _by_name(self.tree.facts(path).functions)
 
     def bases(self, symbol: Symbol) -> Iterator[Symbol]:
         scope = symbol.name.rpartition(".")[0]
@@ -211,23 +193,13 @@ class Names:
                 yield found
 
 
-def _constant(symbol: Symbol) -> Callable[[], Symbol | None]:
-    return lambda: symbol
-
-
-def _by_name(items: Iterable[tuple[str, _Facts]]) -> dict[str, _Facts]:
+def _by_name(items: Iterable[_Facts]) -> dict[str, _Facts]:
     """One definition for each name: the one that declares a budget, else the one with a docstring,
     else the last, which is the one that Python keeps."""
-    found: dict[str, _Facts] = {}
-    for name, item in items:
-        before = found.get(name)
-        if before is None or _weight(item) >= _weight(before):
-            found[name] = item
-    return found
-
-
-def _weight(item: ClassFacts | FunctionFacts) -> int:
-    return 2 * item.declares + bool(item.docstring)
+    # Of equals, sorting keeps the order, and the dictionary what comes last.
+    ordered = sorted(items, key=lambda item: 2 * item.declares + bool(item.docstring))
+    kept = {item.qualname: item for item in ordered}
+    return {item.qualname: kept[item.qualname] for item in items}
 
 
 # --- installed packages ---
@@ -236,15 +208,6 @@ def _weight(item: ClassFacts | FunctionFacts) -> int:
 def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
-
-# Packages that a repository's own directory of that name must not be taken for.
-HEADS = _words("""
-    torch torchvision torchaudio torchtext torch_geometric transformers timm diffusers
-    lightning pytorch_lightning lightning_fabric mmengine mmcv mmdet mmseg mmcls mmpretrain
-    fairseq peft accelerate datasets detectron2 monai numpy scipy sklearn pandas tensorflow
-    keras jax flax triton huggingface_hub wandb hydra omegaconf einops tokenizers safetensors
-    tqdm yaml pytest
-    """)
 
 # Any of these in a file makes it worth parsing. The likeliest first: the search ends there.
 HINTS = tuple(
@@ -302,8 +265,6 @@ def is_module(dotted: str) -> bool:
         dotted = f"torch.{dotted}"
     if head == "transformers":
         return bool(_TRANSFORMERS.match(tail))
-    if tail == "ModelMixin":
-        return True
     capital = tail.lstrip("_")[:1].isupper()
     return capital and bool(_NAMESPACES.match(dotted)) and not _NO_MODULE.search(tail)
 
@@ -326,8 +287,3 @@ def takes_nothing(dotted: str) -> bool:
     """Can the constructor of this module be called without arguments?"""
     tail = dotted.rpartition(".")[2]
     return (tail in _CONTAINERS and is_module(dotted)) or tail == "LightningModule"
-
-
-def is_starred(name: str) -> bool:
-    """Does `from torch.nn import *` surely bring this name?"""
-    return name in _STARRED

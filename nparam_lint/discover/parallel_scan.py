@@ -13,7 +13,7 @@ from contextlib import suppress
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from nparam_lint.discover.facts import FileFacts
+from nparam_lint.discover.scan import FileFacts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -26,7 +26,9 @@ _SHARE = 2_000_000  # bytes that take longer to read than a process takes to sta
 def scan_many(contents: Mapping[str, bytes], scan: Scan) -> Iterator[tuple[str, FileFacts]]:
     """(path, facts) of each file, in no order. `scan`: a function at the top level of a module."""
     size = sum(map(len, contents.values()))
-    mine, *others = _shares(contents, max(1, min(_cores(), size // _SHARE)))
+    count = max(1, min(_cores(), size // _SHARE))
+    ordered = sorted(contents.items(), key=lambda item: len(item[1]), reverse=True)
+    mine, *others = (ordered[first::count] for first in range(count))  # of about the same size
     processes = [(_started(scan, share), share) for share in others]
     try:
         yield from ((path, scan(path, content)) for path, content in mine)
@@ -57,17 +59,6 @@ def _cores() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
-
-
-def _shares(contents: Mapping[str, bytes], count: int) -> list[_Items]:
-    """The files in parts of about the same size."""
-    shares: list[_Items] = [[] for _ in range(count)]
-    sizes = [0] * count
-    for path, content in sorted(contents.items(), key=lambda item: len(item[1]), reverse=True):
-        least = sizes.index(min(sizes))
-        shares[least].append((path, content))
-        sizes[least] += len(content)
-    return shares
 
 
 def _started(scan: Scan, share: _Items) -> subprocess.Popen[bytes] | None:

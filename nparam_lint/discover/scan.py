@@ -1,4 +1,5 @@
-"""What one source file says about itself, read with `ast`: imports, classes, functions."""
+"""What one source file says about itself, read with `ast`: imports, classes, functions. The next
+run remembers it."""
 
 from __future__ import annotations
 
@@ -9,16 +10,16 @@ import subprocess
 import sys
 import tokenize
 import warnings
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field, replace
+from itertools import repeat
+from typing import TYPE_CHECKING, Any
 
-from nparam_lint.discover.facts import ClassFacts, FileFacts, FunctionFacts, Import
+from nparam_lint.claims.docstring_budgets import HEAD
 from nparam_lint.discover.syntax import (
     FUNCTIONS,
     Function,
     annotation_names,
     bound_names,
-    character,
     choices,
     decorators,
     docstring_lines,
@@ -26,13 +27,12 @@ from nparam_lint.discover.syntax import (
     flat,
     returned_calls,
     tail,
+    written,
 )
-from nparam_lint.records import Parameter, Position, Problem
+from nparam_lint.records import DocLine, Parameter, Position, Problem
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-
-    from nparam_lint.records import DocLine
 
 # What grammars after 3.10 brought: type parameters, `type X = …`, `except*`, `x[*y]`, quotes inside
 # f-strings, t-strings, `except A, B`.
@@ -42,7 +42,74 @@ _NEWER = re.compile(
     re.MULTILINE,
 )
 _STDIN = "sys.stdin.buffer.read()"
-_NPARAM = re.compile(r"\s*:?nparam\s*[:(\[]")
+
+
+@dataclass(frozen=True, slots=True)
+class Import:
+    """One name bound by an import. `name` is None for `import module` and "*" for everything."""
+
+    module: str
+    level: int
+    name: str | None
+    bound: str
+
+
+@dataclass(frozen=True, slots=True)
+class Defined:
+    """A class or a function. `declares`: its docstring, or that of its `__init__`, holds a budget.
+    `hidden`: it is no model that could be built: abstract, private, a test."""
+
+    qualname: str
+    line: int
+    column: int
+    docstring: tuple[DocLine, ...] = ()
+    declares: bool = False
+    hidden: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionFacts(Defined):
+    """`returned`: dotted names of what is called to make the returned values. `hands_back`: a
+    required parameter is returned. `takes` and `gives`: dotted names of the classes with which the
+    required parameters and the returned value are annotated. `imports`: made inside. Of a method
+    only the parameters are known, without `self`."""
+
+    parameters: tuple[Parameter, ...] = ()
+    decorators: tuple[str, ...] = ()
+    returned: tuple[str, ...] = ()
+    hands_back: bool = False
+    takes: tuple[str, ...] = ()
+    gives: tuple[str, ...] = ()
+    imports: tuple[Import, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ClassFacts(Defined):
+    """`init`: its own `__init__`. `fields`: the dataclass fields that its constructor takes; None
+    when it is no dataclass."""
+
+    bases: tuple[str, ...] = ()
+    init: FunctionFacts | None = None
+    fields: tuple[Parameter, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FileFacts:
+    """`aliases`: module-level `X = dotted.name`. `exports`: `__all__`. `names`: all that the top
+    level binds. A file with a `problem` has nothing else; `fleeting`: the problem may lie in the
+    state of this process or machine, and not in the file. `suspect`: whether a rule may find
+    something in the source; None where the rules have not looked at it."""
+
+    path: str
+    imports: tuple[Import, ...] = ()
+    classes: tuple[ClassFacts, ...] = ()
+    functions: tuple[FunctionFacts, ...] = ()
+    aliases: tuple[tuple[str, str], ...] = ()
+    exports: frozenset[str] | None = None
+    names: frozenset[str] = frozenset()
+    problem: Problem | None = None
+    fleeting: bool = False
+    suspect: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,10 +139,8 @@ def parse_source(path: str, source: bytes) -> Parsed:
     except UnicodeDecodeError as error:
         line = source.count(b"\n", 0, error.start) + 1
         column = error.start - (source.rfind(b"\n", 0, error.start) + 1) + 1
-        reason = (
-            f"cannot be decoded: byte 0x{source[error.start]:02x} is not valid {error.encoding}"
-        )
-        return _unreadable(path, line, column, reason)
+        reason = f"byte 0x{source[error.start]:02x} is not valid {error.encoding}"
+        return _unreadable(path, line, column, f"cannot be decoded: {reason}")
     return parse_text(path, text)
 
 
@@ -86,7 +151,7 @@ def parse_text(path: str, text: str) -> Parsed:
             warnings.simplefilter("ignore")  # invalid escapes are not our business
             tree = ast.parse(text)
         lines = text.split("\n")
-        return Parsed(_Scanner(path, lines).scan(tree), tree, lines)
+        return Parsed(_Scanner(lines).scan(path, tree), tree, lines)
     except SyntaxError as error:
         second = _second_opinion(text)
         reason = f"cannot be parsed: {error.msg}{second or ''}"
@@ -135,8 +200,7 @@ def _second_opinion(text: str) -> str | None:
 
 
 class _Scanner:
-    def __init__(self, path: str, lines: Sequence[str]) -> None:
-        self.path = path
+    def __init__(self, lines: Sequence[str]) -> None:
         self.lines = lines
         self.imports: list[Import] = []
         self.classes: list[ClassFacts] = []
@@ -145,7 +209,7 @@ class _Scanner:
         self.exports: set[str] | None = None
         self.names: set[str] = set()
 
-    def scan(self, tree: ast.Module) -> FileFacts:
+    def scan(self, path: str, tree: ast.Module) -> FileFacts:
         for statement in flat(tree.body):
             if isinstance(statement, (ast.Import, ast.ImportFrom)):
                 self.imports.extend(_imported(statement))
@@ -154,12 +218,12 @@ class _Scanner:
                 self._class(statement, "")
             elif isinstance(statement, FUNCTIONS):
                 self.names.add(statement.name)
-                self.functions.append(self._function(statement, method=False))
+                self.functions.append(self._function(statement))
             else:
                 self._assignment(statement)
         self.names.update(item.bound for item in self.imports if item.bound != "*")
         return FileFacts(
-            self.path,
+            path,
             tuple(self.imports),
             tuple(self.classes),
             tuple(self.functions),
@@ -169,17 +233,10 @@ class _Scanner:
         )
 
     def _assignment(self, node: ast.stmt) -> None:
-        targets: list[ast.expr] = []
-        value: ast.expr | None = None
-        if isinstance(node, ast.Assign):
-            targets, value = node.targets, node.value
-        elif isinstance(node, (ast.AnnAssign, ast.AugAssign)):
-            targets, value = [node.target], node.value
-        elif isinstance(node, (ast.For, ast.AsyncFor)):
-            targets = [node.target]
-        elif isinstance(node, (ast.With, ast.AsyncWith)):
-            targets = [item.optional_vars for item in node.items if item.optional_vars]
-        names = [name for target in targets for name in bound_names(target)]
+        targets = [*getattr(node, "targets", ()), getattr(node, "target", None)]
+        targets += [item.optional_vars for item in getattr(node, "items", ())]
+        names = [name for target in targets if target for name in bound_names(target)]
+        value = getattr(node, "value", None)
         self.names.update(names)
         if "__all__" in names and isinstance(value, (ast.List, ast.Tuple)):
             self.exports = (self.exports or set()) | {
@@ -205,33 +262,31 @@ class _Scanner:
             elif isinstance(statement, FUNCTIONS):
                 abstract |= any(tail(name) == "abstractmethod" for name in decorators(statement))
                 if statement.name == "__init__":
-                    init = self._function(statement, method=True)
+                    init = self._callable(statement)
+                    init = replace(init, parameters=init.parameters[1:])
             elif isinstance(statement, ast.AnnAssign):
                 fields.extend(self._field(statement))
         bases = tuple(dotted for dotted in map(dotted_name, node.bases) if dotted)
+        kinds = {tail(base) for base in bases}
         metaclasses = [tail(dotted_name(item.value)) for item in node.keywords]
-        decorated = decorators(node)
+        is_dataclass = any(tail(name) == "dataclass" for name in decorators(node))
         docstring = docstring_lines(node.body, self.lines)
-        is_dataclass = any(tail(name) == "dataclass" for name in decorated)
-        self.classes.insert(
-            position,
-            ClassFacts(
-                qualname,
-                node.lineno,
-                node.col_offset + 1,
-                bases,
-                decorated,
-                docstring,
-                _declares(docstring) or (init is not None and init.declares),
-                init,
-                tuple(fields) if is_dataclass and init is None else None,
-                # Without the metaclass `abstractmethod` forbids nothing.
-                abstract and ("ABC" in map(tail, bases) or "ABCMeta" in metaclasses),
-            ),
+        facts = ClassFacts(
+            qualname,
+            node.lineno,
+            node.col_offset + 1,
+            docstring,
+            _declares(docstring) or (init is not None and init.declares),
+            # Without the metaclass `abstractmethod` forbids nothing.
+            "Protocol" in kinds or (abstract and ("ABC" in kinds or "ABCMeta" in metaclasses)),
+            bases,
+            init,
+            tuple(fields) if is_dataclass and init is None else None,
         )
+        self.classes.insert(position, facts)
 
     def _field(self, node: ast.AnnAssign) -> Iterator[Parameter]:
-        annotation = self._text(node.annotation)
+        annotation = written(self.lines, node.annotation)
         if not isinstance(node.target, ast.Name) or "ClassVar" in annotation:
             return
         options: dict[str | None, ast.expr] = {}
@@ -242,79 +297,55 @@ class _Scanner:
         taken = options.get("init")
         if isinstance(taken, ast.Constant) and taken.value is False:
             return
-        text = None if default is None else self._text(default)
+        text = self._text(default)
         if default is not None and default is options.get("default_factory"):
             text = f"{text}()"
         yield Parameter(node.target.id, default is None, annotation, text)
 
-    def _function(self, node: Function, *, method: bool) -> FunctionFacts:
-        parameters = self._parameters(node.args)
-        if method:
-            parameters = parameters[1:]
-        given = frozenset(parameter.name for parameter in parameters if parameter.required)
-        returned, plain = ((), frozenset()) if method else returned_calls(node)
-        taken = _annotated(node.args, given) if not method else ()
+    def _callable(self, node: Function) -> FunctionFacts:
+        """What can be said of methods too."""
         docstring = docstring_lines(node.body, self.lines)
-        inner: list[Import] = []
-        for statement in () if method else flat(node.body):
-            if isinstance(statement, (ast.Import, ast.ImportFrom)):
-                inner.extend(_imported(statement))
-        return FunctionFacts(
-            node.name,
-            node.lineno,
-            node.col_offset + 1,
-            tuple(parameters),
-            decorators(node),
-            docstring,
-            _declares(docstring),
-            returned,
-            bool(plain & given),
-            taken,
-            () if method else annotation_names(node.returns),
-            tuple(inner),
+        place = node.lineno, node.col_offset + 1
+        hidden = node.name.startswith(("_", "test_"))
+        parameters = tuple(self._parameters(node.args))
+        return FunctionFacts(node.name, *place, docstring, _declares(docstring), hidden, parameters)
+
+    def _function(self, node: Function) -> FunctionFacts:
+        facts = self._callable(node)
+        given = frozenset(item.name for item in facts.parameters if item.required)
+        returned, plain = returned_calls(node)
+        inner = [item for item in flat(node.body) if isinstance(item, (ast.Import, ast.ImportFrom))]
+        return replace(
+            facts,
+            decorators=decorators(node),
+            returned=returned,
+            hands_back=bool(plain & given),
+            takes=_annotated(node.args, given),
+            gives=annotation_names(node.returns),
+            imports=tuple(name for statement in inner for name in _imported(statement)),
         )
 
-    def _parameters(self, arguments: ast.arguments) -> list[Parameter]:
-        positional = [*arguments.posonlyargs, *arguments.args]
-        gap: list[ast.expr | None] = [None] * (len(positional) - len(arguments.defaults))
-        found = [
-            self._parameter(argument, default, "positional")
-            for argument, default in zip(positional, [*gap, *arguments.defaults], strict=True)
+    def _parameters(self, node: ast.arguments) -> Iterator[Parameter]:
+        positional = [*node.posonlyargs, *node.args]
+        gap = [None] * (len(positional) - len(node.defaults))
+        found: list[tuple[Any, ast.arg | None, ast.expr | None]] = [
+            *zip(repeat("positional"), positional, [*gap, *node.defaults]),
+            ("varargs", node.vararg, None),
+            *zip(repeat("keyword"), node.kwonlyargs, node.kw_defaults),
+            ("varkwargs", node.kwarg, None),
         ]
-        if arguments.vararg:
-            found.append(self._parameter(arguments.vararg, None, "varargs"))
-        found += [
-            self._parameter(argument, default, "keyword")
-            for argument, default in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)
-        ]
-        if arguments.kwarg:
-            found.append(self._parameter(arguments.kwarg, None, "varkwargs"))
-        return found
+        for kind, item, default in found:
+            if item is not None:
+                required = default is None and kind in ("positional", "keyword")
+                annotation, value = self._text(item.annotation), self._text(default)
+                yield Parameter(item.arg, required, annotation, value, kind)
 
-    def _parameter(self, node: ast.arg, default: ast.expr | None, kind: str) -> Parameter:
-        return Parameter(
-            node.arg,
-            default is None and kind in ("positional", "keyword"),
-            None if node.annotation is None else self._text(node.annotation),
-            None if default is None else self._text(default),
-            kind,  # type: ignore[arg-type]  # the three callers above write the literals
-        )
-
-    def _text(self, node: ast.expr) -> str:
-        """An expression as written; over several lines, with the line breaks as spaces."""
-        first, last = node.lineno - 1, (node.end_lineno or node.lineno) - 1
-        start = character(self.lines[first], node.col_offset)
-        end = character(self.lines[last], node.end_col_offset or 0)
-        if first == last:
-            return self.lines[first][start:end]
-        inner = self.lines[first + 1 : last]
-        return " ".join(
-            part.strip() for part in (self.lines[first][start:], *inner, self.lines[last][:end])
-        )
+    def _text(self, node: ast.expr | None) -> str | None:
+        return None if node is None else written(self.lines, node)
 
 
 def _declares(docstring: Sequence[DocLine]) -> bool:
-    return any(_NPARAM.match(line.text) for line in docstring)
+    return any(HEAD.match(line.text) for line in docstring)
 
 
 def _annotated(arguments: ast.arguments, names: frozenset[str]) -> tuple[str, ...]:

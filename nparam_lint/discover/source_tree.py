@@ -6,26 +6,25 @@ import re
 import sys
 from contextlib import suppress
 from dataclasses import replace
-from functools import cached_property
-from typing import TYPE_CHECKING
+from functools import cached_property, wraps
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from nparam_lint.cache.file_facts import FactCache
 from nparam_lint.cache.store import digest as digest_of
-from nparam_lint.discover.facts import FileFacts
-from nparam_lint.discover.files import join, parent
-from nparam_lint.discover.name_resolution import HEADS
-from nparam_lint.discover.scan import scan_source
+from nparam_lint.discover.files import ancestors, join, parent
+from nparam_lint.discover.scan import FileFacts, scan_source
 from nparam_lint.records import Position, Problem
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Hashable, Iterable, Iterator
 
     from nparam_lint.cache.store import Store
     from nparam_lint.discover.parallel_scan import Scan
 
+_Method = TypeVar("_Method", bound="Callable[..., Any]")
 # (level, module, names); an unparsed import statement, so that following the imports of thousands
 # of files costs no parsing. What it finds in a docstring by mistake is an import all the same.
-Imported = tuple[int, str, tuple[str, ...]]
+_Imports = tuple[tuple[int, str, tuple[str, ...]], ...]
 _IMPORT = re.compile(
     r"^[ \t]*(?:from[ \t]+(\.*)[ \t]*([\w.]*)[ \t]+import[ \t]*(\([^)]*\)|(?:\\\n|[^\n#;])*)"
     r"|import[ \t]+([^\n#;]+))",
@@ -34,6 +33,40 @@ _IMPORT = re.compile(
 _NAME = re.compile(r"(\w+)(?:\s+as\s+\w+)?")
 _COMMENT = re.compile(r"#[^\n]*")
 _MUCH = 2_000_000  # bytes that take longer to read than another process takes to start
+# Packages that a repository's own directory of that name must not be taken for.
+_PACKAGES = frozenset(
+    """
+    torch torchvision torchaudio torchtext torch_geometric transformers timm diffusers
+    lightning pytorch_lightning lightning_fabric mmengine mmcv mmdet mmseg mmcls mmpretrain
+    fairseq peft accelerate datasets detectron2 monai numpy scipy sklearn pandas tensorflow
+    keras jax flax triton huggingface_hub wandb hydra omegaconf einops tokenizers safetensors
+    tqdm yaml pytest
+    """.split()
+)
+
+
+def cached_method(method: _Method) -> _Method:
+    """`functools.cache` for a method: what it answered is kept with the instance."""
+    name = f"_answers_of_{method.__name__}"
+
+    @wraps(method)
+    def ask(self: Any, *key: Hashable) -> Any:
+        answers = self.__dict__.setdefault(name, {})
+        if key not in answers:
+            answers[key] = method(self, *key)
+        return answers[key]
+
+    return ask  # type: ignore[return-value]
+
+
+class Leads(NamedTuple):
+    """Where the imports of a file lead: the roots that absolute ones need, and the files that are
+    run by any; the packages that relative ones start from, and the files that they name."""
+
+    roots: tuple[str, ...]
+    files: tuple[str, ...]
+    packages: tuple[str, ...]
+    named: tuple[str, ...]
 
 
 class SourceTree:
@@ -56,13 +89,8 @@ class SourceTree:
         self._scan = scan
         self._digests: dict[str, str] = {}
         self._known_facts = FactCache[FileFacts](store, "facts", FileFacts)
-        self._known_imports = FactCache[tuple[Imported, ...]](
-            store, "imports", tuple[Imported, ...]
-        )
+        self._known_imports = FactCache[_Imports](store, "imports", _Imports)
         self._facts: dict[str, FileFacts] = {}
-        self._imports: dict[str, tuple[Imported, ...]] = {}
-        self._leads: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {}
-        self._located: dict[tuple[str, str], tuple[str, str] | None] = {}
 
     # --- content ------------------------------------------------------------------------------
 
@@ -88,7 +116,7 @@ class SourceTree:
     def facts(self, path: str) -> FileFacts:
         if path not in self._facts:
             try:
-                self._facts[path] = self._known(path) or self._scanned(path)
+                self._facts[path] = self._known(path) or self._scanned(path, self._read(path))
             except OSError as error:
                 reason = f"cannot be read: {error.strerror or error}"
                 self._facts[path] = FileFacts(path, problem=Problem(Position(path), reason))
@@ -110,36 +138,31 @@ class SourceTree:
         from nparam_lint.discover.parallel_scan import scan_many
 
         for path, facts in scan_many(contents, self._scan):
-            self._facts[path] = self._noted(path, contents[path], facts)
+            self._facts[path] = self._scanned(path, contents[path], facts)
 
     def _known(self, path: str) -> FileFacts | None:
         facts = self._known_facts.get(self.digest(path))
         return facts and _moved(facts, path)
 
-    def _scanned(self, path: str) -> FileFacts:
-        content = self._read(path)
-        return self._noted(path, content, self._scan(path, content))
-
-    def _noted(self, path: str, content: bytes, facts: FileFacts) -> FileFacts:
+    def _scanned(self, path: str, content: bytes, facts: FileFacts | None = None) -> FileFacts:
+        """What the content says, which others may have read; kept for the next run."""
+        facts = facts or self._scan(path, content)
         self._digests[path] = digest_of(content)
         if not facts.fleeting:
             self._known_facts.put(self._digests[path], _moved(facts, ""))
         return facts
 
-    def imports(self, path: str) -> tuple[Imported, ...]:
+    @cached_method
+    def imports(self, path: str) -> _Imports:
         """Every import statement of the file, those inside functions too."""
-        if path not in self._imports:
-            try:
-                found = self._known_imports.get(self.digest(path))
-            except OSError:
-                found = ()
-            self._imports[path] = self._searched(path) if found is None else found
-        return self._imports[path]
-
-    def _searched(self, path: str) -> tuple[Imported, ...]:
-        content = self.source(path)
-        found = tuple(_imports(content.decode("utf-8", "replace")))
-        self._known_imports.put(digest_of(content), found)
+        try:
+            found = self._known_imports.get(self.digest(path))
+        except OSError:
+            return ()
+        if found is None:
+            content = self.source(path)
+            found = tuple(_imports(content.decode("utf-8", "replace")))
+            self._known_imports.put(digest_of(content), found)
         return found
 
     def remember(self) -> None:
@@ -153,25 +176,13 @@ class SourceTree:
         back, but not the whole past of the project."""
         return 2 * len(self.files) + 100
 
-    @classmethod
-    def of_one(cls, facts: FileFacts) -> SourceTree:
-        """A tree in which one file is all there is: what it says by itself."""
-        tree = cls({facts.path}, _nothing)
-        tree._facts[facts.path] = facts
-        return tree
-
     # --- layout -------------------------------------------------------------------------------
 
     @cached_property
     def folders(self) -> frozenset[str]:
         """All directories with Python files at or below them; "" is the root."""
-        found = {""}
-        for path in self.files:
-            folder = parent(path)
-            while folder not in found:
-                found.add(folder)
-                folder = parent(folder)
-        return frozenset(found)
+        holders = {parent(path) for path in self.files}
+        return frozenset({""}.union(*map(ancestors, holders)))
 
     @cached_property
     def _holders(self) -> dict[str, list[str]]:
@@ -198,46 +209,37 @@ class SourceTree:
 
     def climb(self, path: str) -> str:
         """The first directory above the file that is no package; at most the root."""
-        folder = parent(path)
-        while folder and self.is_package(folder):
-            folder = parent(folder)
-        return folder
+        folders = ancestors(parent(path))
+        return next(folder for folder in folders if not (folder and self.is_package(folder)))
 
     # --- imports ------------------------------------------------------------------------------
 
     def relative(self, path: str, level: int, module: str) -> str | None:
         """The prefix that `from ..module import` means in the file; None: above the root."""
-        folder = parent(path)
-        for _ in range(level - 1):
-            if not folder:
-                return None
-            folder = parent(folder)
-        prefix = join(folder, module.replace(".", "/"))
+        above = list(ancestors(parent(path)))
+        if level > len(above):
+            return None
+        prefix = join(above[level - 1], module.replace(".", "/"))
         return prefix if self.is_module(prefix) else None
 
+    @cached_method
     def locate(self, path: str, module: str) -> tuple[str, str] | None:
         """The root and the prefix that `import module` means in the file, if it is the project's.
 
         Tried in this order: where the file's own package stands, `src`, the project root, the
         file's directory, the directories above it, and the only other one that has such a module.
         """
-        key = (path, module)
-        if key not in self._located:
-            self._located[key] = self._locate(path, module)
-        return self._located[key]
-
-    def _locate(self, path: str, module: str) -> tuple[str, str] | None:
         head = module.partition(".")[0]
         holders = self._holders.get(head)
         if not holders:
             return None
         relative = module.replace(".", "/")
-        for root in _unique(self._roots(path, head)):
+        for root in dict.fromkeys(self._roots(path, head)):
             prefix = join(root, relative)
             # No file imports itself: `import whisper` in audio/whisper.py means the package.
             if root in holders and self.is_module(prefix) and prefix != path[: -len(".py")]:
                 return root, prefix
-        if head in HEADS or head in sys.stdlib_module_names:
+        if head in _PACKAGES or head in sys.stdlib_module_names:
             return None
         # A directory from which scripts import is no package itself.
         others = [
@@ -248,7 +250,7 @@ class SourceTree:
         return (others[0], join(others[0], relative)) if len(others) == 1 else None
 
     def _roots(self, path: str, head: str) -> Iterator[str]:
-        if head in HEADS:
+        if head in _PACKAGES:
             # `tools/torch` is not torch; but this may be the repository of timm itself.
             yield from (root for root in ("src", "") if self.is_package(join(root, head)))
             return
@@ -258,25 +260,26 @@ class SourceTree:
             yield from () if self.is_package(own) else (own,)
             return
         yield self.climb(path)
-        yield from ("src", "", own)
-        while own:
-            own = parent(own)
-            yield own
+        yield from ("src", "", *ancestors(own))
 
-    def leads_to(self, path: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """The roots that the file's absolute imports need, and the files that it imports."""
-        if path not in self._leads:
-            roots: dict[str, None] = {}
-            files: dict[str, None] = {}
-            for level, module, names in self.imports(path):
-                located = None if level else self.locate(path, module)
-                prefix = self.relative(path, level, module) if level else located and located[1]
-                if located is not None:
-                    roots[located[0]] = None
-                for inner in () if prefix is None else (prefix, *(join(prefix, n) for n in names)):
-                    files.update(dict.fromkeys(self._run_by(inner)))
-            self._leads[path] = tuple(roots), tuple(files)
-        return self._leads[path]
+    @cached_method
+    def leads_to(self, path: str) -> Leads:
+        found: tuple[dict[str, None], ...] = ({}, {}, {}, {})
+        roots, files, packages, named = found
+        for level, module, names in self.imports(path):
+            if level:
+                prefix = self.relative(path, level, module)
+                packages[list(ancestors(parent(path)))[:level][-1]] = None
+            else:
+                root, prefix = self.locate(path, module) or (None, None)
+                if root is not None:
+                    roots[root] = None
+            for inner in () if prefix is None else (prefix, *(join(prefix, n) for n in names)):
+                run = tuple(self._run_by(inner))
+                files.update(dict.fromkeys(run))
+                if level:
+                    named.update(dict.fromkeys(run[:1]))
+        return Leads(*map(tuple, found))
 
     def _run_by(self, prefix: str) -> Iterator[str]:
         """The files that importing the module at `prefix` runs: its packages' and its own."""
@@ -287,10 +290,6 @@ class SourceTree:
                 yield join(prefix, "__init__.py")
 
 
-def _nothing(path: str) -> bytes:
-    raise FileNotFoundError(path)
-
-
 def _moved(facts: FileFacts, path: str) -> FileFacts:
     """What the same content says in another place."""
     problem = facts.problem
@@ -299,7 +298,7 @@ def _moved(facts: FileFacts, path: str) -> FileFacts:
     return replace(facts, path=path, problem=problem)
 
 
-def _imports(text: str) -> Iterator[Imported]:
+def _imports(text: str) -> Iterator[tuple[int, str, tuple[str, ...]]]:
     for dots, module, names, plain in _IMPORT.findall(text):
         if plain:
             for item in plain.split(","):
@@ -309,7 +308,3 @@ def _imports(text: str) -> Iterator[Imported]:
         elif dots or module:
             listed = _NAME.findall(_COMMENT.sub("", names))
             yield len(dots), module, tuple(listed)
-
-
-def _unique(items: Iterable[str]) -> list[str]:
-    return list(dict.fromkeys(items))

@@ -9,7 +9,7 @@ import io
 import re
 import tokenize
 from bisect import bisect_left
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import lru_cache
 from itertools import accumulate
 from typing import TYPE_CHECKING
@@ -23,20 +23,7 @@ FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 # Methods that hand back the module they are called on.
 _SAME_MODULE = frozenset(
-    {
-        "apply",
-        "bfloat16",
-        "compile",
-        "cpu",
-        "cuda",
-        "double",
-        "eval",
-        "float",
-        "half",
-        "to",
-        "train",
-    }
-    | {"requires_grad_"}
+    "apply bfloat16 compile cpu cuda double eval float half requires_grad_ to train".split()
 )
 _OPENING = re.compile(r"""([rRuU]?)(\"\"\"|'''|"|')""")
 _PIECE = re.compile(
@@ -81,10 +68,8 @@ def flat(body: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
         inner: list[ast.stmt] = []
         if not (isinstance(node, ast.If) and _is_main(node.test)):
             inner += getattr(node, "body", [])
-        for handler in getattr(node, "handlers", ()):
-            inner += handler.body
-        for case in getattr(node, "cases", ()):
-            inner += case.body
+        for part in (*getattr(node, "handlers", ()), *getattr(node, "cases", ())):
+            inner += part.body
         inner += getattr(node, "orelse", [])
         inner += getattr(node, "finalbody", [])
         stack.extend(reversed(inner))
@@ -99,13 +84,10 @@ def _is_main(test: ast.expr) -> bool:
 
 
 def bound_names(target: ast.expr) -> Iterator[str]:
-    if isinstance(target, ast.Name):
-        yield target.id
-    elif isinstance(target, (ast.Tuple, ast.List)):
-        for item in target.elts:
-            yield from bound_names(item)
-    elif isinstance(target, ast.Starred):
-        yield from bound_names(target.value)
+    """The names that an assignment to this gives a value: `a` and `b` of `a, (b, c.d)`."""
+    for node in ast.walk(target):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            yield node.id
 
 
 def dotted_name(node: ast.expr) -> str:
@@ -178,16 +160,10 @@ def _origin(node: ast.expr) -> ast.expr:
     return node
 
 
-def _quoted(annotation: str) -> tuple[str, ...]:
-    try:
-        return tuple(_one_of(ast.parse(annotation.strip(), mode="eval").body))
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return ()
-
-
 def _one_of(node: ast.expr) -> Iterator[str]:
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
-        yield from _quoted(node.value)
+        with suppress(SyntaxError, ValueError, RecursionError, MemoryError):
+            yield from _one_of(ast.parse(node.value.strip(), mode="eval").body)
     elif isinstance(node, (ast.Name, ast.Attribute)):
         yield dotted_name(node)
     elif isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitOr):
@@ -197,10 +173,8 @@ def _one_of(node: ast.expr) -> Iterator[str]:
         generic = tail(dotted_name(node.value))
         inner = node.slice
         items = inner.elts if isinstance(inner, ast.Tuple) else [inner]
-        if generic in ("Optional", "Annotated", "Final"):
-            yield from _one_of(items[0])
-        elif generic == "Union":
-            for item in items:
+        if generic in ("Optional", "Annotated", "Final", "Union"):
+            for item in items if generic == "Union" else items[:1]:
                 yield from _one_of(item)
         else:  # `Net[T]` is a Net; `list[Net]` is a list, which is no model
             yield from _one_of(node.value)
@@ -220,9 +194,8 @@ def docstring_lines(body: Sequence[ast.stmt], lines: Sequence[str]) -> tuple[Doc
     node = body[0].value
     if not isinstance(node, ast.Constant) or not isinstance(node.value, str):
         return ()
-    end_line, end_offset = node.end_lineno or node.lineno, node.end_col_offset or 0
     start = character(lines[node.lineno - 1], node.col_offset)
-    segment = _segment(lines, node.lineno, start, end_line, end_offset)
+    segment = "\n".join(_written_lines(lines, node))
     opening = _OPENING.match(segment)
     if opening is not None:
         plain = segment[opening.end() : -len(opening[2])]
@@ -246,29 +219,23 @@ def _byte_offsets(line: str) -> list[int]:
     return list(accumulate(sizes, initial=0))
 
 
-def _segment(lines: Sequence[str], first: int, start: int, last: int, end_offset: int) -> str:
-    end = character(lines[last - 1], end_offset)
+def written(lines: Sequence[str], node: ast.expr) -> str:
+    """An expression as written; over several lines, with the line breaks as spaces."""
+    return " ".join(map(str.strip, _written_lines(lines, node)))
+
+
+def _written_lines(lines: Sequence[str], node: ast.expr) -> list[str]:
+    first, last = node.lineno - 1, (node.end_lineno or node.lineno) - 1
+    start = character(lines[first], node.col_offset)
+    end = character(lines[last], node.end_col_offset or 0)
     if first == last:
-        return lines[first - 1][start:end]
-    return "\n".join((lines[first - 1][start:], *lines[first : last - 1], lines[last - 1][:end]))
+        return [lines[first][start:end]]
+    return [lines[first][start:], *lines[first + 1 : last], lines[last][:end]]
 
 
 def _evaluated(segment: str, line: int, start: int) -> Iterator[DocLine]:
     """Slow and general: adjacent literals, escapes and line continuations."""
-    text: list[str] = []
-    place: tuple[int, int] | None = None
-    for value, at in _pieces(segment, line, start):
-        place = place or at
-        if value == "\n":
-            yield DocLine("".join(text), *place)
-            text, place = [], None
-        else:
-            text.append(value)
-    if place is not None:
-        yield DocLine("".join(text), *place)
-
-
-def _pieces(segment: str, line: int, start: int) -> Iterator[tuple[str, tuple[int, int]]]:
+    text, place = "", None
     # The parentheses let adjacent literals stand on several lines.
     for token in tokenize.generate_tokens(io.StringIO(f"({segment})\n").readline):
         opening = _OPENING.match(token.string) if token.type == tokenize.STRING else None
@@ -279,22 +246,21 @@ def _pieces(segment: str, line: int, start: int) -> Iterator[tuple[str, tuple[in
         body = token.string[opening.end() : -len(opening[2])]
         raw = bool(opening[1]) and opening[1] in "rR"
         for piece in re.findall(r"[^\n]+|\n", body) if raw else _PIECE.findall(body):
-            at = (line + row - 1, column)
-            if piece == "\n":
-                yield "\n", at
-            elif piece != "\\\n":
-                yield (piece if raw else _unescape(piece)), at
-            if piece.endswith("\n"):
-                row, column = row + 1, 1
-            else:
-                column += len(piece)
+            if piece != "\\\n":
+                place = place or (line + row - 1, column)
+                value = piece if raw else _unescape(piece)
+                if value == "\n":
+                    yield DocLine(text, *place)
+                    text, place = "", None
+                else:
+                    text += value
+            row, column = (row + 1, 1) if piece.endswith("\n") else (row, column + len(piece))
+    if place is not None:
+        yield DocLine(text, *place)
 
 
 def _unescape(piece: str) -> str:
-    if not piece.startswith("\\"):
+    """Python keeps the backslash of what is no escape."""
+    if piece[0] != "\\" or piece[1] not in "abfnrtvxuUN01234567\\'\"":
         return piece
-    if piece[1:] in ("'", '"', "\\"):
-        return piece[1:]
-    if piece[1] not in "abfnrtvxuUN01234567":
-        return piece  # no escape: Python keeps the backslash
     return str(ast.literal_eval(f'"{piece}"'))

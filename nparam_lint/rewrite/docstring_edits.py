@@ -225,7 +225,7 @@ def _declared(source: bytes) -> list[tuple[Place, _Budget]]:
     for item in facts.classes:
         docstrings.append((item.qualname, item.docstring))
         docstrings.append((f"{item.qualname}.__init__", item.init.docstring if item.init else ()))
-    docstrings += [(function.name, function.docstring) for function in facts.functions]
+    docstrings += [(function.qualname, function.docstring) for function in facts.functions]
     return [
         ((found.line, found.column), (name, found.arguments, str(found.selector), found.text))
         for name, lines in docstrings

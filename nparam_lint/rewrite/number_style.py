@@ -14,7 +14,8 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from nparam_lint.claims.expression import Formula
-from nparam_lint.claims.grammar import GrammarError, Number, Tolerance, parse_value
+from nparam_lint.claims.grammar import Number, Tolerance, parse_value
+from nparam_lint.claims.notation import TextError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -103,7 +104,7 @@ def integer(old: str, count: int) -> str:
 def _holds(text: str, count: int, metric: str, tolerance: Tolerance | None, forced: bool) -> bool:
     try:
         return count in parse_value(text, metric).bounds(tolerance=tolerance, forced=forced)
-    except GrammarError:
+    except TextError:
         return False  # too many digits, or between two whole numbers
 
 

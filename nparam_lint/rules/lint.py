@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from nparam_lint.cache.store import Store
-    from nparam_lint.discover.facts import FileFacts
+    from nparam_lint.discover.scan import FileFacts
     from nparam_lint.discover.source_tree import SourceTree
 
 _Findings = tuple[Finding, ...]

@@ -16,8 +16,7 @@ from nparam_lint.rules.class_methods import Class, find_classes
 if TYPE_CHECKING:
     import ast
 
-    from nparam_lint.discover.facts import FunctionFacts
-    from nparam_lint.discover.scan import Parsed
+    from nparam_lint.discover.scan import FunctionFacts, Parsed
     from nparam_lint.records import Definition
 
 # Under this name no import of the file finds the file itself: where it lies makes no difference.
@@ -32,7 +31,7 @@ class SourceFile:
     def __init__(self, parsed: Parsed, modules: frozenset[str] | None) -> None:
         self._parsed = parsed
         facts = replace(parsed.facts, path=_ALONE)
-        self._models = Models(Names(SourceTree.of_one(facts)))
+        self._models = Models(Names(SourceTree({_ALONE}, lambda _: b"", scan=lambda *_: facts)))
         self._names = self._models.names
         self._symbols: dict[str, Symbol | None] = {}
         self.modules = self._models.modules(_ALONE) if modules is None else modules

@@ -92,7 +92,7 @@ def test_malformed_lines_are_never_skipped(line: str, column: int, message: str)
     assert [budget.text for budget in declared] == ["7"]
     (fault,) = malformed
     assert message in fault.message
-    assert (fault.line, fault.column, fault.text) == (2, column, line.strip())
+    assert (fault.line, fault.column) == (2, column)
 
 
 def test_a_block_holds_every_form() -> None:

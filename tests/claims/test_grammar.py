@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nparam_lint.claims.grammar import GrammarError, parse_tolerance, parse_value, round_count
-from nparam_lint.claims.notation import METRICS, FormulaError, UnknownName
+from nparam_lint.claims.grammar import parse_tolerance, parse_value, round_count
+from nparam_lint.claims.notation import METRICS, FormulaError, TextError, UnknownName
 
 PROPERTY = settings(max_examples=200)
 SUFFIXES = {"k": 3, "K": 3, "M": 6, "B": 9, "G": 9, "T": 12}
@@ -97,7 +97,7 @@ def test_bytes(text: str, low: int, high: int) -> None:
     ],
 )
 def test_faults(text: str, metric: str, offset: int, message: str) -> None:
-    with pytest.raises(GrammarError, match=re.escape(message)) as caught:
+    with pytest.raises(TextError, match=re.escape(message)) as caught:
         parse_value(text, metric)
     assert caught.value.offset == offset
 
@@ -137,7 +137,7 @@ def test_tolerance(text: str, tolerance: str, forced: bool, low: int, high: int)
 
 @pytest.mark.parametrize("text", ["", "0.5", "x", "-1", "1%%", "5 percent", "٣%"])
 def test_malformed_tolerances(text: str) -> None:
-    with pytest.raises(GrammarError):
+    with pytest.raises(TextError):
         parse_tolerance(text)
 
 
@@ -242,6 +242,6 @@ def test_any_text_is_read_or_refused(text: str, metric: str) -> None:
         try:
             parse(text, metric)
             offset = 0
-        except GrammarError as error:
+        except TextError as error:
             offset = error.offset
         assert 0 <= offset <= len(text)

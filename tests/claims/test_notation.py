@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from nparam_lint.claims.notation import (
     METRICS,
-    NotationError,
     Selector,
     Target,
+    TextError,
     Unclosed,
     closing_bracket,
     matches,
@@ -79,7 +79,7 @@ def test_reads_selected_targets(text: str, target: Target, selector: Selector) -
     ],
 )
 def test_faults_name_their_place(text: str, offset: int, message: str) -> None:
-    with pytest.raises(NotationError, match=re.escape(message)) as caught:
+    with pytest.raises(TextError, match=re.escape(message)) as caught:
         parse_selected(text)
     if "Python" in message:  # where exactly in the arguments is the parser's choice
         assert caught.value.offset >= offset
@@ -88,7 +88,7 @@ def test_faults_name_their_place(text: str, offset: int, message: str) -> None:
 
 
 def test_a_target_has_no_selector() -> None:
-    with pytest.raises(NotationError, match="expected the end"):
+    with pytest.raises(TextError, match="expected the end"):
         parse_target("m.py::C()[bytes]")
     assert parse_target("m.py::C(1)").bare == Target("m.py", "C")
 
@@ -157,6 +157,6 @@ def test_any_text_is_read_or_refused(text: str) -> None:
         try:
             parse(text)
             offset = 0
-        except NotationError as error:
+        except TextError as error:
             offset = error.offset
         assert 0 <= offset <= len(text)

@@ -4,13 +4,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nparam_lint.claims.prose import ProseClaim, find_claims
+from nparam_lint.claims.prose import find_claims
 from nparam_lint.records import DocLine
 
 PROPERTY = settings(max_examples=200)
 
 
-def claims_of(text: str) -> list[ProseClaim]:
+def claims_of(text: str):
     return find_claims([DocLine(line, n, 5) for n, line in enumerate(text.split("\n"), 1)])
 
 

@@ -11,7 +11,7 @@ from nparam_lint.discover.scan import scan_source
 from nparam_lint.records import Parameter
 
 if TYPE_CHECKING:
-    from nparam_lint.discover.facts import FileFacts
+    from nparam_lint.discover.scan import FileFacts
 
 
 def scan(source: str) -> FileFacts:
@@ -84,6 +84,16 @@ def test_constructor_parameters_as_written() -> None:
         Parameter("kw", False, kind="varkwargs"),
     )
     assert facts.declares
+
+
+@pytest.mark.parametrize(
+    ("line", "declares"),
+    [("nparam: 5", True), ("- nparam[bytes]: 5", True), ("nparam : int", False)],
+)
+def test_what_declares_a_budget(line: str, declares: bool) -> None:
+    source = f'def f():\n    """F.\n\n    {line}\n    """\n'
+    (facts,) = scan_source("m.py", source.encode()).functions
+    assert facts.declares is declares
 
 
 def test_dataclass_fields_are_the_constructor() -> None:

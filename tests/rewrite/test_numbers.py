@@ -6,7 +6,8 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from nparam_lint.claims.grammar import GrammarError, parse_tolerance, parse_value
+from nparam_lint.claims.grammar import parse_tolerance, parse_value
+from nparam_lint.claims.notation import TextError
 from nparam_lint.rewrite.number_style import integer, is_movable, restate, rounded
 
 PROPERTY = settings(max_examples=200)
@@ -142,7 +143,7 @@ tolerances = st.sampled_from((None, None, "5%", "0.5%", "0.01%", "0%", "10"))
 def parsed(text, metric="total"):
     try:
         return parse_value(text, metric)
-    except GrammarError:
+    except TextError:
         return assume(False)
 
 

@@ -168,10 +168,9 @@ def given_budgets(source, value="1_234"):
     source = source.encode() if isinstance(source, str) else source
     facts = scan_source("x.py", source)
     definitions = [
-        Definition("x.py", item.qualname, "class", item.line, item.column) for item in facts.classes
-    ]
-    definitions += [
-        Definition("x.py", item.name, "factory", item.line, item.column) for item in facts.functions
+        Definition("x.py", item.qualname, kind, item.line, item.column)
+        for kind, items in (("class", facts.classes), ("factory", facts.functions))
+        for item in items
     ]
     new, failed = docstring_edits.add(source, dict.fromkeys(definitions, value))
     return new, {definition.qualname: reason for definition, reason in failed.items()}
