@@ -18,9 +18,8 @@ from nparam_lint.gate.judgements import reported_findings
 from nparam_lint.gate.pipeline import read_source, static_findings
 from nparam_lint.rewrite.docstring_edits import Replace, Replacements, parsed
 from nparam_lint.rewrite.edits import FileEdit, Unsafe, is_outside
-from nparam_lint.rules.class_methods import put_into
 from nparam_lint.rules.lint import scan_and_lint
-from nparam_lint.rules.nodes import nodes, plain_name
+from nparam_lint.rules.nodes import nodes, plain_name, put_into
 from nparam_lint.rules.source_file import SourceFile
 from nparam_lint.rules.values import Values
 
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
 
     from nparam_lint.config.settings import Settings
     from nparam_lint.records import Finding
-    from nparam_lint.rules.class_methods import Class, Method
+    from nparam_lint.rules.source_file import Class, Method
 
 CODE = "NPL101"
 _LISTS = (ast.List, ast.ListComp)
@@ -165,7 +164,7 @@ class _Container:
             raise Unsafe(f"in line {value.lineno} it is assigned no list that is written out there")
         body = method.node.body
         calls = [s for s in body if isinstance(s, ast.Expr) and "__init__(" in ast.unparse(s)]
-        if method.name != "__init__" or not calls or calls[0].lineno >= value.lineno:
+        if method.node.name != "__init__" or not calls or calls[0].lineno >= value.lineno:
             raise Unsafe("it is not made in __init__, after super().__init__()")
 
     def _kind(self, value: ast.expr, method: Method) -> str:
@@ -185,7 +184,7 @@ class _Container:
         """The class as the file can call it."""
         for name in (kind, f"nn.{kind}", f"torch.nn.{kind}"):
             head = name.partition(".")[0]
-            is_bound = head in self.file.imported and head not in method.bindings
+            is_bound = self.file.imports(head) and head not in method.bindings
             if is_bound and self.file.outside(name) == f"torch.nn.{kind}":
                 return name
         raise Unsafe(f"the file does not import nn.{kind}")
