@@ -12,10 +12,11 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 import libcst as cst
+from libcst.metadata import MetadataWrapper, PositionProvider
 
 from nparam_lint.claims.docstring_budgets import parse_docstring
 from nparam_lint.discover.scan import scan_source
-from nparam_lint.discover.syntax import character
+from nparam_lint.discover.syntax import FUNCTIONS
 from nparam_lint.rewrite import docstring_literals
 from nparam_lint.rewrite.docstring_literals import NEWLINE, Place
 from nparam_lint.rewrite.edits import Unsafe
@@ -23,12 +24,12 @@ from nparam_lint.rewrite.edits import Unsafe
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
+    from libcst.metadata import CodePosition, CodeRange
+
     from nparam_lint.records import Definition, DocLine
     from nparam_lint.rewrite.number_style import Restated
 
-_AST = (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
-_AstDefinition = ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
-_CstDefinition = cst.ClassDef | cst.FunctionDef
+_Definition = cst.ClassDef | cst.FunctionDef
 _String = cst.SimpleString | cst.ConcatenatedString
 Replacements = dict[cst.CSTNode, "Callable[[cst.CSTNode], cst.CSTNode]"]
 _Budget = tuple[str, str | None, str, str]  # where, arguments, selector, value
@@ -72,13 +73,13 @@ def add(source: bytes, values: Mapping[Definition, str]) -> tuple[bytes, dict[De
     failed: dict[Definition, str] = {}
     try:
         file = _read(source)
-        known = {(node.lineno, node.name): (node, twin) for node, twin in file.definitions}
+        known = {(file.spans[node].start.line, node.name.value): node for node in file.definitions}
         for definition, value in values.items():
             key = (definition.line, definition.qualname.rpartition(".")[2])
             try:
                 if key not in known:
                     raise Unsafe("it has moved since it was found")
-                replacements |= _with_budget(file, *known[key], value)
+                replacements |= _with_budget(file, known[key], value)
             except Unsafe as error:
                 failed[definition] = str(error)
         written = _written(source, file.module, replacements)
@@ -96,52 +97,48 @@ def add(source: bytes, values: Mapping[Definition, str]) -> tuple[bytes, dict[De
 
 @dataclass(frozen=True, slots=True)
 class _File:
-    """`code`: the source as text, of which line n begins at `starts[n - 1]`; `definitions`: its
-    classes and functions as both parsers see them, in order."""
+    """`code`: the source as text, of which line n begins at `starts[n - 1]`; `spans`: where each
+    node stands; `definitions`: the classes and functions."""
 
     module: cst.Module
     code: str
     starts: list[int]
-    definitions: list[tuple[_AstDefinition, _CstDefinition]]
+    spans: Mapping[cst.CSTNode, CodeRange]
+    definitions: list[_Definition]
 
-    def line(self, number: int) -> str:
-        return self.code[self.starts[number - 1] : self.starts[number]]
+    def text(self, node: cst.CSTNode) -> str:
+        start, end = self.spans[node].start, self.spans[node].end
+        return self.code[self._offset(start) : self._offset(end)]
+
+    def before(self, node: cst.CSTNode) -> str:
+        """What stands before a node on its line."""
+        start = self.spans[node].start
+        return self.code[self.starts[start.line - 1] : self._offset(start)]
+
+    def _offset(self, position: CodePosition) -> int:
+        return self.starts[position.line - 1] + position.column
 
 
 def _read(source: bytes) -> _File:
     """Raises Unsafe for what libcst cannot read and give back as it is."""
     try:
-        module = cst.parse_module(source)
+        module, spans = read_tree(source)
         if module.bytes != source:
             raise Unsafe("libcst would change other parts of the file")
         code = module.code
-        tree = parsed(code)
-        collector = _Collector()
-        module.visit(collector)
     except (cst.ParserSyntaxError, SyntaxError, ValueError) as error:
         raise Unsafe(f"libcst cannot read the file: {str(error).splitlines()[0]}") from None
     except (RecursionError, MemoryError):
         raise Unsafe("the file's expressions are nested too deeply") from None
-    found = sorted(
-        (node for node in ast.walk(tree) if isinstance(node, _AST)),
-        key=lambda node: (node.lineno, node.col_offset),
-    )
-    if [node.name for node in found] != [node.name.value for node in collector.found]:
-        raise Unsafe("libcst sees other definitions in the file than Python does")
-    starts = [0, *(match.end() for match in NEWLINE.finditer(code)), len(code)]
-    return _File(module, code, starts, list(zip(found, collector.found, strict=True)))
+    starts = [0, *(match.end() for match in NEWLINE.finditer(code))]
+    definitions = [node for node in spans if isinstance(node, _Definition)]
+    return _File(module, code, starts, spans, definitions)
 
 
-class _Collector(cst.CSTVisitor):
-    def __init__(self) -> None:
-        super().__init__()
-        self.found: list[_CstDefinition] = []
-
-    def visit_ClassDef(self, node: cst.ClassDef) -> None:
-        self.found.append(node)
-
-    def visit_FunctionDef(self, node: cst.FunctionDef) -> None:
-        self.found.append(node)
+def read_tree(source: bytes) -> tuple[cst.Module, Mapping[cst.CSTNode, CodeRange]]:
+    """The file as libcst reads it, and where each node stands: columns count from 0."""
+    wrapper = MetadataWrapper(cst.parse_module(source), unsafe_skip_copy=True)
+    return wrapper.module, wrapper.resolve(PositionProvider)
 
 
 def parsed(source: str | bytes) -> ast.Module:
@@ -172,24 +169,16 @@ class _Docstring:
 
 
 def _docstrings(file: _File) -> Iterator[_Docstring]:
-    def offset(line: int, column: int) -> int:
-        return file.starts[line - 1] + character(file.line(line), column)
-
-    for node, twin in file.definitions:
-        docstring = _docstring(twin)
-        if docstring is None or not _has_docstring(node):
-            continue
-        literal = node.body[0].value  # type: ignore[attr-defined]
-        start = offset(literal.lineno, literal.col_offset)
-        text = file.code[start : offset(literal.end_lineno, literal.end_col_offset)]
-        pieces, end = [], 0
-        for piece in _pieces(docstring):
-            begin = text.index(piece.value, end)
-            end = begin + len(piece.value)
-            pieces.append((begin, piece, piece.value))
-        yield _Docstring(
-            text, (literal.lineno, start - file.starts[literal.lineno - 1] + 1), pieces
-        )
+    for definition in file.definitions:
+        docstring = _docstring(definition)
+        if docstring is not None:
+            text, start = file.text(docstring), file.spans[docstring].start
+            pieces, end = [], 0
+            for piece in _pieces(docstring):
+                begin = text.index(piece.value, end)
+                end = begin + len(piece.value)
+                pieces.append((begin, piece, piece.value))
+            yield _Docstring(text, (start.line, start.column + 1), pieces)
 
 
 def _pieces(node: cst.BaseExpression) -> Iterator[cst.SimpleString]:
@@ -202,14 +191,14 @@ def _pieces(node: cst.BaseExpression) -> Iterator[cst.SimpleString]:
 
 def _has_docstring(node: ast.AST) -> bool:
     return (
-        isinstance(node, _AST)
+        isinstance(node, (ast.ClassDef, *FUNCTIONS))
         and isinstance(node.body[0], ast.Expr)
         and isinstance(node.body[0].value, ast.Constant)
         and isinstance(node.body[0].value.value, str)
     )
 
 
-def _docstring(node: _CstDefinition) -> _String | None:
+def _docstring(node: _Definition) -> _String | None:
     first = node.body.body[0]
     if isinstance(first, cst.SimpleStatementLine):
         first = first.body[0]
@@ -275,33 +264,27 @@ def _with_value(text: str, node: cst.CSTNode) -> cst.CSTNode:
     return node.with_changes(value=text)
 
 
-def _with_budget(
-    file: _File, node: _AstDefinition, twin: _CstDefinition, value: str
-) -> Replacements:
+def _with_budget(file: _File, node: _Definition, value: str) -> Replacements:
     """What gives a definition a budget. Raises Unsafe."""
     line = f"nparam: {value}"
-    docstring = _docstring(twin)
+    docstring = _docstring(node)
     if docstring is None:
-        return {twin: partial(_with_docstring, f'"""{line}"""')}
+        return {node: partial(_with_docstring, f'"""{line}"""')}
     if isinstance(docstring, cst.ConcatenatedString) or docstring.lpar:
         raise Unsafe("its docstring is not one plain literal")
-    indent = _before(file, node.body[0])
+    indent = file.before(docstring)
     if indent.strip():  # all on the line of the header
-        indent = _before(file, node) + file.module.default_indent
+        indent = file.before(node) + file.module.default_indent
     newline = file.module.default_newline
     literal = docstring_literals.with_line(
         docstring.prefix, docstring.quote, docstring.raw_value, line, indent, newline
     )
-    return {docstring: partial(_with_value, literal), twin: _in_a_block}
-
-
-def _before(file: _File, node: ast.stmt) -> str:
-    return file.line(node.lineno)[: node.col_offset]
+    return {docstring: partial(_with_value, literal), node: _in_a_block}
 
 
 def _in_a_block(node: cst.CSTNode) -> cst.CSTNode:
     """`class A(B): pass` over two lines."""
-    assert isinstance(node, _CstDefinition)
+    assert isinstance(node, _Definition)
     suite = node.body
     if not isinstance(suite, cst.SimpleStatementSuite):
         return node
@@ -312,7 +295,7 @@ def _in_a_block(node: cst.CSTNode) -> cst.CSTNode:
 def _with_docstring(literal: str, node: cst.CSTNode) -> cst.CSTNode:
     """A definition with a docstring; in a class, an empty line follows it."""
     node = _in_a_block(node)
-    assert isinstance(node, _CstDefinition)
+    assert isinstance(node, _Definition)
     first, *others = node.body.body
     assert isinstance(first, cst.BaseStatement)
     leading = getattr(first, "leading_lines", ())
