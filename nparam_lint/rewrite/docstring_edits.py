@@ -6,6 +6,7 @@ Quotes, escapes, prefixes, line endings, encodings and all other text stay byte 
 from __future__ import annotations
 
 import ast
+import re
 import warnings
 from dataclasses import dataclass
 from functools import partial
@@ -16,9 +17,7 @@ from libcst.metadata import MetadataWrapper, PositionProvider
 
 from nparam_lint.claims.docstring_budgets import parse_docstring
 from nparam_lint.discover.scan import scan_source
-from nparam_lint.discover.syntax import FUNCTIONS
-from nparam_lint.rewrite import docstring_literals
-from nparam_lint.rewrite.docstring_literals import NEWLINE, Place
+from nparam_lint.discover.syntax import FUNCTIONS, docstring_lines
 from nparam_lint.rewrite.edits import Unsafe
 
 if TYPE_CHECKING:
@@ -26,13 +25,16 @@ if TYPE_CHECKING:
 
     from libcst.metadata import CodePosition, CodeRange
 
+    from nparam_lint.claims.docstring_budgets import Declared
     from nparam_lint.records import Definition, DocLine
     from nparam_lint.rewrite.number_style import Restated
 
 _Definition = cst.ClassDef | cst.FunctionDef
 _String = cst.SimpleString | cst.ConcatenatedString
 Replacements = dict[cst.CSTNode, "Callable[[cst.CSTNode], cst.CSTNode]"]
-_Budget = tuple[str, str | None, str, str]  # where, arguments, selector, value
+Place = tuple[int, int]  # line and column, from 1
+_Said = tuple[str | None, str, str]  # arguments, selector, value
+_NEWLINE = re.compile(r"\r\n|\r|\n")
 
 
 def restate(source: bytes, changes: Mapping[Place, Restated]) -> tuple[bytes, dict[Place, str]]:
@@ -44,18 +46,18 @@ def restate(source: bytes, changes: Mapping[Place, Restated]) -> tuple[bytes, di
         file = _read(source)
         for docstring in _docstrings(file):
             literal, at = docstring.literal, docstring.at
-            inside = docstring_literals.budgets(literal, at).keys() & changes.keys()
+            inside = budgets(literal, at).keys() & changes.keys()
             # From the end, so that what is before stays where it is.
             for place in sorted(inside, reverse=True):
-                start = docstring_literals.find(literal, at, place, changes[place])
+                start = _find(literal, at, place, changes[place])
                 if start is not None:
-                    literal = docstring_literals.replaced(literal, start, changes[place])
+                    literal = _replaced(literal, start, changes[place])
                     docstring.replace(start, changes[place])
                     done[place] = changes[place]
             replacements |= docstring.replacements()
         expected = [
-            (*rest, done[place].result if place in done else value)
-            for place, (*rest, value) in _declared(source)
+            (name, (*said[:2], done[place].result) if place in done else said)
+            for place, (name, said) in _declared(source)
         ]
         written = _written(source, file.module, replacements)
         if [budget for _, budget in _declared(written)] != expected:
@@ -83,7 +85,7 @@ def add(source: bytes, values: Mapping[Definition, str]) -> tuple[bytes, dict[De
             except Unsafe as error:
                 failed[definition] = str(error)
         written = _written(source, file.module, replacements)
-        added = [(d.qualname, None, "", v) for d, v in values.items() if d not in failed]
+        added = [(d.qualname, (None, "", v)) for d, v in values.items() if d not in failed]
         before = [budget for _, budget in _declared(source)]
         if sorted(map(repr, [*before, *added])) != sorted(repr(b) for _, b in _declared(written)):
             raise Unsafe("the changed file would not declare the right budgets")
@@ -130,7 +132,7 @@ def _read(source: bytes) -> _File:
         raise Unsafe(f"libcst cannot read the file: {str(error).splitlines()[0]}") from None
     except (RecursionError, MemoryError):
         raise Unsafe("the file's expressions are nested too deeply") from None
-    starts = [0, *(match.end() for match in NEWLINE.finditer(code))]
+    starts = [0, *(match.end() for match in _NEWLINE.finditer(code))]
     definitions = [node for node in spans if isinstance(node, _Definition)]
     return _File(module, code, starts, spans, definitions)
 
@@ -160,7 +162,7 @@ class _Docstring:
     def replace(self, start: int, change: Restated) -> None:
         number = max(n for n, (begin, _, _) in enumerate(self.pieces) if begin <= start)
         begin, node, text = self.pieces[number]
-        self.pieces[number] = begin, node, docstring_literals.replaced(text, start - begin, change)
+        self.pieces[number] = begin, node, _replaced(text, start - begin, change)
 
     def replacements(self) -> Replacements:
         return {
@@ -207,7 +209,7 @@ def _docstring(node: _Definition) -> _String | None:
     return None
 
 
-def _declared(source: bytes) -> list[tuple[Place, _Budget]]:
+def _declared(source: bytes) -> list[tuple[Place, tuple[str, _Said]]]:
     """All budgets of a file, as every other part of the program reads them."""
     facts = scan_source("", source)
     docstrings: list[tuple[str, tuple[DocLine, ...]]] = []
@@ -216,7 +218,7 @@ def _declared(source: bytes) -> list[tuple[Place, _Budget]]:
         docstrings.append((f"{item.qualname}.__init__", item.init.docstring if item.init else ()))
     docstrings += [(function.name, function.docstring) for function in facts.functions]
     return [
-        ((found.line, found.column), (name, found.arguments, str(found.selector), found.text))
+        ((found.line, found.column), (name, _said(found)))
         for name, lines in docstrings
         for found in parse_docstring(lines)[0]
     ]
@@ -276,7 +278,7 @@ def _with_budget(file: _File, node: _Definition, value: str) -> Replacements:
     if indent.strip():  # all on the line of the header
         indent = file.before(node) + file.module.default_indent
     newline = file.module.default_newline
-    literal = docstring_literals.with_line(
+    literal = _with_line(
         docstring.prefix, docstring.quote, docstring.raw_value, line, indent, newline
     )
     return {docstring: partial(_with_value, literal), node: _in_a_block}
@@ -303,3 +305,75 @@ def _with_docstring(literal: str, node: cst.CSTNode) -> cst.CSTNode:
         first = first.with_changes(leading_lines=(cst.EmptyLine(indent=False), *leading))
     docstring = cst.SimpleStatementLine([cst.Expr(cst.SimpleString(literal))])
     return node.with_deep_changes(node.body, body=(docstring, first, *others))
+
+
+# --- the text of a docstring ------------------------------------------------------------------
+
+
+def budgets(literal: str, at: Place) -> dict[Place, _Said]:
+    """What a literal (or adjacent ones) that begins `at` a place declares, by the places at which
+    the values begin."""
+    line, column = at
+    # The columns decide which line belongs to which block.
+    text = _NEWLINE.sub("\n", f"class _:\n (\n{' ' * (column - 1)}{literal})")
+    try:
+        body = parsed(text).body[0]
+    except SyntaxError:
+        return {}
+    assert isinstance(body, ast.ClassDef)
+    declared, _ = parse_docstring(docstring_lines(body.body, text.split("\n")))
+    return {(item.line + line - 3, item.column): _said(item) for item in declared}
+
+
+def _find(literal: str, at: Place, place: Place, change: Restated) -> int | None:
+    """Where in a literal the number of the value stands that begins at a place; None where it is
+    not written there in one piece.
+
+    Escapes and quotes may put the value further behind than its place says: of the numbers that
+    look like it, it is the one whose change changes nothing but this value.
+    """
+    expected = budgets(literal, at)
+    expected[place] = (*expected[place][:2], change.result)
+    start = literal.find(change.old_number, _offset(literal, at, place))
+    while start >= 0:
+        if budgets(_replaced(literal, start, change), at) == expected:
+            return start
+        start = literal.find(change.old_number, start + 1)
+    return None
+
+
+def _replaced(text: str, start: int, change: Restated) -> str:
+    """The text with the new number at `start`."""
+    return text[:start] + change.number + text[start + len(change.old_number) :]
+
+
+def _said(declared: Declared) -> _Said:
+    return declared.arguments, str(declared.selector), declared.text
+
+
+def _offset(literal: str, at: Place, place: Place) -> int:
+    """Where in the literal a place of the file is."""
+    line, column = at
+    starts = [0, *(match.end() for match in _NEWLINE.finditer(literal))]
+    row = place[0] - line
+    return starts[row] + place[1] - 1 - (column - 1 if row == 0 else 0)
+
+
+def _with_line(prefix: str, quote: str, content: str, line: str, indent: str, newline: str) -> str:
+    """The literal `prefix quote content quote` with a line at the end of its text, after an empty
+    one, and the closing quotes on a line of their own.
+
+    `indent`: that of the statement; `newline`: what ends a line.
+    """
+    if len(quote) == 1:
+        quote *= 3  # which cannot stand in it: it could not even hold one of them
+    if not content.strip():
+        return f"{prefix}{quote}{line}{quote}"
+    found = _NEWLINE.search(content)
+    newline = found[0] if found else newline
+    text, end, closing = content.rpartition(newline)
+    if not end or closing.strip():  # the quotes follow the text
+        text, closing = content.rstrip(" \t"), indent
+    *_, last = _NEWLINE.split(text)
+    gap = newline if last.strip() else ""
+    return f"{prefix}{quote}{text}{newline}{gap}{indent}{line}{newline}{closing}{quote}"
