@@ -68,7 +68,7 @@ class Values:
         self._returned: dict[Method, Made | None] = {}
         self._held: dict[tuple[Method, str, frozenset[str]], Made | None] = {}
 
-    def made(self, node: ast.AST, method: Method | None) -> Made | None:
+    def made(self, node: ast.AST, method: Method) -> Made | None:
         """The module or parameter that evaluating `node` creates. `method`: where it stands."""
         if isinstance(node, ast.Call):
             return self._called(node, method)
@@ -96,11 +96,11 @@ class Values:
 
     # --- calls --------------------------------------------------------------------------------
 
-    def _either(self, choices: Sequence[ast.expr], method: Method | None) -> Made | None:
+    def _either(self, choices: Sequence[ast.expr], method: Method) -> Made | None:
         found = [made for node in choices if (made := self.made(node, method)) is not None]
         return max(found, key=lambda made: made.weighty, default=None)
 
-    def _called(self, node: ast.Call, method: Method | None) -> Made | None:
+    def _called(self, node: ast.Call, method: Method) -> Made | None:
         function = node.func
         if isinstance(function, ast.Attribute) and isinstance(function.value, ast.Call):
             if function.attr not in _SAME_MODULE:
@@ -110,8 +110,8 @@ class Values:
                 _argument(node, 0, "requires_grad"), False
             )
             return replace(inner, frozen=True) if inner and fixed else inner
-        if method is not None and method.attribute(function):
-            return self._by_method(method, method.attribute(function))
+        if own := method.attribute(function):
+            return self._by_method(method, own)
         name = plain_name(function)
         symbol = self.file.resolve(name)
         if symbol is None:
@@ -123,10 +123,10 @@ class Values:
         )
         # A name that the function binds itself hides the file's; nobody calls another thing `nn`.
         head = name.partition(".")[0]
-        hidden = made and method and head not in ("nn", "torch") and head in method.bindings
+        hidden = head not in ("nn", "torch") and head in method.bindings
         return None if hidden else made
 
-    def _from_outside(self, node: ast.Call, name: str, method: Method | None) -> Made | None:
+    def _from_outside(self, node: ast.Call, name: str, method: Method) -> Made | None:
         kind = _kind_outside(self.file.outside(name))
         if kind is None:
             return None
@@ -141,7 +141,7 @@ class Values:
             weighty = any(self._holds(value, method) for _, value in given)
         return Made("module", name, weighty)
 
-    def _holds(self, node: ast.expr, method: Method | None) -> bool:
+    def _holds(self, node: ast.expr, method: Method) -> bool:
         made = self.made(node, method)
         if made is not None:
             return made.weighty
