@@ -9,7 +9,6 @@ from __future__ import annotations
 import ast
 import difflib
 import os
-from collections import defaultdict
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -30,7 +29,7 @@ from nparam_lint.gate.requests import Selection
 from nparam_lint.judge import judge
 from nparam_lint.records import NotMeasured
 from nparam_lint.rewrite import docstring_edits, number_style, toml_edits
-from nparam_lint.rewrite.edits import Edit, FileEdit, Left, Plan, is_outside
+from nparam_lint.rewrite.edits import Edit, Left, Plan, edit_files
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -39,7 +38,7 @@ if TYPE_CHECKING:
     from nparam_lint.gate.measure import Progress
     from nparam_lint.gate.requests import ModelRequest, ProjectSource
     from nparam_lint.judge import Budget
-    from nparam_lint.records import Finding, Measurement, Origin
+    from nparam_lint.records import Finding, Measurement, Origin, Position
     from nparam_lint.rewrite.number_style import Restated
 
 
@@ -87,10 +86,18 @@ def plan_update(
                 left.append(item)
             else:
                 held += budget.origin != "prose"
-    files, failed = _files(wanted, source, environ)
+
+    def rewrite(name: str, items: Sequence[_Wanted]) -> tuple[bytes, bytes, Mapping[_Wanted, str]]:
+        in_place = _in_docstrings if items[0].budget.origin == "docstring" else _in_config
+        return in_place(name, items, source)
+
+    placed = [(item.edit.position.path, item) for item in wanted]
+    files, failed = edit_files(placed, settings.root, environ, rewrite)
     edits = [item.edit for item in wanted if item not in failed]
     left += [item.left(reason) for item, reason in failed.items()]
-    return Plan(tuple(sorted(edits, key=_place)), tuple(sorted(left, key=_place)), files, held)
+    return Plan(
+        tuple(sorted(edits, key=_place)), tuple(sorted(left, key=_place)), tuple(files), held
+    )
 
 
 def _place(item: Edit | Left) -> tuple[str, int, int]:
@@ -241,17 +248,7 @@ def _decide(budget: Budget, measurement: Measurement, settings: Settings) -> _Wa
     old, new = budget.value.text, change.result
     if old.isdecimal() and budget.declared == f"{int(old):_}":  # an integer in TOML
         old, new = budget.declared, f"{count:_}"
-    edit = Edit(
-        budget.position,
-        str(budget.target),
-        str(budget.selector),
-        budget.origin,
-        old,
-        new,
-        count,
-        len(results),
-    )
-    return _Wanted(edit, change, budget)
+    return _Wanted(Edit(*_about(budget), old, new, count, len(results)), change, budget)
 
 
 def _stays(budget: Budget, declared: int | None) -> str | None:
@@ -267,40 +264,15 @@ def _stays(budget: Budget, declared: int | None) -> str | None:
 
 
 def _left(budget: Budget, reason: str, count: int | None = None) -> Left:
-    return Left(
-        budget.position,
-        str(budget.target),
-        str(budget.selector),
-        budget.origin,
-        budget.declared if budget.origin == "prose" else budget.value.text,
-        reason,
-        count,
-    )
+    old = budget.declared if budget.origin == "prose" else budget.value.text
+    return Left(*_about(budget), old, reason, count)
+
+
+def _about(budget: Budget) -> tuple[Position, str, str, Origin]:
+    return budget.position, str(budget.target), str(budget.selector), budget.origin
 
 
 # --- editing ----------------------------------------------------------------------------------
-
-
-def _files(
-    wanted: Sequence[_Wanted], source: ProjectSource, environ: Mapping[str, str]
-) -> tuple[tuple[FileEdit, ...], dict[_Wanted, str]]:
-    """The files with every change made; and the changes that could not be made, with the reason."""
-    by_file: dict[str, list[_Wanted]] = defaultdict(list)
-    for item in wanted:
-        by_file[item.budget.position.path].append(item)
-    files: list[FileEdit] = []
-    failed: dict[_Wanted, str] = {}
-    for name, items in sorted(by_file.items()):
-        path = source.settings.root / name
-        if is_outside(path, source.settings.root, environ):
-            failed |= dict.fromkeys(items, "its file is outside of the repository")
-            continue
-        rewrite = _in_docstrings if items[0].budget.origin == "docstring" else _in_config
-        old, new, reasons = rewrite(name, items, source)
-        failed |= reasons
-        if new != old:
-            files.append(FileEdit(name, path, old, new))
-    return tuple(files), failed
 
 
 def _in_docstrings(

@@ -6,32 +6,35 @@ Quotes, escapes, prefixes, line endings, encodings and all other text stay byte 
 from __future__ import annotations
 
 import ast
+import re
 import warnings
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
 import libcst as cst
+from libcst.metadata import MetadataWrapper, PositionProvider
 
 from nparam_lint.claims.docstring_budgets import parse_docstring
 from nparam_lint.discover.scan import scan_source
-from nparam_lint.discover.syntax import character
-from nparam_lint.rewrite import docstring_literals
-from nparam_lint.rewrite.docstring_literals import NEWLINE, Place
+from nparam_lint.discover.syntax import FUNCTIONS, docstring_lines
 from nparam_lint.rewrite.edits import Unsafe
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
+    from libcst.metadata import CodePosition, CodeRange
+
+    from nparam_lint.claims.docstring_budgets import Declared
     from nparam_lint.records import Definition, DocLine
     from nparam_lint.rewrite.number_style import Restated
 
-_AST = (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
-_AstDefinition = ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
-_CstDefinition = cst.ClassDef | cst.FunctionDef
+_Definition = cst.ClassDef | cst.FunctionDef
 _String = cst.SimpleString | cst.ConcatenatedString
 Replacements = dict[cst.CSTNode, "Callable[[cst.CSTNode], cst.CSTNode]"]
-_Budget = tuple[str, str | None, str, str]  # where, arguments, selector, value
+Place = tuple[int, int]  # line and column, from 1
+_Said = tuple[str | None, str, str]  # arguments, selector, value
+_NEWLINE = re.compile(r"\r\n|\r|\n")
 
 
 def restate(source: bytes, changes: Mapping[Place, Restated]) -> tuple[bytes, dict[Place, str]]:
@@ -43,18 +46,18 @@ def restate(source: bytes, changes: Mapping[Place, Restated]) -> tuple[bytes, di
         file = _read(source)
         for docstring in _docstrings(file):
             literal, at = docstring.literal, docstring.at
-            inside = docstring_literals.budgets(literal, at).keys() & changes.keys()
+            inside = budgets(literal, at).keys() & changes.keys()
             # From the end, so that what is before stays where it is.
             for place in sorted(inside, reverse=True):
-                start = docstring_literals.find(literal, at, place, changes[place])
+                start = _find(literal, at, place, changes[place])
                 if start is not None:
-                    literal = docstring_literals.replaced(literal, start, changes[place])
+                    literal = _replaced(literal, start, changes[place])
                     docstring.replace(start, changes[place])
                     done[place] = changes[place]
             replacements |= docstring.replacements()
         expected = [
-            (*rest, done[place].result if place in done else value)
-            for place, (*rest, value) in _declared(source)
+            (name, (*said[:2], done[place].result) if place in done else said)
+            for place, (name, said) in _declared(source)
         ]
         written = _written(source, file.module, replacements)
         if [budget for _, budget in _declared(written)] != expected:
@@ -72,17 +75,17 @@ def add(source: bytes, values: Mapping[Definition, str]) -> tuple[bytes, dict[De
     failed: dict[Definition, str] = {}
     try:
         file = _read(source)
-        known = {(node.lineno, node.name): (node, twin) for node, twin in file.definitions}
+        known = {(file.spans[node].start.line, node.name.value): node for node in file.definitions}
         for definition, value in values.items():
             key = (definition.line, definition.qualname.rpartition(".")[2])
             try:
                 if key not in known:
                     raise Unsafe("it has moved since it was found")
-                replacements |= _with_budget(file, *known[key], value)
+                replacements |= _with_budget(file, known[key], value)
             except Unsafe as error:
                 failed[definition] = str(error)
         written = _written(source, file.module, replacements)
-        added = [(d.qualname, None, "", v) for d, v in values.items() if d not in failed]
+        added = [(d.qualname, (None, "", v)) for d, v in values.items() if d not in failed]
         before = [budget for _, budget in _declared(source)]
         if sorted(map(repr, [*before, *added])) != sorted(repr(b) for _, b in _declared(written)):
             raise Unsafe("the changed file would not declare the right budgets")
@@ -96,52 +99,48 @@ def add(source: bytes, values: Mapping[Definition, str]) -> tuple[bytes, dict[De
 
 @dataclass(frozen=True, slots=True)
 class _File:
-    """`code`: the source as text, of which line n begins at `starts[n - 1]`; `definitions`: its
-    classes and functions as both parsers see them, in order."""
+    """`code`: the source as text, of which line n begins at `starts[n - 1]`; `spans`: where each
+    node stands; `definitions`: the classes and functions."""
 
     module: cst.Module
     code: str
     starts: list[int]
-    definitions: list[tuple[_AstDefinition, _CstDefinition]]
+    spans: Mapping[cst.CSTNode, CodeRange]
+    definitions: list[_Definition]
 
-    def line(self, number: int) -> str:
-        return self.code[self.starts[number - 1] : self.starts[number]]
+    def text(self, node: cst.CSTNode) -> str:
+        start, end = self.spans[node].start, self.spans[node].end
+        return self.code[self._offset(start) : self._offset(end)]
+
+    def before(self, node: cst.CSTNode) -> str:
+        """What stands before a node on its line."""
+        start = self.spans[node].start
+        return self.code[self.starts[start.line - 1] : self._offset(start)]
+
+    def _offset(self, position: CodePosition) -> int:
+        return self.starts[position.line - 1] + position.column
 
 
 def _read(source: bytes) -> _File:
     """Raises Unsafe for what libcst cannot read and give back as it is."""
     try:
-        module = cst.parse_module(source)
+        module, spans = read_tree(source)
         if module.bytes != source:
             raise Unsafe("libcst would change other parts of the file")
         code = module.code
-        tree = parsed(code)
-        collector = _Collector()
-        module.visit(collector)
     except (cst.ParserSyntaxError, SyntaxError, ValueError) as error:
         raise Unsafe(f"libcst cannot read the file: {str(error).splitlines()[0]}") from None
     except (RecursionError, MemoryError):
         raise Unsafe("the file's expressions are nested too deeply") from None
-    found = sorted(
-        (node for node in ast.walk(tree) if isinstance(node, _AST)),
-        key=lambda node: (node.lineno, node.col_offset),
-    )
-    if [node.name for node in found] != [node.name.value for node in collector.found]:
-        raise Unsafe("libcst sees other definitions in the file than Python does")
-    starts = [0, *(match.end() for match in NEWLINE.finditer(code)), len(code)]
-    return _File(module, code, starts, list(zip(found, collector.found, strict=True)))
+    starts = [0, *(match.end() for match in _NEWLINE.finditer(code))]
+    definitions = [node for node in spans if isinstance(node, _Definition)]
+    return _File(module, code, starts, spans, definitions)
 
 
-class _Collector(cst.CSTVisitor):
-    def __init__(self) -> None:
-        super().__init__()
-        self.found: list[_CstDefinition] = []
-
-    def visit_ClassDef(self, node: cst.ClassDef) -> None:
-        self.found.append(node)
-
-    def visit_FunctionDef(self, node: cst.FunctionDef) -> None:
-        self.found.append(node)
+def read_tree(source: bytes) -> tuple[cst.Module, Mapping[cst.CSTNode, CodeRange]]:
+    """The file as libcst reads it, and where each node stands: columns count from 0."""
+    wrapper = MetadataWrapper(cst.parse_module(source), unsafe_skip_copy=True)
+    return wrapper.module, wrapper.resolve(PositionProvider)
 
 
 def parsed(source: str | bytes) -> ast.Module:
@@ -163,7 +162,7 @@ class _Docstring:
     def replace(self, start: int, change: Restated) -> None:
         number = max(n for n, (begin, _, _) in enumerate(self.pieces) if begin <= start)
         begin, node, text = self.pieces[number]
-        self.pieces[number] = begin, node, docstring_literals.replaced(text, start - begin, change)
+        self.pieces[number] = begin, node, _replaced(text, start - begin, change)
 
     def replacements(self) -> Replacements:
         return {
@@ -172,24 +171,16 @@ class _Docstring:
 
 
 def _docstrings(file: _File) -> Iterator[_Docstring]:
-    def offset(line: int, column: int) -> int:
-        return file.starts[line - 1] + character(file.line(line), column)
-
-    for node, twin in file.definitions:
-        docstring = _docstring(twin)
-        if docstring is None or not _has_docstring(node):
-            continue
-        literal = node.body[0].value  # type: ignore[attr-defined]
-        start = offset(literal.lineno, literal.col_offset)
-        text = file.code[start : offset(literal.end_lineno, literal.end_col_offset)]
-        pieces, end = [], 0
-        for piece in _pieces(docstring):
-            begin = text.index(piece.value, end)
-            end = begin + len(piece.value)
-            pieces.append((begin, piece, piece.value))
-        yield _Docstring(
-            text, (literal.lineno, start - file.starts[literal.lineno - 1] + 1), pieces
-        )
+    for definition in file.definitions:
+        docstring = _docstring(definition)
+        if docstring is not None:
+            text, start = file.text(docstring), file.spans[docstring].start
+            pieces, end = [], 0
+            for piece in _pieces(docstring):
+                begin = text.index(piece.value, end)
+                end = begin + len(piece.value)
+                pieces.append((begin, piece, piece.value))
+            yield _Docstring(text, (start.line, start.column + 1), pieces)
 
 
 def _pieces(node: cst.BaseExpression) -> Iterator[cst.SimpleString]:
@@ -202,14 +193,14 @@ def _pieces(node: cst.BaseExpression) -> Iterator[cst.SimpleString]:
 
 def _has_docstring(node: ast.AST) -> bool:
     return (
-        isinstance(node, _AST)
+        isinstance(node, (ast.ClassDef, *FUNCTIONS))
         and isinstance(node.body[0], ast.Expr)
         and isinstance(node.body[0].value, ast.Constant)
         and isinstance(node.body[0].value.value, str)
     )
 
 
-def _docstring(node: _CstDefinition) -> _String | None:
+def _docstring(node: _Definition) -> _String | None:
     first = node.body.body[0]
     if isinstance(first, cst.SimpleStatementLine):
         first = first.body[0]
@@ -218,7 +209,7 @@ def _docstring(node: _CstDefinition) -> _String | None:
     return None
 
 
-def _declared(source: bytes) -> list[tuple[Place, _Budget]]:
+def _declared(source: bytes) -> list[tuple[Place, tuple[str, _Said]]]:
     """All budgets of a file, as every other part of the program reads them."""
     facts = scan_source("", source)
     docstrings: list[tuple[str, tuple[DocLine, ...]]] = []
@@ -227,7 +218,7 @@ def _declared(source: bytes) -> list[tuple[Place, _Budget]]:
         docstrings.append((f"{item.qualname}.__init__", item.init.docstring if item.init else ()))
     docstrings += [(function.qualname, function.docstring) for function in facts.functions]
     return [
-        ((found.line, found.column), (name, found.arguments, str(found.selector), found.text))
+        ((found.line, found.column), (name, _said(found)))
         for name, lines in docstrings
         for found in parse_docstring(lines)[0]
     ]
@@ -275,33 +266,27 @@ def _with_value(text: str, node: cst.CSTNode) -> cst.CSTNode:
     return node.with_changes(value=text)
 
 
-def _with_budget(
-    file: _File, node: _AstDefinition, twin: _CstDefinition, value: str
-) -> Replacements:
+def _with_budget(file: _File, node: _Definition, value: str) -> Replacements:
     """What gives a definition a budget. Raises Unsafe."""
     line = f"nparam: {value}"
-    docstring = _docstring(twin)
+    docstring = _docstring(node)
     if docstring is None:
-        return {twin: partial(_with_docstring, f'"""{line}"""')}
+        return {node: partial(_with_docstring, f'"""{line}"""')}
     if isinstance(docstring, cst.ConcatenatedString) or docstring.lpar:
         raise Unsafe("its docstring is not one plain literal")
-    indent = _before(file, node.body[0])
+    indent = file.before(docstring)
     if indent.strip():  # all on the line of the header
-        indent = _before(file, node) + file.module.default_indent
+        indent = file.before(node) + file.module.default_indent
     newline = file.module.default_newline
-    literal = docstring_literals.with_line(
+    literal = _with_line(
         docstring.prefix, docstring.quote, docstring.raw_value, line, indent, newline
     )
-    return {docstring: partial(_with_value, literal), twin: _in_a_block}
-
-
-def _before(file: _File, node: ast.stmt) -> str:
-    return file.line(node.lineno)[: node.col_offset]
+    return {docstring: partial(_with_value, literal), node: _in_a_block}
 
 
 def _in_a_block(node: cst.CSTNode) -> cst.CSTNode:
     """`class A(B): pass` over two lines."""
-    assert isinstance(node, _CstDefinition)
+    assert isinstance(node, _Definition)
     suite = node.body
     if not isinstance(suite, cst.SimpleStatementSuite):
         return node
@@ -312,7 +297,7 @@ def _in_a_block(node: cst.CSTNode) -> cst.CSTNode:
 def _with_docstring(literal: str, node: cst.CSTNode) -> cst.CSTNode:
     """A definition with a docstring; in a class, an empty line follows it."""
     node = _in_a_block(node)
-    assert isinstance(node, _CstDefinition)
+    assert isinstance(node, _Definition)
     first, *others = node.body.body
     assert isinstance(first, cst.BaseStatement)
     leading = getattr(first, "leading_lines", ())
@@ -320,3 +305,75 @@ def _with_docstring(literal: str, node: cst.CSTNode) -> cst.CSTNode:
         first = first.with_changes(leading_lines=(cst.EmptyLine(indent=False), *leading))
     docstring = cst.SimpleStatementLine([cst.Expr(cst.SimpleString(literal))])
     return node.with_deep_changes(node.body, body=(docstring, first, *others))
+
+
+# --- the text of a docstring ------------------------------------------------------------------
+
+
+def budgets(literal: str, at: Place) -> dict[Place, _Said]:
+    """What a literal (or adjacent ones) that begins `at` a place declares, by the places at which
+    the values begin."""
+    line, column = at
+    # The columns decide which line belongs to which block.
+    text = _NEWLINE.sub("\n", f"class _:\n (\n{' ' * (column - 1)}{literal})")
+    try:
+        body = parsed(text).body[0]
+    except SyntaxError:
+        return {}
+    assert isinstance(body, ast.ClassDef)
+    declared, _ = parse_docstring(docstring_lines(body.body, text.split("\n")))
+    return {(item.line + line - 3, item.column): _said(item) for item in declared}
+
+
+def _find(literal: str, at: Place, place: Place, change: Restated) -> int | None:
+    """Where in a literal the number of the value stands that begins at a place; None where it is
+    not written there in one piece.
+
+    Escapes and quotes may put the value further behind than its place says: of the numbers that
+    look like it, it is the one whose change changes nothing but this value.
+    """
+    expected = budgets(literal, at)
+    expected[place] = (*expected[place][:2], change.result)
+    start = literal.find(change.old_number, _offset(literal, at, place))
+    while start >= 0:
+        if budgets(_replaced(literal, start, change), at) == expected:
+            return start
+        start = literal.find(change.old_number, start + 1)
+    return None
+
+
+def _replaced(text: str, start: int, change: Restated) -> str:
+    """The text with the new number at `start`."""
+    return text[:start] + change.number + text[start + len(change.old_number) :]
+
+
+def _said(declared: Declared) -> _Said:
+    return declared.arguments, str(declared.selector), declared.text
+
+
+def _offset(literal: str, at: Place, place: Place) -> int:
+    """Where in the literal a place of the file is."""
+    line, column = at
+    starts = [0, *(match.end() for match in _NEWLINE.finditer(literal))]
+    row = place[0] - line
+    return starts[row] + place[1] - 1 - (column - 1 if row == 0 else 0)
+
+
+def _with_line(prefix: str, quote: str, content: str, line: str, indent: str, newline: str) -> str:
+    """The literal `prefix quote content quote` with a line at the end of its text, after an empty
+    one, and the closing quotes on a line of their own.
+
+    `indent`: that of the statement; `newline`: what ends a line.
+    """
+    if len(quote) == 1:
+        quote *= 3  # which cannot stand in it: it could not even hold one of them
+    if not content.strip():
+        return f"{prefix}{quote}{line}{quote}"
+    found = _NEWLINE.search(content)
+    newline = found[0] if found else newline
+    text, end, closing = content.rpartition(newline)
+    if not end or closing.strip():  # the quotes follow the text
+        text, closing = content.rstrip(" \t"), indent
+    *_, last = _NEWLINE.split(text)
+    gap = newline if last.strip() else ""
+    return f"{prefix}{quote}{text}{newline}{gap}{indent}{line}{newline}{closing}{quote}"

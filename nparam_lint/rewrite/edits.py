@@ -11,15 +11,18 @@ import tokenize
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from nparam_lint import UsageError
+from nparam_lint.report.style import grouped
 from nparam_lint.repository.git import GitError, open_repository
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from nparam_lint.records import Origin, Position
+
+Item = TypeVar("Item")
 
 
 class Unsafe(Exception):
@@ -31,30 +34,31 @@ class CannotWrite(UsageError):
 
 
 @dataclass(frozen=True, slots=True)
-class Edit:
-    """A budget that is written: for the first time, where `old` is empty. `model` is its target,
-    `count` what it holds for, `modules` how many that a glob matches have it."""
+class _Declared:
+    """A budget where it stands; `model` is its target."""
 
     position: Position
     model: str
     selector: str
     origin: Origin
     old: str
+
+
+@dataclass(frozen=True, slots=True)
+class Edit(_Declared):
+    """A budget that is written: for the first time, where `old` is empty. `count` is what it holds
+    for, `modules` how many that a glob matches have it."""
+
     new: str
     count: int
     modules: int = 1
 
 
 @dataclass(frozen=True, slots=True)
-class Left:
+class Left(_Declared):
     """A budget that does not hold, or a model without one, and why it is left as it is. `count` is
     what the model has; None where that is not known."""
 
-    position: Position
-    model: str
-    selector: str
-    origin: Origin
-    old: str
     reason: str
     count: int | None = None
 
@@ -92,6 +96,29 @@ def is_outside(path: Path, root: Path, environ: Mapping[str, str]) -> bool:
     except GitError:
         top = root
     return not Path(os.path.realpath(path)).is_relative_to(os.path.realpath(top))
+
+
+def edit_files(
+    items: Iterable[tuple[str, Item]],
+    root: Path,
+    environ: Mapping[str, str],
+    rewrite: Callable[[str, list[Item]], tuple[bytes, bytes, Mapping[Item, str]]],
+) -> tuple[list[FileEdit], dict[Item, str]]:
+    """The files that are changed; and the items that could not be written, with the reason. Each
+    item comes with the name of its file. `rewrite` gives a file before and after, and the items
+    that it could not write."""
+    files: list[FileEdit] = []
+    failed: dict[Item, str] = {}
+    for name, pairs in sorted(grouped(items, lambda pair: pair[0]).items()):
+        inside = [item for _, item in pairs]
+        if is_outside(root / name, root, environ):
+            failed |= dict.fromkeys(inside, "its file is outside of the repository")
+            continue
+        old, new, reasons = rewrite(name, inside)
+        failed |= reasons
+        if new != old:
+            files.append(FileEdit(name, root / name, old, new))
+    return files, failed
 
 
 def unified_diff(edit: FileEdit) -> str:

@@ -11,16 +11,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import libcst as cst
-from libcst.metadata import MetadataWrapper, PositionProvider
 
 from nparam_lint.discover.scan import parse_source
 from nparam_lint.gate.judgements import reported_findings
 from nparam_lint.gate.pipeline import read_source, static_findings
-from nparam_lint.rewrite.docstring_edits import Replace, Replacements, parsed
-from nparam_lint.rewrite.edits import FileEdit, Unsafe, is_outside
-from nparam_lint.rules.class_methods import put_into
+from nparam_lint.rewrite.docstring_edits import Replace, Replacements, parsed, read_tree
+from nparam_lint.rewrite.edits import FileEdit, Unsafe, edit_files
 from nparam_lint.rules.lint import scan_and_lint
-from nparam_lint.rules.nodes import nodes, plain_name
+from nparam_lint.rules.nodes import nodes, plain_name, put_into
 from nparam_lint.rules.source_file import SourceFile
 from nparam_lint.rules.values import Values
 
@@ -30,7 +28,7 @@ if TYPE_CHECKING:
 
     from nparam_lint.config.settings import Settings
     from nparam_lint.records import Finding
-    from nparam_lint.rules.class_methods import Class, Method
+    from nparam_lint.rules.source_file import Class, Method
 
 CODE = "NPL101"
 _LISTS = (ast.List, ast.ListComp)
@@ -66,22 +64,18 @@ class Fixes:
 def plan_fixes(settings: Settings, paths: Sequence[Path], environ: Mapping[str, str]) -> Fixes:
     """What can be fixed of the findings that a check of `paths` reports. Writes nothing."""
     source = read_source(settings, paths, scan_and_lint)
-    by_file: dict[str, list[Finding]] = {}
-    for finding in reported_findings(static_findings(source), source):
-        if finding.code == CODE:
-            by_file.setdefault(finding.position.path, []).append(finding)
-    files, fixed, left = [], [], []
-    for name, findings in by_file.items():
-        path, old = settings.root / name, source.found.tree.source(name)
-        if is_outside(path, settings.root, environ):
-            left += [(finding, "its file lies outside of the repository") for finding in findings]
-            continue
-        new, reasons = fix(old, findings, source.found.modules(name))
-        fixed += [finding for finding in findings if finding not in reasons]
-        left += reasons.items()
-        if new != old:
-            files.append(FileEdit(name, path, old, new))
-    return Fixes(tuple(files), tuple(fixed), tuple(left))
+    found = [f for f in reported_findings(static_findings(source), source) if f.code == CODE]
+
+    def rewrite(
+        name: str, findings: Sequence[Finding]
+    ) -> tuple[bytes, bytes, Mapping[Finding, str]]:
+        old = source.found.tree.source(name)
+        return old, *fix(old, findings, source.found.modules(name))
+
+    placed = [(finding.position.path, finding) for finding in found]
+    files, left = edit_files(placed, settings.root, environ, rewrite)
+    fixed = tuple(finding for finding in found if finding not in left)
+    return Fixes(tuple(files), fixed, tuple(left.items()))
 
 
 def fix(
@@ -165,7 +159,7 @@ class _Container:
             raise Unsafe(f"in line {value.lineno} it is assigned no list that is written out there")
         body = method.node.body
         calls = [s for s in body if isinstance(s, ast.Expr) and "__init__(" in ast.unparse(s)]
-        if method.name != "__init__" or not calls or calls[0].lineno >= value.lineno:
+        if method.node.name != "__init__" or not calls or calls[0].lineno >= value.lineno:
             raise Unsafe("it is not made in __init__, after super().__init__()")
 
     def _kind(self, value: ast.expr, method: Method) -> str:
@@ -185,7 +179,7 @@ class _Container:
         """The class as the file can call it."""
         for name in (kind, f"nn.{kind}", f"torch.nn.{kind}"):
             head = name.partition(".")[0]
-            is_bound = head in self.file.imported and head not in method.bindings
+            is_bound = self.file.imports(head) and head not in method.bindings
             if is_bound and self.file.outside(name) == f"torch.nn.{kind}":
                 return name
         raise Unsafe(f"the file does not import nn.{kind}")
@@ -232,15 +226,14 @@ def _written(source: bytes, places: Mapping[tuple[int, int], str]) -> bytes:
     if not places:
         return source
     try:
-        wrapper = MetadataWrapper(cst.parse_module(source), unsafe_skip_copy=True)
-        positions = wrapper.resolve(PositionProvider)
+        module, spans = read_tree(source)
         replacements: Replacements = {
             node: _call(places[start])
-            for node, span in positions.items()
+            for node, span in spans.items()
             if isinstance(node, (cst.List, cst.ListComp, cst.Dict))
             and (start := (span.start.line, span.start.column + 1)) in places
         }
-        written = wrapper.module.visit(Replace(replacements)).bytes
+        written = module.visit(Replace(replacements)).bytes
         names = set(places.values())
         same = _without(parsed(source), names) == _without(parsed(written), names)
     except (cst.ParserSyntaxError, SyntaxError, ValueError, RecursionError) as error:

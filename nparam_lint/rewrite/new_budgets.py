@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import ast
 import os
-from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
@@ -16,7 +15,7 @@ from nparam_lint.gate.requests import arguments_entry, select_models
 from nparam_lint.records import Measured, Position
 from nparam_lint.rewrite import docstring_edits, number_style, toml_edits
 from nparam_lint.rewrite.docstring_edits import parsed
-from nparam_lint.rewrite.edits import Edit, FileEdit, Left, Plan, Unsafe, is_outside
+from nparam_lint.rewrite.edits import Edit, FileEdit, Left, Plan, Unsafe, edit_files, is_outside
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -47,12 +46,8 @@ class _New:
     count: int
     value: str
 
-    @property
-    def key(self) -> str:
-        return self.definition.target
-
     def edit(self, origin: Origin, position: Position) -> Edit:
-        return Edit(position, self.key, "", origin, "", self.value, self.count)
+        return Edit(position, self.definition.target, "", origin, "", self.value, self.count)
 
 
 def plan_init(
@@ -102,8 +97,11 @@ def plan_init(
 
 def _left(definition: Definition, reason: str, count: int | None = None) -> Left:
     """`count`: what would be declared, where only the writing failed."""
-    position = Position(definition.path, definition.line, definition.column)
-    return Left(position, definition.target, "", "docstring", "", reason, count)
+    return Left(_place(definition), definition.target, "", "docstring", "", reason, count)
+
+
+def _place(definition: Definition) -> Position:
+    return Position(definition.path, definition.line, definition.column)
 
 
 # --- writing ----------------------------------------------------------------------------------
@@ -112,44 +110,30 @@ def _left(definition: Definition, reason: str, count: int | None = None) -> Left
 def _written(
     new: Sequence[_New], source: ProjectSource, wishes: Wishes, environ: Mapping[str, str]
 ) -> tuple[tuple[Edit, ...], tuple[FileEdit, ...], list[Left]]:
-    edits: list[Edit] = []
-    files: list[FileEdit] = []
+    def in_docstrings(name: str, items: Sequence[_New]) -> tuple[bytes, bytes, Mapping[_New, str]]:
+        values = {item.definition: item for item in items}
+        old = source.found.tree.source(name)
+        text, failed = docstring_edits.add(old, {d: item.value for d, item in values.items()})
+        return old, text, {values[d]: reason for d, reason in failed.items()}
+
+    root = source.settings.root
+    into_docstrings = sorted(new, key=lambda item: item.definition.path)
+    placed = [(item.definition.path, item) for item in into_docstrings if wishes.into != "config"]
+    files, failed = edit_files(placed, root, environ, in_docstrings)
+    written = [item for _, item in placed if item not in failed]
+    edits = [item.edit("docstring", _place(item.definition)) for item in written]
     left: list[Left] = []
-    for_config: list[_New] = [*new] if wishes.into == "config" else []
-    by_file: dict[str, list[_New]] = defaultdict(list)
-    for item in new if wishes.into != "config" else ():
-        by_file[item.definition.path].append(item)
-    for name, items in sorted(by_file.items()):
-        file, failed = _in_docstrings(name, items, source, environ)
-        files += [file] if file else []
-        for item in items:
-            at = Position(name, item.definition.line, item.definition.column)
-            if item.definition not in failed:
-                edits.append(item.edit("docstring", at))
-            elif wishes.into is None:
-                for_config.append(item)
-            else:
-                left.append(_left(item.definition, failed[item.definition], item.count))
+    if wishes.into == "docstring":
+        left += [_left(item.definition, reason, item.count) for item, reason in failed.items()]
+    for_config = [*(new if wishes.into == "config" else failed if wishes.into is None else ())]
     if for_config:
         try:
             file, places = _in_config(for_config, source.settings, environ)
             files.append(file)
-            edits += [item.edit("config", places[item.key]) for item in for_config]
+            edits += [item.edit("config", places[item.definition.target]) for item in for_config]
         except Unsafe as error:
             left += [_left(item.definition, str(error), item.count) for item in for_config]
     return tuple(edits), tuple(files), left
-
-
-def _in_docstrings(
-    name: str, items: Sequence[_New], source: ProjectSource, environ: Mapping[str, str]
-) -> tuple[FileEdit | None, Mapping[Definition, str]]:
-    values = {item.definition: item.value for item in items}
-    path = source.settings.root / name
-    if is_outside(path, source.settings.root, environ):
-        return None, dict.fromkeys(values, "its file is outside of the repository")
-    old = source.found.tree.source(name)
-    new, failed = docstring_edits.add(old, values)
-    return (FileEdit(name, path, old, new) if new != old else None), failed
 
 
 def _in_config(
@@ -163,7 +147,7 @@ def _in_config(
     name = os.path.relpath(path, settings.root).replace(os.sep, "/")
     if is_outside(path, settings.root, environ):
         raise Unsafe(f"{name} is outside of the repository")
-    values = {item.key: item.value for item in sorted(items, key=lambda item: item.key)}
+    values = dict(sorted((item.definition.target, item.value) for item in items))
     try:
         old = path.read_bytes() if path.is_file() else None
         text = toml_edits.add((old or b"").decode("utf-8"), toml_edits.table_of(path.name), values)

@@ -1,25 +1,62 @@
-"""The catalogue of rules: made from the files of this folder, each of which is imported when its
-rule is asked for."""
+"""The catalogue of rules, made from the files of this folder, each of which is imported when its
+rule is asked for; and how a rule writes down its cases."""
 
 from __future__ import annotations
 
 import difflib
 import os
 from collections.abc import Mapping
-from functools import cached_property
+from dataclasses import dataclass, field, fields
+from functools import cache, cached_property
 from importlib import import_module
-from textwrap import indent
+from textwrap import dedent, indent
 from typing import TYPE_CHECKING
 
 from nparam_lint import UsageError
-from nparam_lint.rules.rule import Rule, code_and_name
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    import ast
+    from collections.abc import Callable, Iterable, Iterator
+
+    from nparam_lint.records import Severity
+    from nparam_lint.rules.source_file import Class
+    from nparam_lint.rules.values import Values
+
+    # What a rule finds in a class that is an `nn.Module`: where, what, and what to do.
+    Found = tuple[ast.expr | ast.stmt, str, str]
+    Check = Callable[[Class, Values], Iterable[Found]]
+
+_STRIPPED = "Its text is not there: Python runs with -OO, which leaves out docstrings."
 
 
 class UnknownRule(UsageError):
     """No rule has this code or name; the message says which one is near."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One rule. The name of its file, `npl101_plain_container.py`, gives its code and name, the
+    file's docstring its summary (the first line) and its explanation (the rest). The other fields
+    are constants of the file, in capitals.
+
+    `example_bad` is what is reported, `example_good` what is not. `enabled`: reported unless it is
+    ignored; a rule that is off must be selected. A rule that needs source alone has a code from
+    NPL100 on, a function `check`, and cases: files with no finding (`valid`), and files with the
+    findings expected of them (`invalid`), each a line "line:column message".
+    """
+
+    code: str
+    name: str
+    summary: str
+    explanation: str
+    example_bad: str
+    example_good: str
+    remedy: str
+    severity: Severity = "error"
+    enabled: bool = True
+    valid: tuple[str, ...] = ()
+    invalid: Mapping[str, str] = field(default_factory=dict)
+    check: Check | None = None
 
 
 class _Catalogue(Mapping[str, Rule]):
@@ -30,16 +67,15 @@ class _Catalogue(Mapping[str, Rule]):
         # Not with pathlib, which takes longer to import than all else here.
         files = sorted(os.listdir(os.path.dirname(__file__)))  # noqa: PTH120, PTH208
         modules = (file[: -len(".py")] for file in files if file.endswith(".py"))
-        return {code_and_name(name)[0]: name for name in modules if name.startswith("npl")}
+        return {_code_and_name(name)[0]: name for name in modules if name.startswith("npl")}
 
     @property
     def names(self) -> dict[str, str]:
         """Name → code."""
-        return {code_and_name(module)[1]: code for code, module in self._modules.items()}
+        return {_code_and_name(module)[1]: code for code, module in self._modules.items()}
 
     def __getitem__(self, code: str) -> Rule:
-        rule: Rule = import_module(f"{__package__}.{self._modules[code]}").RULE
-        return rule
+        return _read(self._modules[code])
 
     def __contains__(self, code: object) -> bool:
         return code in self._modules
@@ -49,6 +85,22 @@ class _Catalogue(Mapping[str, Rule]):
 
     def __len__(self) -> int:
         return len(self._modules)
+
+
+def _code_and_name(module: str) -> tuple[str, str]:
+    """`npl101_plain_container` → ("NPL101", "plain-container")."""
+    code, _, words = module.partition("_")
+    return code.upper(), words.replace("_", "-")
+
+
+@cache
+def _read(name: str) -> Rule:
+    module = import_module(f"{__package__}.{name}")
+    summary, _, explanation = (module.__doc__ or _STRIPPED).partition("\n")
+    said = vars(module)
+    given = {one.name: said[one.name.upper()] for one in fields(Rule) if one.name.upper() in said}
+    name_of = _code_and_name(name)
+    return Rule(*name_of, summary, explanation.strip(), check=said.get("check"), **given)
 
 
 RULES = _Catalogue()
@@ -96,3 +148,30 @@ def explain(code: str) -> str:
 def state(rule: Rule) -> str:
     """Its severity, and whether it is off by default."""
     return rule.severity if rule.enabled else f"{rule.severity}, off by default"
+
+
+# --- how the rules write down their cases: source in which a position is plain ---
+
+_IMPORTS = "import torch\nfrom torch import nn\n"
+_NET = "class Net(nn.Module):\n    def __init__(self, n=2):\n        super().__init__()\n"
+
+
+def built(body: str, more: str = "") -> str:
+    """A module whose `__init__` says `body`, which begins at line 6, column 9. `more`: further
+    methods, from column 5 on."""
+    return _IMPORTS + _NET + _block(body, 8) + _block(more, 4)
+
+
+def run(body: str, init: str = "self.n = n") -> str:
+    """A module whose `forward(self, x)` says `body`, which begins at line 8, column 9. `init`: one
+    line of its `__init__`."""
+    return built(init) + "    def forward(self, x):\n" + _block(body, 8)
+
+
+def source(text: str) -> str:
+    """A file that begins with `import torch` and `from torch import nn`: `text` with line 3."""
+    return _IMPORTS + _block(text, 0)
+
+
+def _block(text: str, depth: int) -> str:
+    return indent(dedent(text).strip("\n") + "\n", " " * depth) if text else ""

@@ -14,7 +14,7 @@ from nparam_lint.rules.catalogue import RULES, state
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from nparam_lint.rules.rule import Rule
+    from nparam_lint.rules.catalogue import Rule
 
 _HEAD = """\
 # The rules

@@ -8,11 +8,13 @@ parsed once more.
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from nparam_lint.cache.file_facts import FactCache
 from nparam_lint.cache.store import digest
+from nparam_lint.claims.docstring_budgets import parse_docstring
 from nparam_lint.discover.name_resolution import is_hinted
 from nparam_lint.discover.scan import Parsed, parse_source, parse_text
 from nparam_lint.discover.syntax import rare_collection
@@ -21,20 +23,39 @@ from nparam_lint.records import Finding, Position
 from nparam_lint.rules.catalogue import RULES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-    from pathlib import Path
+    from collections.abc import Iterable, Iterator, Sequence
 
     from nparam_lint.cache.store import Store
     from nparam_lint.discover.scan import FileFacts
     from nparam_lint.discover.source_tree import SourceTree
+    from nparam_lint.rules.source_file import SourceFile
 
 _Findings = tuple[Finding, ...]
 _UNREADABLE_BUDGET = "NPL002"
+# What stands in every source in which a rule finds something: for others it is not imported. A rule
+# that is not listed here looks at every source.
+_TRIGGERS = {
+    # a list, set, dict or tuple: written out, or made by a call
+    "NPL101": re.compile(
+        rb"(?<![\w)\]\"'])[\[{]|\belse[\[{]|(?:[=+*|\\]|\belse)\s*\(|\)\s*,"
+        rb"|^[^=\n(]*=(?:\\\n|[^\n(])*,|\b(?:list|tuple|set|frozenset|dict|OrderedDict|deque)\b",
+        re.MULTILINE,
+    ),
+    "NPL102": re.compile(rb"\bforward\b"),
+    # a constructor that begins with something else than the call of that of a base
+    "NPL103": re.compile(
+        rb"\bdef[\s\\]+__init__(?!\([^()]*\)(?:\s*->[^:\n]*)?:\s*super\([\w, ]*\)\.__init__\()"
+    ),
+}
 
 
-def source_codes() -> list[str]:
-    """The codes of the rules that look at the classes of a source."""
-    return [code for code in RULES if code.startswith("NPL1")]
+def source_codes(source: bytes | None = None) -> list[str]:
+    """The codes of the rules that look at the classes of a source: of those that may find something
+    in this one."""
+    codes = [code for code in RULES if code.startswith("NPL1")]
+    if source is None:
+        return codes
+    return [code for code in codes if code not in _TRIGGERS or _TRIGGERS[code].search(source)]
 
 
 def lint_source(source: str, path: str, modules: frozenset[str] | None = None) -> list[Finding]:
@@ -45,17 +66,10 @@ def lint_source(source: str, path: str, modules: frozenset[str] | None = None) -
     """
     text = source.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
     try:
-        return _lint_alone(parse_text(path, text), modules)
+        parsed = parse_text(path, text)
     except ValueError:  # half of a surrogate pair, a null byte
         return []
-
-
-def lint_file(root: Path, path: str, modules: frozenset[str] | None = None) -> list[Finding]:
-    """As `lint_source`, for the file `path` below `root`; none where it cannot be read."""
-    try:
-        return _lint_alone(parse_source(path, (root / path).read_bytes()), modules)
-    except OSError:
-        return []
+    return _findings(parsed, modules, [_UNREADABLE_BUDGET, *source_codes()])
 
 
 def lint_files(
@@ -77,12 +91,8 @@ def scan_and_lint(path: str, source: bytes) -> FileFacts:
     """What a scan of the file says, with whether the rules may find something in it."""
     parsed = parse_source(path, source)
     heirs = frozenset(item.qualname for item in parsed.facts.classes if item.bases)
-    suspect = bool(heirs and is_hinted(source) and _findings(parsed, heirs, source_codes()))
-    return replace(parsed.facts, suspect=suspect)
-
-
-def _lint_alone(parsed: Parsed, modules: frozenset[str] | None) -> list[Finding]:
-    return _findings(parsed, modules, [_UNREADABLE_BUDGET, *source_codes()])
+    codes = source_codes(source) if heirs and is_hinted(source) else []
+    return replace(parsed.facts, suspect=bool(_findings(parsed, heirs, codes)))
 
 
 def _remembered(
@@ -95,7 +105,8 @@ def _remembered(
     found = memory.get(key)
     if found is None:
         source = tree.source(path)
-        found = tuple(_findings(parse_source(path, source), modules, source_codes()))
+        codes = source_codes(source)
+        found = tuple(_findings(parse_source(path, source), modules, codes)) if codes else ()
         if digest(source) == tree.digest(path):  # it was not written to meanwhile
             memory.put(key, found)
     return found
@@ -104,25 +115,32 @@ def _remembered(
 def _findings(
     parsed: Parsed, modules: frozenset[str] | None, codes: Sequence[str]
 ) -> list[Finding]:
-    from nparam_lint.rules.source_file import SourceFile
-
-    if parsed.facts.problem is not None:
+    if parsed.facts.problem is not None or not codes:
         return []
-    found, path = [], parsed.facts.path
+    from nparam_lint.rules.source_file import SourceFile
+    from nparam_lint.rules.values import Values
+
     file = SourceFile(parsed, modules)
-    for code in codes:
-        visitor_type = RULES[code].visitor
-        if visitor_type is None:
-            continue
-        visitor = visitor_type(file)
-        try:
-            visitor.visit_file()
-        except RecursionError:  # expressions that are nested deeper than can be followed
-            return []
-        for item in visitor.found:
-            at, remedy = (
-                Position(path, item.line, item.column),
-                [item.remedy] if item.remedy else [],
-            )
-            found.append(finding(code, at, item.message, f"{path}::{item.qualname}", remedy))
+    path = parsed.facts.path
+    found = [*_unreadable_budgets(file, path)] if _UNREADABLE_BUDGET in codes else []
+    try:
+        for code in codes:
+            check, values = RULES[code].check, Values(file)
+            if check is None:
+                continue
+            for owner in file.module_classes:
+                for node, message, remedy in check(owner, values):
+                    target = f"{path}::{owner.qualname}"
+                    at = Position(path, *file.place(node))
+                    found.append(finding(code, at, message, target, [remedy]))
+    except RecursionError:  # expressions that are nested deeper than can be followed
+        return []
     return sorted(found, key=lambda f: (f.position.line, f.position.column, f.code))
+
+
+def _unreadable_budgets(file: SourceFile, path: str) -> Iterator[Finding]:
+    for definition in file.declared:
+        for lines in definition.docstrings:
+            for fault in parse_docstring(lines)[1]:
+                at, target = Position(path, fault.line, fault.column), definition.qualname
+                yield finding(_UNREADABLE_BUDGET, at, fault.message, f"{path}::{target}")

@@ -1,4 +1,5 @@
-"""The syntax tree below a node, without what holds no code that runs: annotations, operators."""
+"""Questions to single nodes of a syntax tree, and the nodes below one, without what holds no code
+that runs: annotations, operators."""
 
 from __future__ import annotations
 
@@ -6,7 +7,7 @@ import ast
 from functools import cache
 from typing import TYPE_CHECKING
 
-from nparam_lint.discover.syntax import dotted_name
+from nparam_lint.discover.syntax import FUNCTIONS, bound_names, dotted_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -18,7 +19,14 @@ _NO_NODES = frozenset(
     arg asname attr conversion id is_async kind kwd_attrs level module name rest simple type_comment
     """.split()
 )
-_ENDS = (ast.Constant, ast.Global, ast.Name, ast.Nonlocal, ast.alias)
+# Calls that give an object another element, with the place of that element among the arguments.
+_PUTS = {"append": 0, "add": 0, "appendleft": 0, "insert": 1, "setdefault": 1}
+_SPREADS = frozenset({"extend", "update"})
+# Their result neither keeps nor registers what they are given; the loops over it are looked at.
+_HARMLESS = frozenset(
+    "len range enumerate zip reversed sorted print isinstance hasattr any all id str repr".split()
+)
+_ENDS = (ast.Constant, ast.Global, ast.MatchSingleton, ast.Name, ast.Nonlocal, ast.alias)
 
 
 def nodes(roots: Iterable[ast.AST], *, skip: tuple[type[ast.AST], ...] = ()) -> Iterator[ast.AST]:
@@ -58,21 +66,6 @@ def _fields(kind: type[ast.AST]) -> tuple[str, ...]:
     return tuple(name for name in kind._fields[::-1] if name not in _NO_CODE | _NO_NODES)
 
 
-def statements(body: Iterable[ast.stmt]) -> Iterator[ast.stmt]:
-    """All statements of a body, those inside others too, functions and classes among them."""
-    stack = list(body)
-    stack.reverse()
-    while stack:
-        node = stack.pop()
-        yield node
-        inner: list[ast.stmt] = []
-        for holder in (node, *getattr(node, "handlers", ()), *getattr(node, "cases", ())):
-            for name in ("body", "orelse", "finalbody"):
-                inner += getattr(holder, name, ())
-        inner.reverse()
-        stack += inner
-
-
 def plain_name(node: ast.AST) -> str:
     """`a.b.C` of a name or an attribute; "" of anything else."""
     return dotted_name(node) if isinstance(node, (ast.Name, ast.Attribute)) else ""
@@ -93,3 +86,86 @@ def unstarred(node: ast.expr) -> ast.expr:
 def is_constant(node: ast.AST | None, value: object) -> bool:
     """Whether this is the literal True, False or None."""
     return isinstance(node, ast.Constant) and node.value is value
+
+
+def parameters(args: ast.arguments) -> list[str]:
+    """The names of all parameters."""
+    stars = [item for item in (args.vararg, args.kwarg) if item is not None]
+    return [item.arg for item in (*args.posonlyargs, *args.args, *args.kwonlyargs, *stars)]
+
+
+# --- what a node does with values -----------------------------------------------------------------
+
+
+def assigned(node: ast.AST) -> Iterator[tuple[ast.expr, ast.expr]]:
+    """(target, value) of each assignment that a statement makes."""
+    if isinstance(node, ast.Assign):
+        yield from ((target, node.value) for target in node.targets)
+    elif isinstance(node, ast.AnnAssign) and node.value is not None:
+        yield node.target, node.value
+
+
+def bound(node: ast.AST) -> Iterator[tuple[str, ast.expr | None]]:
+    """The names that one node binds, with the value where it is a plain assignment."""
+    targets: list[ast.expr] = []
+    value: ast.expr | None = None
+    if isinstance(node, (ast.Assign, ast.AnnAssign, ast.NamedExpr)):
+        targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+        value = node.value
+    elif isinstance(node, (ast.For, ast.AsyncFor, ast.comprehension)):
+        targets = [node.target]
+    elif isinstance(node, ast.withitem):
+        targets = [node.optional_vars] if node.optional_vars else []
+    elif isinstance(node, ast.alias):
+        yield node.asname or node.name.partition(".")[0], None
+    elif isinstance(node, ast.arguments):
+        yield from ((name, None) for name in parameters(node))
+    elif isinstance(
+        node, (ast.ClassDef, *FUNCTIONS, ast.ExceptHandler, ast.MatchAs, ast.MatchStar)
+    ):
+        yield node.name or "", None
+    for target in targets:
+        plain = isinstance(target, ast.Name)
+        yield from ((name, value if plain else None) for name in bound_names(target))
+
+
+def put_into(node: ast.AST) -> Iterator[tuple[ast.expr, ast.expr]]:
+    """(container, element) of a statement or call that gives an object another element."""
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+        name = node.func.attr
+        if name in _SPREADS or name in _PUTS:
+            given = [value for _, value in arguments(node)]
+            if name in _SPREADS and given:
+                yield node.func.value, _spread(given[0])
+            elif name in _PUTS and len(given) > _PUTS[name]:
+                yield node.func.value, given[_PUTS[name]]
+    elif isinstance(node, ast.AugAssign):
+        yield node.target, _spread(node.value)
+    elif isinstance(node, ast.Assign):
+        for target in node.targets:
+            if isinstance(target, ast.Subscript):
+                yield target.value, node.value
+
+
+def _spread(value: ast.expr) -> ast.List:
+    return ast.List([ast.Starred(value)])
+
+
+def given_away(node: ast.AST) -> Iterator[ast.AST]:
+    """The values that a node hands on."""
+    if isinstance(node, ast.Call):
+        if plain_name(node.func) not in _HARMLESS:
+            yield from (value for _, value in arguments(node))
+    elif isinstance(node, (ast.Assign, ast.AnnAssign, ast.NamedExpr, ast.Return, ast.Yield)):
+        if node.value is not None:
+            yield node.value
+    elif isinstance(node, (ast.List, ast.Tuple, ast.Set)):
+        yield from map(unstarred, node.elts)
+    elif isinstance(node, (ast.Dict, ast.BoolOp)):
+        yield from node.values
+    elif isinstance(node, (ast.GeneratorExp, ast.ListComp, ast.SetComp)):
+        yield node.elt
+    elif isinstance(node, ast.DictComp):
+        yield node.value
+    elif isinstance(node, ast.IfExp):
+        yield from (node.body, node.orelse)

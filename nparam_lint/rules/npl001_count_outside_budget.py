@@ -7,13 +7,7 @@ and `1M..2M` say their own bounds. The finding gives the exact difference and
 the modules that are the heaviest.
 """
 
-from nparam_lint.rules.rule import Rule
-
-RULE = Rule(
-    __name__,
-    __doc__,
-    severity="error",
-    example_bad='''\
+EXAMPLE_BAD = '''\
 class Net(nn.Module):
     """A small classifier.
 
@@ -22,16 +16,15 @@ class Net(nn.Module):
     def __init__(self):
         super().__init__()
         self.hidden = nn.Linear(784, 128)  # 100_480
-        self.out = nn.Linear(128, 10)      #   1_290''',
-    example_good='''\
+        self.out = nn.Linear(128, 10)      #   1_290'''
+EXAMPLE_GOOD = '''\
 class Net(nn.Module):
     """A small classifier.
 
     nparam: 101_770
     """
-    # … the same layers''',
-    remedy=(
-        "If the change is meant, `nparam-lint update` writes today's count; if not, "
-        "`nparam-lint diff HEAD` shows which module changed."
-    ),
+    # … the same layers'''
+REMEDY = (
+    "If the change is meant, `nparam-lint update` writes today's count; if not, "
+    "`nparam-lint diff HEAD` shows which module changed."
 )

@@ -6,13 +6,6 @@ interpreter than the one you meant was chosen. A declared model that cannot be
 counted is an error, never a pass.
 """
 
-from nparam_lint.rules.rule import Rule
-
-RULE = Rule(
-    __name__,
-    __doc__,
-    severity="error",
-    example_bad="import einops  # not installed in the interpreter that nparam-lint found",
-    example_good="$ .venv/bin/pip install einops   # or: nparam-lint --python path/to/python",
-    remedy="`nparam-lint doctor` says which interpreter was chosen, and why.",
-)
+EXAMPLE_BAD = "import einops  # not installed in the interpreter that nparam-lint found"
+EXAMPLE_GOOD = "$ .venv/bin/pip install einops   # or: nparam-lint --python path/to/python"
+REMEDY = "`nparam-lint doctor` says which interpreter was chosen, and why."

@@ -5,25 +5,18 @@ arguments that no budget gives. Say in the budget how it is to be called, or
 once for all its budgets in the configuration.
 """
 
-from nparam_lint.rules.rule import Rule
-
-RULE = Rule(
-    __name__,
-    __doc__,
-    severity="error",
-    example_bad='''\
+EXAMPLE_BAD = '''\
 class Net(nn.Module):
     """nparam: 101_770"""
-    def __init__(self, width):  # nobody says how wide''',
-    example_good='''\
+    def __init__(self, width):  # nobody says how wide'''
+EXAMPLE_GOOD = '''\
 class Net(nn.Module):
     """nparam(width=128): 101_770"""
 
 # or in pyproject.toml:
 [tool.nparam-lint.arguments]
-"net.py::Net" = "width=128"''',
-    remedy=(
-        "Give the arguments: `nparam(width=128): …` in the docstring, or under "
-        "`[tool.nparam-lint.arguments]`."
-    ),
+"net.py::Net" = "width=128"'''
+REMEDY = (
+    "Give the arguments: `nparam(width=128): …` in the docstring, or under "
+    "`[tool.nparam-lint.arguments]`."
 )

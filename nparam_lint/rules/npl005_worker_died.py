@@ -5,20 +5,13 @@ without an answer: the code called `exit`, crashed, looped, or needed more than
 the limits allow. Only this model is lost; the others were counted.
 """
 
-from nparam_lint.rules.rule import Rule
-
-RULE = Rule(
-    __name__,
-    __doc__,
-    severity="error",
-    example_bad="""\
+EXAMPLE_BAD = """\
 def __init__(self):
     super().__init__()
     if not torch.cuda.is_available():
-        sys.exit("needs a GPU")""",
-    example_good="""\
+        sys.exit("needs a GPU")"""
+EXAMPLE_GOOD = """\
 def __init__(self):
     super().__init__()
-    # … build the layers; look for the GPU where it is used""",
-    remedy="If the model is only slow or large, raise `timeout` (seconds) or the memory limit.",
-)
+    # … build the layers; look for the GPU where it is used"""
+REMEDY = "If the model is only slow or large, raise `timeout` (seconds) or the memory limit."

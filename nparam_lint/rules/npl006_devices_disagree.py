@@ -5,17 +5,10 @@ device. Name, shape or type of some parameter differs, so that the architecture
 depends on where it is built: a count of one is no claim about the other.
 """
 
-from nparam_lint.rules.rule import Rule
-
-RULE = Rule(
-    __name__,
-    __doc__,
-    severity="error",
-    example_bad="""\
+EXAMPLE_BAD = """\
 width = 256 if torch.cuda.is_available() else 64
-self.fc = nn.Linear(10, width)""",
-    example_good="""\
+self.fc = nn.Linear(10, width)"""
+EXAMPLE_GOOD = """\
 def __init__(self, width=256):
-    self.fc = nn.Linear(10, width)""",
-    remedy="Make the choice an argument, and declare a budget for each of its values.",
-)
+    self.fc = nn.Linear(10, width)"""
+REMEDY = "Make the choice an argument, and declare a budget for each of its values."

@@ -5,17 +5,10 @@ target was renamed or deleted is an error; otherwise it would pass for ever
 without checking anything.
 """
 
-from nparam_lint.rules.rule import Rule
-
-RULE = Rule(
-    __name__,
-    __doc__,
-    severity="error",
-    example_bad="""\
+EXAMPLE_BAD = """\
 [tool.nparam-lint.budgets]
-"models/net.py::OldNet" = 101_770""",
-    example_good="""\
+"models/net.py::OldNet" = 101_770"""
+EXAMPLE_GOOD = """\
 [tool.nparam-lint.budgets]
-"models/net.py::Net" = 101_770""",
-    remedy="Correct the target, or delete the budget.",
-)
+"models/net.py::Net" = 101_770"""
+REMEDY = "Correct the target, or delete the budget."

@@ -5,19 +5,12 @@ of its arguments too, and there the formula is wrong: a term is missing, or
 stands for a number that only happens to be equal here.
 """
 
-from nparam_lint.rules.rule import Rule
-
-RULE = Rule(
-    __name__,
-    __doc__,
-    severity="error",
-    example_bad='''\
+EXAMPLE_BAD = '''\
 class Net(nn.Module):
     """nparam: 784*width + width + 1290"""  # right for width=128 alone
     def __init__(self, width=128):
         super().__init__()
         self.hidden = nn.Linear(784, width)
-        self.out = nn.Linear(width, 10)''',
-    example_good='"""nparam: 784*width + width + 10*width + 10"""',
-    remedy="`nparam-lint formula TARGET` derives a form that holds, and verifies it.",
-)
+        self.out = nn.Linear(width, 10)'''
+EXAMPLE_GOOD = '"""nparam: 784*width + width + 10*width + 10"""'
+REMEDY = "`nparam-lint formula TARGET` derives a form that holds, and verifies it."

@@ -4,21 +4,15 @@ Off by default. Select it where every model of a repository is to have a
 declared count, so that none can grow unnoticed.
 """
 
-from nparam_lint.rules.rule import Rule
-
-RULE = Rule(
-    __name__,
-    __doc__,
-    severity="warning",
-    example_bad='''\
+SEVERITY = "warning"
+ENABLED = False
+EXAMPLE_BAD = '''\
 class Net(nn.Module):
-    """A small classifier."""''',
-    example_good='''\
+    """A small classifier."""'''
+EXAMPLE_GOOD = '''\
 class Net(nn.Module):
     """A small classifier.
 
     nparam: 101_770
-    """''',
-    remedy="`nparam-lint init` writes a budget for every model that has none.",
-    enabled=False,
-)
+    """'''
+REMEDY = "`nparam-lint init` writes a budget for every model that has none."

@@ -6,23 +6,16 @@ budgets was changed on the way: nobody said that the change is meant. A budget
 that was changed and that holds explains the drift.
 """
 
-from nparam_lint.rules.rule import Rule
-
-RULE = Rule(
-    __name__,
-    __doc__,
-    severity="error",
-    example_bad='''\
+EXAMPLE_BAD = '''\
 class Net(nn.Module):
-    """A small classifier."""  # no budget, and one layer more than at main''',
-    example_good='''\
+    """A small classifier."""  # no budget, and one layer more than at main'''
+EXAMPLE_GOOD = '''\
 class Net(nn.Module):
     """A small classifier.
 
     nparam: 118_282
-    """''',
-    remedy=(
-        "If the change is meant, declare it: `nparam-lint init` or `nparam-lint update` "
-        "writes today's count."
-    ),
+    """'''
+REMEDY = (
+    "If the change is meant, declare it: `nparam-lint init` or `nparam-lint update` "
+    "writes today's count."
 )

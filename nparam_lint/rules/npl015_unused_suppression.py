@@ -5,13 +5,7 @@ code was found there: what it was written for has been corrected, or the code is
 mistyped. Left behind, it would silence the next fault.
 """
 
-from nparam_lint.rules.rule import Rule
-
-RULE = Rule(
-    __name__,
-    __doc__,
-    severity="warning",
-    example_bad="self.fc = nn.Linear(64, 10)  # nparam: ignore[NPL010]",
-    example_good="self.fc = nn.Linear(64, 10)",
-    remedy="Delete the comment.",
-)
+SEVERITY = "warning"
+EXAMPLE_BAD = "self.fc = nn.Linear(64, 10)  # nparam: ignore[NPL010]"
+EXAMPLE_GOOD = "self.fc = nn.Linear(64, 10)"
+REMEDY = "Delete the comment."

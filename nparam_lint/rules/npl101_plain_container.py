@@ -24,30 +24,34 @@ A warning: the code runs, and sometimes it is intended. Not reported if
 from __future__ import annotations
 
 import ast
-from collections import Counter, defaultdict
-from dataclasses import dataclass
+from collections import defaultdict
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from nparam_lint.rules.class_methods import (
-    assigned,
-    overrides_registration,
-    put_into,
-    registers_values,
-)
-from nparam_lint.rules.nodes import is_constant, statements
-from nparam_lint.rules.rule import Invalid, Rule, Visitor, built, source
-from nparam_lint.rules.values import Box, Contents, Made, Values
+from nparam_lint.rules.catalogue import built, source
+from nparam_lint.rules.nodes import arguments, assigned, is_constant, put_into
 
 if TYPE_CHECKING:
-    from nparam_lint.rules.class_methods import Class, Method
-    from nparam_lint.rules.source_file import SourceFile
+    from collections.abc import Iterator
 
-_BETTER = {
-    ("module", "dict"): "nn.ModuleDict",
-    ("module", "list"): "nn.ModuleList",
-    ("parameter", "dict"): "nn.ParameterDict",
-    ("parameter", "list"): "nn.ParameterList",
-}
+    from nparam_lint.rules.catalogue import Found
+    from nparam_lint.rules.source_file import Class, Method
+    from nparam_lint.rules.values import Made, Values
+
+SEVERITY = "warning"
+EXAMPLE_BAD = "self.blocks = [nn.Linear(64, 64) for _ in range(4)]"
+EXAMPLE_GOOD = "self.blocks = nn.ModuleList(nn.Linear(64, 64) for _ in range(4))"
+REMEDY = "Use `nn.ModuleList`, `nn.ModuleDict`, `nn.ParameterList` or `nn.ParameterDict`."
+
+# A class with one of these says itself what its parameters are.
+_OVERRIDES = frozenset(
+    """
+    parameters named_parameters children named_children modules named_modules state_dict
+    load_state_dict _apply apply to cuda __getattr__ __setattr__ trainable_parameters
+    get_parameters param_groups
+    """.split()
+)
+_REGISTERS = ("add_module", "register_module", "register_parameter", "__setattr__")
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,89 +64,84 @@ class _Store:
     whole: bool
 
 
-class _Attributes:
-    """The attributes of a class that are plain containers. `kinds`: which kind; `unclear`: those
-    that are assigned something else too; `stores`: all that they are given, in order; `singles`:
-    how often a container of one is assigned."""
+@dataclass(slots=True)
+class _Attribute:
+    """An attribute of a class. `kind`: of the plain container that it is, or ""; `unclear`: it is
+    assigned something else too; `stores`: all that it is given, in order; `singles`: how often a
+    container of one is assigned."""
 
-    def __init__(self) -> None:
-        self.kinds: dict[str, Box] = {}
-        self.unclear: set[str] = set()
-        self.stores: dict[str, list[_Store]] = defaultdict(list)
-        self.singles: Counter[str] = Counter()
+    kind: str = ""
+    unclear: bool = False
+    stores: list[_Store] = field(default_factory=list)
+    singles: int = 0
 
-
-class PlainContainer(Visitor):
-    def __init__(self, file: SourceFile) -> None:
-        super().__init__(file)
-        self.values = Values(file)
-        self.contents = Contents(self.values)
-
-    def visit_class(self, owner: Class) -> None:
-        methods = [method for method in owner.methods.values() if not method.runs_forward]
-        if not any(self._assigns_container(method) for method in methods):
-            return
-        attributes = _Attributes()
-        for method in methods:
-            for node in method.nodes:
-                self._note(node, method, attributes)
-        found = {
-            name: first
-            for name in attributes.kinds
-            if (first := self._first(name, attributes)) is not None
-        }
-        if not found or overrides_registration(owner) or self._registers_others(owner):
-            return
-        for name, (store, made) in found.items():
-            if _may_be_meant(owner, name, attributes.singles[name]):
-                continue
-            kind = attributes.kinds[name]
-            message = (
-                f"self.{name} keeps {made.name} in a plain {kind}, where parameters() does not "
-                "find it"
-            )
-            better = _BETTER[made.kind, "dict" if kind == "dict" else "list"]
-            self.report(store.at, message, f"make self.{name} an {better}", owner.qualname)
-
-    def _assigns_container(self, method: Method) -> bool:
-        return any(
-            method.attribute(target) and self.contents.box(value, method) is not None
-            for statement in statements(method.node.body)
-            for target, value in assigned(statement)
-        )
-
-    def _note(self, node: ast.AST, method: Method, attributes: _Attributes) -> None:
-        for target, value in assigned(node):
-            name = method.attribute(target)
-            box = self.contents.box(value, method) if name else None
-            if box is not None:
-                attributes.kinds.setdefault(name, box[0])
-                attributes.singles[name] += _is_display(value) and len(box[1]) == 1
-                attributes.stores[name].append(_Store(target, value, method, whole=True))
-            elif name and not is_constant(value, None):
-                attributes.unclear.add(name)
-        for holder, value in put_into(node):
-            if name := method.attribute(holder):
-                attributes.stores[name].append(_Store(holder, value, method, whole=False))
-
-    def _first(self, name: str, attributes: _Attributes) -> tuple[_Store, Made] | None:
-        for store in attributes.stores[name]:
+    def first(self, values: Values) -> tuple[_Store, Made] | None:
+        """Where it is first given what is made for it alone."""
+        for store in self.stores if self.kind else ():
             # What is put into an attribute that may be an nn.ModuleList may be registered.
-            if store.whole or name not in attributes.unclear:
-                made = self.contents.fresh(store.value, store.method)
+            if store.whole or not self.unclear:
+                made = values.fresh(store.value, store.method)
                 if made is not None:
                     return store, made
         return None
 
-    def _registers_others(self, owner: Class) -> bool:
-        return registers_values(
-            owner, lambda node, method: self.values.made(node, method) is not None
-        )
+
+def check(owner: Class, values: Values) -> Iterator[Found]:
+    attributes: dict[str, _Attribute] = defaultdict(_Attribute)
+    for method in owner.methods.values():
+        if not method.runs_forward:
+            for node in method.nodes:
+                _note(node, method, values, attributes)
+    found = {name: first for name, one in attributes.items() if (first := one.first(values))}
+    if not found or not _OVERRIDES.isdisjoint(owner.methods) or _registers_others(owner, values):
+        return
+    for name, (store, made) in found.items():
+        kind = attributes[name].kind
+        if not _may_be_meant(owner, name, attributes[name].singles):
+            better = f"nn.{made.kind.capitalize()}{'Dict' if kind == 'dict' else 'List'}"
+            yield (
+                store.at,
+                f"self.{name} keeps {made.name} in a plain {kind}, where parameters() does not "
+                "find it",
+                f"make self.{name} an {better}",
+            )
 
 
-def _is_display(value: ast.expr) -> bool:
-    """`[X]` or `(X,)`"""
-    return isinstance(value, (ast.List, ast.Tuple))
+def _note(node: ast.AST, method: Method, values: Values, attributes: dict[str, _Attribute]) -> None:
+    """What a node gives to attributes."""
+    for target, value in assigned(node):
+        name = method.attribute(target)
+        box = values.box(value, method) if name else None
+        if box is not None:
+            attribute = attributes[name]
+            attribute.kind = attribute.kind or box[0]
+            # `[X]` or `(X,)`
+            attribute.singles += isinstance(value, (ast.List, ast.Tuple)) and len(box[1]) == 1
+            attribute.stores.append(_Store(target, value, method, whole=True))
+        elif name and not is_constant(value, None):
+            attributes[name].unclear = True
+    for holder, value in put_into(node):
+        if name := method.attribute(holder):
+            attributes[name].stores.append(_Store(holder, value, method, whole=False))
+
+
+def _registers_others(owner: Class, values: Values) -> bool:
+    """Does the class register values that it got from elsewhere, `setattr(self, name, block)`? One
+    that is made in the very call is no such."""
+    for method in owner.methods.values():
+        for node in method.nodes:
+            if isinstance(node, ast.Call) and _registers(node.func):
+                given = arguments(node)
+                last = given[-1][1] if given else None
+                if last and not is_constant(last, None) and not values.made(last, method):
+                    return True
+    return False
+
+
+def _registers(function: ast.expr) -> bool:
+    if isinstance(function, ast.Name):
+        return function.id == "setattr"
+    return isinstance(function, ast.Attribute) and function.attr in _REGISTERS
 
 
 def _may_be_meant(owner: Class, name: str, singles: int) -> bool:
@@ -274,106 +273,71 @@ VALID = (
         "        self.layers = [nn.Dense(2)]"
     ),
 )
-INVALID: tuple[Invalid, ...] = (
-    (
-        built("self.layers = [nn.Linear(2, 2) for _ in range(n)]"),
-        ("6:9 self.layers keeps nn.Linear in a plain list, where parameters() does not find it",),
-    ),
-    (
-        built("self.layers = []\nfor _ in range(n):\n    self.layers.append(nn.Linear(2, 2))"),
-        ("8:13 self.layers keeps nn.Linear in a plain list, where parameters() does not find it",),
-    ),
-    (
-        built(
-            """
-            layers = []
-            layers = layers + [nn.Linear(2, 2) for _ in range(n)]
-            self.layers = layers
-            self.count = len(layers)
-            self.register_parameter("bias", None)
-            """,
-            "def forward(self, x):\n    return torch.stack(self.layers)",
-        ),
-        ("8:9 self.layers keeps nn.Linear in a plain list, where parameters() does not find it",),
-    ),
-    (
-        source(
-            """
-            def layer(n):
-                return nn.Linear(n, n)
-            class Net(nn.Module):
-                def build(self):
-                    self.layers = (layer(2), layer(3))
-            """
-        ),
-        ("7:9 self.layers keeps nn.Linear in a plain tuple, where parameters() does not find it",),
-    ),
-    (
-        built("self.heads = {}\nself.heads[n] = nn.Conv2d(1, 1, 1)"),
-        ("7:9 self.heads keeps nn.Conv2d in a plain dict, where parameters() does not find it",),
-    ),
-    (
-        built("self.heads = {k: nn.Linear(2, 2) for k in 'ab'}"),
-        ("6:9 self.heads keeps nn.Linear in a plain dict, where parameters() does not find it",),
-    ),
-    (
-        built("self.heads = dict(a=nn.Linear(2, 2), b=None)"),
-        ("6:9 self.heads keeps nn.Linear in a plain dict, where parameters() does not find it",),
-    ),
-    (
-        built("self.ws = tuple(nn.Parameter(torch.zeros(2)) for _ in range(n))"),
-        ("6:9 self.ws keeps nn.Parameter in a plain tuple, where parameters() does not find it",),
-    ),
-    (
-        built(
-            "layers = []\nfor _ in range(n):\n    layers += [nn.ReLU(), nn.Linear(2, 2)]\n"
-            "self.layers = layers"
-        ),
-        ("9:9 self.layers keeps nn.Linear in a plain list, where parameters() does not find it",),
-    ),
-    (
-        built("layer = nn.Linear(2, 2).double()\nself.layers = [layer, nn.ReLU()]"),
-        ("7:9 self.layers keeps nn.Linear in a plain list, where parameters() does not find it",),
-    ),
-    (
-        built("self.p = [(nn.ReLU(), nn.Sequential(nn.Linear(2, 2))) for _ in range(n)]"),
-        ("6:9 self.p keeps nn.Sequential in a plain list, where parameters() does not find it",),
-    ),
-    (
-        built("self.layers = [nn.Linear(2, 2)] * 2 if n else None"),
-        ("6:9 self.layers keeps nn.Linear in a plain list, where parameters() does not find it",),
-    ),
-    (
-        built(
-            "self.b = [self.block() for _ in range(n)]",
-            "def block(self):\n    return nn.Sequential(nn.Conv2d(1, 1, 1), nn.ReLU())",
-        ),
-        ("6:9 self.b keeps nn.Sequential in a plain list, where parameters() does not find it",),
-    ),
-    (
-        source(
-            """
-            class Block(nn.Module):
-                def __init__(self):
-                    super().__init__()
-                    self.fc = nn.Linear(2, 2)
-            class Net(nn.Module):
-                def build(self):
-                    self.blocks: list[Block] = [Block(), Block()]
-            """
-        ),
-        ("9:9 self.blocks keeps Block in a plain list, where parameters() does not find it",),
-    ),
-)
-
-RULE = Rule(
-    __name__,
-    __doc__,
-    severity="warning",
-    example_bad="self.blocks = [nn.Linear(64, 64) for _ in range(4)]",
-    example_good="self.blocks = nn.ModuleList(nn.Linear(64, 64) for _ in range(4))",
-    remedy="Use `nn.ModuleList`, `nn.ModuleDict`, `nn.ParameterList` or `nn.ParameterDict`.",
-    visitor=PlainContainer,
-    valid=VALID,
-    invalid=INVALID,
-)
+_KEPT = {
+    built(
+        "self.layers = [nn.Linear(2, 2) for _ in range(n)]"
+    ): "6:9 self.layers keeps nn.Linear in a plain list",
+    built(
+        "self.layers = []\nfor _ in range(n):\n    self.layers.append(nn.Linear(2, 2))"
+    ): "8:13 self.layers keeps nn.Linear in a plain list",
+    built(
+        """
+        layers = []
+        layers = layers + [nn.Linear(2, 2) for _ in range(n)]
+        self.layers = layers
+        self.count = len(layers)
+        self.register_parameter("bias", None)
+        """,
+        "def forward(self, x):\n    return torch.stack(self.layers)",
+    ): "8:9 self.layers keeps nn.Linear in a plain list",
+    source(
+        """
+        def layer(n):
+            return nn.Linear(n, n)
+        class Net(nn.Module):
+            def build(self):
+                self.layers = (layer(2), layer(3))
+        """
+    ): "7:9 self.layers keeps nn.Linear in a plain tuple",
+    built(
+        "self.heads = {}\nself.heads[n] = nn.Conv2d(1, 1, 1)"
+    ): "7:9 self.heads keeps nn.Conv2d in a plain dict",
+    built(
+        "self.heads = {k: nn.Linear(2, 2) for k in 'ab'}"
+    ): "6:9 self.heads keeps nn.Linear in a plain dict",
+    built(
+        "self.heads = dict(a=nn.Linear(2, 2), b=None)"
+    ): "6:9 self.heads keeps nn.Linear in a plain dict",
+    built(
+        "self.ws = tuple(nn.Parameter(torch.zeros(2)) for _ in range(n))"
+    ): "6:9 self.ws keeps nn.Parameter in a plain tuple",
+    built(
+        "layers = []\nfor _ in range(n):\n    layers += [nn.ReLU(), nn.Linear(2, 2)]\n"
+        "self.layers = layers"
+    ): "9:9 self.layers keeps nn.Linear in a plain list",
+    built(
+        "layer = nn.Linear(2, 2).double()\nself.layers = [layer, nn.ReLU()]"
+    ): "7:9 self.layers keeps nn.Linear in a plain list",
+    built(
+        "self.p = [(nn.ReLU(), nn.Sequential(nn.Linear(2, 2))) for _ in range(n)]"
+    ): "6:9 self.p keeps nn.Sequential in a plain list",
+    built(
+        "self.layers = [nn.Linear(2, 2)] * 2 if n else None"
+    ): "6:9 self.layers keeps nn.Linear in a plain list",
+    built(
+        "self.b = [self.block() for _ in range(n)]",
+        "def block(self):\n    return nn.Sequential(nn.Conv2d(1, 1, 1), nn.ReLU())",
+    ): "6:9 self.b keeps nn.Sequential in a plain list",
+    source(
+        """
+        class Block(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.fc = nn.Linear(2, 2)
+        class Net(nn.Module):
+            def build(self):
+                self.blocks: list[Block] = [Block(), Block()]
+        """
+    ): "9:9 self.blocks keeps Block in a plain list",
+}
+INVALID = {case: f"{kept}, where parameters() does not find it" for case, kept in _KEPT.items()}

@@ -19,78 +19,80 @@ from __future__ import annotations
 import ast
 import re
 from collections import Counter
-from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING
 
+from nparam_lint.rules.catalogue import run, source
 from nparam_lint.rules.nodes import arguments, children, nodes, plain_name
-from nparam_lint.rules.rule import Invalid, Rule, Visitor, run, source
-from nparam_lint.rules.values import Made, Values
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from nparam_lint.rules.class_methods import Class, Method
-    from nparam_lint.rules.source_file import SourceFile
+    from nparam_lint.rules.catalogue import Found
+    from nparam_lint.rules.source_file import Class, Method, SourceFile
+    from nparam_lint.rules.values import Made, Values
+
+SEVERITY = "warning"
+EXAMPLE_BAD = """\
+def forward(self, x):
+    return nn.Linear(64, 10)(x)"""
+EXAMPLE_GOOD = """\
+def __init__(self):
+    super().__init__()
+    self.out = nn.Linear(64, 10)
+
+def forward(self, x):
+    return self.out(x)"""
+REMEDY = "Create it in `__init__`, or use the function (`F.layer_norm`) where no weights are meant."
 
 _OPTIMISES = re.compile(r"backward|autograd|optim|grad$")
 # Methods of a module or parameter that leave its values as they are.
 _MOVES = frozenset("to cuda cpu half float double bfloat16 type train".split())
 
 
-@dataclass(frozen=True, slots=True)
-class _Uses:
-    """What `forward` does with its local variables, by name: how often one is called, how often it
-    is given to a function of torch, and those of which an attribute is used."""
+def check(owner: Class, values: Values) -> Iterator[Found]:
+    method = owner.methods.get("forward")
+    made = list(_made(method, values)) if method is not None else []
+    if not made or method is None or _optimises(method):
+        return
+    forward = _Forward(method, values.file)
+    for node, what in made:
+        if forward.loses(node, what):
+            message = f"forward makes {what.name} anew at every call: its weights are never trained"
+            yield node, message, "make it once, in __init__"
 
-    called: Counter[str] = field(default_factory=Counter)
-    computed: Counter[str] = field(default_factory=Counter)
-    opened: set[str] = field(default_factory=set)
+
+def _made(method: Method, values: Values) -> Iterator[tuple[ast.Call, Made]]:
+    for node in method.nodes:
+        if isinstance(node, ast.Call) and not _continues(node):
+            made = values.made(node, method)
+            if made is not None and made.weighty and not made.frozen:
+                yield node, made
 
 
-class MadeInForward(Visitor):
-    def __init__(self, file: SourceFile) -> None:
-        super().__init__(file)
-        self.values = Values(file)
-        self.parents: dict[int, ast.AST] = {}
-        self.uses: _Uses | None = None
+class _Forward:
+    """What `forward` does with what it makes."""
 
-    def visit_class(self, owner: Class) -> None:
-        method = owner.methods.get("forward")
-        made = list(self._made(method)) if method is not None else []
-        if not made or method is None or _optimises(method):
-            return
-        self.uses = None
+    def __init__(self, method: Method, file: SourceFile) -> None:
+        self.method, self.file = method, file
         # id(node) → the node that it is part of
         self.parents = {id(child): node for node in method.nodes for child in children(node)}
-        for node, what in made:
-            if self._is_lost(node, what, method):
-                message = (
-                    f"forward makes {what.name} anew at every call: its weights are never trained"
-                )
-                self.report(node, message, "make it once, in __init__", owner.qualname)
 
-    def _made(self, method: Method) -> Iterator[tuple[ast.Call, Made]]:
-        for node in method.nodes:
-            if isinstance(node, ast.Call) and not _continues(node):
-                made = self.values.made(node, method)
-                if made is not None and made.weighty and not made.frozen:
-                    yield node, made
-
-    def _is_lost(self, node: ast.AST, made: Made, method: Method) -> bool:
+    def loses(self, node: ast.AST, made: Made) -> bool:
         """Is what is made at `node` used on the spot, and then gone?"""
         parent = self.parents.get(id(node))
         if isinstance(parent, ast.Call) and parent.func is node:
             return made.kind == "module"
         if isinstance(parent, (ast.IfExp, ast.BoolOp)):
-            return self._is_lost(parent, made, method)
+            return self.loses(parent, made)
         if isinstance(parent, ast.Attribute) and parent.attr in _MOVES:
             call = self.parents.get(id(parent))
-            return isinstance(call, ast.Call) and self._is_lost(call, made, method)
+            return isinstance(call, ast.Call) and self.loses(call, made)
         if isinstance(parent, ast.Assign) and len(parent.targets) == 1:
             target = parent.targets[0]
-            if method.attribute(target):
-                return _always_runs(parent, method)
-            return isinstance(target, ast.Name) and self._is_used_up(target.id, made, method)
+            if self.method.attribute(target):
+                return _always_runs(parent, self.method)
+            return isinstance(target, ast.Name) and self._is_used_up(target.id, made)
         if made.kind == "module":
             return False
         if isinstance(parent, (ast.BinOp, ast.Compare)):
@@ -98,28 +100,27 @@ class MadeInForward(Visitor):
         call = self.parents.get(id(parent)) if isinstance(parent, ast.keyword) else parent
         return isinstance(call, ast.Call) and self._computes(call)
 
-    def _is_used_up(self, name: str, made: Made, method: Method) -> bool:
+    def _is_used_up(self, name: str, made: Made) -> bool:
         """Is a local variable only called (a module), or calculated with (a parameter)?"""
-        uses = self.uses = self.uses or self._uses_in(method)
-        given = method.flow.handed_over(name)
-        if name in uses.opened:
+        called, computed, opened = self._uses
+        given = self.method.flow.handed_over(name)
+        if name in opened:
             return False
-        return (
-            uses.called[name] > 0 and given == 0
-            if made.kind == "module"
-            else given == uses.computed[name]
-        )
+        return called[name] > 0 == given if made.kind == "module" else given == computed[name]
 
-    def _uses_in(self, method: Method) -> _Uses:
-        uses = _Uses()
-        for node in method.nodes:
+    @cached_property
+    def _uses(self) -> tuple[Counter[str], Counter[str], set[str]]:
+        """How often each local variable is called, how often it is given to a function of torch,
+        and those of which an attribute is used."""
+        called, computed, opened = Counter[str](), Counter[str](), set[str]()
+        for node in self.method.nodes:
             if isinstance(node, ast.Call):
-                uses.called[_name(node.func)] += 1
+                called[_name(node.func)] += 1
                 if self._computes(node):
-                    uses.computed.update(_name(value) for _, value in arguments(node))
+                    computed.update(_name(value) for _, value in arguments(node))
             elif isinstance(node, ast.Attribute) and node.attr not in _MOVES:
-                uses.opened.add(_name(node.value))
-        return uses
+                opened.add(_name(node.value))
+        return called, computed, opened
 
     def _computes(self, call: ast.Call) -> bool:
         """Does it call a function of torch, which keeps nothing of what it is given?"""
@@ -177,65 +178,27 @@ VALID = (
     source("def forward(x):\n    return nn.Linear(2, 2)(x)"),
     source("class Net(nn.Module):\n    def make(self, x):\n        return nn.Linear(2, 2)(x)"),
 )
-INVALID: tuple[Invalid, ...] = (
-    (
-        run("return nn.Linear(2, 2)(x)"),
-        ("8:16 forward makes nn.Linear anew at every call: its weights are never trained",),
-    ),
-    (
-        run("norm = nn.LayerNorm(x.size()[1:]).to(x.device)\nreturn norm(x)"),
-        ("8:16 forward makes nn.LayerNorm anew at every call: its weights are never trained",),
-    ),
-    (
-        run("return nn.Sequential(nn.Linear(2, 2), nn.ReLU())(x)"),
-        ("8:16 forward makes nn.Sequential anew at every call: its weights are never trained",),
-    ),
-    (
-        run("w = nn.Parameter(torch.randn(2, 2))\nreturn x @ w"),
-        ("8:13 forward makes nn.Parameter anew at every call: its weights are never trained",),
-    ),
-    (
-        run("return torch.matmul(x, nn.Parameter(torch.randn(2, 2)))"),
-        ("8:32 forward makes nn.Parameter anew at every call: its weights are never trained",),
-    ),
-    (
-        run("return x * nn.Parameter(torch.ones(2))"),
-        ("8:20 forward makes nn.Parameter anew at every call: its weights are never trained",),
-    ),
-    (
-        run(
-            "self.w = nn.Parameter(self.w.softmax(0))\nreturn x * self.w",
-            init="self.w = nn.Parameter(torch.zeros(n))",
-        ),
-        ("8:18 forward makes nn.Parameter anew at every call: its weights are never trained",),
-    ),
-    (
-        run(
-            "act = self.act or nn.PReLU()\nif x.ndim > 1:\n    x = act(x)\nreturn x",
-            init="self.act = None",
-        ),
-        ("8:27 forward makes nn.PReLU anew at every call: its weights are never trained",),
-    ),
-)
-
-RULE = Rule(
-    __name__,
-    __doc__,
-    severity="warning",
-    example_bad="""\
-def forward(self, x):
-    return nn.Linear(64, 10)(x)""",
-    example_good="""\
-def __init__(self):
-    super().__init__()
-    self.out = nn.Linear(64, 10)
-
-def forward(self, x):
-    return self.out(x)""",
-    remedy=(
-        "Create it in `__init__`, or use the function (`F.layer_norm`) where no weights are meant."
-    ),
-    visitor=MadeInForward,
-    valid=VALID,
-    invalid=INVALID,
-)
+_MADE = {
+    run("return nn.Linear(2, 2)(x)"): "8:16 forward makes nn.Linear",
+    run(
+        "norm = nn.LayerNorm(x.size()[1:]).to(x.device)\nreturn norm(x)"
+    ): "8:16 forward makes nn.LayerNorm",
+    run("return nn.Sequential(nn.Linear(2, 2), nn.ReLU())(x)"): "8:16 forward makes nn.Sequential",
+    run("w = nn.Parameter(torch.randn(2, 2))\nreturn x @ w"): "8:13 forward makes nn.Parameter",
+    run(
+        "return torch.matmul(x, nn.Parameter(torch.randn(2, 2)))"
+    ): "8:32 forward makes nn.Parameter",
+    run("return x * nn.Parameter(torch.ones(2))"): "8:20 forward makes nn.Parameter",
+    run(
+        "self.w = nn.Parameter(self.w.softmax(0))\nreturn x * self.w",
+        init="self.w = nn.Parameter(torch.zeros(n))",
+    ): "8:18 forward makes nn.Parameter",
+    run(
+        "act = self.act or nn.PReLU()\nif x.ndim > 1:\n    x = act(x)\nreturn x",
+        init="self.act = None",
+    ): "8:27 forward makes nn.PReLU",
+}
+INVALID = {
+    case: f"{made} anew at every call: its weights are never trained"
+    for case, made in _MADE.items()
+}

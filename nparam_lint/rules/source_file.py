@@ -1,27 +1,28 @@
-"""One parsed source file as the rules see it: its names and its classes."""
+"""One parsed source file as the rules see it: its names, its classes and their methods."""
 
 from __future__ import annotations
 
-import re
-from dataclasses import replace
+import ast
+from collections import Counter, defaultdict
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
+from weakref import ref
 
 from nparam_lint.discover.models import Models
 from nparam_lint.discover.name_resolution import Names, Symbol, is_module
 from nparam_lint.discover.source_tree import SourceTree
-from nparam_lint.discover.syntax import character
-from nparam_lint.rules.class_methods import Class, find_classes
+from nparam_lint.discover.syntax import FUNCTIONS, Function, character, flat
+from nparam_lint.rules.nodes import bound, given_away, nodes, parameters, plain_name, put_into
 
 if TYPE_CHECKING:
-    import ast
+    from collections.abc import Iterator, Sequence
 
     from nparam_lint.discover.scan import FunctionFacts, Parsed
     from nparam_lint.records import Definition
 
 # Under this name no import of the file finds the file itself: where it lies makes no difference.
 _ALONE = "?.py"
-_WORD = re.compile(r"\w*")
 
 
 class SourceFile:
@@ -35,19 +36,20 @@ class SourceFile:
         self._names = self._models.names
         self._symbols: dict[str, Symbol | None] = {}
         self.modules = self._models.modules(_ALONE) if modules is None else modules
+        self._classes: dict[str, list[Class]] = {}
+        for owner in _classes(parsed.tree.body):
+            self._classes.setdefault(owner.qualname, []).append(owner)
 
-    @cached_property
-    def declared(self) -> tuple[Definition, ...]:
+    @property
+    def declared(self) -> Iterator[Definition]:
         """What declares a budget in its docstring."""
-        return tuple(self._models.definitions(_ALONE, declared_only=True))
+        return self._models.definitions(_ALONE, declared_only=True)
 
-    @cached_property
-    def classes(self) -> list[Class]:
-        return find_classes(self._parsed.tree, self.modules)
-
-    @cached_property
+    @property
     def module_classes(self) -> list[Class]:
-        return [owner for owner in self.classes if owner.is_module] if self.modules else []
+        """The class statements that define an `nn.Module`, outside of functions."""
+        mine = (same for name, same in self._classes.items() if name in self.modules)
+        return [owner for same in mine for owner in same]
 
     def place(self, node: ast.stmt | ast.expr) -> tuple[int, int]:
         """The line and column of a node; `ast` counts the bytes of UTF-8."""
@@ -68,10 +70,9 @@ class SourceFile:
         # `nn` came by a star import that cannot be followed from here.
         return f"torch.{symbol.name}" if symbol.name.startswith("nn.") else symbol.name
 
-    @cached_property
-    def imported(self) -> frozenset[str]:
-        """The names that its imports bind."""
-        return frozenset(item.bound for item in self._parsed.facts.imports)
+    def imports(self, name: str) -> bool:
+        """Does an import of the file bind the name?"""
+        return any(item.bound == name for item in self._parsed.facts.imports)
 
     def function(self, symbol: Symbol) -> FunctionFacts:
         """A function at the file's top level."""
@@ -84,24 +85,11 @@ class SourceFile:
 
     def classes_named(self, qualname: str) -> list[Class]:
         """A name may be given to several classes, under conditions."""
-        return self._by_name.get(qualname, [])
-
-    @cached_property
-    def _by_name(self) -> dict[str, list[Class]]:
-        found: dict[str, list[Class]] = {}
-        for owner in self.classes:
-            found.setdefault(owner.qualname, []).append(owner)
-        return found
+        return self._classes.get(qualname, [])
 
     def calls_init_of(self, name: str) -> bool:
         """Does the source call the `__init__` of a class whose name ends so, by that name?"""
-        return any(before.endswith(name) for before in self._before_init)
-
-    @cached_property
-    def _before_init(self) -> frozenset[str]:
-        """X of every `X.__init__` in the source."""
-        *parts, _ = "\n".join(self._parsed.lines).split(".__init__")
-        return frozenset(_WORD.match(part[::-1])[0][::-1] for part in parts)  # type: ignore[index]
+        return any(f"{name}.__init__" in line for line in self._parsed.lines)
 
     def inherits_from_torch(self, qualname: str) -> bool:
         """Do all bases end at `torch.nn`, so that nothing of another package can interfere?"""
@@ -124,3 +112,136 @@ class SourceFile:
                 if symbol.kind == "class":
                     pending += reversed(list(self._names.bases(symbol)))
         return list(found)
+
+
+@dataclass(eq=False)
+class Class:
+    """A class statement outside of functions."""
+
+    node: ast.ClassDef
+    qualname: str
+    methods: dict[str, Method] = field(default_factory=dict)
+
+
+def _classes(body: Sequence[ast.stmt], outer: str = "") -> Iterator[Class]:
+    for node in flat(body):
+        if isinstance(node, ast.ClassDef):
+            owner = Class(node, f"{outer}{node.name}")
+            for statement in flat(node.body):
+                if isinstance(statement, FUNCTIONS):
+                    owner.methods[statement.name] = Method(statement, ref(owner))
+            yield owner
+            yield from _classes(node.body, f"{owner.qualname}.")
+
+
+@dataclass(eq=False)
+class Method:
+    """A function of a class body. Its class is held weakly: a cycle would keep the whole syntax
+    tree until garbage is collected."""
+
+    node: Function
+    _owner: ref[Class]
+
+    @cached_property
+    def self_name(self) -> str:
+        """What it calls its object; empty in static and class methods."""
+        decorators = {plain_name(item) for item in self.node.decorator_list}
+        given = [*self.node.args.posonlyargs, *self.node.args.args]
+        if not given or decorators & {"staticmethod", "classmethod"}:
+            return ""
+        return given[0].arg
+
+    def sibling(self, name: str) -> Method | None:
+        """The method of that name in the same class."""
+        owner = self._owner()
+        return owner.methods.get(name) if owner is not None else None
+
+    @property
+    def runs_forward(self) -> bool:
+        """Whether it is run for each batch, rather than to build the model."""
+        return self.node.name.lstrip("_").startswith("forward") or self.node.name == "__call__"
+
+    def attribute(self, node: ast.AST) -> str:
+        """X of `self.X`; "" of anything else."""
+        if (
+            isinstance(node, ast.Attribute)
+            and isinstance(node.value, ast.Name)
+            and node.value.id == self.self_name
+        ):
+            return node.attr
+        return ""
+
+    @cached_property
+    def nodes(self) -> list[ast.AST]:
+        """All nodes of its body, in the order of the source."""
+        return list(nodes(self.node.body))
+
+    @cached_property
+    def bindings(self) -> dict[str, list[ast.expr | None]]:
+        """For each local name what it is assigned; None where that is no plain assignment."""
+        found: dict[str, list[ast.expr | None]] = defaultdict(list)
+        found.update((name, [None]) for name in parameters(self.node.args))
+        for node in self.nodes:
+            for name, value in bound(node):
+                found[name].append(value)
+        return dict(found)
+
+    @cached_property
+    def puts(self) -> dict[str, list[ast.expr]]:
+        """For each local name what is put into it: `name.append(X)`, `name[key] = X`, `name += X`.
+        What is spread into it (`name.extend(X)`) stands as `[*X]`."""
+        found: dict[str, list[ast.expr]] = defaultdict(list)
+        for node in self.nodes:
+            for holder, value in put_into(node):
+                if isinstance(holder, ast.Name):
+                    found[holder.id].append(value)
+        return dict(found)
+
+    @cached_property
+    def flow(self) -> ValueFlow:
+        return ValueFlow(self)
+
+
+class ValueFlow:
+    """What one method does with its local variables (`layers`) and with the attributes of its
+    object (`self.layers`), by name. `uses`: how often it stands there; `firsts`: how often as
+    `self.layers[0]`."""
+
+    def __init__(self, method: Method) -> None:
+        self.uses: Counter[str] = Counter()
+        self.firsts: Counter[str] = Counter()
+        # How often it is given away: to a call, a container, another name or the caller.
+        self._given: Counter[str] = Counter()
+        self._loops: dict[str, set[str]] = defaultdict(set)  # the variables of the loops over it
+        for node in method.nodes:
+            if name := _name_in(node, method):
+                self.uses[name] += 1
+            elif isinstance(node, ast.Subscript):
+                if isinstance(node.slice, ast.Constant) and node.slice.value == 0:
+                    self.firsts[_name_in(node.value, method)] += 1
+            elif isinstance(node, (ast.For, ast.AsyncFor, ast.comprehension)):
+                targets = {item.id for item in nodes([node.target]) if isinstance(item, ast.Name)}
+                for item in nodes([node.iter]):
+                    if name := _name_in(item, method):
+                        self._loops[name] |= targets
+            for value in given_away(node):
+                self._given[_name_in(value, method)] += 1
+
+    def handed_over(self, name: str) -> int:
+        """How often the value is given away; a loop over it counts where the loop's variable is."""
+        pending, seen, count = [name], {name}, 0
+        while pending:
+            name = pending.pop()
+            count += self._given[name]
+            fresh = self._loops.get(name, set()) - seen
+            seen |= fresh
+            pending += fresh
+        return count
+
+
+def _name_in(node: ast.AST, method: Method) -> str:
+    """`layers`, `self.layers`; "" of anything else."""
+    if isinstance(node, ast.Name):
+        return node.id
+    attribute = method.attribute(node)
+    return f"self.{attribute}" if attribute else ""

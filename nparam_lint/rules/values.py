@@ -14,13 +14,14 @@ from nparam_lint.discover.syntax import FUNCTIONS
 from nparam_lint.rules.nodes import arguments, is_constant, nodes, plain_name, unstarred
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from nparam_lint.discover.name_resolution import Symbol
-    from nparam_lint.rules.class_methods import Class, Method
-    from nparam_lint.rules.source_file import SourceFile
+    from nparam_lint.rules.source_file import Class, Method, SourceFile
 
-Box = Literal["list", "tuple", "set", "dict"]
+# A plain container: list, tuple, set or dict, and the expressions for what is in it; a starred or
+# copied one stands for what is in that.
+Box = tuple[str, list[ast.expr]]
 
 _PARAMETER = re.compile(r"torch\.nn\.(parameter\.)?(Uninitialized)?Parameter$")
 # The layers of torch.nn that always have parameters, and those that can be told to have none.
@@ -42,16 +43,8 @@ _SAME_MODULE = frozenset(
     apply bfloat16 compile cpu cuda double eval float half requires_grad_ to to_empty train type
     """.split()
 )
-_BOXES: dict[str, Box] = {
-    "list": "list",
-    "tuple": "tuple",
-    "set": "set",
-    "frozenset": "set",
-    "dict": "dict",
-    "OrderedDict": "dict",
-    "collections.OrderedDict": "dict",
-    "deque": "list",
-    "collections.deque": "list",
+_BOXES = {"frozenset": "set", "OrderedDict": "dict", "deque": "list"} | {
+    name: name for name in ("list", "tuple", "set", "dict")
 }
 
 
@@ -73,8 +66,9 @@ class Values:
         self.file = file
         self._weighty: dict[str, bool] = {}
         self._returned: dict[Method, Made | None] = {}
+        self._held: dict[tuple[Method, str, frozenset[str]], Made | None] = {}
 
-    def made(self, node: ast.AST, method: Method | None) -> Made | None:
+    def made(self, node: ast.AST, method: Method) -> Made | None:
         """The module or parameter that evaluating `node` creates. `method`: where it stands."""
         if isinstance(node, ast.Call):
             return self._called(node, method)
@@ -83,27 +77,6 @@ class Values:
         if isinstance(node, ast.BoolOp):
             return self._either(node.values, method)
         return self.made(node.value, method) if isinstance(node, ast.NamedExpr) else None
-
-    def box(self, node: ast.AST) -> tuple[Box, Sequence[ast.expr]] | None:
-        """The plain container that evaluating `node` creates, and the expressions for what is in
-        it; a starred or copied one stands for what is in that."""
-        if isinstance(node, (ast.List, ast.Tuple, ast.Set)):
-            kind: Box = "list" if isinstance(node, ast.List) else "tuple"
-            kind = "set" if isinstance(node, ast.Set) else kind
-            return kind, [unstarred(item) for item in node.elts]
-        if isinstance(node, ast.Dict):
-            return "dict", node.values
-        if isinstance(node, (ast.ListComp, ast.SetComp)):
-            return "list" if isinstance(node, ast.ListComp) else "set", [node.elt]
-        if isinstance(node, ast.DictComp):
-            return "dict", [node.value]
-        if isinstance(node, ast.BinOp):
-            return self._joined(node)
-        if isinstance(node, ast.IfExp):
-            return self.box(node.body) or self.box(node.orelse)
-        if isinstance(node, ast.Call):
-            return self._boxed(node)
-        return None
 
     def has_parameters(self, owner: Class) -> bool:
         """Does a class of the file, or one of its bases in it, surely have parameters?"""
@@ -123,11 +96,11 @@ class Values:
 
     # --- calls --------------------------------------------------------------------------------
 
-    def _either(self, choices: Sequence[ast.expr], method: Method | None) -> Made | None:
+    def _either(self, choices: Sequence[ast.expr], method: Method) -> Made | None:
         found = [made for node in choices if (made := self.made(node, method)) is not None]
         return max(found, key=lambda made: made.weighty, default=None)
 
-    def _called(self, node: ast.Call, method: Method | None) -> Made | None:
+    def _called(self, node: ast.Call, method: Method) -> Made | None:
         function = node.func
         if isinstance(function, ast.Attribute) and isinstance(function.value, ast.Call):
             if function.attr not in _SAME_MODULE:
@@ -137,8 +110,8 @@ class Values:
                 _argument(node, 0, "requires_grad"), False
             )
             return replace(inner, frozen=True) if inner and fixed else inner
-        if method is not None and method.attribute(function):
-            return self._by_method(method, method.attribute(function))
+        if own := method.attribute(function):
+            return self._by_method(method, own)
         name = plain_name(function)
         symbol = self.file.resolve(name)
         if symbol is None:
@@ -150,10 +123,10 @@ class Values:
         )
         # A name that the function binds itself hides the file's; nobody calls another thing `nn`.
         head = name.partition(".")[0]
-        hidden = made and method and head not in ("nn", "torch") and head in method.bindings
+        hidden = head not in ("nn", "torch") and head in method.bindings
         return None if hidden else made
 
-    def _from_outside(self, node: ast.Call, name: str, method: Method | None) -> Made | None:
+    def _from_outside(self, node: ast.Call, name: str, method: Method) -> Made | None:
         kind = _kind_outside(self.file.outside(name))
         if kind is None:
             return None
@@ -168,7 +141,7 @@ class Values:
             weighty = any(self._holds(value, method) for _, value in given)
         return Made("module", name, weighty)
 
-    def _holds(self, node: ast.expr, method: Method | None) -> bool:
+    def _holds(self, node: ast.expr, method: Method) -> bool:
         made = self.made(node, method)
         if made is not None:
             return made.weighty
@@ -214,79 +187,76 @@ class Values:
 
     # --- containers ---------------------------------------------------------------------------
 
-    def _joined(self, node: ast.BinOp) -> tuple[Box, Sequence[ast.expr]] | None:
-        if isinstance(node.op, ast.Mult):
-            return self.box(node.left) or self.box(node.right)
-        if not isinstance(node.op, (ast.Add, ast.BitOr)):
+    def box(self, node: ast.AST, method: Method | None = None) -> Box | None:
+        """The plain container that evaluating `node` creates. `method`: where it stands, if local
+        variables that are always one are to be followed."""
+        if isinstance(node, (ast.List, ast.Tuple, ast.Set)):
+            return type(node).__name__.lower(), [unstarred(item) for item in node.elts]
+        if isinstance(node, (ast.ListComp, ast.SetComp)):
+            return "list" if isinstance(node, ast.ListComp) else "set", [node.elt]
+        if isinstance(node, (ast.Dict, ast.DictComp)):
+            return "dict", node.values if isinstance(node, ast.Dict) else [node.value]
+        if isinstance(node, ast.BinOp):
+            return self._joined(node)
+        if isinstance(node, ast.IfExp):
+            return self.box(node.body) or self.box(node.orelse)
+        if isinstance(node, ast.Call):  # `list(X)`, `dict(a=X)`, `OrderedDict([(name, X)])`
+            symbol = self.file.resolve(plain_name(node.func))
+            full = symbol.name if symbol is not None and symbol.kind == "outside" else ""
+            kind = _BOXES.get(full.removeprefix("collections."))
+            given = [value for _, value in arguments(node)]
+            given = [v.elt if isinstance(v, ast.GeneratorExp) else v for v in given]
+            return None if kind is None else (kind, given)
+        return self._variable(node.id, method) if isinstance(node, ast.Name) and method else None
+
+    def _joined(self, node: ast.BinOp) -> Box | None:
+        if not isinstance(node.op, (ast.Mult, ast.Add, ast.BitOr)):
             return None
-        left, right = self.box(node.left), self.box(node.right)
-        first = left or right
-        if first is None:
+        boxes = self.box(node.left), self.box(node.right)
+        first = boxes[0] or boxes[1]
+        if first is None or isinstance(node.op, ast.Mult):
+            return first
+        sides = zip(boxes, (node.left, node.right), strict=True)
+        return first[0], [item for box, side in sides for item in (box[1] if box else [side])]
+
+    def _variable(self, name: str, method: Method) -> Box | None:
+        bound = method.bindings.get(name, [])
+        boxes = [box for value in bound if value is not None and (box := self.box(value))]
+        if not boxes or len(boxes) < len(bound):
             return None
-        return first[0], [
-            *(left[1] if left else [node.left]),
-            *(right[1] if right else [node.right]),
-        ]
-
-    def _boxed(self, node: ast.Call) -> tuple[Box, Sequence[ast.expr]] | None:
-        """`list(X)`, `dict(a=X)`, `OrderedDict([(name, X)])`."""
-        symbol = self.file.resolve(plain_name(node.func))
-        kind = _BOXES.get(symbol.name) if symbol is not None and symbol.kind == "outside" else None
-        return None if kind is None else (kind, list(_contents(node)))
-
-
-class Contents:
-    """What a plain container holds, also where it is filled by and by through local variables."""
-
-    def __init__(self, values: Values) -> None:
-        self.values = values
-        self._held: dict[tuple[Method, str, frozenset[str]], Made | None] = {}
+        items = [item for box in boxes for item in box[1]]
+        return boxes[0][0], [*items, *method.puts.get(name, [])]
 
     def fresh(
         self, value: ast.expr, method: Method, inside: frozenset[str] = frozenset()
     ) -> Made | None:
-        """What is made for this container alone, and surely has parameters. `inside`: the local
-        variables whose values are looked at already."""
+        """What is made for the container alone that `value` is or is put into, and surely has
+        parameters. `inside`: the local variables whose values are looked at already."""
         if not isinstance(value, ast.Name):
-            made = self.values.made(value, method)
+            made = self.made(value, method)
             if made is not None:
                 return made if made.weighty and not made.frozen else None
-            box = self.values.box(value)
-            return self._first(box[1], method, inside) if box is not None else None
+            return self._first_fresh(self.box(value), method, inside)
         if value.id in inside:  # `layers = layers + [layer]`
             return None
         key = (method, value.id, inside)
         if key not in self._held:
-            self._held[key] = self._of_variable(value, method, inside | {value.id})
+            self._held[key] = self._fresh_in(value, method, inside | {value.id})
         return self._held[key]
 
-    def _of_variable(self, name: ast.Name, method: Method, inside: frozenset[str]) -> Made | None:
+    def _fresh_in(self, name: ast.Name, method: Method, inside: frozenset[str]) -> Made | None:
         if method.flow.handed_over(name.id) > 1:  # to more than the one place that is looked at
             return None
         box = self.box(name, method)
         if box is not None:
-            return self._first(box[1], method, inside)
+            return self._first_fresh(box, method, inside)
         bound = method.bindings.get(name.id, [])
         known = [m for v in bound if v is not None and (m := self.fresh(v, method, inside))]
         return known[0] if known and len(known) == len(bound) else None
 
-    def _first(
-        self, items: Sequence[ast.expr], method: Method, inside: frozenset[str]
-    ) -> Made | None:
+    def _first_fresh(self, box: Box | None, method: Method, inside: frozenset[str]) -> Made | None:
+        items = box[1] if box else ()
         return next((made for item in items if (made := self.fresh(item, method, inside))), None)
-
-    def box(self, value: ast.expr, method: Method) -> tuple[Box, Sequence[ast.expr]] | None:
-        """A plain container: one that is written out, or a local variable that is always one."""
-        if not isinstance(value, ast.Name):
-            return self.values.box(value)
-        if value.id in method.parameters:
-            return None
-        bound = method.bindings.get(value.id, [])
-        boxes = [box for v in bound if v is not None and (box := self.values.box(v)) is not None]
-        if not boxes or len(boxes) < len(bound):
-            return None
-        put = method.puts.get(value.id, [])
-        return boxes[0][0], [*(item for box in boxes for item in box[1]), *put]
 
 
 @cache
@@ -318,11 +288,6 @@ def _is_affine(node: ast.Call) -> bool:
         and len(plain) <= 3
         and not any(is_constant(value, False) for value in plain)
     )
-
-
-def _contents(node: ast.Call) -> Iterator[ast.expr]:
-    for _, value in arguments(node):
-        yield value.elt if isinstance(value, ast.GeneratorExp) else value
 
 
 def _argument(node: ast.Call, index: int, keyword: str) -> ast.expr | None:

@@ -72,6 +72,8 @@ def test_a_check_loads_little(loaded, arguments, most):
     assert len(modules) <= most, modules
     rooms = {name.split(".")[1] for name in modules if "." in name}
     assert rooms.isdisjoint({"analysis", "rewrite", "plugins"})
+    rules = [name.rpartition(".")[2] for name in modules if name.startswith("nparam_lint.rules.")]
+    assert rules == ["catalogue", "lint"]  # no rule may find something in this source
 
 
 def test_an_answer_that_is_given_again_loads_nothing_but_the_cache(loaded):

@@ -59,7 +59,7 @@ def test_the_rule_passes_its_own_cases(python):
     code += (
         "[[f'{f.position.line}:{f.position.column} {f.message}' for f in lint_source(s, 'a.py')]"
     )
-    code += " == list(expected) for s, expected in rule.invalid])"
+    code += " == expected.splitlines() for s, expected in rule.invalid.items()])"
     assert python("-c", code).stdout == "[[]] [True]\n"
 
 

@@ -11,7 +11,7 @@ from nparam_lint.rules.catalogue import RULES
 
 
 def invalid(code):
-    return pytest.mark.parametrize(("source", "expected"), RULES[code].invalid)
+    return pytest.mark.parametrize(("source", "expected"), RULES[code].invalid.items())
 
 
 def executed(source):
@@ -28,7 +28,7 @@ def built(source):
 
 
 def attributes(expected):
-    return [re.search(r"self\.(\w+)", line)[1] for line in expected]
+    return [re.search(r"self\.(\w+)", line)[1] for line in expected.splitlines()]
 
 
 def tensors_in(value):
@@ -61,13 +61,13 @@ def test_forward_calculates_with_what_no_optimiser_has_seen(source, expected):
         function = pending.pop()
         leaves += [function.variable] if hasattr(function, "variable") else []
         pending += [inner for inner, _ in function.next_functions if inner is not None]
-    assert len(expected) == 1
+    assert len(expected.splitlines()) == 1
     assert any(isinstance(leaf, torch.nn.Parameter) and id(leaf) not in before for leaf in leaves)
 
 
 @invalid("NPL103")
 def test_an_uninitialised_module_cannot_be_used(source, expected):
     net = executed(source)["Net"]
-    assert len(expected) == 1
+    assert len(expected.splitlines()) == 1
     with pytest.raises(AttributeError):
         net()(torch.ones(4, 2))

@@ -8,8 +8,10 @@ from textwrap import dedent
 
 import pytest
 
+from nparam_lint.discover import discover
 from nparam_lint.records import Finding, Position
-from nparam_lint.rules.lint import lint_file, lint_source
+from nparam_lint.rules.catalogue import RULES
+from nparam_lint.rules.lint import lint_files, lint_source, source_codes
 
 LIST = "        self.layers = [nn.Linear(2, 2), nn.Linear(2, 2)]\n"
 NET = f"from torch import nn\nclass Net(nn.Module):\n    def build(self):\n{LIST}"
@@ -17,6 +19,11 @@ NET = f"from torch import nn\nclass Net(nn.Module):\n    def build(self):\n{LIST
 
 def places(findings):
     return [(f.code, f.position.line, f.position.column) for f in findings]
+
+
+def linted(root, path="net.py"):
+    """The findings of a file in which `Net`, where there is one, is a module."""
+    return lint_files(discover(root, [path]).tree, [(path, frozenset({"Net"}))])
 
 
 def test_a_finding_names_place_class_and_remedy():
@@ -100,7 +107,7 @@ def test_nested_and_conditional_classes_are_looked_at():
 )
 def test_encodings(tmp_path, content, line, column):
     (tmp_path / "net.py").write_bytes(content)
-    assert places(lint_file(tmp_path, "net.py")) == [("NPL101", line, column)]
+    assert places(linted(tmp_path)) == [("NPL101", line, column)]
     encoding = "latin-1" if b"latin-1" in content else "utf-8"
     assert places(lint_source(content.decode(encoding), "net.py")) == [("NPL101", line, column)]
 
@@ -119,17 +126,42 @@ def test_encodings(tmp_path, content, line, column):
 )
 def test_what_cannot_be_read_has_no_static_finding(tmp_path, content):
     (tmp_path / "net.py").write_bytes(content)
-    assert lint_file(tmp_path, "net.py") == []
-    assert lint_file(tmp_path, "net.py", frozenset({"Net"})) == []
+    assert linted(tmp_path) == []
 
 
 def test_a_missing_file_has_no_finding(tmp_path):
-    assert lint_file(tmp_path, "gone.py") == []
+    assert linted(tmp_path, "gone.py") == []
 
 
 def test_deep_expressions_do_not_stop_the_run():
     chain = "        self.x = " + " + ".join(["[self.y]"] * 900) + "\n"
     assert lint_source(NET + chain, "net.py") == []
+
+
+def test_every_statement_of_the_language_can_be_looked_at():
+    matching = "        match n:\n            case None | True | [_, *_]:\n                pass\n"
+    assert places(lint_source(NET + matching, "net.py")) == [("NPL101", 4, 9)]
+
+
+@pytest.mark.parametrize(
+    ("body", "codes"),
+    [
+        ("super().__init__()\n        self.fc = nn.Linear(2, 2)", ""),
+        ("super().__init__()\n        self.fc = [nn.Linear(2, 2)]", "NPL101"),
+        ("super().__init__()\n        self.fc = nn.Linear(2, 2), 1", "NPL101"),
+        ("super().__init__()\n        self.n = x, y", "NPL101"),
+        ("self.n = n\n        super().__init__()", "NPL103"),
+        ("super().__init__()\n    def forward(self, x):\n        return x[0]", "NPL102"),
+    ],
+)
+def test_a_rule_looks_at_the_sources_in_which_it_may_find_something(body, codes):
+    source = f"class Net(nn.Module):\n    def __init__(self, n=2) -> None:\n        {body}\n"
+    assert " ".join(source_codes(source.encode())) == codes
+
+
+@pytest.mark.parametrize("code", source_codes())
+def test_a_rule_looks_at_its_own_cases(code):
+    assert all(code in source_codes(case.encode()) for case in RULES[code].invalid)
 
 
 def test_torch_is_never_imported():

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from nparam_lint.records import Finding, Report
     from nparam_lint.report.document import Document, Json, Options
-    from nparam_lint.rules.rule import Rule
+    from nparam_lint.rules.catalogue import Rule
 
 _SCHEMA = (
     "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
