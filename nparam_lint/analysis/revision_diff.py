@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import threading
 import time
-from dataclasses import dataclass, field, replace
+from concurrent.futures import Future
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from nparam_lint import __version__
@@ -37,33 +38,29 @@ class Checkout:
     exists: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class RevisionComparison:
-    """What to compare. `about`: the revision that `base` is a copy of. `moved`: files of the base →
-    where they are now. `staged`: `now` is the index. `declared_only`: only models that somebody
-    declares a budget for, then or now. `tolerance`: the drift that is allowed without a budget that
-    explains it; None: any."""
-
-    base: Checkout
-    now: Checkout
-    about: Base
-    moved: Mapping[str, str] = field(default_factory=dict)
-    staged: bool = False
-    declared_only: bool = False
-    tolerance: Tolerance | None = None
-
-
 def compare_revisions(
-    wanted: RevisionComparison, environ: Mapping[str, str], progress: Progress | None = None
+    base: Checkout,
+    now: Checkout,
+    about: Base,
+    environ: Mapping[str, str],
+    progress: Progress | None = None,
+    *,
+    moved: Mapping[str, str],
+    staged: bool,
+    declared_only: bool,
+    tolerance: Tolerance | None,
 ) -> DiffReport:
-    """What changed between two states of a project. Raises NoInterpreter."""
+    """What changed between two states of a project. `about`: the revision that `base` is a copy of.
+    `moved`: files of the base → where they are now. `staged`: `now` is the index. `declared_only`:
+    only models that somebody declares a budget for, then or now. `tolerance`: the drift that is
+    allowed without a budget that explains it; None: any. Raises NoInterpreter."""
     start = time.monotonic()
-    back = {new: old for old, new in wanted.moved.items()}
-    now, settings = wanted.now, wanted.now.settings
-    base = replace(wanted.base, settings=_comparable(wanted.base.settings, settings, back))
+    back = {new: old for old, new in moved.items()}
+    settings = now.settings
+    base = replace(base, settings=_comparable(base.settings, settings, back))
     then, today = _read(base), _read(now)
-    select_then = _select(then, today, back, wanted.declared_only)
-    select_now = _select(today, then, wanted.moved, wanted.declared_only)
+    select_then = _select(then, today, back, declared_only)
+    select_now = _select(today, then, moved, declared_only)
     counts = [len(select_then.requests), len(select_now.requests)]
     interpreter = (
         find_interpreter(settings.home, settings.python, settings.python_from, environ)
@@ -89,15 +86,15 @@ def compare_revisions(
     found = compare(
         Side(before, _unreadable(then)),
         Side(after, _unreadable(today)),
-        wanted.about,
-        now="index" if wanted.staged else "working tree",
-        moved=wanted.moved,
-        tolerance=wanted.tolerance,
+        about,
+        now="index" if staged else "working tree",
+        moved=moved,
+        tolerance=tolerance,
         reported=lambda findings: reported_findings(findings, today) if today else list(findings),
     )
     notes = []
     if not base.exists:
-        notes.append(f"at {wanted.about.called} there was nothing of it yet: everything is new")
+        notes.append(f"at {about.called} there was nothing of it yet: everything is new")
     elif not now.exists:
         notes.append("nothing of it is there now: everything is gone")
     return replace(found, notes=tuple(notes), seconds=time.monotonic() - start)
@@ -155,23 +152,18 @@ def _select(
 
 def _together(base: Callable[[], Report], now: Callable[[], Report]) -> tuple[Report, Report]:
     """Each starts a worker of its own, and most of its time is spent waiting for it."""
-    found: list[Report] = []
-    failed: list[BaseException] = []
+    before: Future[Report] = Future()
 
     def run() -> None:
         try:
-            found.append(base())
+            before.set_result(base())
         except BaseException as error:  # raised again by the thread that waits
-            failed.append(error)
+            before.set_exception(error)
 
     # Nobody waits for it after Ctrl-C: its worker ends when this process does.
-    thread = threading.Thread(target=run, daemon=True)
-    thread.start()
+    threading.Thread(target=run, daemon=True).start()
     after = now()
-    thread.join()
-    if failed:
-        raise failed[0]
-    return found[0], after
+    return before.result(), after
 
 
 class _SharedProgress:

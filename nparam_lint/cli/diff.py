@@ -77,7 +77,7 @@ def failure(error: str, options: argparse.Namespace) -> Document:
 
 def _run(options: argparse.Namespace, environ: Mapping[str, str], stack: ExitStack) -> int:
     from nparam_lint.analysis.documents.diff_document import diff_document
-    from nparam_lint.analysis.revision_diff import RevisionComparison, compare_revisions
+    from nparam_lint.analysis.revision_diff import compare_revisions
     from nparam_lint.repository import snapshot
     from nparam_lint.repository.git import open_repository
 
@@ -95,10 +95,17 @@ def _run(options: argparse.Namespace, environ: Mapping[str, str], stack: ExitSta
     inside = _inside(settings.home, copy)
     moves = find_moves(renames, inside, lambda path: (copy.directory / path).is_dir())
     then, now = _checkouts(options, environ, settings, copy, moves, base)
-    wanted = RevisionComparison(
-        then, now, base, moves.files, options.staged, options.declared, tolerance
+    report = compare_revisions(
+        then,
+        now,
+        base,
+        environ,
+        common.progress(),
+        moved=moves.files,
+        staged=options.staged,
+        declared_only=options.declared,
+        tolerance=tolerance,
     )
-    report = compare_revisions(wanted, environ, common.progress())
     return common.deliver(diff_document(report), options, settings, environ)
 
 
