@@ -1,15 +1,29 @@
-"""What `formula` found out about a model."""
+"""What `formula` finds out about a model: one closed form for each case, since truth values and
+choices are no numbers."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import product
 from typing import TYPE_CHECKING
 
+from nparam_lint.analysis.closed_forms.derive import derive
+from nparam_lint.analysis.closed_forms.observations import (
+    BuildHistory,
+    Built,
+    Value,
+    Variable,
+    differs,
+)
 from nparam_lint.analysis.closed_forms.parameter_forms import ClosedForm, Derived
 
 if TYPE_CHECKING:
-    from nparam_lint.analysis.closed_forms.observations import Variable
+    from collections.abc import Sequence
+
     from nparam_lint.records import Environment
+
+CASES = 16  # combinations of choices that are all derived
+ALONE = 4  # choices that are changed one at a time, where nobody asked for more
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,3 +57,52 @@ class FormulaResult:
     def order(self) -> list[str]:
         """The names in the order of the signature."""
         return [variable.name for variable in self.variables]
+
+
+def derive_all(
+    history: BuildHistory, variables: Sequence[Variable], *, chosen: bool = False
+) -> tuple[list[Derived], list[str]]:
+    """(the forms, the base's case first; the names of choices that matter too, and were left out).
+    `chosen`: all combinations of the choices are asked for; otherwise each of those that matter is
+    changed alone, to the values that give other parameters."""
+    base = derive(history, variables)
+    found = [base]
+    if not isinstance(base, ClosedForm):
+        return found, []
+    switches = [v for v in variables if not v.is_number and v.choices]
+    # All at once: each time that models are built costs something.
+    history.build([{v.name: value} for v in switches for value in _values(v)])
+    others = {v.name: _others(history, v) for v in switches}
+    telling = [v for v in switches if chosen or others[v.name]]
+    every = list(product(*(_values(v) for v in telling)))
+    left: list[str] = []
+    if chosen and len(every) <= CASES:
+        cases = [dict(zip([v.name for v in telling], values, strict=True)) for values in every]
+    else:
+        cases = [{v.name: value} for v in telling[:ALONE] for value in others[v.name]]
+        left = [v.name for v in telling[ALONE:]]
+    for case in cases:
+        if any(differs(value, history.base[name]) for name, value in case.items()):
+            form = derive(history, variables, case)
+            if not isinstance(form, ClosedForm) or _differs(form, base):
+                found.append(form)
+    return found, left
+
+
+def _differs(form: ClosedForm, base: ClosedForm) -> bool:
+    return (form.total, {*form.rules}) != (base.total, {*base.rules})
+
+
+def _values(variable: Variable) -> list[Value]:
+    return list(dict.fromkeys([variable.base, *variable.choices]))
+
+
+def _others(history: BuildHistory, switch: Variable) -> list[Value]:
+    """The choices that, alone, give other parameters, whatever those are called."""
+    values = _values(switch)
+    ((_, first), *built) = history.build([{switch.name: value} for value in values])
+    return [
+        value
+        for value, (_, other) in zip(values[1:], built, strict=True)
+        if isinstance(other, Built) and isinstance(first, Built) and other.sizes != first.sizes
+    ]

@@ -79,9 +79,8 @@ def formula(
     environ: Mapping[str, str],
 ) -> FormulaResult:
     """Derive the form, in as many runs of one worker as it takes."""
-    from nparam_lint.analysis.closed_forms.form_cases import derive_all
     from nparam_lint.analysis.closed_forms.observations import BuildHistory
-    from nparam_lint.analysis.formula_result import FormulaResult
+    from nparam_lint.analysis.formula_result import FormulaResult, derive_all
     from nparam_lint.analysis.model_builder import Model, NothingBuilt
     from nparam_lint.count.worker_process import reused_worker
     from nparam_lint.records import Measured

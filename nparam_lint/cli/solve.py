@@ -78,15 +78,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def failure(error: str, options: argparse.Namespace) -> Document:
     from nparam_lint.analysis.documents.solve_document import solve_document
-    from nparam_lint.analysis.solutions import Solutions
+    from nparam_lint.analysis.solver import Solutions
 
     return solve_document(Solutions(__version__, options.goal, error=error))
 
 
 def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
     from nparam_lint.analysis.documents.solve_document import solve_document
-    from nparam_lint.analysis.solutions import Solutions
-    from nparam_lint.analysis.solver import solve
+    from nparam_lint.analysis.solver import Solutions, solve
 
     question = _question(options)
     start = time.monotonic()

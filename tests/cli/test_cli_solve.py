@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 
 from nparam_lint.analysis.documents.solve_document import solve_document
-from nparam_lint.analysis.solutions import Met, Solutions, Solved
+from nparam_lint.analysis.solver import Met, Solutions, Solved
 from nparam_lint.report.document import Options
 from nparam_lint.report.formats import render
 
