@@ -238,11 +238,8 @@ class _Solver:
 
     def prepare(self, form: ClosedForm) -> None:
         """The count as a function of the unknowns, and which of them are known to add to it."""
-        fixed = {
-            name: Polynomial.constant(value)
-            for name, value in self.base.items()
-            if name not in self.unknowns and name not in self.ties
-        }
+        open_ = {*self.unknowns, *self.ties}
+        fixed = {n: Polynomial.constant(v) for n, v in self.base.items() if n not in open_}
         total = substituted(form.total, fixed)
         try:
             for name, formula in reversed(self.ties.items()):
@@ -255,9 +252,8 @@ class _Solver:
         self.idle = {n: self.base[n] for n in self.unknowns if n not in {*total.names, *asked}}
         if len(self.idle) == len(self.unknowns):
             verb = "makes" if len(self.idle) == 1 else "make"
-            raise UsageError(
-                f"{', '.join(self.idle)} {verb} no difference to the count of {self.first.call}"
-            )
+            what = f"{verb} no difference to the count of {self.first.call}"
+            raise UsageError(f"{', '.join(self.idle)} {what}")
         self.unknowns = {n: u for n, u in self.unknowns.items() if n not in self.idle}
         self.count: Callable[..., int] = compiled(total, list(self.unknowns))
         self.growing = growing(total, {name: u.low for name, u in self.unknowns.items()})
@@ -276,13 +272,10 @@ class _Solver:
     # --- the answer ---
 
     def find(self, budget: int, goal: Goal, number: int) -> Search:
-        unknowns = list(self.unknowns.values())
+        unknowns, asked = list(self.unknowns.values()), self.requirements
         if self.form is None:
-            built = SearchByBuilding(self.count_all, self.requirements, unknowns, budget)
-            return built.run(goal, number)
-        return Searching(
-            self.count, self.requirements, unknowns, self.growing, budget, goal, number
-        ).run()
+            return SearchByBuilding(self.count_all, asked, unknowns, budget).run(goal, number)
+        return Searching(self.count, asked, unknowns, self.growing, budget, goal, number).run()
 
     def count_all(self, points: Sequence[Whole]) -> list[int | None]:
         """Without a closed form every count takes a build."""
@@ -301,11 +294,9 @@ class _Solver:
         if not nearest.points:
             return replace(answer, reason=self.why_nothing(nearest))
         best = nearest.points[0]
-        return replace(
-            answer,
-            reason=f"no arguments give {wanted}; the nearest give {best.count:,} "
-            f"({best.count - budget:+,}): {best.call}",
-        )
+        off = f"{best.count:,} ({best.count - budget:+,})"
+        reason = f"no arguments give {wanted}; the nearest give {off}: {best.call}"
+        return replace(answer, reason=reason)
 
     def why_nothing(self, answer: Solved) -> str:
         asked = [str(rule) for rule in self.rules if rule.names & {*self.names}]
@@ -320,12 +311,11 @@ class _Solver:
     def built(self, budget: int, goal: Goal, number: int) -> Solved:
         """What was built, and has the count that it should; more of it where the model refuses what
         comes first."""
-        met: list[Met] = []
         refused = strayed = 0
         why = None
         for _ in range(ROUNDS):
             found = self.find(budget, goal, number + SPARE)
-            met = []
+            met: list[Met] = []
             points = [self.values(solution.point) for solution in found.candidates]
             done = self.history.build(points)
             for solution, values, (_, built) in zip(found.candidates, points, done, strict=True):

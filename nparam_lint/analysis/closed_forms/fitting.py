@@ -8,14 +8,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 from functools import lru_cache
-from itertools import (
-    combinations,
-    combinations_with_replacement,
-    islice,
-    permutations,
-    product,
-    repeat,
-)
+from itertools import combinations, combinations_with_replacement, islice, permutations, product
 from math import ceil, comb, gcd
 from typing import TYPE_CHECKING
 
@@ -103,9 +96,9 @@ def polynomial(
     columns = [column for g in generators if (column := samples.column(g)) is not None]
     if len(columns) < len(generators):
         return None
-    values = zip(*columns, strict=True) if generators else repeat(())
+    values = zip(*columns, strict=True) if generators else [()] * len(samples.points)
     # Rows that say something new: points may differ in names that do not matter here.
-    rows = list(dict.fromkeys(zip(values, map(residue, samples.observed), strict=bool(generators))))
+    rows = list(dict.fromkeys(zip(values, map(residue, samples.observed), strict=True)))
     for degree in degrees:
         if comb(len(generators) + degree, degree) > TERMS:
             return None

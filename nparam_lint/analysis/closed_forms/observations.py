@@ -156,7 +156,7 @@ Members = dict[Indices, Shape]  # of one build
 class Family:
     """`name`: as in the model, with `*` for a running index. For each build: how many there are,
     the shape that all of them have (None: there are none, or their shapes differ), and the number
-    of their elements. `sources`: where they are made."""
+    of their elements. `source`: where they are made."""
 
     name: str
     numbers: list[int]

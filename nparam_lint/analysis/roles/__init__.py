@@ -25,14 +25,7 @@ if TYPE_CHECKING:
     from nparam_lint.records import Measured, ModuleRow, ParameterRow
 
 Role = Literal[
-    "embedding",
-    "attention",
-    "feed-forward",
-    "recurrent",
-    "convolution",
-    "norm",
-    "output",
-    "other",
+    "embedding", "attention", "feed-forward", "recurrent", "convolution", "norm", "output", "other"
 ]
 ROLES: tuple[Role, ...] = get_args(Role)  # in the order of reports
 
@@ -129,27 +122,26 @@ class RoleTree:
                 above.children[module.name] = module
                 above.attends = above.attends or _is_attention(module)
         for parameter in parameters:
-            path, _, name = parameter.name.rpartition(".")
-            self._layer(path).shapes[name] = parameter.shape
+            name = parameter.name.rpartition(".")[2]
+            self._layer(parameter.name).shapes[name] = parameter.shape
         self._says = cache(self._own_role)
 
-    def _layer(self, path: str) -> _Module:
+    def _layer(self, parameter: str) -> _Module:
         """The layer that has a parameter: a reparametrised one keeps it in a part of its own."""
+        path = parameter.rpartition(".")[0]
         layer, inner, _ = path.partition(".parametrizations.")
         return self.modules[layer if inner and layer in self.modules else path]
 
     def is_embedding(self, name: str) -> bool:
         """Whether the parameter of this name belongs to an embedding layer."""
-        module = self._layer(name.rpartition(".")[0])
-        return words.EMBEDDING_CLASS.search(module.type) is not None
+        return words.EMBEDDING_CLASS.search(self._layer(name).type) is not None
 
     def role_of(self, row: ParameterRow) -> tuple[Role, str]:
         """The role, and what decided. What is tied to an embedding is an embedding."""
         for name in (row.name, *row.also):
             if self.is_embedding(name):
-                return "embedding", f"held by {self._layer(name.rpartition('.')[0]).type}"
-        path, _, name = row.name.rpartition(".")
-        module = self._layer(path)
+                return "embedding", f"held by {self._layer(name).type}"
+        module, name = self._layer(row.name), row.name.rpartition(".")[2]
         own = self._by_layer(module, name)
         if own is not None:
             return own
