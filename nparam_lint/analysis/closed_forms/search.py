@@ -6,7 +6,6 @@ import heapq
 from bisect import bisect_right
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from functools import partial
 from itertools import count as count_up
 from typing import TYPE_CHECKING, Literal
 
@@ -150,17 +149,18 @@ class Searching:
         self.turn = count_up()
         self.seen = self.walked = 0
 
-    def count_with(self, name: str, value: int) -> int:
-        """The count with another value of one unknown."""
-        return self.count(*{**self.values, name: value}.values())
+    def count_of(self, name: str) -> Callable[[int], int]:
+        """The count as a function of one unknown, the others as they are."""
+        values, place = list(self.values.values()), list(self.values).index(name)
+        before, after = values[:place], values[place + 1 :]
+        return lambda value: self.count(*before, value, *after)
 
     def highest(self, unknown: Unknown) -> int:
         """The largest value that is of use, all others being at their least."""
         high = MOST if unknown.high is None else unknown.high
         if unknown.name not in self.growing:
             return high
-        alone = partial(self.count_with, unknown.name)
-        last = _last(alone, unknown.low, high, BEYOND * self.budget)
+        last = _last(self.count_of(unknown.name), unknown.low, high, BEYOND * self.budget)
         return min(high, max(last, unknown.low + LEAST))
 
     def run(self) -> Search:
@@ -220,19 +220,16 @@ class Searching:
         values = self.steps(fixed, self.solved)
         if not values:
             return
-
-        def alone(index: int) -> int:
-            return self.count_with(self.solved, values[index])
-
-        ideal = _last(alone, 0, len(values) - 1, self.budget)
-        self.walk(fixed, values[ideal::-1] if ideal >= 0 else ())
+        count = self.count_of(self.solved)
+        ideal = _last(lambda index: count(values[index]), 0, len(values) - 1, self.budget)
+        self.walk(fixed, count, values[ideal::-1] if ideal >= 0 else ())
         if self.goal == "closest":
-            self.walk(fixed, values[ideal + 1 :])
+            self.walk(fixed, count, values[ideal + 1 :])
 
-    def walk(self, fixed: Whole, values: Iterable[int]) -> None:
+    def walk(self, fixed: Whole, count_of: Callable[[int], int], values: Iterable[int]) -> None:
         """Away from the budget, until it is too far."""
         for value in values:
-            count = self.count_with(self.solved, value)
+            count = count_of(value)
             if self.reach is not None and abs(count - self.budget) > self.reach:
                 return
             self.walked += 1
