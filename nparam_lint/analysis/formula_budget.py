@@ -46,14 +46,8 @@ def write_budget(
     Raises Unsafe or CannotWrite; nothing was written then."""
     if not target.is_path:
         raise Unsafe(f"{target.location} is an installed package; nothing is written there")
-    definition = next(
-        (
-            d
-            for d in found.definitions
-            if (d.path, d.qualname) == (target.location, target.callable)
-        ),
-        None,
-    )
+    at = target.location, target.callable
+    definition = next((d for d in found.definitions if (d.path, d.qualname) == at), None)
     if definition is None:
         raise Unsafe(f"{target.location} does not define {target.callable} itself")
     declared = (line for lines in definition.docstrings for line in parse_docstring(lines)[0])

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 
 from nparam_lint.analysis.closed_forms.fitting import fit
 from nparam_lint.analysis.closed_forms.form_writer import factored
-from nparam_lint.analysis.closed_forms.observations import Built, Tensor, exactly
-from nparam_lint.analysis.closed_forms.parameter_families import families
-from nparam_lint.analysis.closed_forms.polynomial import DesignMatrix
+from nparam_lint.analysis.closed_forms.observations import Built, exactly, families
+from nparam_lint.analysis.closed_forms.polynomial import Samples
 from nparam_lint.claims.expression import Formula
 from nparam_lint.claims.notation import FormulaError
 from nparam_lint.judge import amount, selected
@@ -42,8 +41,8 @@ def missing_term(budget: Budget, measured: Sequence[Measured]) -> list[str]:
         points.append(point)
         missing.append(amount(rows[0], budget.selector.metric) - value)
         kept.append(one)
-    term = fit(DesignMatrix(points), missing, formula.names, spare=1) if points else None
-    if term is None or term.is_zero:
+    term = fit(Samples(points, missing), formula.names, spare=1)
+    if term is None or not term.terms:
         return []
     text = factored(term, sorted(formula.names))
     parameters = "" if budget.selector.module else _parameters(kept, missing)
@@ -54,7 +53,7 @@ def missing_term(budget: Budget, measured: Sequence[Measured]) -> list[str]:
 
 def _parameters(measured: Sequence[Measured], missing: Sequence[Fraction]) -> str:
     """Whose elements these are: of one family of parameters, or of all of one name."""
-    builds = [Built(tuple(Tensor(p.name, p.shape) for p in one.parameters)) for one in measured]
+    builds = [Built(one.parameters) for one in measured]
     groups: dict[str, list[list[int]]] = defaultdict(list)
     for family in families(builds):
         groups[family.name].append(family.sizes)

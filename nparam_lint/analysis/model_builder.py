@@ -6,13 +6,7 @@ from dataclasses import replace
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
-from nparam_lint.analysis.closed_forms.observations import (
-    Built,
-    Outcome,
-    Point,
-    RefusedBuild,
-    Tensor,
-)
+from nparam_lint.analysis.closed_forms.observations import Built, Outcome, Point
 from nparam_lint.claims.notation import Selector, Target, matches
 from nparam_lint.discover import Discovery, discover
 from nparam_lint.gate.measure import RunContext, count_models
@@ -79,9 +73,9 @@ class Model:
 
     def _outcome(self, found: Measurement) -> Outcome:
         if not isinstance(found, Measured):
-            return RefusedBuild(found.reason, found.code)
+            return found
         tensors = (
-            Tensor(row.name, row.shape, row.source)
+            row
             for row in found.parameters
             if self._is_selected(row.name) and (row.trainable or self.selector.metric == "total")
         )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from nparam_lint import UsageError
@@ -15,16 +15,15 @@ from nparam_lint.analysis.closed_forms.compiled_form import (
     polynomial_of,
     substituted,
 )
+from nparam_lint.analysis.closed_forms.constraints import Requirements
 from nparam_lint.analysis.closed_forms.derive import derive
 from nparam_lint.analysis.closed_forms.form_writer import factored
 from nparam_lint.analysis.closed_forms.observations import BuildHistory, Built, Variable
 from nparam_lint.analysis.closed_forms.parameter_forms import ClosedForm, Derived
 from nparam_lint.analysis.closed_forms.polynomial import Polynomial
-from nparam_lint.analysis.closed_forms.requirements import Requirements, tie_of
-from nparam_lint.analysis.closed_forms.search import search
-from nparam_lint.analysis.closed_forms.search_by_building import search_built
+from nparam_lint.analysis.closed_forms.search import Searching
+from nparam_lint.analysis.closed_forms.search_by_building import SearchByBuilding
 from nparam_lint.analysis.model_builder import Model, NothingBuilt
-from nparam_lint.analysis.solutions import Met, Solved
 from nparam_lint.claims.expression import parse_formula
 from nparam_lint.count.worker_process import reused_worker
 from nparam_lint.records import Measured
@@ -32,7 +31,7 @@ from nparam_lint.records import Measured
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from nparam_lint.analysis.closed_forms.constraint_inference import Constraint
+    from nparam_lint.analysis.closed_forms.constraints import Constraint
     from nparam_lint.analysis.closed_forms.search import Goal, Search, Unknown, Whole
     from nparam_lint.claims.expression import Formula
     from nparam_lint.claims.notation import Selector, Target
@@ -56,6 +55,57 @@ class Question:
     conditions: Sequence[Formula]
     goal: Goal
     number: int
+
+
+@dataclass(frozen=True, slots=True)
+class Met:
+    """Arguments, the count that was measured with them, and the call."""
+
+    values: Mapping[str, int]
+    count: int
+    call: str
+
+
+@dataclass(frozen=True, slots=True)
+class Solved:
+    """One target and one budget. `call`: as it was built first; `form`: its closed form; `names`:
+    the unknowns, and what is tied to them; `points`: the best first; `combinations`: of all
+    unknowns but `solved`, which was found by bisection in each; `cut`: whether there were more;
+    `limits`: of unknowns that were given none; `idle`: unknowns that make no difference, and the
+    values that they keep; `refused`: solutions that the model did not accept; `strayed`: that have
+    another count than the closed form says; `reason`: why there is nothing."""
+
+    target: str
+    budget: int
+    call: str = ""
+    form: str = ""
+    names: tuple[str, ...] = ()
+    points: tuple[Met, ...] = ()
+    combinations: int = 0
+    solved: str = ""
+    cut: bool = False
+    limits: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    idle: Mapping[str, int] = field(default_factory=dict)
+    refused: int = 0
+    strayed: int = 0
+    reason: str | None = None
+
+    @property
+    def is_best(self) -> bool:
+        """Whether there is proof that no others are nearer."""
+        return bool(self.form) and not self.cut and not self.strayed
+
+
+@dataclass(frozen=True, slots=True)
+class Solutions:
+    """All targets, for each of the budgets."""
+
+    version: str
+    goal: str
+    budgets: tuple[int, ...] = ()
+    targets: tuple[Solved, ...] = ()
+    seconds: float = 0.0
+    error: str | None = None
 
 
 def solve(
@@ -93,8 +143,8 @@ def solve(
                 raise UsageError(
                     f"{given} has no parameters: {selector.module!r} matches no module"
                 )
-            form = derive(history, variables)
-            solver = _Solver(question, unknowns, given, first, history, form)
+            derived = derive(history, variables)
+            solver = _Solver(question, unknowns, given, first, history, derived)
             return [solver.solved(budget) for budget in question.budgets]
         except NothingBuilt as error:
             raise UsageError(str(error)) from None
@@ -164,7 +214,7 @@ class _Solver:
             self.text = factored(self.form.total, list(self.form.base))
             self.prepare(self.form)
         self.names = [*self.unknowns, *self.ties]
-        tests: list[Constraint | Formula] = [*self.rules, *self.conditions]
+        tests = [*(parse_formula(str(rule)) for rule in self.rules), *self.conditions]
         self.requirements = Requirements(self.base, self.unknowns, self.ties, tests)
 
     # --- the question, for this target ---
@@ -182,17 +232,14 @@ class _Solver:
             return
         if {*rule.right} & {*self.unknowns, *self.ties}:
             self.unknowns.pop(rule.left, None)
-            self.ties[rule.left] = parse_formula(tie_of(rule))
+            self.ties[rule.left] = parse_formula(rule.right_text)
         elif rule.left in self.unknowns and len(rule.right) == 1:
             self.ties[rule.right[0]] = parse_formula(f"{rule.left}/({rule.number})")
 
     def prepare(self, form: ClosedForm) -> None:
         """The count as a function of the unknowns, and which of them are known to add to it."""
-        fixed = {
-            name: Polynomial.constant(value)
-            for name, value in self.base.items()
-            if name not in self.unknowns and name not in self.ties
-        }
+        open_ = {*self.unknowns, *self.ties}
+        fixed = {n: Polynomial.constant(v) for n, v in self.base.items() if n not in open_}
         total = substituted(form.total, fixed)
         try:
             for name, formula in reversed(self.ties.items()):
@@ -205,9 +252,8 @@ class _Solver:
         self.idle = {n: self.base[n] for n in self.unknowns if n not in {*total.names, *asked}}
         if len(self.idle) == len(self.unknowns):
             verb = "makes" if len(self.idle) == 1 else "make"
-            raise UsageError(
-                f"{', '.join(self.idle)} {verb} no difference to the count of {self.first.call}"
-            )
+            what = f"{verb} no difference to the count of {self.first.call}"
+            raise UsageError(f"{', '.join(self.idle)} {what}")
         self.unknowns = {n: u for n, u in self.unknowns.items() if n not in self.idle}
         self.count: Callable[..., int] = compiled(total, list(self.unknowns))
         self.growing = growing(total, {name: u.low for name, u in self.unknowns.items()})
@@ -226,10 +272,10 @@ class _Solver:
     # --- the answer ---
 
     def find(self, budget: int, goal: Goal, number: int) -> Search:
-        unknowns = list(self.unknowns.values())
+        unknowns, asked = list(self.unknowns.values()), self.requirements
         if self.form is None:
-            return search_built(self.count_all, self.requirements, unknowns, budget, goal, number)
-        return search(self.count, self.requirements, unknowns, self.growing, budget, goal, number)
+            return SearchByBuilding(self.count_all, asked, unknowns, budget).run(goal, number)
+        return Searching(self.count, asked, unknowns, self.growing, budget, goal, number).run()
 
     def count_all(self, points: Sequence[Whole]) -> list[int | None]:
         """Without a closed form every count takes a build."""
@@ -248,19 +294,16 @@ class _Solver:
         if not nearest.points:
             return replace(answer, reason=self.why_nothing(nearest))
         best = nearest.points[0]
-        return replace(
-            answer,
-            reason=f"no arguments give {wanted}; the nearest give {best.count:,} "
-            f"({best.count - budget:+,}): {best.call}",
-        )
+        off = f"{best.count:,} ({best.count - budget:+,})"
+        reason = f"no arguments give {wanted}; the nearest give {off}: {best.call}"
+        return replace(answer, reason=reason)
 
     def why_nothing(self, answer: Solved) -> str:
         asked = [str(rule) for rule in self.rules if rule.names & {*self.names}]
         asked += [condition.text for condition in self.conditions]
-        within = [f"{name} {low}..{high}" for name, (low, high) in answer.limits.items()]
-        within += [
-            f"{u.name} {u.low}..{u.high}" for u in self.unknowns.values() if u.high is not None
-        ]
+        given = {u.name: (u.low, u.high) for u in self.unknowns.values() if u.high is not None}
+        limits = {**answer.limits, **given}.items()
+        within = [f"{name} {low}..{high}" for name, (low, high) in limits]
         where = f" with {', '.join(within)}" if within else ""
         what = f"nothing meets {' and '.join(asked)}" if asked else "nothing can be built"
         return f"{what}{where}; next: other limits, as in --vary {self.names[0]}=1..4096"
@@ -268,12 +311,11 @@ class _Solver:
     def built(self, budget: int, goal: Goal, number: int) -> Solved:
         """What was built, and has the count that it should; more of it where the model refuses what
         comes first."""
-        met: list[Met] = []
         refused = strayed = 0
         why = None
         for _ in range(ROUNDS):
             found = self.find(budget, goal, number + SPARE)
-            met = []
+            met: list[Met] = []
             points = [self.values(solution.point) for solution in found.candidates]
             done = self.history.build(points)
             for solution, values, (_, built) in zip(found.candidates, points, done, strict=True):

@@ -11,10 +11,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from nparam_lint import UsageError, __version__
-from nparam_lint.analysis.closed_forms.form_cases import derive_all
 from nparam_lint.analysis.closed_forms.observations import BuildHistory, Value, Variable
 from nparam_lint.analysis.closed_forms.parameter_forms import ClosedForm
 from nparam_lint.analysis.documents.formula_document import FormulaResult, formula_document
+from nparam_lint.analysis.form_cases import derive_all
 from nparam_lint.analysis.model_builder import Model, NothingBuilt
 from nparam_lint.cli import common
 from nparam_lint.cli.show import locate

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 from nparam_lint import UsageError, __version__
 from nparam_lint.analysis.closed_forms.search import Unknown
 from nparam_lint.analysis.documents.solve_document import solve_document
-from nparam_lint.analysis.solutions import Solutions
-from nparam_lint.analysis.solver import Question, solve
+from nparam_lint.analysis.solver import Question, Solutions, solve
 from nparam_lint.claims.expression import parse_formula
 from nparam_lint.claims.grammar import parse_value
 from nparam_lint.claims.notation import FormulaError, TextError

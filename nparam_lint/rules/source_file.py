@@ -41,7 +41,7 @@ class SourceFile:
             self._classes.setdefault(owner.qualname, []).append(owner)
 
     @property
-    def declared(self) -> Iterator[Definition]:
+    def declared(self) -> Sequence[Definition]:
         """What declares a budget in its docstring."""
         return self._models.definitions(_ALONE, declared_only=True)
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from torch import nn
 from torch_models import count, derived, told
 
-from nparam_lint.analysis.closed_forms.constraint_inference import repaired
+from nparam_lint.analysis.closed_forms.constraints import repaired
 from nparam_lint.analysis.closed_forms.form_writer import factored
 from nparam_lint.analysis.closed_forms.observations import exactly
 from nparam_lint.analysis.closed_forms.parameter_forms import ClosedForm, NoForm

@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nparam_lint.analysis.closed_forms import search as searching
-from nparam_lint.analysis.closed_forms.requirements import Requirements
-from nparam_lint.analysis.closed_forms.search import MOST, Unknown, limited, search
-from nparam_lint.analysis.closed_forms.search_by_building import search_built
+from nparam_lint.analysis.closed_forms.constraints import Requirements
+from nparam_lint.analysis.closed_forms.search import MOST, Searching, Unknown, limited
+from nparam_lint.analysis.closed_forms.search_by_building import SearchByBuilding
 from nparam_lint.claims.expression import parse_formula
 
 BOTH = frozenset(("n", "d"))
@@ -23,6 +23,10 @@ def count(n, d):
 
 def asked(*conditions):
     return Requirements({}, ["n", "d"], {}, [parse_formula(text) for text in conditions])
+
+
+def search(*question):
+    return Searching(*question).run()
 
 
 def every(budget, holds, goal, high):
@@ -142,7 +146,7 @@ def test_what_is_built_comes_close_without_a_form(goal):
         return [None if p["d"] % 2 else count(**p) for p in points]
 
     unknowns = [Unknown("n", base=2), Unknown("d", base=16)]
-    found = search_built(count_all, asked(), unknowns, 1_000_000, goal, 3)
+    found = SearchByBuilding(count_all, asked(), unknowns, 1_000_000).run(goal, 3)
     off = [abs(s.count - 1_000_000) for s in found.candidates]
     assert off == sorted(off)
     assert off[0] < 10_000
@@ -162,6 +166,6 @@ def test_builds_do_not_grow_with_the_limits():
         built.extend(points)
         return [p["n"] for p in points]
 
-    found = search_built(count_all, asked(), [Unknown("n", 1, MOST)], 5_000_123, "exact", 1)
+    found = SearchByBuilding(count_all, asked(), [Unknown("n", 1, MOST)], 5_000_123).run("exact", 1)
     assert [s.count for s in found.candidates] == [5_000_123]
     assert len(built) < 300

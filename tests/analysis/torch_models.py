@@ -11,12 +11,11 @@ from nparam_lint.analysis.closed_forms.form_writer import expanded, factored
 from nparam_lint.analysis.closed_forms.observations import (
     BuildHistory,
     Built,
-    RefusedBuild,
-    Tensor,
     Variable,
     exactly,
 )
 from nparam_lint.claims.expression import parse_formula
+from nparam_lint.records import NotMeasured, ParameterRow
 
 if TYPE_CHECKING:
     from nparam_lint.analysis.closed_forms.parameter_forms import ClosedForm, NoForm
@@ -36,9 +35,11 @@ def _outcome(make, arguments):
         with torch.device("meta"):
             model = make(**arguments)
     except Exception as error:
-        return RefusedBuild(f"{type(error).__name__}: {error}")
+        reason = f"{type(error).__name__}: {error}"
+        return NotMeasured("NPL004", reason, cause="raised")
     named = model.named_parameters()
-    return Built(tuple(Tensor(name, tuple(parameter.shape)) for name, parameter in named))
+    rows = (ParameterRow(name, tuple(p.shape), str(p.dtype), p.requires_grad) for name, p in named)
+    return Built(tuple(rows))
 
 
 def derived(make, **base) -> ClosedForm | NoForm:
@@ -54,7 +55,7 @@ def count(make, **arguments) -> int:
 def told(form: ClosedForm, order, point):
     """What a form says at a point: by itself, and in each way that it is written."""
     texts = [write(form.total, order) for write in (expanded, factored)]
-    python = expanded(form.total, order, "python")
+    python = factored(form.total, order, "python")
     return [
         form.total.value(exactly(point)),
         *(parse_formula(text).evaluate(point) for text in texts),

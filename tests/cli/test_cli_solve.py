@@ -10,7 +10,7 @@ from functools import partial
 import pytest
 
 from nparam_lint.analysis.documents.solve_document import solve_document
-from nparam_lint.analysis.solutions import Met, Solutions, Solved
+from nparam_lint.analysis.solver import Met, Solutions, Solved
 from nparam_lint.report.document import Options
 from nparam_lint.report.formats import render
 

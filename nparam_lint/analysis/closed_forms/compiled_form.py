@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import ast
-import math
 from fractions import Fraction
-from functools import reduce
+from functools import partial, reduce
 from math import lcm, prod
 from typing import TYPE_CHECKING
 
@@ -13,12 +12,12 @@ from nparam_lint.analysis.closed_forms.form_writer import factored
 from nparam_lint.analysis.closed_forms.polynomial import (
     ONE,
     ZERO,
-    Exponential,
-    Extreme,
     Generator,
+    Kind,
+    Operation,
     Polynomial,
-    Rounded,
     names_of,
+    power_of_two,
     rounded,
 )
 from nparam_lint.claims.notation import read_expression
@@ -64,15 +63,10 @@ def substituted(form: Polynomial, values: Mapping[str, Polynomial]) -> Polynomia
     """The form with others in the place of some names. Raises NoPolynomial, ZeroDivisionError."""
 
     def replaced(generator: Generator) -> Polynomial:
-        match generator:
-            case str():
-                return values.get(generator, Polynomial.generator(generator))
-            case Rounded(top=top, bottom=bottom, up=up):
-                return quotient(substituted(top, values), substituted(bottom, values), up)
-            case Extreme(left=left, right=right, larger=larger):
-                return extreme(substituted(left, values), substituted(right, values), larger)
-            case Exponential(exponent=name):
-                return _power_of_two(values.get(name, Polynomial.generator(name)))
+        if isinstance(generator, str):
+            return values.get(generator, Polynomial.generator(generator))
+        left, right = (substituted(part, values) for part in (generator.left, generator.right))
+        return applied(generator.kind, left, right)
 
     return _transformed(form, replaced)
 
@@ -85,44 +79,31 @@ def _transformed(form: Polynomial, replaced: Callable[[Generator], Polynomial]) 
     return sum(terms, ZERO)
 
 
-def quotient(top: Polynomial, bottom: Polynomial, up: bool = False) -> Polynomial:
-    """Rounded. Raises ZeroDivisionError."""
-    if bottom.is_zero:
-        raise ZeroDivisionError
-    if top.number is not None and bottom.number is not None:
-        exact = top.number / bottom.number
-        return Polynomial.constant(math.ceil(exact) if up else math.floor(exact))
-    whole = _denominator(top, bottom)
-    return rounded(top * whole, bottom * whole, up)
-
-
-def extreme(left: Polynomial, right: Polynomial, larger: bool) -> Polynomial:
-    """The larger or the smaller of two forms."""
-    one, other = left.number, right.number
-    if one is not None and other is not None:
-        return Polynomial.constant(max(one, other) if larger else min(one, other))
-    whole = _denominator(left, right)
-    scaled = Extreme(left * whole, right * whole, larger)
-    return Polynomial.generator(scaled) * Fraction(1, whole)
-
-
-def _denominator(one: Polynomial, other: Polynomial) -> int:
-    """What makes the coefficients of both whole."""
-    return lcm(*(c.denominator for _, c in one.terms + other.terms))
+def applied(kind: Kind, left: Polynomial, right: Polynomial) -> Polynomial:
+    """An operation on two forms. Raises NoPolynomial, ZeroDivisionError."""
+    if kind == "**":
+        return _power_of_two(right)
+    if left.number is not None and right.number is not None:
+        return Polynomial.constant(Operation(kind, left, right).value({}))
+    # The coefficients of both made whole.
+    whole = lcm(*(c.denominator for _, c in left.terms + right.terms))
+    left, right = left * whole, right * whole
+    if kind in ("floor", "ceil"):
+        if right == ZERO:
+            raise ZeroDivisionError
+        return rounded(left, right, kind)
+    return Polynomial.generator(Operation(kind, left, right)) * Fraction(1, whole)
 
 
 def _power_of_two(exponent: Polynomial) -> Polynomial:
-    """2 to the power of a name and a number."""
+    """2 to the power of a name and a whole number."""
     constant = dict(exponent.terms).get((), Fraction(0))
-    rest = exponent - Polynomial.constant(constant)
-    if constant.denominator != 1:
-        raise NoPolynomial
     number = Fraction(2) ** constant.numerator
-    match rest.terms:
-        case ():
+    match (exponent - Polynomial.constant(constant)).terms:
+        case () if constant.denominator == 1:
             return Polynomial.constant(number)
-        case ((((str() as name, 1),), coefficient),) if coefficient == 1:
-            return Polynomial.generator(Exponential(name)) * number
+        case ((((str() as name, 1),), coefficient),) if coefficient == constant.denominator == 1:
+            return Polynomial.generator(power_of_two(name)) * number
     raise NoPolynomial
 
 
@@ -144,10 +125,10 @@ def read(node: ast.expr) -> Polynomial:
             return -read(operand)
         case ast.BinOp(left=left, op=op, right=right):
             return _combined(read(left), op, read(right))
-        case ast.Call(func=ast.Name(id="ceil" | "floor" as name), args=[argument]):
-            return quotient(read(argument), ONE, name == "ceil")
-        case ast.Call(func=ast.Name(id="max" | "min" as name), args=[_, *_] as values):
-            return reduce(lambda a, b: extreme(a, b, name == "max"), map(read, values))
+        case ast.Call(func=ast.Name(id="ceil" | "floor" as kind), args=[argument]):
+            return applied(kind, read(argument), ONE)
+        case ast.Call(func=ast.Name(id="max" | "min" as kind), args=[_, *_] as values):
+            return reduce(partial(applied, kind), map(read, values))
     raise NoPolynomial
 
 
@@ -162,8 +143,8 @@ def _combined(left: Polynomial, op: ast.operator, right: Polynomial) -> Polynomi
             return left * right
         case ast.Div() if number:
             return left * (1 / number)
-        case ast.FloorDiv() if not right.is_zero:
-            return quotient(left, right)
+        case ast.FloorDiv() if right != ZERO:
+            return applied("floor", left, right)
         case ast.Pow() if number is not None and number in range(_MOST_POWER + 1):
             return left ** int(number)
     raise NoPolynomial
@@ -185,9 +166,10 @@ def growing(form: Polynomial, least: Mapping[str, int]) -> frozenset[str]:
 
 def _above_one(generator: Generator) -> Polynomial:
     """What a power of two has above one, which is positive too."""
-    if not isinstance(generator, Exponential):
+    if isinstance(generator, str) or generator.kind != "**":
         return Polynomial.generator(generator)
-    return Polynomial.generator(f"2**{generator.exponent}") + ONE
+    (name,) = generator.names
+    return Polynomial.generator(f"2**{name}") + ONE
 
 
 def _rises(form: Polynomial, name: str) -> bool:
@@ -199,13 +181,12 @@ def _rises(form: Polynomial, name: str) -> bool:
 
 
 def _follows(generator: Generator, name: str) -> bool:
-    match generator:
-        case Rounded(top=top, bottom=bottom):
-            return _rises(top, name) and name not in bottom.names and _positive(bottom)
-        case Extreme(left=left, right=right):
-            return _rises(left, name) and _rises(right, name)
-        case _:
-            return True
+    if isinstance(generator, str):
+        return True
+    left, right = generator.left, generator.right
+    if generator.is_rounded:
+        return _rises(left, name) and name not in right.names and _positive(right)
+    return _rises(left, name) and _rises(right, name)
 
 
 def _positive(form: Polynomial) -> bool:
@@ -213,11 +194,7 @@ def _positive(form: Polynomial) -> bool:
 
 
 def _is_positive(generator: Generator) -> bool:
-    match generator:
-        case Rounded(top=top, bottom=bottom):
-            return _positive(top) and _positive(bottom)
-        case Extreme(left=left, right=right, larger=larger):
-            signs = _positive(left), _positive(right)
-            return any(signs) if larger else all(signs)
-        case _:
-            return True
+    if isinstance(generator, str):
+        return True
+    signs = _positive(generator.left), _positive(generator.right)
+    return any(signs) if generator.kind == "max" else all(signs)

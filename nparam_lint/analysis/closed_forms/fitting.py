@@ -6,143 +6,99 @@ there were more points than unknowns; whoever prints it verifies it at others fi
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from itertools import product as product_range
-from itertools import repeat
-from math import comb
+from itertools import combinations, combinations_with_replacement, islice, permutations, product
+from math import ceil, comb, gcd
 from typing import TYPE_CHECKING
 
 from nparam_lint.analysis.closed_forms.polynomial import (
+    ONE,
     PRIME,
-    DesignMatrix,
-    Exponential,
-    Extreme,
     Generator,
-    Monomial,
+    Kind,
+    Operation,
     Polynomial,
-    Rounded,
-    product,
+    Samples,
+    multiplied,
+    power_of_two,
     residue,
+    rounded,
 )
-from nparam_lint.analysis.closed_forms.rounding import multiple, quotients
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from nparam_lint.analysis.closed_forms.polynomial import Values
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 SPARE = 3  # points beyond the number of unknowns that a solution has to hold at
 DEGREE = 4  # the highest total degree that is looked for
 LEVELS = 64  # the most that anything doubles by
 TERMS = 130  # unknowns of one system
 _NUMERATOR, _DENOMINATOR = 1 << 46, 1 << 10  # of coefficients; others are a sign of chance
+DIVISORS = (2, 3, 4, 8, 16, 32, 64, 5, 6, 10, 12, 128, 256)  # the usual ones first
+PAIRS = 16  # pairs of rounded quotients that are tried
 
 
 def fit(
-    matrix: DesignMatrix,
-    observed: Sequence[Fraction],
-    names: Iterable[str],
-    spare: int = SPARE,
-    *,
-    rounded: bool = True,
+    samples: Samples, names: Iterable[str], spare: int = SPARE, *, rounding: bool = True
 ) -> Polynomial | None:
     """The simplest form in these names that gives what was observed at every point: a polynomial,
     then one in powers of two, or in rounded quotients; None where there is none, or where the
-    points are too few: there must be `spare` more than unknowns. Without `rounded` quotients, of
-    which there are many, it takes no time."""
+    points are too few: there must be `spare` more than unknowns. Without `rounding`, of which there
+    are many ways, it takes no time."""
     names = sorted(names)
-    if not matrix.points:
+    if not samples.points:
         return None
-    found = polynomial(matrix, observed, names, range(DEGREE + 1 if names else 1), spare)
-    found = found or multiple(matrix.points, observed, names)
-    found = found or _bounded(matrix, observed, names, spare)
-    found = found or _doubling(matrix, observed, names, spare)
-    if found or not rounded:
+    found = polynomial(samples, names, range(DEGREE + 1 if names else 1), spare)
+    found = found or multiple(samples, names)
+    found = found or _bounded(samples, names, spare)
+    found = found or _doubling(samples, names, spare)
+    if found or not rounding:
         return found
-    lines = _lines(matrix, observed, names)
-    for atoms in quotients(matrix, names):
-        if _explains(atoms, lines):
+    lines = {name: samples.line(name, names) for name in names}
+    # Those that are long enough to tell, and whether there is a polynomial in the name alone.
+    straight = {
+        name: polynomial(line, [name], range(DEGREE), spare=1) is not None
+        for name, line in lines.items()
+        if len(line.points) > DEGREE + 1
+    }
+    for atoms in quotients(samples, names):
+        if _explains(atoms, lines, straight):
             degrees = (1, 2, 3)[: 4 - len(atoms)]
-            found = polynomial(matrix, observed, [*atoms, *names], degrees, spare)
+            found = polynomial(samples, [*atoms, *names], degrees, spare)
             if found:
                 return found
     return None
 
 
-@dataclass(frozen=True, slots=True)
-class _Axis:
-    """What was seen where one name alone was varied; `straight`: there is a polynomial in it."""
-
-    matrix: DesignMatrix
-    observed: Sequence[Fraction]
-    straight: bool
-
-
-def _lines(
-    matrix: DesignMatrix, observed: Sequence[Fraction], names: Sequence[str]
-) -> dict[str, _Axis]:
-    """From the first point, where they are long enough to tell."""
-    found = {}
-    for name in names:
-        there = matrix.line(name, names)
-        if len(there) > DEGREE + 1:
-            line, seen = matrix.some(there), [observed[i] for i in there]
-            straight = polynomial(line, seen, [name], range(DEGREE), spare=1) is not None
-            found[name] = _Axis(line, seen, straight)
-    return found
-
-
-def _explains(atoms: Sequence[Rounded], lines: Mapping[str, _Axis]) -> bool:
+def _explains(
+    atoms: Sequence[Operation], lines: Mapping[str, Samples], straight: Mapping[str, bool]
+) -> bool:
     """Whether something like them could be at work: they bend the lines that are bent, which costs
     little to try, and none that is straight. Where lines are too few to tell, it could."""
-    equal = len(atoms) == 2 and atoms[0].top == atoms[1].bottom  # one where both are, else nothing
-    for atom in atoms:
-        if not equal and all(name in lines and lines[name].straight for name in atom.names):
-            return False
-    for name, line in lines.items():
-        if line.straight:
-            continue
+    equal = len(atoms) == 2 and atoms[0].left == atoms[1].right  # one where both are, else nothing
+    if not equal and any(all(straight.get(name) for name in atom.names) for atom in atoms):
+        return False
+    for name in (name for name, is_straight in straight.items() if not is_straight):
         own: list[Generator] = [atom for atom in atoms if name in atom.names]
-        generators = [*own, name]
-        enough = len(line.observed) > comb(len(generators) + 3, 3)
-        if not own or (
-            enough and not polynomial(line.matrix, line.observed, generators, (1, 2, 3), spare=1)
-        ):
+        enough = len(lines[name].points) > comb(len(own) + 4, 3)
+        if not own or (enough and not polynomial(lines[name], [*own, name], (1, 2, 3), spare=1)):
             return False
     return True
-
-
-def depends_only_on(
-    names: Iterable[str], points: Sequence[Values], observed: Sequence[Fraction]
-) -> bool:
-    """Whether points that agree in these names agree in what was observed."""
-    names = list(names)
-    seen: dict[tuple[Fraction, ...], Fraction] = {}
-    return all(
-        seen.setdefault(tuple(point[name] for name in names), value) == value
-        for point, value in zip(points, observed, strict=True)
-    )
 
 
 # --- polynomials ------------------------------------------------------------------------------
 
 
 def polynomial(
-    matrix: DesignMatrix,
-    observed: Sequence[Fraction],
-    generators: Sequence[Generator],
-    degrees: Iterable[int],
-    spare: int,
+    samples: Samples, generators: Sequence[Generator], degrees: Iterable[int], spare: int
 ) -> Polynomial | None:
     """The polynomial of the lowest of these degrees that gives what was observed."""
-    columns = [column for g in generators if (column := matrix.column(g)) is not None]
+    columns = [column for g in generators if (column := samples.column(g)) is not None]
     if len(columns) < len(generators):
         return None
-    values = zip(*columns, strict=True) if generators else repeat(())
+    values = zip(*columns, strict=True) if generators else [()] * len(samples.points)
     # Rows that say something new: points may differ in names that do not matter here.
-    rows = list(dict.fromkeys(zip(values, map(residue, observed), strict=bool(generators))))
+    rows = list(dict.fromkeys(zip(values, map(residue, samples.observed), strict=True)))
     for degree in degrees:
         if comb(len(generators) + degree, degree) > TERMS:
             return None
@@ -150,60 +106,40 @@ def polynomial(
         solution = _solve(rows, monomials, spare)
         if solution is None:
             continue
-        names = (_monomial(generators, powers) for powers in monomials.exponents)
+        names = (multiplied((), tuple((generators[place], 1) for place in m)) for m in monomials)
         found = Polynomial.of(dict(zip(names, solution, strict=True)))
-        if all(found.value(p) == o for p, o in zip(matrix.points, observed, strict=True)):
+        if samples.agree(found):
             return found
     return None
 
 
-def _monomial(generators: Sequence[Generator], powers: tuple[int, ...]) -> Monomial:
-    factors = zip(generators, powers, strict=True)
-    return product((), tuple((generator, power) for generator, power in factors if power))
-
-
-@dataclass(frozen=True, slots=True)
-class _Monomials:
-    """All of some generators up to a total degree, those of low degree first. `steps`: each after
-    the first as an earlier one times a generator."""
-
-    exponents: tuple[tuple[int, ...], ...]
-    steps: tuple[tuple[int, int], ...]
-
-    def values(self, row: Sequence[int]) -> list[int]:
-        """Modulo a prime, where the generators have these values."""
-        found = [1]
-        for before, generator in self.steps:
-            found.append(found[before] * row[generator] % PRIME)
-        return found
-
-
 @lru_cache(maxsize=256)
-def _monomials(number: int, degree: int) -> _Monomials:
-    exponents = sorted(
-        (p for p in product_range(range(degree + 1), repeat=number) if sum(p) <= degree),
-        key=lambda powers: (sum(powers), [-power for power in powers]),
-    )
-    indices = {powers: index for index, powers in enumerate(exponents)}
-    steps = []
-    for powers in exponents[1:]:
-        generator = next(g for g, power in enumerate(powers) if power)
-        less = tuple(p - (g == generator) for g, p in enumerate(powers))
-        steps.append((indices[less], generator))
-    return _Monomials(tuple(exponents), tuple(steps))
+def _monomials(number: int, degree: int) -> list[tuple[int, ...]]:
+    """All of some generators up to a total degree, those of low degree first, each as the places
+    of its factors."""
+    places = range(number)
+    return [m for d in range(degree + 1) for m in combinations_with_replacement(places, d)]
+
+
+def _values(monomials: Sequence[tuple[int, ...]], row: Sequence[int]) -> list[int]:
+    """Modulo a prime, where the generators have these values."""
+    found: dict[tuple[int, ...], int] = {(): 1}
+    for monomial in monomials[1:]:
+        found[monomial] = found[monomial[:-1]] * row[monomial[-1]] % PRIME
+    return list(found.values())
 
 
 def _solve(
-    rows: Sequence[tuple[tuple[int, ...], int]], monomials: _Monomials, spare: int
+    rows: Sequence[tuple[tuple[int, ...], int]], monomials: Sequence[tuple[int, ...]], spare: int
 ) -> list[Fraction] | None:
     """The coefficients of a solution that has to hold at more points than it has unknowns; None
     where there is none. Where the points cannot tell monomials apart (`d` is always `h * (d//h)`),
     those of low degree are taken, then those in the first generators."""
-    width = len(monomials.exponents)
+    width = len(monomials)
     pivots: dict[int, list[int]] = {}
     proofs = 0
     for values, goal in rows:
-        line = [*monomials.values(values), goal]
+        line = [*_values(monomials, values), goal]
         for column in range(width + 1):
             if not line[column]:
                 continue
@@ -240,63 +176,155 @@ def _rational(residue: int) -> Fraction | None:
     return Fraction(low, now) if 0 < abs(now) <= _DENOMINATOR else None
 
 
-def _bounded(
-    matrix: DesignMatrix, observed: Sequence[Fraction], names: Sequence[str], spare: int
-) -> Polynomial | None:
+def _bounded(samples: Samples, names: Sequence[str], spare: int) -> Polynomial | None:
     """What is never below, or never above, a name or a number: `max(8, d // 16)`."""
-    points = matrix.points
-    for larger in (True, False):
-        end = min(observed) if larger else max(observed)
-        bounds = [Polynomial.constant(end), *map(Polynomial.generator, names)]
-        for bound in bounds:
-            limits = [bound.value(point) for point in points]
+    observed = samples.observed
+    ends: tuple[tuple[Kind, Fraction], ...] = ("max", min(observed)), ("min", max(observed))
+    for kind, end in ends:
+        for bound in [Polynomial.constant(end), *map(Polynomial.generator, names)]:
+            limits = [bound.value(point) for point in samples.points]
             free = [i for i, o in enumerate(observed) if o != limits[i]]
-            beyond = any((observed[i] < limits[i]) is larger for i in free)
+            beyond = any((observed[i] < limits[i]) is (kind == "max") for i in free)
             if beyond or not free or len(observed) - len(free) < max(spare, 1):
                 continue
-            there, seen = matrix.some(free), [observed[i] for i in free]
-            form = polynomial(there, seen, names, (1, 2), spare)
-            form = form or multiple(there.points, seen, names)
+            there = samples.some(free)
+            form = polynomial(there, names, (1, 2), spare) or multiple(there, names)
             if form is None:
                 continue
-            whole = Polynomial.generator(Extreme(bound, form, larger))
-            if all(whole.value(p) == o for p, o in zip(points, observed, strict=True)):
+            whole = Polynomial.generator(Operation(kind, bound, form))
+            if samples.agree(whole):
                 return whole
     return None
 
 
-def _doubling(
-    matrix: DesignMatrix, observed: Sequence[Fraction], names: Sequence[str], spare: int
-) -> Polynomial | None:
+def _doubling(samples: Samples, names: Sequence[str], spare: int) -> Polynomial | None:
     """What doubles with every level, summed over the levels: `base**2*(4**depth - 1)`; with the
     number of levels in no other place, then with it."""
     for name in names:
-        power = Exponential(name)
-        if not _doubles(matrix, observed, power, names, spare):
+        if not _doubles(samples.line(name, names), name, spare):
             continue
         for others in ([other for other in names if other != name], names):
-            found = polynomial(matrix, observed, [*others, power], range(1, DEGREE + 3), spare)
+            generators: list[Generator] = [*others, power_of_two(name)]
+            found = polynomial(samples, generators, range(1, DEGREE + 3), spare)
             if found:
                 return found
     return None
 
 
-def _doubles(
-    matrix: DesignMatrix,
-    observed: Sequence[Fraction],
-    power: Exponential,
-    names: Sequence[str],
-    spare: int,
-) -> bool:
+def _doubles(line: Samples, name: str, spare: int) -> bool:
     """Whether there is such a form along the line on which the exponent alone differs from the
     first point, and no polynomial in the exponent."""
-    points, name = matrix.points, power.exponent
-    line = matrix.line(name, names)
-    numbers = {points[i][name] for i in line}
+    numbers = {point[name] for point in line.points}
     if min(numbers) < 0 or max(numbers) > LEVELS or any(n.denominator > 1 for n in numbers):
         return False
-    there, seen = matrix.some(line), [observed[i] for i in line]
-    if polynomial(there, seen, [name], range(DEGREE + 1), spare=1) is not None:
+    if polynomial(line, [name], range(DEGREE + 1), spare=1) is not None:
         return False
-    ways: tuple[list[str], ...] = ([], [name])
-    return any(polynomial(there, seen, [*way, power], range(1, DEGREE), spare) for way in ways)
+    power = power_of_two(name)
+    ways: tuple[list[Generator], ...] = ([power], [name, power])
+    return any(polynomial(line, way, range(1, DEGREE), spare) for way in ways)
+
+
+# --- rounding: a share cut to a whole number, or rounded to a multiple ----------------------------
+
+
+def multiple(samples: Samples, names: Sequence[str]) -> Polynomial | None:
+    """`unit * ceil(share * what / unit)` and its like: a share, rounded to a whole multiple of a
+    unit, which is a number or a name. The share may be cut to a whole number before."""
+    points, observed = samples.points, samples.observed
+    for unit in _units(observed, names):
+        sizes = [unit.value(point) for point in points]
+        if any(not s or (o / s).denominator > 1 for o, s in zip(observed, sizes, strict=True)):
+            continue
+        for top, bottom in _quotients([n for n in names if n not in unit.names]):
+            try:
+                amounts = [top.value(point) / bottom.value(point) for point in points]
+            except ZeroDivisionError:
+                continue
+            if min(amounts) <= 0:
+                continue
+            for rounding in _REACH:
+                for share in _shares([*zip(amounts, observed, sizes, strict=True)], rounding):
+                    form = _rounded(
+                        top * share.numerator, bottom * share.denominator, unit, rounding
+                    )
+                    if samples.agree(form):
+                        return form
+    return None
+
+
+def _units(observed: Sequence[Fraction], names: Sequence[str]) -> Iterator[Polynomial]:
+    yield ONE
+    common = gcd(*(o.numerator for o in observed if o.denominator == 1))
+    if common > 1:
+        yield Polynomial.constant(common)
+    yield from map(Polynomial.generator, names)
+
+
+def _quotients(names: Sequence[str]) -> Iterator[tuple[Polynomial, Polynomial]]:
+    """A name, a product of two, or one over another."""
+    plain = [Polynomial.generator(name) for name in names]
+    yield from ((one, ONE) for one in plain)
+    yield from ((one * other, ONE) for one, other in combinations(plain, 2))
+    yield from permutations(plain, 2)
+
+
+# From how far below a multiple to how far above it (in units, and in wholes) is rounded to it.
+_HALF = Fraction(1, 2)
+_REACH: dict[str, tuple[tuple[Fraction | int, int], tuple[Fraction | int, int]]] = {
+    "down": ((0, 0), (1, 0)),
+    "up": ((-1, 0), (0, 0)),
+    "cut, then up": ((-1, 1), (0, 1)),
+    "to the nearest": ((-_HALF, 0), (_HALF, 0)),
+}
+
+
+def _shares(
+    rows: Iterable[tuple[Fraction, Fraction, Fraction]], rounding: str
+) -> Iterator[Fraction]:
+    """The two simplest shares such that each amount times it, rounded to a multiple of the unit,
+    may be what was observed: one alone may be an end of the range that the rounding excludes."""
+    (below, less), (above, more) = _REACH[rounding]
+    low, high = Fraction(0), Fraction(1 << 40)
+    for amount, seen, unit in rows:
+        low = max(low, (seen + below * unit + less) / amount)
+        high = min(high, (seen + above * unit + more) / amount)
+        if low > high:
+            return
+    found = 0
+    for denominator in range(1, 65):
+        numerator = ceil(low * denominator)
+        for one in (numerator, numerator + 1):
+            if one and one <= high * denominator:
+                yield Fraction(one, denominator)
+                found += 1
+        if found >= 2:
+            return
+
+
+def _rounded(top: Polynomial, bottom: Polynomial, unit: Polynomial, rounding: str) -> Polynomial:
+    """A quotient as a multiple of a unit."""
+    whole = bottom * unit
+    if rounding == "cut, then up" and bottom != ONE:
+        top, whole = rounded(top, bottom), unit
+    elif rounding == "to the nearest":
+        top, whole = top * 2 + whole, whole * 2
+    return rounded(top, whole, "ceil" if "up" in rounding else "floor") * unit
+
+
+def quotients(samples: Samples, names: Sequence[str]) -> Iterator[tuple[Operation, ...]]:
+    """Rounded quotients that a formula might be a polynomial in, one or two at a time."""
+    generator = Polynomial.generator
+    pairs = [(generator(one), generator(other)) for one, other in permutations(names, 2)]
+    pairs += product(map(generator, names), map(Polynomial.constant, DIVISORS))
+    kinds: tuple[Kind, ...] = ("floor", "ceil")
+    atoms = [Operation(kind, *pair) for pair in pairs for kind in kinds]
+    for one, other in combinations(names, 2):
+        if any(p[one].denominator > 1 or p[other].denominator > 1 for p in samples.points):
+            atoms.append(Operation("floor", generator(one) * generator(other), ONE))
+    usable = [atom for atom in atoms if len(set(samples.column(atom) or ())) > 1]
+    yield from ((atom,) for atom in usable)
+    # `(a//b)*(b//a)` is one where both are equal, else nothing.
+    yield from (
+        (a, b) for a, b in combinations(usable, 2) if (a.left, a.right) == (b.right, b.left)
+    )
+    yield from islice(combinations(usable, 2), PAIRS)

@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from dataclasses import dataclass
 from fractions import Fraction
 from math import gcd, lcm
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from nparam_lint.analysis.closed_forms.polynomial import (
     ONE,
-    Exponential,
     Generator,
     Monomial,
+    Operation,
     Polynomial,
-    Rounded,
-    degree,
-    product,
+    multiplied,
+    place_of,
 )
 
 if TYPE_CHECKING:
@@ -28,80 +26,69 @@ _PLAIN = 16  # larger numbers before or inside of a bracket are no clearer than 
 Language = Literal["budget", "python", "latex"]
 
 
-@dataclass(frozen=True, slots=True)
-class _Sum:
-    parts: tuple[_Node, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class _Product:
-    """`number` times the parts."""
+class _Term(NamedTuple):
+    """A number times powers times sums in brackets."""
 
     number: Fraction
-    parts: tuple[_Node, ...]
+    powers: Monomial = ()
+    sums: tuple[_Sum, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class _Power:
-    base: Generator
-    exponent: int
+_Sum = tuple[_Term, ...]
 
 
-_Node = _Sum | _Product | _Power
-
-
-def expanded(form: Polynomial, order: Sequence[str], language: Language = "budget") -> str:
+def expanded(form: Polynomial, order: Sequence[str]) -> str:
     """All terms, those of high degree first; `order`: of the names."""
-    whole = lcm(*(c.denominator for _, c in form.terms))
-    if language == "python" and whole > 1 and len(form.terms) > 1:
-        # Python's `//` would cut each term by itself.
-        return f"({expanded(form * whole, order, language)})//{whole}"
-    return _Writer(order, language).text(_flat(form, _Order(order)))
+    return _Writer(order, "budget").sum(_flat(form, _Order(order)))
 
 
 def factored(form: Polynomial, order: Sequence[str], language: Language = "budget") -> str:
     """Common factors before brackets, as far as they are found by taking out one at a time."""
-    return _Writer(order, language).text(_nested(form, _Order(order)))
+    return _Writer(order, language).sum(_nested(form, _Order(order)))
 
 
 class _Order:
     def __init__(self, names: Sequence[str]) -> None:
         self.places = {name: place for place, name in enumerate(names)}
 
-    def of(self, generator: Generator) -> tuple[int, str]:
-        if isinstance(generator, str):
-            return self.places.get(generator, len(self.places)), generator
-        return len(self.places) + 1, repr(generator)
+    def of(self, generator: Generator) -> tuple[int, int, str]:
+        known = self.places.get(generator) if isinstance(generator, str) else None
+        return (len(self.places) if known is None else known, *place_of(generator))
 
     def term(self, term: tuple[Monomial, Fraction]) -> tuple[object, ...]:
         """High degrees first, then in the order of the names."""
         monomial, coefficient = term
         places = sorted((self.of(g), -e) for g, e in monomial)
-        return (-degree(monomial), coefficient < 0, places)
+        return (-sum(e for _, e in monomial), coefficient < 0, places)
 
 
 # --- from a polynomial to a tree --------------------------------------------------------------
 
 
-def _flat(form: Polynomial, order: _Order) -> _Node:
-    parts = [_term(*term, order) for term in sorted(form.terms, key=order.term)]
-    return parts[0] if len(parts) == 1 else _Sum(tuple(parts))
+def _flat(form: Polynomial, order: _Order) -> _Sum:
+    terms = sorted(form.terms, key=order.term)
+    return tuple(_Term(number, _in_order(monomial, order)) for monomial, number in terms)
 
 
-def _term(monomial: Monomial, number: Fraction, order: _Order) -> _Product:
-    powers = sorted(monomial, key=lambda power: order.of(power[0]))
-    return _Product(number, tuple(_Power(g, e) for g, e in powers))
+def _in_order(monomial: Monomial, order: _Order) -> Monomial:
+    return tuple(sorted(monomial, key=lambda power: order.of(power[0])))
 
 
-def _nested(form: Polynomial, order: _Order) -> _Node:
+def _nested(form: Polynomial, order: _Order) -> _Sum:
     if len(form.terms) < 2:
         return _flat(form, order)
     number, common, rest = _taken_out(form)
-    inner = _collected(rest, order)
-    outer = _term(common, number, order)
-    if isinstance(inner, _Product):
-        return _Product(number * inner.number, (*outer.parts, *inner.parts))
-    return _Product(number, (*outer.parts, inner)) if outer.parts or number != 1 else inner
+    return _times((_Term(number, _in_order(common, order)),), _collected(rest, order))
+
+
+def _times(left: _Sum, right: _Sum) -> _Sum:
+    """The product: one term, in which a sum of several is a factor."""
+    if left == (_Term(Fraction(1)),):
+        return right
+    one, other = (
+        part[0] if len(part) == 1 else _Term(Fraction(1), (), (part,)) for part in (left, right)
+    )
+    return (_Term(one.number * other.number, one.powers + other.powers, one.sums + other.sums),)
 
 
 def _taken_out(form: Polynomial) -> tuple[Fraction, Monomial, Polynomial]:
@@ -118,14 +105,14 @@ def _taken_out(form: Polynomial) -> tuple[Fraction, Monomial, Polynomial]:
     if not common and number.denominator == 1 and largest > _PLAIN:
         number = Fraction(-1 if number < 0 else 1)
     rest = {_without(m, common): c / number for m, c in form.terms}
-    return number, product((), tuple(common.items())), Polynomial.of(rest)
+    return number, multiplied((), tuple(common.items())), Polynomial.of(rest)
 
 
 def _without(monomial: Monomial, less: Mapping[Generator, int]) -> Monomial:
     return tuple((g, e - less.get(g, 0)) for g, e in monomial if e > less.get(g, 0))
 
 
-def _collected(form: Polynomial, order: _Order) -> _Node:
+def _collected(form: Polynomial, order: _Order) -> _Sum:
     """What has a generator in common in brackets, the rest beside it; where both have a factor in
     common, that before."""
     counts = Counter(generator for monomial, _ in form.terms for generator, _ in monomial)
@@ -140,13 +127,9 @@ def _collected(form: Polynomial, order: _Order) -> _Node:
         quotient = _divided(without, inner)
         if quotient is not None and len(inner.terms) > 1:
             outer = Polynomial.of({monomial: number}) + quotient
-            return _Product(Fraction(1), (_nested(outer, order), _nested(inner, order)))
-        parts = [_nested(with_it, order)]
-        # Terms that have nothing in common with others stand for themselves.
-        rest = _nested(without, order)
-        parts += rest.parts if isinstance(rest, _Sum) else [rest]
-        return _Sum(tuple(parts))
-    return _nested(with_it, order)
+            return _times(_nested(outer, order), _nested(inner, order))
+    # Terms that have nothing in common with others stand for themselves.
+    return _nested(with_it, order) + (_nested(without, order) if without.terms else ())
 
 
 def _divided(form: Polynomial, by: Polynomial) -> Polynomial | None:
@@ -159,7 +142,7 @@ def _divided(form: Polynomial, by: Polynomial) -> Polynomial | None:
     quotient = Polynomial()
     top, number = leading(by)
     for _ in range(len(form.terms) + 8):
-        if form.is_zero:
+        if not form.terms:
             return quotient
         monomial, coefficient = leading(form)
         powers = dict(monomial)
@@ -178,28 +161,20 @@ class _Writer:
         self.order, self.language = _Order(order), language
         self.times = " " if language == "latex" else "*"
 
-    def text(self, node: _Node) -> str:
-        match node:
-            case _Sum(parts=parts):
-                return self.sum(parts)
-            case _Product():
-                return self.product(node)
-            case _Power(base=base, exponent=exponent):
-                return self.power(base, exponent)
-
-    def sum(self, parts: Sequence[_Node]) -> str:
-        texts = [self.text(part) for part in parts]
+    def sum(self, terms: _Sum) -> str:
+        texts = [self.term(*term) for term in terms]
         if texts and texts[0].startswith("-"):  # `13 - 3*d`, not `-3*d + 13`
             texts.sort(key=lambda text: text.startswith("-"))
         return " + ".join(texts).replace(" + -", " - ") or "0"
 
-    def product(self, node: _Product) -> str:
-        number, factors = node.number, []
-        for part in node.parts:
-            text = self.text(part)
-            several = len(node.parts) > 1 or abs(number) != 1
-            loose = isinstance(part, _Sum) or (several and self.is_loose(part))
-            factors.append(self.brackets(text) if loose else text)
+    def term(self, number: Fraction, powers: Monomial, sums: Sequence[_Sum]) -> str:
+        several = len(powers) + len(sums) > 1 or abs(number) != 1
+        factors = [
+            self.brackets(text) if several and self.is_loose(*power) else text
+            for power in powers
+            for text in [self.power(*power)]
+        ]
+        factors += [self.brackets(self.sum(terms)) for terms in sums]
         sign = "-" if number < 0 else ""
         top, bottom = abs(number).as_integer_ratio()
         if top != 1 or not factors:
@@ -210,12 +185,13 @@ class _Writer:
         slash = "//" if self.language == "python" else "/"
         return sign + self.times.join(factors) + (f"{slash}{bottom}" if bottom != 1 else "")
 
-    def is_loose(self, node: _Node) -> bool:
+    def is_loose(self, base: Generator, exponent: int) -> bool:
         """Whether it is written with `//`, which binds no closer than `*`."""
-        quotient = isinstance(node, _Power) and node.exponent == 1 and node.base
-        if not isinstance(quotient, Rounded) or self.language == "latex":
+        if self.language == "latex" or exponent != 1 or isinstance(base, str):
             return False
-        return quotient.bottom != ONE and not (quotient.up and self.language == "budget")
+        if base.right == ONE or (base.kind == "ceil" and self.language == "budget"):
+            return False
+        return base.is_rounded
 
     def brackets(self, text: str) -> str:
         return f"\\left({text}\\right)" if self.language == "latex" else f"({text})"
@@ -226,29 +202,18 @@ class _Writer:
         return f"{number:_}" if number >= 10_000 else str(number)
 
     def power(self, base: Generator, exponent: int) -> str:
-        if isinstance(base, Exponential):
-            levels = self.name(base.exponent)
-            power = f"^{{{levels}}}" if self.language == "latex" else f"**{levels}"
-            return f"{2**exponent}{power}"
-        text = self.generator(base)
+        latex = self.language == "latex"
+        if isinstance(base, Operation) and base.kind == "**":
+            (levels,) = map(self.name, base.names)
+            return f"{2**exponent}^{{{levels}}}" if latex else f"{2**exponent}**{levels}"
+        text = self.name(base) if isinstance(base, str) else self.operation(base)
         if exponent == 1:
             return text
         # `(a + b)//(2*c)` ends in a bracket, and has none around it.
-        called = re.match(r"(ceil|floor|int)\(", text)
-        if isinstance(base, Rounded) and self.language != "latex" and not called:
+        called = re.match(r"(ceil|floor|int|max|min)\(", text)
+        if isinstance(base, Operation) and not latex and not called:
             text = self.brackets(text)
-        return f"{text}^{{{exponent}}}" if self.language == "latex" else f"{text}**{exponent}"
-
-    def generator(self, generator: Generator) -> str:
-        if isinstance(generator, str):
-            return self.name(generator)
-        if isinstance(generator, Rounded):
-            return self.rounded(generator)
-        if isinstance(generator, Exponential):
-            return self.power(generator, 1)
-        name = ("\\" if self.language == "latex" else "") + ("max" if generator.larger else "min")
-        values = (self.text(_flat(part, self.order)) for part in (generator.left, generator.right))
-        return name + self.brackets(", ".join(values))
+        return f"{text}^{{{exponent}}}" if latex else f"{text}**{exponent}"
 
     def name(self, name: str) -> str:
         if self.language != "latex":
@@ -258,23 +223,24 @@ class _Writer:
             name = f"\\mathit{{{name.replace('_', chr(92) + '_')}}}"
         return name + (f"_{{{','.join(indices)}}}" if indices else "")
 
-    def rounded(self, rounded: Rounded) -> str:
-        top = self.text(_flat(rounded.top, self.order))
-        bottom = self.text(_flat(rounded.bottom, self.order))
+    def operation(self, own: Operation) -> str:
+        """What is no power of two."""
+        top, bottom = (self.sum(_flat(part, self.order)) for part in (own.left, own.right))
+        up, python = own.kind == "ceil", self.language == "python"
+        if not own.is_rounded:
+            name = f"\\{own.kind}" if self.language == "latex" else own.kind
+            return name + self.brackets(f"{top}, {bottom}")
         if self.language == "latex":
-            inside = top if rounded.bottom == ONE else f"\\frac{{{top}}}{{{bottom}}}"
-            open_, close = ("\\lceil", "\\rceil") if rounded.up else ("\\lfloor", "\\rfloor")
-            return f"\\left{open_} {inside} \\right{close}"
-        if len(rounded.top.terms) > 1 or not all(
-            isinstance(g, str) for g in rounded.top.generators
-        ):
+            inside = top if own.right == ONE else f"\\frac{{{top}}}{{{bottom}}}"
+            return f"\\left\\l{own.kind} {inside} \\right\\r{own.kind}"
+        if len(own.left.terms) > 1 or not all(isinstance(g, str) for g in own.left.generators):
             top = f"({top})"
         if not re.fullmatch(r"[\w\[\]']+", bottom):
             bottom = f"({bottom})"
-        if rounded.bottom == ONE:
-            if self.language == "python":
-                return f"-int(-{top} // 1)" if rounded.up else f"int({top} // 1)"
-            return f"{'ceil' if rounded.up else 'floor'}({top})"
-        if not rounded.up:
+        if own.right == ONE:
+            if python:
+                return f"-int(-{top} // 1)" if up else f"int({top} // 1)"
+            return f"{own.kind}({top})"
+        if not up:
             return f"{top}//{bottom}"
-        return f"-(-{top}//{bottom})" if self.language == "python" else f"ceil({top}/{bottom})"
+        return f"-(-{top}//{bottom})" if python else f"ceil({top}/{bottom})"

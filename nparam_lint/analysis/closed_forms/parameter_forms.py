@@ -8,44 +8,18 @@ from itertools import product
 from math import prod
 from typing import TYPE_CHECKING
 
-from nparam_lint.analysis.closed_forms.fitting import depends_only_on, fit, polynomial
-from nparam_lint.analysis.closed_forms.observations import Built, Point, Value, exactly
-from nparam_lint.analysis.closed_forms.parameter_families import Family, families
-from nparam_lint.analysis.closed_forms.polynomial import ONE, ZERO, DesignMatrix, Polynomial
+from nparam_lint.analysis.closed_forms.fitting import fit, polynomial
+from nparam_lint.analysis.closed_forms.observations import Family, Point, Value, exactly, families
+from nparam_lint.analysis.closed_forms.polynomial import ONE, ZERO, Polynomial, Samples
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from nparam_lint.analysis.closed_forms.constraint_inference import Constraint
-    from nparam_lint.analysis.closed_forms.polynomial import Values
+    from nparam_lint.analysis.closed_forms.constraints import Constraint
+    from nparam_lint.analysis.closed_forms.experiments import Seen
+    from nparam_lint.analysis.closed_forms.polynomial import Columns, Values
 
 PRESENT = 4  # builds that have to have a parameter that is not always there
-
-
-@dataclass(slots=True)
-class Seen:
-    """Points that were built, the base first, and what was built. `influence`: for each variable,
-    the indices of the points that differ from the base in it alone."""
-
-    points: list[dict[str, Value]]
-    builds: list[Built]
-    influence: dict[str, list[int]] = field(default_factory=dict)
-
-    def within(self, limits: Sequence[Constraint]) -> Seen:
-        """What was seen where these hold."""
-        if not limits:
-            return self
-        return self.where(lambda point: all(limit.holds(exactly(point)) for limit in limits))
-
-    def where(self, condition: Callable[[Point], bool]) -> Seen:
-        """What was seen at the points that meet a condition."""
-        kept = [index for index, point in enumerate(self.points) if condition(point)]
-        moved = {index: now for now, index in enumerate(kept)}
-        return Seen(
-            [self.points[index] for index in kept],
-            [self.builds[index] for index in kept],
-            {n: [moved[i] for i in indices if i in moved] for n, indices in self.influence.items()},
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,13 +98,13 @@ class ParameterForms:
     ) -> None:
         self.seen, self.names = seen, names
         self.points = [exactly(point) for point in seen.points]
-        self.matrices: dict[tuple[int, ...], DesignMatrix] = {}  # where quantities were seen
+        self.columns: dict[tuple[int, ...], Columns] = {}  # where quantities were seen
         self.known: dict[tuple[int | None, ...], Polynomial | None] = {}
         self.families = families(seen.builds)
         self.unknown: Family | None = None
         forms: dict[str, ShapeForm] = {}
         for family in sorted(self.families, key=lambda family: family.name != suspect):
-            self.rounded = not (simple and family.name == suspect)
+            self.rounding = not (simple and family.name == suspect)
             form = self.of_family(family)
             if form is None:
                 self.unknown = family
@@ -166,37 +140,38 @@ class ParameterForms:
         return self.known[key]
 
     def _fitted(self, observed: Sequence[int | None]) -> Polynomial | None:
-        there = tuple(i for i, o in enumerate(observed) if o is not None)
-        values = [Fraction(o) for o in observed if o is not None]
-        if len(set(values)) == 1:
-            return Polynomial.constant(values[0])
-        names = next(self.candidates(observed), None)
-        if names is None:
-            return None
-        matrix = self.matrices.setdefault(there, DesignMatrix([self.points[i] for i in there]))
-        return fit(matrix, values, names, rounded=self.rounded)
+        samples = self.samples(range(len(observed)), observed)
+        if len(set(samples.observed)) == 1:
+            return Polynomial.constant(samples.observed[0])
+        names = next(self.candidates(samples, observed), None)
+        return None if names is None else fit(samples, names, rounding=self.rounding)
 
-    def candidates(self, observed: Sequence[int | None]) -> Iterator[list[str]]:
+    def samples(self, indices: Iterable[int], observed: Sequence[int | None]) -> Samples:
+        """What was observed at those of the points at which there was something."""
+        there = {i: Fraction(value) for i in indices if (value := observed[i]) is not None}
+        points = [self.points[i] for i in there]
+        return Samples(points, [*there.values()], self.columns.setdefault((*there,), {}))
+
+    def candidates(
+        self, samples: Samples, observed: Sequence[int | None]
+    ) -> Iterator[Sequence[str]]:
         """Names that a quantity may depend on: those that change it alone; one more; all."""
-        base = observed[0]
         needed = [
             name
             for name in self.names
-            if any(observed[i] != base for i in self.seen.influence[name] if i < len(observed))
+            if any(observed[i] != observed[0] for i in self.seen.influence[name])
         ]
-        points = [p for p, o in zip(self.points, observed, strict=True) if o is not None]
-        seen = [Fraction(o) for o in observed if o is not None]
         more = [name for name in self.names if name not in needed]
         for names in (needed, *([*needed, name] for name in more)):
-            if depends_only_on(names, points, seen):
+            if samples.depend_only_on(names):
                 yield names
         # What matters only together with others: all but those that can be done without.
         enough = list(self.names)
         for name in more:
             fewer = [other for other in enough if other != name]
-            if depends_only_on(fewer, points, seen):
+            if samples.depend_only_on(fewer):
                 enough = fewer
-        if depends_only_on(enough, points, seen):
+        if samples.depend_only_on(enough):
             yield enough
 
     def parts(self) -> Iterator[Polynomial]:
@@ -234,10 +209,10 @@ class ParameterForms:
                 (sorted([0, *self.seen.influence[n]], key=lambda i: self.points[i][n]), [n])
                 for n in self.names
             ]
-            ways.append((range(len(observed)), next(self.candidates(observed), self.names)))
-            for indices, names in ways:
-                there = [i for i in indices if observed[i] is not None]
-                found = self.first_wrong(there, observed, names)
+            every = range(len(observed))
+            enough = next(self.candidates(self.samples(every, observed), observed), self.names)
+            for indices, names in [*ways, (every, enough)]:
+                found = self.first_wrong(indices, observed, names)
                 if found is not None:
                     return Wrong(family.name, what, *found)
         return Wrong(family.name)
@@ -253,15 +228,15 @@ class ParameterForms:
         self, indices: Sequence[int], observed: Sequence[int | None], names: Sequence[str]
     ) -> tuple[Polynomial, dict[str, Value], int] | None:
         """The polynomial that goes furthest, with the first of these points where it is wrong."""
-        points = [self.points[i] for i in indices]
-        values = [Fraction(n) for i in indices if (n := observed[i]) is not None]
-        if fit(DesignMatrix(points), values, names) is not None:
+        there = [i for i in indices if observed[i] is not None]
+        samples = self.samples(there, observed)
+        if fit(samples, names) is not None:
             return None
-        for spare, end in product((1, 0), range(len(points) - 1, 1, -1)):
-            guess = polynomial(DesignMatrix(points[:end]), values[:end], names, range(3), spare)
+        for spare, end in product((1, 0), range(len(there) - 1, 1, -1)):
+            guess = polynomial(samples.some(range(end)), names, range(3), spare)
             if guess is None:
                 continue
-            for index, point, value in zip(indices, points, values, strict=True):
+            for index, point, value in zip(there, samples.points, samples.observed, strict=True):
                 if guess.value(point) != value:
                     return guess, self.seen.points[index], int(value)
         return None

@@ -1,80 +1,66 @@
 """Polynomials with rational coefficients, in names and in what is no polynomial itself: exact, and
 small.
 
-A generator is a name (`n_embd`), a rounded quotient (`n_embd // n_head`), the larger or smaller of
-two values (`max(8, d // 16)`), or a power of two (`2**depth`).
+A generator is a name (`n_embd`), or an operation: a rounded quotient (`n_embd // n_head`), the
+larger or smaller of two values (`max(8, d // 16)`), or a power of two (`2**depth`).
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import operator
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from math import gcd, prod
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     Values = Mapping[str, Fraction]
 
-
-@dataclass(frozen=True)
-class Rounded:
-    """⌊top / bottom⌋ or ⌈top / bottom⌉; both parts have whole coefficients."""
-
-    top: Polynomial
-    bottom: Polynomial
-    up: bool = False
-
-    def value(self, values: Values) -> Fraction:
-        """Raises ZeroDivisionError where the bottom is zero."""
-        top, bottom = self.top.value(values), self.bottom.value(values)
-        return Fraction(-(-top // bottom) if self.up else top // bottom)
-
-    @property
-    def names(self) -> frozenset[str]:
-        return self.top.names | self.bottom.names
+Kind = Literal["**", "max", "min", "floor", "ceil"]
+_VALUES: dict[Kind, Callable[[Fraction, Fraction], Fraction | int]] = {
+    "**": lambda base, exponent: base**exponent.numerator,
+    "max": max,
+    "min": min,
+    "floor": operator.floordiv,
+    "ceil": lambda top, bottom: -(-top // bottom),
+}
+_PLACES = {kind: place for place, kind in enumerate(_VALUES, 1)}
 
 
 @dataclass(frozen=True)
-class Extreme:
-    """The larger of two values, or the smaller."""
+class Operation:
+    """⌊left / right⌋ or ⌈left / right⌉, both of whole coefficients; the larger or the smaller of
+    both; or two to the power of a name."""
 
+    kind: Kind
     left: Polynomial
     right: Polynomial
-    larger: bool = True
 
     def value(self, values: Values) -> Fraction:
-        choose = max if self.larger else min
-        return choose(self.left.value(values), self.right.value(values))
+        """Raises ZeroDivisionError where it divides by zero."""
+        return Fraction(_VALUES[self.kind](self.left.value(values), self.right.value(values)))
+
+    @property
+    def is_rounded(self) -> bool:
+        return self.kind in ("floor", "ceil")
 
     @property
     def names(self) -> frozenset[str]:
         return self.left.names | self.right.names
 
 
-@dataclass(frozen=True)
-class Exponential:
-    """2 to the power of a name: what doubles with every level."""
-
-    exponent: str
-
-    def value(self, values: Values) -> Fraction:
-        return Fraction(2) ** values[self.exponent].numerator
-
-    @property
-    def names(self) -> frozenset[str]:
-        return frozenset((self.exponent,))
-
-
-Generator = str | Rounded | Extreme | Exponential
+Generator = str | Operation
 Monomial = tuple[tuple[Generator, int], ...]  # (generator, exponent), sorted; () is the constant
 
 
-def _order(factor: tuple[Generator, int]) -> tuple[bool, str]:
-    generator = factor[0]
-    return (False, generator) if isinstance(generator, str) else (True, repr(generator))
+def place_of(generator: Generator) -> tuple[int, str]:
+    """What generators are sorted by: names, then operations of each kind."""
+    if isinstance(generator, str):
+        return 0, generator
+    return _PLACES[generator.kind], repr(generator)
 
 
 @dataclass(frozen=True)
@@ -87,7 +73,7 @@ class Polynomial:
     def of(terms: Mapping[Monomial, Fraction]) -> Polynomial:
         """A polynomial of these terms, those with coefficient zero left out."""
         kept = [(m, c) for m, c in terms.items() if c]
-        return Polynomial(tuple(sorted(kept, key=lambda term: [_order(f) for f in term[0]])))
+        return Polynomial(tuple(sorted(kept, key=lambda term: [place_of(g) for g, _ in term[0]])))
 
     @staticmethod
     def constant(number: int | Fraction) -> Polynomial:
@@ -115,7 +101,7 @@ class Polynomial:
         terms: dict[Monomial, Fraction] = {}
         for left, a in self.terms:
             for right, b in other.terms:
-                monomial = product(left, right)
+                monomial = multiplied(left, right)
                 terms[monomial] = terms.get(monomial, Fraction(0)) + a * b
         return Polynomial.of(terms)
 
@@ -142,24 +128,15 @@ class Polynomial:
     @property
     def factors(self) -> tuple[Fraction, tuple[str, ...]] | None:
         """A number and the names that it is multiplied with, if it is nothing else."""
-        if len(self.terms) != 1:
+        if len(self.terms) != 1 or not all(isinstance(g, str) for g in self.generators):
             return None
         ((monomial, number),) = self.terms
-        names = [name for name, exponent in monomial for _ in range(exponent)]
-        plain = tuple(name for name in names if isinstance(name, str))
-        return (number, plain) if len(plain) == len(names) else None
-
-    @property
-    def is_zero(self) -> bool:
-        return not self.terms
+        return number, tuple(str(name) for name, power in monomial for _ in range(power))
 
     @property
     def number(self) -> Fraction | None:
         """Its value where it is a constant."""
-        if not self.terms:
-            return Fraction(0)
-        ((monomial, coefficient), *more) = self.terms
-        return None if monomial or more else coefficient
+        return None if self.generators else dict(self.terms).get((), Fraction(0))
 
 
 ZERO, ONE = Polynomial(), Polynomial.constant(1)
@@ -174,56 +151,72 @@ def names_of(generator: Generator) -> frozenset[str]:
     return frozenset((generator,)) if isinstance(generator, str) else generator.names
 
 
-def rounded(top: Polynomial, bottom: Polynomial, up: bool = False) -> Polynomial:
+def rounded(top: Polynomial, bottom: Polynomial, kind: Kind = "floor") -> Polynomial:
     """A rounded quotient, without the whole factors that its parts have in common."""
     share = Fraction(1, gcd(*(c.numerator for _, c in top.terms + bottom.terms)))
-    return Polynomial.generator(Rounded(top * share, bottom * share, up))
+    return Polynomial.generator(Operation(kind, top * share, bottom * share))
 
 
-def product(left: Monomial, right: Monomial) -> Monomial:
+def power_of_two(name: str) -> Operation:
+    """What doubles with every level."""
+    return Operation("**", Polynomial.constant(2), Polynomial.generator(name))
+
+
+def multiplied(left: Monomial, right: Monomial) -> Monomial:
     exponents = dict(left)
     for generator, exponent in right:
         exponents[generator] = exponents.get(generator, 0) + exponent
-    return tuple(sorted(exponents.items(), key=_order))
-
-
-def degree(monomial: Monomial) -> int:
-    """The total degree of a monomial."""
-    return sum(exponent for _, exponent in monomial)
+    return tuple(sorted(exponents.items(), key=lambda power: place_of(power[0])))
 
 
 # --- many points at once -----------------------------------------------------------------------
 
+Columns = dict[Generator, list[int] | None]  # None: it has no value at one of the points
 PRIME = (1 << 61) - 1  # systems are solved modulo this; solutions are checked exactly
 
 
-class DesignMatrix:
-    """The points of a fit, and a column of residues for each generator, computed once."""
+@dataclass(frozen=True, slots=True)
+class Samples:
+    """Points, and what was observed there. `columns`: the residues of generators, computed once;
+    all that was observed at the same points may share them."""
 
-    def __init__(self, points: Sequence[Values]) -> None:
-        self.points = points
-        self._columns: dict[Generator, list[int] | None] = {}
+    points: Sequence[Values]
+    observed: Sequence[Fraction]
+    columns: Columns = field(default_factory=dict)
 
     def column(self, generator: Generator) -> list[int] | None:
-        """The residues of a generator at all points; None where it has no value at one of them."""
-        if generator not in self._columns:
+        """The residues of a generator at all points."""
+        if generator not in self.columns:
             try:
                 column = [residue(evaluate(generator, point)) for point in self.points]
             except ZeroDivisionError:
                 column = None
-            self._columns[generator] = column
-        return self._columns[generator]
+            self.columns[generator] = column
+        return self.columns[generator]
 
-    def line(self, name: str, names: Sequence[str]) -> list[int]:
-        """The indices of points that differ from the first in one of the names alone, the first
-        among them; one for each value."""
+    def some(self, indices: Sequence[int]) -> Samples:
+        """Those at some of the points."""
+        return Samples([self.points[i] for i in indices], [self.observed[i] for i in indices])
+
+    def line(self, name: str, names: Sequence[str]) -> Samples:
+        """Those at points that differ from the first in one of the names alone, the first among
+        them; one for each value."""
         start, others = self.points[0], [other for other in names if other != name]
         there = [i for i, p in enumerate(self.points) if all(p[o] == start[o] for o in others)]
-        return list({self.points[i][name]: i for i in reversed(there)}.values())[::-1]
+        return self.some([*{self.points[i][name]: i for i in reversed(there)}.values()][::-1])
 
-    def some(self, indices: Sequence[int]) -> DesignMatrix:
-        """The same for some of the points."""
-        return DesignMatrix([self.points[index] for index in indices])
+    def agree(self, form: Polynomial) -> bool:
+        """Whether a form gives what was observed."""
+        pairs = zip(self.points, self.observed, strict=True)
+        return all(form.value(point) == value for point, value in pairs)
+
+    def depend_only_on(self, names: Sequence[str]) -> bool:
+        """Whether what was observed is the same at points that agree in these names."""
+        seen: dict[tuple[Fraction, ...], Fraction] = {}
+        return all(
+            seen.setdefault(tuple(point[name] for name in names), value) == value
+            for point, value in zip(self.points, self.observed, strict=True)
+        )
 
 
 def residue(number: Fraction) -> int:

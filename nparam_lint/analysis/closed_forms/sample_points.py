@@ -9,7 +9,7 @@ from fractions import Fraction
 from itertools import combinations, count, islice, product
 from typing import TYPE_CHECKING
 
-from nparam_lint.analysis.closed_forms.constraint_inference import Constraint, repaired
+from nparam_lint.analysis.closed_forms.constraints import Constraint, repaired
 from nparam_lint.analysis.closed_forms.observations import (
     Point,
     Value,
@@ -18,12 +18,12 @@ from nparam_lint.analysis.closed_forms.observations import (
     whole_numbers,
     written,
 )
-from nparam_lint.analysis.closed_forms.polynomial import Extreme, Rounded
+from nparam_lint.analysis.closed_forms.polynomial import place_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
-    from nparam_lint.analysis.closed_forms.polynomial import Polynomial
+    from nparam_lint.analysis.closed_forms.polynomial import Polynomial, Values
 
 FAR = 6  # points beyond all others, at least
 WILD = 12  # points without regard for what is usual
@@ -63,88 +63,88 @@ def line(variable: Variable) -> list[Value]:
 
 @dataclass(slots=True)
 class Sampler:
-    """Chooses points. `rules`: what has to hold at all of them; `lines`: values that each variable
-    was built with; `free`: names that may have other values, too."""
+    """Chooses points. `variables`: what is varied; `lines`: values that each of them was built
+    with; `rules`: what has to hold at all points; `free`: names that may have other values, too."""
 
-    lines: dict[str, list[Value]]
+    variables: list[Variable] = field(default_factory=list)
+    lines: dict[str, list[Value]] = field(default_factory=dict)
     rules: list[Constraint] = field(default_factory=list)
     free: set[str] = field(default_factory=set)
     dice: random.Random = field(default_factory=lambda: random.Random(0))  # the same every time
 
-    def scattered(self, variables: Sequence[Variable]) -> Iterator[dict[str, Value]]:
+    @property
+    def base(self) -> dict[str, Value]:
+        return {v.name: v.base for v in self.variables}
+
+    def scattered(self) -> Iterator[Point]:
         """Points without end: every other one differs from the base in two or three variables only,
         the others in all of them."""
-        base = {v.name: v.base for v in variables}
+        base, numbers = self.base, [v for v in self.variables if not v.choices]
         for turn in count():
-            point = dict(base)
-            chosen = list(variables)
-            if turn % 2 and len(variables) > 3:
+            point, chosen = dict(base), self.variables
+            if turn % 2 and len(chosen) > 3:
                 chosen = self.dice.sample(chosen, self.dice.choice((2, 3)))
             for variable in chosen:
                 at_will = variable.name in self.free and turn % 4 < 2
                 point[variable.name] = self._value(variable, at_will)
-            allowed = self._allowed(point, [v for v in variables if not v.choices])
+            allowed = self._allowed(point, numbers)
             if allowed is not None and allowed != base:
                 yield allowed
 
-    def far(
-        self, variables: Sequence[Variable], points: Sequence[Point]
-    ) -> Iterator[dict[str, Value]]:
+    def far(self, points: Sequence[Point]) -> Iterator[Point]:
         """For each variable a point far beyond all values that it had (some, where there are few of
         them): what only fits between them fails there."""
-        whole = whole_numbers(variables)
+        whole = whole_numbers(self.variables)
         for name in [*whole] * -(-FAR // max(len(whole), 1)):
             # Many layers of many experts each would take long to build.
             point = dict(points[0] if whole[name] < SMALL else self.dice.choice(points))
             most = max(value for p in points if isinstance(value := p[name], int))
             point[name] = most * 2 + self.dice.randint(1, most)
-            allowed = self._allowed(point, variables)
+            allowed = self._allowed(point)
             if allowed is not None and exact(allowed[name]) > most:
                 yield allowed
 
-    def wild(self, variables: Sequence[Variable]) -> Iterator[dict[str, Value]]:
+    def wild(self) -> Iterator[Point]:
         """Points at which what is usually large may be small, and the other way round: a bound that
         nothing came near (`max(divisor, …)`) shows there."""
-        whole = whole_numbers(variables)
+        whole = whole_numbers(self.variables)
         for _ in range(WILD):
             point: dict[str, Value] = {}
-            for variable in variables:
+            for variable in self.variables:
                 name = variable.name
                 if name in whole and name in self.free:
                     high = 12 if whole[name] < SMALL else 8 * whole[name]
                     point[name] = min(high, int(2 ** self.dice.uniform(0, math.log2(high + 1))))
                 else:
                     point[name] = self._value(variable, at_will=False)
-            allowed = self._allowed(point, variables)
+            allowed = self._allowed(point)
             if allowed is not None:
                 yield allowed
 
-    def equal(self, variables: Sequence[Variable]) -> Iterator[dict[str, Value]]:
+    def equal(self) -> Iterator[Point]:
         """Points at which two widths are the same, all that is small being one as well: what is
         left out where it is not needed (a projection, a shortcut) is left out there."""
-        free = {n: value for n, value in whole_numbers(variables).items() if n in self.free}
+        free = {n: value for n, value in whole_numbers(self.variables).items() if n in self.free}
         ones = {name: 1 for name, value in free.items() if value < SMALL}
-        base = {v.name: v.base for v in variables}
         for one, other in islice(combinations([n for n in free if n not in ones], 2), PAIRS):
             for point in ({one: free[other]}, {one: free[other], **ones}):
                 # What a form is limited to has been found with these points: it is kept, not they.
-                allowed = self._allowed({**base, **point}, variables)
+                allowed = self._allowed({**self.base, **point})
                 if allowed is not None and allowed[one] == allowed[other]:
                     yield allowed
 
-    def low(self, variables: Sequence[Variable]) -> Iterator[dict[str, Value]]:
+    def low(self) -> Iterator[Point]:
         """Each whole number alone at its least values: one alone is often made in another way."""
-        base = {v.name: v.base for v in variables}
-        for name, value in product(whole_numbers(variables), (1, 2)):
-            if exact(base[name]) > 2:
-                point = self._allowed({**base, name: value}, variables)
-                yield from [] if point is None else [point]
+        for (name, base), value in product(whole_numbers(self.variables).items(), (1, 2)):
+            allowed = self._allowed({**self.base, name: value}) if base > 2 else None
+            if allowed is not None:
+                yield allowed
 
-    def _allowed(
-        self, point: Mapping[str, Value], variables: Sequence[Variable]
-    ) -> dict[str, Value] | None:
-        """The point, with as few other numbers as are easy to find so that the rules hold."""
-        numbers = {v.name: exact(point[v.name]) for v in variables if v.is_number}
+    def _allowed(self, point: Point, variables: Sequence[Variable] | None = None) -> Point | None:
+        """The point, with as few other numbers as are easy to find so that the rules hold, changing
+        these `variables` alone."""
+        changed = self.variables if variables is None else variables
+        numbers = {v.name: exact(point[v.name]) for v in changed if v.is_number}
         allowed = repaired(numbers, [r for r in self.rules if r.names <= numbers.keys()])
         if allowed is None:
             return None
@@ -161,40 +161,38 @@ class Sampler:
             return self.dice.randint(1, 8)
         return self.dice.randint(max(2, base // 4), 2 * base)
 
-    def edges(
-        self, form: Polynomial, base: Mapping[str, Fraction]
-    ) -> Iterator[dict[str, Fraction]]:
+    def edges(self, form: Polynomial, base: Values) -> Iterator[Values]:
         """Points at which the rounded quotients of a form are about to change, each in one
         variable."""
-        for generator in sorted(form.generators, key=repr):
-            if isinstance(generator, Rounded):
-                yield from self._edges(generator, base)
-            elif isinstance(generator, Extreme):
+        for generator in sorted(form.generators, key=place_of):
+            if isinstance(generator, str) or generator.kind == "**":
+                continue
+            if generator.is_rounded:
+                yield from self._edges(generator.left, generator.right, base)
+            else:
                 yield from self.edges(generator.left, base)
                 yield from self.edges(generator.right, base)
 
-    def _edges(
-        self, rounded: Rounded, base: Mapping[str, Fraction]
-    ) -> Iterator[dict[str, Fraction]]:
+    def _edges(self, top: Polynomial, bottom: Polynomial, base: Values) -> Iterator[Values]:
         # Where it is below one: what is kept from vanishing shows there.
-        small = {name: Fraction(1) for name in rounded.top.names - rounded.bottom.names}
-        large = {name: 8 * base[name] for name in rounded.bottom.names}
+        small = {name: Fraction(1) for name in top.names - bottom.names}
+        large = {name: 8 * base[name] for name in bottom.names}
         yield {**base, **large}
         yield {**base, **large, **small}
-        for name in sorted(rounded.top.names):
+        above, below = top.value(base), bottom.value(base)
+        for name in sorted(top.names):
             yield {**base, name: Fraction(1)}
-            top, bottom = rounded.top.value(base), rounded.bottom.value(base)
-            if rounded.top.factors and top > 0 and bottom > 0:
+            if top.factors and above > 0 and below > 0:
                 # A power of two: a product with it is the same in floating point.
-                share = base[name] * bottom / top
+                share = base[name] * below / above
                 yield {**base, name: Fraction(2) ** (math.ceil(math.log2(share)) - 1)}
             if base[name].denominator != 1:
                 continue
-            slope = rounded.top.value({**base, name: base[name] + 1}) - top
-            if slope <= 0 or bottom <= 0:
+            slope = top.value({**base, name: base[name] + 1}) - above
+            if slope <= 0 or below <= 0:
                 continue
-            multiple = bottom * self.dice.randint(1, 4) + bottom * (top // bottom)
-            value = base[name] + (multiple - top) // slope
+            multiple = below * self.dice.randint(1, 4) + below * (above // below)
+            value = base[name] + (multiple - above) // slope
             for step in (-1, 0, 1, 2):
                 if value + step > 0:
                     yield {**base, name: Fraction(int(value + step))}

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Literal
 from nparam_lint.analysis.closed_forms.compiled_form import NOWHERE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Mapping, Sequence
+    from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 
-    from nparam_lint.analysis.closed_forms.requirements import Requirements
+    from nparam_lint.analysis.closed_forms.constraints import Requirements
 
     Whole = Mapping[str, int]
 
@@ -110,30 +110,16 @@ def _last(count: Callable[[int], int], low: int, high: int, most: int) -> int:
 # --- by a closed form -------------------------------------------------------------------------
 
 
-def search(
-    count: Callable[..., int],
-    requirements: Requirements,
-    unknowns: Sequence[Unknown],
-    growing: Container[str],
-    budget: int,
-    goal: Goal,
-    number: int,
-) -> Search:
-    """The best `number` of solutions; of equally good ones, those nearest to the proportions of the
-    call. `count`: of the unknowns, in their order; `growing`: those of which more never gives less:
-    the one among them that ranges widest is found by bisection for all values of the others, and
-    what cannot be nearer is left out."""
-    own = limited(count, unknowns, growing, budget)
-    without = {u.name for u in unknowns if u.high is None}
-    limits = {u.name: (u.low, u.high) for u in own if u.high and u.name in without}
-    return _Searching(count, requirements, own, growing, budget, goal, number).run(limits)
-
-
 class _Enough(Exception):
     """More than can be looked at."""
 
 
-class _Searching:
+class Searching:
+    """Looks for the best `number` of solutions; of equally good ones, those nearest to the
+    proportions of the call. `count`: of the unknowns, in their order; `growing`: those of which
+    more never gives less: the one among them that ranges widest is found by bisection for all
+    values of the others, and what cannot be nearer is left out."""
+
     def __init__(
         self,
         count: Callable[..., int],
@@ -145,46 +131,46 @@ class _Searching:
         number: int,
     ) -> None:
         self.requirements, self.budget, self.goal, self.number = requirements, budget, goal, number
-        self.count, self.unknowns = count, {u.name: u for u in unknowns}
-        least = [u.low for u in unknowns]
-        self.ranges = {
-            u.name: range(u.low, self.highest(place, least, u.name in growing) + 1)
-            for place, u in enumerate(unknowns)
-        }
-        wide = [name for name in self.ranges if name in growing]
-        self.solved = max(wide, key=lambda n: (len(self.ranges[n]), n), default="")
-        others = self.ranges.keys() - {self.solved}
-        self.order = sorted(others, key=lambda n: (len(self.ranges[n]), n))
-        self.growing = growing
+        self.count, self.growing = count, growing
+        self.unknowns = limited(count, unknowns, growing, budget)
+        without = {u.name for u in unknowns if u.high is None}
+        free = [u for u in self.unknowns if u.name in without]
+        self.limits = {u.name: (u.low, u.high) for u in free if u.high}
+        self.values = {u.name: u.low for u in self.unknowns}  # what is open has its least
+        self.ranges = {u.name: range(u.low, self.highest(u) + 1) for u in self.unknowns}
+        by_width = sorted(self.ranges, key=lambda name: (len(self.ranges[name]), name))
+        self.solved = next((name for name in reversed(by_width) if name in growing), "")
+        self.order = [name for name in by_width if name != self.solved]
         rest = [*self.order, self.solved] if self.solved else self.order
         # From which place on all that is still open grows.
         self.bounded = [all(n in growing for n in rest[place:]) for place in range(len(rest) + 1)]
-        self.values = dict(zip(self.ranges, least, strict=True))  # what is open has its least
+        self.bases = {u.name: u.base for u in self.unknowns}
         self.best: list[tuple[int, Fraction, int, Candidate]] = []
         self.turn = count_up()
         self.seen = self.walked = 0
 
-    def highest(self, place: int, least: list[int], grows: bool) -> int:
+    def count_of(self, name: str) -> Callable[[int], int]:
+        """The count as a function of one unknown, the others as they are."""
+        values, place = list(self.values.values()), list(self.values).index(name)
+        before, after = values[:place], values[place + 1 :]
+        return lambda value: self.count(*before, value, *after)
+
+    def highest(self, unknown: Unknown) -> int:
         """The largest value that is of use, all others being at their least."""
-        unknown = list(self.unknowns.values())[place]
         high = MOST if unknown.high is None else unknown.high
-        if not grows:
+        if unknown.name not in self.growing:
             return high
-
-        def alone(value: int) -> int:
-            return self.count(*least[:place], value, *least[place + 1 :])
-
-        last = _last(alone, unknown.low, high, BEYOND * self.budget)
+        last = _last(self.count_of(unknown.name), unknown.low, high, BEYOND * self.budget)
         return min(high, max(last, unknown.low + LEAST))
 
-    def run(self, limits: Mapping[str, tuple[int, int]]) -> Search:
+    def run(self) -> Search:
         try:
             self.descend(0, {})
             cut = False
         except _Enough:
             cut = True
         found = sorted(self.best, reverse=True)  # no two are of one turn
-        return Search(tuple(s for *_, s in found), self.seen, self.solved, cut, limits)
+        return Search(tuple(s for *_, s in found), self.seen, self.solved, cut, self.limits)
 
     @property
     def reach(self) -> int | None:
@@ -234,30 +220,22 @@ class _Searching:
         values = self.steps(fixed, self.solved)
         if not values:
             return
-        own = self.values
-        place = list(own).index(self.solved)
-        before, after = [*own.values()][:place], [*own.values()][place + 1 :]
-
-        def alone(index: int) -> int:
-            return self.count(*before, values[index], *after)
-
-        ideal = _last(alone, 0, len(values) - 1, self.budget)
-        self.walk(fixed, values, alone, range(ideal, -1, -1))
+        count = self.count_of(self.solved)
+        ideal = _last(lambda index: count(values[index]), 0, len(values) - 1, self.budget)
+        self.walk(fixed, count, values[ideal::-1] if ideal >= 0 else ())
         if self.goal == "closest":
-            self.walk(fixed, values, alone, range(ideal + 1, len(values)))
+            self.walk(fixed, count, values[ideal + 1 :])
 
-    def walk(
-        self, fixed: Whole, values: range, alone: Callable[[int], int], indices: range
-    ) -> None:
+    def walk(self, fixed: Whole, count_of: Callable[[int], int], values: Iterable[int]) -> None:
         """Away from the budget, until it is too far."""
-        for index in indices:
-            count = alone(index)
+        for value in values:
+            count = count_of(value)
             if self.reach is not None and abs(count - self.budget) > self.reach:
                 return
             self.walked += 1
             if self.walked > WALKED:
                 raise _Enough
-            point = {**fixed, self.solved: values[index]}
+            point = {**fixed, self.solved: value}
             if self.requirements.hold(point):
                 self.offer(point, count)
 
@@ -277,5 +255,5 @@ class _Searching:
 
     def oddness(self, point: Whole) -> Fraction:
         """By how much the unknown that is furthest off differs from the proportions."""
-        pairs = ((value, self.unknowns[name].base) for name, value in point.items())
+        pairs = ((value, self.bases[name]) for name, value in point.items())
         return max(Fraction(max(pair), max(min(pair), 1)) for pair in pairs)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from nparam_lint.analysis.closed_forms.search import DOUBLED, FINE, WIDE, Candidate, Search
@@ -11,7 +10,7 @@ from nparam_lint.analysis.closed_forms.search import DOUBLED, FINE, WIDE, Candid
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from nparam_lint.analysis.closed_forms.requirements import Requirements
+    from nparam_lint.analysis.closed_forms.constraints import Requirements
     from nparam_lint.analysis.closed_forms.search import Goal, Unknown, Whole
 
     CountAll = Callable[[Sequence[Whole]], Sequence[int | None]]
@@ -20,21 +19,11 @@ BUILT = 64  # combinations, where every count takes a build
 NARROW = 8  # values that are built at a time between two that enclose the budget
 
 
-def search_built(
-    count_all: CountAll,
-    requirements: Requirements,
-    unknowns: Sequence[Unknown],
-    budget: int,
-    goal: Goal,
-    number: int,
-) -> Search:
+class SearchByBuilding:
     """The best of what was built, where there is no closed form: the unknown that ranges widest in
-    steps of a quarter, then ever closer between the two that enclose the budget. None for a count
-    means that the model refuses the arguments."""
-    return _Building(count_all, requirements, unknowns, budget).run(goal, number)
+    steps of a quarter, then ever closer between the two that enclose the budget. `count_all` gives
+    None where the model refuses the arguments."""
 
-
-class _Building:
     def __init__(
         self,
         count_all: CountAll,
@@ -43,8 +32,12 @@ class _Building:
         budget: int,
     ) -> None:
         self.count_all, self.requirements, self.budget = count_all, requirements, budget
-        own = self.limited(unknowns)
-        self.ranges = {u.name: range(u.low, (u.high or u.low) + 1) for u in own}
+        self.limits = self.limits_of([u.name for u in unknowns if u.high is None], unknowns)
+        self.ranges = {
+            u.name: range(low, (high or low) + 1)
+            for u in unknowns
+            for low, high in [self.limits.get(u.name, (u.low, u.high))]
+        }
         self.solved = max(self.ranges, key=lambda name: len(self.ranges[name]))
         others = {n: values for n, values in self.ranges.items() if n != self.solved}
         every = math.prod(len(values) for values in others.values())
@@ -53,21 +46,17 @@ class _Building:
         self.fixed = [_nth(others, place) for place in places]
         self.counts: dict[tuple[int, int], int | None] = {}  # of (combination, value)
 
-    def limited(self, unknowns: Sequence[Unknown]) -> list[Unknown]:
+    def limits_of(
+        self, free: Sequence[str], unknowns: Sequence[Unknown]
+    ) -> dict[str, tuple[int, int]]:
         """The same limits as where there is a closed form, but for every unknown without any."""
-        free = [u for u in unknowns if u.high is None]
+        known = {u.name: u.base for u in unknowns}
 
         def scaled(share: int) -> dict[str, int]:
-            bases = {u.name: u.base for u in unknowns}
-            return bases | {u.name: max(1, u.base * share // FINE) for u in free}
+            return known | {name: max(1, known[name] * share // FINE) for name in free}
 
-        bases = scaled(self.share(scaled) if free else FINE)
-        self.limits = {u.name: (max(1, bases[u.name] // WIDE), bases[u.name] * WIDE) for u in free}
-        return [
-            replace(u, low=low, high=high)
-            for u in unknowns
-            for low, high in [self.limits.get(u.name, (u.low, u.high))]
-        ]
+        bases = scaled(self.share(scaled)) if free else known
+        return {name: (max(1, bases[name] // WIDE), bases[name] * WIDE) for name in free}
 
     def share(self, scaled: Callable[[int], Whole]) -> int:
         """How much of the call's proportions has about the budget: doubled or halved until it is
@@ -93,17 +82,13 @@ class _Building:
             (place, value) for place in range(len(self.fixed)) for value in self.between(place)
         ]:
             self.look(between)
-        found = [
-            Candidate({n: point[n] for n in self.ranges}, count)
-            for (place, value), count in self.counts.items()
-            if count is not None
-            and (
-                goal == "closest"
-                or count == self.budget
-                or (goal == "under" and count < self.budget)
-            )
-            for point in [{**self.fixed[place], self.solved: value}]
-        ]
+        most = math.inf if goal == "closest" else self.budget
+        least = self.budget if goal == "exact" else 0
+        found = []
+        for (place, value), count in self.counts.items():
+            if count is not None and least <= count <= most:
+                point = {**self.fixed[place], self.solved: value}
+                found.append(Candidate({n: point[n] for n in self.ranges}, count))
         found.sort(key=lambda one: (abs(one.count - self.budget), *one.point.values()))
         return Search(tuple(found[:number]), len(self.fixed), self.solved, self.cut, self.limits)
 

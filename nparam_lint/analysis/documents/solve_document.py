@@ -12,7 +12,7 @@ from nparam_lint.report.style import clean
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from nparam_lint.analysis.solutions import Met, Solutions, Solved
+    from nparam_lint.analysis.solver import Met, Solutions, Solved
 
 _GOALS = {"closest": "closest to", "under": "no more than", "exact": "exactly"}
 

@@ -1,4 +1,4 @@
-"""One closed form for each case: truth values and choices are no numbers."""
+"""The closed forms of a model: one for each case, since truth values and choices are no numbers."""
 
 from __future__ import annotations
 
@@ -44,16 +44,13 @@ def derive_all(
     else:
         cases = [{v.name: value} for v in telling[:ALONE] for value in others[v.name]]
         left = [v.name for v in telling[ALONE:]]
+    told = base.total, {*base.rules}
     for case in cases:
         if any(differs(value, history.base[name]) for name, value in case.items()):
             form = derive(history, variables, case)
-            if not isinstance(form, ClosedForm) or _differs(form, base):
+            if not isinstance(form, ClosedForm) or told != (form.total, {*form.rules}):
                 found.append(form)
     return found, left
-
-
-def _differs(form: ClosedForm, base: ClosedForm) -> bool:
-    return (form.total, {*form.rules}) != (base.total, {*base.rules})
 
 
 def _values(variable: Variable) -> list[Value]:
