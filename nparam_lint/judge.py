@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from nparam_lint.claims.grammar import Bounds, Tolerance, Value, round_count
 from nparam_lint.claims.notation import FormulaError, Selector, Target, UnknownName, matches
-from nparam_lint.count.capabilities import METRICS, is_accelerator
+from nparam_lint.count.worker.capabilities import METRICS, is_accelerator
 from nparam_lint.records import (
     BudgetResult,
     Finding,

@@ -110,7 +110,7 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """Totals of one model, one for each metric (`count/worker/metrics.py`). `buffers`
+    """Totals of one model, one for each metric (`count/worker/capabilities.py`). `buffers`
     counts elements; `bytes` is parameters and buffers; `active` what one token uses in a mixture of
     experts, None where the model does not say. `more`: metrics that have no field here."""
 

@@ -10,7 +10,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Literal
 
 from nparam_lint.claims.notation import FormulaError, FormulaSyntaxError, TextError, exact_text
-from nparam_lint.count.capabilities import METRICS
+from nparam_lint.count.worker.capabilities import METRICS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

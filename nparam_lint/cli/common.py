@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from nparam_lint import UsageError
-from nparam_lint.count.capabilities import device_names
+from nparam_lint.count.worker.capabilities import DEVICE_NAMES
 from nparam_lint.report.formats import FOR_TERMINALS, FORMATS, formats_for, refusal, render
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def add_building(parser: argparse.ArgumentParser) -> None:
     """Options of how models are built."""
     build = parser.add_argument_group("building")
     build.add_argument(
-        "--device", help=f"auto (meta, then cuda where present), {', '.join(device_names()[1:])}"
+        "--device", help=f"auto (meta, then cuda where present), {', '.join(DEVICE_NAMES[1:])}"
     )
     build.add_argument("--python", help="the project's interpreter or environment")
     build.add_argument("--config", metavar="FILE", help="config file (default: pyproject.toml)")

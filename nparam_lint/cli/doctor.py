@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from nparam_lint import __version__
 from nparam_lint.cli import common
-from nparam_lint.count.capabilities import LADDER, device_names
+from nparam_lint.count.worker.capabilities import DEVICE_NAMES, LADDER
 
 if TYPE_CHECKING:
     import argparse
@@ -62,7 +62,7 @@ def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
 
 
 def _devices(present: Sequence[str]) -> str:
-    names = device_names()[1:]
+    names = DEVICE_NAMES[1:]
     absent = [name for name in names if name not in present]
     found = ", ".join(name for name in names if name in present or name in LADDER)
     return f"{found}; not {', '.join(absent)}" if absent else found

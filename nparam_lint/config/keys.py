@@ -13,7 +13,7 @@ from msgspec import Meta, ValidationError, convert
 
 from nparam_lint.claims.grammar import parse_tolerance
 from nparam_lint.claims.notation import TextError, read_arguments, read_expression
-from nparam_lint.count.capabilities import device_names
+from nparam_lint.count.worker.capabilities import DEVICE_NAMES
 from nparam_lint.rules.catalogue import RULES
 
 if TYPE_CHECKING:
@@ -115,7 +115,7 @@ def _call_arguments(text: str) -> None:
 
 _COUNT = Annotated[int, Meta(ge=1)]
 _TEXTS = tuple[str, ...] | str
-_DEVICE = Key(Literal[device_names()], f"one of {', '.join(device_names())}")
+_DEVICE = Key(Literal[DEVICE_NAMES], f"one of {', '.join(DEVICE_NAMES)}")
 _TOLERANCE = Key(
     str | int, 'a tolerance such as "0.5%", "50k" or "1000"', lambda v: parse_tolerance(str(v))
 )

@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from nparam_lint.cache.file_facts import json_decoder
-from nparam_lint.count.capabilities import METRICS
+from nparam_lint.count.worker.capabilities import METRICS
 from nparam_lint.count.worker_process import (
     SILENCE,
     TAB,

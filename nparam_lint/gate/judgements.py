@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from nparam_lint import __version__
-from nparam_lint.count.capabilities import AUTO
+from nparam_lint.count.worker.capabilities import AUTO
 from nparam_lint.gate.requests import arguments_entry, experts_entry
 from nparam_lint.judge import (
     Budget,

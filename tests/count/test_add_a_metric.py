@@ -6,8 +6,7 @@ import json
 import pytest
 from package_copy import PackageCopy
 
-from nparam_lint.count.capabilities import METRICS
-from nparam_lint.count.worker.metrics import WITH_FIELDS
+from nparam_lint.count.worker.capabilities import METRICS, WITH_FIELDS
 from nparam_lint.records import Counts
 
 ROW = """\
@@ -42,7 +41,7 @@ class Wrong(Right):
 @pytest.fixture(scope="module")
 def copy(tmp_path_factory: pytest.TempPathFactory) -> PackageCopy:
     found = PackageCopy(tmp_path_factory.mktemp("metric"), NET)
-    table = found.worker / "metrics.py"
+    table = found.worker / "capabilities.py"
     text = table.read_text(encoding="utf-8")
     head, mark, tail = text.partition("    for metric in (\n")
     assert mark

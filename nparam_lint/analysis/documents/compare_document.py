@@ -8,7 +8,7 @@ from string import ascii_uppercase
 from typing import TYPE_CHECKING
 
 from nparam_lint.analysis.roles import ROLES, RolePart
-from nparam_lint.count.capabilities import METRICS
+from nparam_lint.count.worker.capabilities import METRICS
 from nparam_lint.records import Measured, NotMeasured
 from nparam_lint.report import style
 from nparam_lint.report.check_data import measured_data, not_measured_data

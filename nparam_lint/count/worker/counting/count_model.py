@@ -8,7 +8,7 @@ import re
 import types
 from operator import add
 
-from ..metrics import METRICS, WITH_FIELDS, Part
+from ..capabilities import METRICS, WITH_FIELDS, Part
 from ..torch_compat import (
     is_initialised,
     own_buffers,
