@@ -4,50 +4,30 @@ from __future__ import annotations
 
 import difflib
 import shlex
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from nparam_lint.claims.grammar import Bounds, Tolerance, Value, round_count
-from nparam_lint.claims.notation import FormulaError, Selector, Target, UnknownName, matches
+from nparam_lint.claims.grammar import round_count
+from nparam_lint.claims.notation import FormulaError, UnknownName, matches
 from nparam_lint.count.worker.capabilities import METRICS, is_accelerator
-from nparam_lint.records import (
-    BudgetResult,
-    Finding,
-    Measured,
-    ModuleRow,
-    NotMeasured,
-    Origin,
-    Position,
-    Severity,
-)
+from nparam_lint.records import BudgetResult, Finding, Position
 from nparam_lint.rules.catalogue import RULES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from nparam_lint.claims.grammar import Bounds, Tolerance
+    from nparam_lint.claims.notation import Selector
+    from nparam_lint.records import Budget, Measured, ModuleRow, NotMeasured
+
 HEAVIEST = 5  # modules named below a broken total
-
-
-@dataclass(frozen=True, slots=True)
-class Budget:
-    """A declared count of a target, from wherever it was declared."""
-
-    target: Target
-    selector: Selector
-    value: Value
-    declared: str
-    position: Position
-    origin: Origin
-    tolerance: Tolerance | None = None
-    reason: str | None = None
 
 
 def finding(
     code: str, position: Position, message: str, target: str, detail: Sequence[str] = ()
 ) -> Finding:
     """A finding with the severity that its rule has by default."""
-    severity: Severity = RULES[code].severity
-    return Finding(code, severity, position, message, target, tuple(detail))
+    return Finding(code, RULES[code].severity, position, message, target, tuple(detail))
 
 
 def judge(
@@ -83,18 +63,14 @@ def judge(
         ok = actual in bounds
         base = _base(bounds, actual)
         results.append(
-            BudgetResult(
-                declared=budget.declared,
-                selector=str(selector),
+            replace(
+                no_result(budget),
                 low=bounds.low,
                 high=bounds.high,
                 actual=actual,
                 drift=(actual - base) / base if base else float(actual != base),
                 ok=ok,
-                origin=budget.origin,
-                position=where,
                 module=row.path if selector.module else None,
-                reason=budget.reason,
                 value=base,
             )
         )
@@ -103,6 +79,23 @@ def judge(
     # Repeated blocks drift together: one finding for all that have the same count.
     findings = [_broken(budget, measured, alike, n, bounds) for n, alike in broken.items()]
     return results, findings
+
+
+def no_result(budget: Budget) -> BudgetResult:
+    """The result of a budget whose count is not known."""
+    return BudgetResult(
+        declared=budget.declared,
+        selector=str(budget.selector),
+        low=None,
+        high=None,
+        actual=None,
+        drift=None,
+        ok=False,
+        origin=budget.origin,
+        position=budget.position,
+        module=budget.selector.module or None,
+        reason=budget.reason,
+    )
 
 
 def amount(row: ModuleRow, metric: str) -> int:

@@ -7,7 +7,11 @@ project root and written with `/`; lines and columns count from 1; every count i
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass, field, fields
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from nparam_lint.claims.grammar import Tolerance, Value
+    from nparam_lint.claims.notation import Selector, Target
 
 Severity = Literal["error", "warning"]
 Origin = Literal["docstring", "config", "prose"]
@@ -103,6 +107,43 @@ class Problem:
 
     position: Position
     message: str
+
+
+# --- declare --------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """How to build a target: `arguments` of its call; or `setup` lines and a whole `call`. `input`
+    is run through the model to give lazy parameters their shapes. `experts_per_token`: how many
+    experts of a mixture a token uses."""
+
+    arguments: str | None = None
+    setup: str | None = None
+    call: str | None = None
+    input: str | None = None
+    experts_per_token: int | None = None
+
+    @property
+    def says_how_to_call(self) -> bool:
+        return self.arguments is not None or self.call is not None
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """A declared count of a target, from wherever it was declared; `declared` is its text there.
+    `device`, `recipe`: how to build the target for it, where the config says so."""
+
+    target: Target
+    selector: Selector
+    value: Value
+    declared: str
+    position: Position
+    origin: Origin
+    tolerance: Tolerance | None = None
+    reason: str | None = None
+    device: str | None = None
+    recipe: Recipe | None = None
 
 
 # --- count ----------------------------------------------------------------------------------

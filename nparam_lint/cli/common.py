@@ -110,7 +110,7 @@ def settings_for(
 ) -> Settings:
     """The settings of the project around `start`, in the working tree or in a copy; of that at
     `root`, where this is known."""
-    from nparam_lint.config.load import ConfigError, load_settings
+    from nparam_lint.config import ConfigError, load_settings
     from nparam_lint.discover import find_root
 
     config = Path(options.config).absolute() if options.config else None

@@ -15,8 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from nparam_lint.claims.grammar import Tolerance
-    from nparam_lint.judge import Budget
-    from nparam_lint.records import BudgetResult, Finding, Measured
+    from nparam_lint.records import Budget, BudgetResult, Finding, Measured
 
 FACTORS = (2, 3, 4)  # of the declared value, for one name at a time
 COMMON_FACTORS = (2, 3)  # for all names at once: what has to divide evenly still does

@@ -12,12 +12,12 @@ from nparam_lint import __version__
 from nparam_lint.count.worker.capabilities import AUTO
 from nparam_lint.gate.requests import arguments_entry, experts_entry
 from nparam_lint.judge import (
-    Budget,
     finding,
     judge,
     judge_devices,
     judge_hidden,
     judge_not_measured,
+    no_result,
 )
 from nparam_lint.records import (
     BudgetResult,
@@ -101,7 +101,7 @@ def _judge_failure(request: ModelRequest, failure: NotMeasured, settings: Settin
         *arguments_entry(request.target, failure.missing, settings),
     )
     found = judge_not_measured(failure, declared[0].position, str(request.target), hints)
-    return [_no_result(budget) for budget in declared], [found]
+    return [no_result(budget) for budget in declared], [found]
 
 
 def _judge_measured(
@@ -116,7 +116,7 @@ def _judge_measured(
     experts_hint = _experts_hint(request, measured, settings)
     for budget in request.budgets:
         judged, broken = judge(budget, measured, settings.tolerance, experts_hint)
-        results += judged or [_no_result(budget)] * (budget.origin != "prose")
+        results += judged or [no_result(budget)] * (budget.origin != "prose")
         # A model in which an argument differs that the formula does not name says nothing of it.
         others = [one.measured for one in resized if one.names <= budget.value.names]
         if others:
@@ -157,22 +157,6 @@ def _experts_hint(request: ModelRequest, measured: Measured, settings: Settings)
     if "experts_per_token" not in (measured.no_routing or "") or measured.misdeclared:
         return ()
     return experts_entry(request.target, settings)
-
-
-def _no_result(budget: Budget) -> BudgetResult:
-    return BudgetResult(
-        budget.declared,
-        str(budget.selector),
-        low=None,
-        high=None,
-        actual=None,
-        drift=None,
-        ok=False,
-        origin=budget.origin,
-        position=budget.position,
-        module=budget.selector.module or None,
-        reason=budget.reason,
-    )
 
 
 def _not_staged(failure: NotMeasured, settings: Settings) -> tuple[str, ...]:

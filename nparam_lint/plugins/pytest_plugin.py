@@ -199,7 +199,7 @@ def _is_chosen(name: str, chosen: str) -> bool:
 
 def _count(config: pytest.Config) -> list[Case]:
     """Discover, count and judge every declared budget of the project around pytest's rootdir."""
-    from nparam_lint.config.load import ConfigError, load_settings
+    from nparam_lint.config import ConfigError, load_settings
     from nparam_lint.count.interpreter import NoInterpreter
     from nparam_lint.discover import find_root
     from nparam_lint.gate.pipeline import check

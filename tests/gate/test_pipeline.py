@@ -9,7 +9,7 @@ from textwrap import dedent
 import pytest
 
 from nparam_lint.claims.notation import parse_target
-from nparam_lint.config.load import load_settings
+from nparam_lint.config import load_settings
 from nparam_lint.gate.pipeline import check, show
 from nparam_lint.records import Measured, NotMeasured, Position
 
