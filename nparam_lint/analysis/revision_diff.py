@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING
 from nparam_lint import __version__
 from nparam_lint.analysis.diff import Base, DiffReport, Side, compare
 from nparam_lint.count.interpreter import find_interpreter
+from nparam_lint.gate import RunContext, limits, measure, read_source
 from nparam_lint.gate.judgements import reported_findings
-from nparam_lint.gate.measure import RunContext, limits
-from nparam_lint.gate.pipeline import measure, read_source
 from nparam_lint.gate.requests import Selection, requests_of_other_revision, select_models
 from nparam_lint.records import Report
 
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
 
     from nparam_lint.claims.grammar import Tolerance
     from nparam_lint.config.settings import Settings
-    from nparam_lint.gate.measure import Progress
+    from nparam_lint.gate import Progress
     from nparam_lint.gate.requests import ProjectSource
 
 

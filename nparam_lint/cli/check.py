@@ -56,7 +56,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
     start = time.time_ns()  # before the configuration is read, and before the index is
-    from nparam_lint.gate.pipeline import check
+    from nparam_lint.gate import check
     from nparam_lint.report.check_document import check_document
 
     if options.diff and not options.fix:

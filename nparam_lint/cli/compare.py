@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from nparam_lint.analysis.documents.compare_document import Compared, Comparison
     from nparam_lint.claims.notation import Target
     from nparam_lint.config.settings import Settings
-    from nparam_lint.gate.measure import Progress
+    from nparam_lint.gate import Progress
     from nparam_lint.records import ModelReport, Report
     from nparam_lint.report.document import Document
 
@@ -67,7 +67,7 @@ def compare(
     `given`: the targets as they were written, which is how the user knows them. Raises
     NoInterpreter."""
     from nparam_lint.analysis.documents.compare_document import Comparison
-    from nparam_lint.gate.pipeline import show
+    from nparam_lint.gate import show
 
     start = time.monotonic()
     projects = {settings.root: settings for settings, _ in asked}

@@ -27,7 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
     from nparam_lint.count.interpreter import find_interpreter
     from nparam_lint.count.run_jobs import BuildContext, run_jobs
-    from nparam_lint.gate.measure import limits
+    from nparam_lint.gate import limits
 
     settings = common.settings_for(options, environ, Path.cwd())
     found = find_interpreter(settings.root, settings.python, settings.python_from, environ)

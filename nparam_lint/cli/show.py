@@ -31,7 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
-    from nparam_lint.gate.pipeline import show
+    from nparam_lint.gate import show
     from nparam_lint.records import NotMeasured
     from nparam_lint.report.show_document import show_document
 

@@ -15,11 +15,23 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from nparam_lint.claims.grammar import Tolerance
+    from nparam_lint.gate.requests import ModelRequest
     from nparam_lint.records import Budget, BudgetResult, Finding, Measured
 
 FACTORS = (2, 3, 4)  # of the declared value, for one name at a time
 COMMON_FACTORS = (2, 3)  # for all names at once: what has to divide evenly still does
 MAX_NAMES = 6
+
+
+def resized_requests(requests: Sequence[ModelRequest]) -> list[tuple[int, ModelRequest]]:
+    """The models whose budgets are formulas, with other arguments: the number of the request, and
+    the same request resized."""
+    return [
+        (number, replace(request, device="meta", factors=factors))
+        for number, request in enumerate(requests)
+        if any(budget.value.names for budget in request.budgets)
+        for factors in factors_to_try(request.budgets)
+    ]
 
 
 def factors_to_try(budgets: Sequence[Budget]) -> Sequence[Mapping[str, int]]:

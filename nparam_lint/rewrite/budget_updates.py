@@ -24,8 +24,7 @@ from nparam_lint.claims.notation import (
     parse_target,
     read_expression,
 )
-from nparam_lint.gate.measure import RunContext
-from nparam_lint.gate.pipeline import measure, read_source
+from nparam_lint.gate import RunContext, measure, read_source
 from nparam_lint.gate.requests import Selection
 from nparam_lint.judge import judge
 from nparam_lint.records import NotMeasured
@@ -36,7 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from nparam_lint.config.settings import Settings
-    from nparam_lint.gate.measure import Progress
+    from nparam_lint.gate import Progress
     from nparam_lint.gate.requests import ModelRequest, ProjectSource
     from nparam_lint.records import Budget, Finding, Measurement, Origin
     from nparam_lint.rewrite.number_style import Restated

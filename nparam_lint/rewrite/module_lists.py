@@ -14,8 +14,8 @@ import libcst as cst
 from libcst.metadata import MetadataWrapper, PositionProvider
 
 from nparam_lint.discover.scan import parse_source
+from nparam_lint.gate import read_source, static_findings
 from nparam_lint.gate.judgements import reported_findings
-from nparam_lint.gate.pipeline import read_source, static_findings
 from nparam_lint.rewrite.docstring_edits import Replace, Replacements, parsed
 from nparam_lint.rewrite.edits import FileEdit, Unsafe, is_outside
 from nparam_lint.rules.class_methods import put_into
