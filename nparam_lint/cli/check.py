@@ -167,18 +167,15 @@ def _staged(
     options: argparse.Namespace, environ: Mapping[str, str], stack: ExitStack
 ) -> tuple[list[Path], Settings]:
     """The paths in a copy of the index, and the settings that the index holds."""
-    from nparam_lint.repository import snapshot
     from nparam_lint.repository.git import open_repository
+    from nparam_lint.repository.snapshot import copied
 
     given = [Path(text) for text in options.paths]
     start = (given or [Path.cwd()])[0].absolute()
     repository = open_repository(_directory(start), environ)
     pushed = _pushed(environ)
-    copy = stack.enter_context(
-        snapshot.committed(repository, repository.resolve(pushed))
-        if pushed
-        else snapshot.staged(repository)
-    )
+    commit = repository.resolve(pushed) if pushed else None
+    copy = stack.enter_context(copied(repository, commit))
     paths = [_copied(copy, path) for path in given]
     start = copy.copy_of(start)
     if options.config:

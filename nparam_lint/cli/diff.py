@@ -78,17 +78,17 @@ def failure(error: str, options: argparse.Namespace) -> Document:
 def _run(options: argparse.Namespace, environ: Mapping[str, str], stack: ExitStack) -> int:
     from nparam_lint.analysis.documents.diff_document import diff_document
     from nparam_lint.analysis.revision_diff import RevisionComparison, compare_revisions
-    from nparam_lint.repository import snapshot
     from nparam_lint.repository.git import open_repository
+    from nparam_lint.repository.snapshot import copied
 
     tolerance = _tolerance(options.drift)
     given = [Path(text).absolute() for text in options.paths]
     common.checked_paths([text for text in options.paths if Path(text).exists()])
     repository = open_repository(_directory(given), environ)
     base = _base(repository, options.revision)
-    index = stack.enter_context(snapshot.staged(repository)) if options.staged else None
+    index = stack.enter_context(copied(repository)) if options.staged else None
     settings = _settings(options, environ, given, index)
-    copy = stack.enter_context(snapshot.committed(repository, base.commit))
+    copy = stack.enter_context(copied(repository, base.commit))
     # What the working tree has besides has nothing to do with the base.
     copy = replace(copy, untracked=())
     renames = repository.renames(base.commit, staged=options.staged)
