@@ -27,7 +27,7 @@ class Net(nn.Module):
 RUN = """
 import json, os, sys
 file, *sys.argv[1:] = sys.argv[1:]
-from nparam_lint.cli.start import main
+from nparam_lint.cli import main
 def write(code):
     ours = sorted(name for name in sys.modules if name.partition(".")[0] == "nparam_lint")
     with open(file, "w") as stream:
@@ -82,7 +82,6 @@ def test_an_answer_that_is_given_again_loads_nothing_but_the_cache(loaded):
         "nparam_lint.cache.replay",
         "nparam_lint.cache.store",
         "nparam_lint.cli",
-        "nparam_lint.cli.start",
     ]
 
 
