@@ -6,8 +6,10 @@ project root and written with `/`; lines and columns count from 1; every count i
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass, field, fields
+from dataclasses import KW_ONLY, dataclass, field
 from typing import TYPE_CHECKING, Literal
+
+from nparam_lint.count.worker.capabilities import WITH_FIELDS
 
 if TYPE_CHECKING:
     from nparam_lint.claims.grammar import Tolerance, Value
@@ -150,38 +152,16 @@ class Budget:
 
 
 @dataclass(frozen=True, slots=True)
-class Counts:
-    """Totals of one model, one for each metric (`count/worker/capabilities.py`). `buffers`
-    counts elements; `bytes` is parameters and buffers; `active` what one token uses in a mixture of
-    experts, None where the model does not say. `more`: metrics that have no field here."""
-
-    total: int
-    trainable: int
-    frozen: int
-    buffers: int
-    bytes: int
-    non_embedding: int
-    active: int | None = None
-    more: tuple[tuple[str, int | None], ...] = ()
-
-    def of(self, metric: str) -> int | None:
-        """The count that a metric names."""
-        return dict(self.more)[metric] if metric in dict(self.more) else getattr(self, metric)
-
-    def by_name(self) -> dict[str, int | None]:
-        """All of them."""
-        counts = {one.name: getattr(self, one.name) for one in fields(self) if one.name != "more"}
-        return counts | dict(self.more)
-
-
-@dataclass(frozen=True, slots=True)
 class ModuleRow:
-    """One submodule. `own`: elements of the parameters that it holds itself and that no module
-    before it holds. `total`, `trainable`, …: distinct parameters at or below it. `embedding`: those
-    of them that belong to `nn.Embedding` modules. `source`: where it was created (`path:line`).
-    `shared_with`: the path under which this very module appeared before. `tied`: own parameters
-    that appeared before, as `name = other.path.name`. `more`: metrics that have no field here. The
-    root's path is the empty string."""
+    """One submodule, or the model: its path is then the empty string. `own`: elements of the
+    parameters that it holds itself and that no module before it holds. `total`, `trainable`, …:
+    distinct parameters at or below it, one count for each metric
+    (`count/worker/capabilities.py`): `buffers` counts elements; `bytes` is parameters and buffers;
+    `active` what one token uses in a mixture of experts, None where the model does not say;
+    `more`: metrics that have no field here. `embedding`: parameters of `nn.Embedding` modules.
+    `source`: where it was created (`path:line`). `shared_with`: the path under which this very
+    module appeared before. `tied`: own parameters that appeared before, as
+    `name = other.path.name`."""
 
     path: str
     type: str
@@ -208,6 +188,10 @@ class ModuleRow:
     def of(self, metric: str) -> int | None:
         """The count that a metric names."""
         return dict(self.more)[metric] if metric in dict(self.more) else getattr(self, metric)
+
+    def by_name(self) -> dict[str, int | None]:
+        """All counts that metrics name."""
+        return {name: getattr(self, name) for name in WITH_FIELDS} | dict(self.more)
 
 
 @dataclass(frozen=True, slots=True)
@@ -269,7 +253,6 @@ class Measured:
     its experts; `variables`: the arguments that can be varied, where they were asked for."""
 
     call: str
-    counts: Counts
     modules: tuple[ModuleRow, ...]
     rung: str = "meta"
     devices: dict[str, DeviceResult] = field(default_factory=dict)
@@ -284,6 +267,11 @@ class Measured:
     no_routing: str | None = None
     misdeclared: str | None = None
     cached: bool = False
+
+    @property
+    def counts(self) -> ModuleRow:
+        """Those of the whole model."""
+        return self.modules[0]
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,6 @@ from nparam_lint.analysis.diff import Base, DiffReport, Side, compare
 from nparam_lint.claims.grammar import parse_tolerance
 from nparam_lint.records import (
     BudgetResult,
-    Counts,
     Environment,
     Finding,
     Measured,
@@ -69,10 +68,8 @@ def _row(path: str, made: dict[str, dict]) -> ModuleRow:
 def measured(modules: str | tuple[ModuleRow, ...], call: str = "Net()", **more: object) -> Measured:
     if isinstance(modules, str):
         modules = rows(modules, call.partition("(")[0])
-    top = modules[0]
-    counts = Counts(top.total, top.trainable, top.frozen, top.buffers, top.bytes, top.total)
     values = {"type": f"nets.{call.partition('(')[0]}"} | more
-    return Measured(call, counts, modules, **values)  # type: ignore[arg-type]
+    return Measured(call, modules, **values)  # type: ignore[arg-type]
 
 
 def model(

@@ -299,7 +299,7 @@ def measurement(ok: bool, body: bytes) -> Measurement:
 
 
 def _check(found: Measured) -> None:
-    if not found.modules or found.modules[0].total != found.counts.total:
+    if not found.modules or sum(row.own for row in found.modules) != found.counts.total:
         raise ValueError("the rows do not add up")
     numbers = (n for row in found.modules for n in (row.own, row.total, row.trainable, row.buffers))
     told = [count for name in METRICS if (count := found.counts.of(name)) is not None]

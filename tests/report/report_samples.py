@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from nparam_lint.records import (
     BudgetResult,
-    Counts,
     DeviceResult,
     Environment,
     Finding,
@@ -70,9 +69,7 @@ def rows(
 
 
 def measured(modules: tuple[ModuleRow, ...], call: str = "Model()", **more: object) -> Measured:
-    root = modules[0]
-    counts = Counts(root.total, root.trainable, root.frozen, 0, root.bytes, root.total)
-    return Measured(call, counts, modules, **more)  # type: ignore[arg-type]
+    return Measured(call, modules, **more)  # type: ignore[arg-type]
 
 
 def budget(

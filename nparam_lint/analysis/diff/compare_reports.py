@@ -157,7 +157,8 @@ def _compared(found: ModelDiff, before: Measured, after: Measured) -> ModelDiff:
     was, now = (sum(hidden.count for hidden in side.hidden) for side in (before, after))
     if was != now:
         notes.append(f"parameters that parameters() does not return: {was:,} → {now:,}")
-    status: Status = "changed" if modules or before.counts != after.counts else "same"
+    is_same = not modules and before.counts.by_name() == after.counts.by_name()
+    status: Status = "same" if is_same else "changed"
     status = "renamed" if found.before_target else status
     return replace(found, status=status, modules=modules, notes=tuple(notes))
 

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from nparam_lint.analysis.roles import Roles
-    from nparam_lint.records import Counts, Environment, ModelReport
+    from nparam_lint.records import Environment, ModelReport, ModuleRow
 
 _NAMED = 3  # modules that a note on `other` names, and ties
 _NOTED = 0.005  # of a model: what is less and has no role needs no word
@@ -68,7 +68,7 @@ class _Counted:
 
     letter: str
     name: str
-    counts: Counts
+    counts: ModuleRow
     roles: Roles
     measured: Measured
 

@@ -102,7 +102,7 @@ class Metric:
         return self.unit if is_whole else f"{self.label} {self.unit}"
 
 
-# Those that `records.Counts` has fields for, since code speaks of them; others are told by name.
+# Those that `records.ModuleRow` has fields for, since code speaks of them; others are told by name.
 WITH_FIELDS = ("total", "trainable", "frozen", "buffers", "bytes", "non_embedding", "active")
 METRICS = {
     metric.name: metric
