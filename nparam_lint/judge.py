@@ -204,13 +204,8 @@ def _next_step(budget: Budget, actual: int) -> str:
 
 
 def _unknown_name(budget: Budget, name: str, measured: Measured) -> Finding:
-    near = difflib.get_close_matches(name, measured.known_names, 1)
-    hint = (
-        f"did you mean {near[0]!r}?"
-        if near
-        else "a formula may use: "
-        + (", ".join(measured.known_names[:12]) or "nothing, it takes no arguments")
-    )
+    usable = ", ".join(measured.known_names[:12]) or "nothing, it takes no arguments"
+    hint = _near(name, measured.known_names) or f"a formula may use: {usable}"
     message = f"{measured.call} has no argument, config field or integer attribute {name!r}; {hint}"
     return finding("NPL002", budget.position, message, str(budget.target))
 
@@ -218,14 +213,15 @@ def _unknown_name(budget: Budget, name: str, measured: Measured) -> Finding:
 def _no_module(budget: Budget, measured: Measured) -> Finding:
     glob = budget.selector.module
     paths = [row.path for row in measured.modules if row.path]
-    near = difflib.get_close_matches(glob, paths, 1, 0.4)
-    hint = (
-        f"did you mean {near[0]!r}?"
-        if near
-        else "its modules: " + ", ".join([p for p in paths if "." not in p][:8])
-    )
-    message = f"no module of {measured.call} matches {glob!r}; {hint}"
+    own = ", ".join([path for path in paths if "." not in path][:8])
+    message = f"no module of {measured.call} matches {glob!r}; "
+    message += _near(glob, paths, 0.4) or f"its modules: {own}"
     return finding("NPL007", budget.position, message, str(budget.target))
+
+
+def _near(word: str, known: Sequence[str], cutoff: float = 0.6) -> str:
+    near = difflib.get_close_matches(word, known, 1, cutoff)
+    return f"did you mean {near[0]!r}?" if near else ""
 
 
 def judge_devices(
@@ -235,24 +231,21 @@ def judge_devices(
     is not there."""
     findings = []
     for name, result in measured.devices.items():
-        if result.status == "measured" and result.differences:
-            message = (
-                f"{measured.call} has different parameters on {name}: "
-                f"{len(result.differences)} differ"
-            )
-            findings.append(finding("NPL006", position, message, target, result.differences[:8]))
-        elif result.status == "measured" and result.total != measured.counts.total:
+        was_measured, message = result.status == "measured", None
+        if was_measured and result.differences:
+            differ = f"{len(result.differences)} differ"
+            message = f"{measured.call} has different parameters on {name}: {differ}"
+        elif was_measured and result.total != measured.counts.total:
             message = (
                 f"{measured.call} has {measured.counts.total:,} parameters on {measured.rung} and "
                 f"{result.total:,} on {name}"
             )
-            findings.append(finding("NPL006", position, message, target))
         elif result.status == "failed" and is_accelerator(name):
             message = f"{measured.call} cannot be built on {name}: {result.reason}"
-            findings.append(finding("NPL006", position, message, target))
         elif result.status == "skipped" and required:
             message = f"{measured.call} was not built on {name}, which is required: {result.reason}"
-            findings.append(finding("NPL006", position, message, target))
+        if message:
+            findings.append(finding("NPL006", position, message, target, result.differences[:8]))
     return findings
 
 

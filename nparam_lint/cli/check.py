@@ -234,8 +234,7 @@ def _config_files(settings: Settings) -> Iterator[str]:
 
     copy, root = settings.snapshot, settings.root.resolve()
     if copy:
-        inside = (copy.directory / file for file in copy.tracked)
-        files = [file.relative_to(root).as_posix() for file in inside if file.is_relative_to(root)]
+        files = copy.files(root, ".toml")
     else:
         listed = ask_git(root, "ls-files", "-z", "--", "*.toml") or b""
         files = [os.fsdecode(name) for name in listed.split(b"\0")]

@@ -40,20 +40,6 @@ class Override:
     tolerance: Tolerance | None = None
     device: str | None = None
 
-    def matches(self, path: str) -> bool:
-        from pathspec import GitIgnoreSpec
-
-        return GitIgnoreSpec.from_lines(self.files).match_file(path)
-
-    def applied(self, settings: Settings) -> Settings:
-        return replace(
-            settings,
-            ignore=(*settings.ignore, *self.ignore),
-            severity={**settings.severity, **self.severity},
-            tolerance=self.tolerance or settings.tolerance,
-            device=self.device or settings.device,
-        )
-
 
 @dataclass(frozen=True, slots=True)
 class Settings:
@@ -100,9 +86,17 @@ class Settings:
         """The settings for what stands in a file: those of every override that matches, in order,
         on top."""
         settings = self
-        for override in self.overrides:
-            if override.matches(path):
-                settings = override.applied(settings)
+        for own in self.overrides:
+            from pathspec import GitIgnoreSpec
+
+            if GitIgnoreSpec.from_lines(own.files).match_file(path):
+                settings = replace(
+                    settings,
+                    ignore=(*settings.ignore, *own.ignore),
+                    severity={**settings.severity, **own.severity},
+                    tolerance=own.tolerance or settings.tolerance,
+                    device=own.device or settings.device,
+                )
         return settings
 
 

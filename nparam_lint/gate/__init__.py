@@ -186,8 +186,8 @@ def read_source(
     what reads a file."""
     copy = settings.snapshot
     if copy:
-        files = list_files(settings.root, paths, settings.exclude, copy.python_files(settings.root))
-        importable = copy.python_files(settings.root, importable=True)
+        files = list_files(settings.root, paths, settings.exclude, copy.files(settings.root))
+        importable = copy.files(settings.root, importable=True)
     else:
         files, importable = list_project(settings.root, paths, settings.exclude)
     budgeted = {b.target.location for b in settings.budgets if b.target.is_path}

@@ -24,27 +24,14 @@ if TYPE_CHECKING:
 
 # What says which repository is meant.
 _OF_A_REPOSITORY = (
-    "GIT_DIR",
-    "GIT_WORK_TREE",
-    "GIT_INDEX_FILE",
-    "GIT_COMMON_DIR",
-    "GIT_OBJECT_DIRECTORY",
+    "GIT_DIR GIT_WORK_TREE GIT_INDEX_FILE GIT_COMMON_DIR GIT_OBJECT_DIRECTORY".split()
 )
 # What holds for every repository: configuration, limits of the search, and how a partial clone
 # fetches what it lacks. All else (pathspec modes, tracing, external diffs) changes what git prints.
-_OF_THE_USER = (
-    "GIT_CONFIG",
-    "GIT_EXEC_PATH",
-    "GIT_CEILING_DIRECTORIES",
-    "GIT_DISCOVERY_ACROSS_FILESYSTEM",
-    "GIT_ALLOW_PROTOCOL",
-    "GIT_PROTOCOL",
-    "GIT_ASKPASS",
-    "GIT_TERMINAL_PROMPT",
-    "GIT_HTTP",
-    "GIT_SSH",
-    "GIT_SSL",
-    "GIT_PROXY",
+_OF_THE_USER = tuple(
+    "GIT_CONFIG GIT_EXEC_PATH GIT_CEILING_DIRECTORIES GIT_DISCOVERY_ACROSS_FILESYSTEM "
+    "GIT_ALLOW_PROTOCOL GIT_PROTOCOL GIT_ASKPASS GIT_TERMINAL_PROMPT GIT_HTTP GIT_SSH GIT_SSL "
+    "GIT_PROXY".split()
 )
 # `status` and its like would refresh the index on disk; large files are left as their pointers.
 _ALWAYS = {"GIT_OPTIONAL_LOCKS": "0", "GIT_LFS_SKIP_SMUDGE": "1", "LANGUAGE": "en"}

@@ -52,14 +52,14 @@ class Snapshot:
         """Where a path of the copy is in the working tree. Raises UsageError outside of it."""
         return self._moved(path, self.directory, self.home)
 
-    def python_files(self, root: Path, *, importable: bool = False) -> list[str]:
-        """The copied Python files below `root`, a directory of the copy, relative to it."""
+    def files(self, root: Path, suffix: str = ".py", *, importable: bool = False) -> list[str]:
+        """The copied files of a kind below `root`, a directory of the copy, relative to it."""
         inside = root.relative_to(self.directory).as_posix()
         prefix = "" if inside == "." else f"{inside}/"
         return [
             path.removeprefix(prefix)
             for path in (self.importable if importable else self.tracked)
-            if path.startswith(prefix) and path.endswith(".py")
+            if path.startswith(prefix) and path.endswith(suffix)
         ]
 
     def at_fault(self, reason: str, root: Path) -> str | None:

@@ -147,7 +147,7 @@ def test_ignored_files_of_a_submodule_are_linked_and_its_modules_importable(
     sample.write({"lib/inner/fast.so": "binary", "lib/inner/new.py": ""})
     with copied(opened(sample)) as copy:
         assert "lib/inner/layers.py" not in copy.tracked
-        assert copy.python_files(copy.directory, importable=True) == [
+        assert copy.files(copy.directory, importable=True) == [
             "pkg/__init__.py",
             "pkg/model.py",
             "lib/inner/layers.py",
@@ -202,7 +202,7 @@ def test_paths_move_between_the_working_tree_and_the_copy(sample, tmp_path, monk
         assert copy.original_of(copy.directory) == sample.path
         with pytest.raises(UsageError, match="is outside of the repository at "):
             copy.copy_of(tmp_path)
-        assert copy.python_files(copy.directory / "pkg") == ["__init__.py", "model.py"]
+        assert copy.files(copy.directory / "pkg") == ["__init__.py", "model.py"]
 
 
 HOME, COPY = Path("/home/u/repo"), Path("/tmp/copy")
