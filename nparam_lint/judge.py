@@ -192,7 +192,7 @@ def _heaviest(rows: Sequence[ModuleRow], metric: str) -> list[str]:
 
 
 def _next_step(budget: Budget, actual: int) -> str:
-    where = f"{budget.position.path}:{budget.position.line}"
+    where = budget.position
     if budget.origin == "prose":
         return f"correct the docstring at {where}, or declare the count there: nparam: {actual:_}"
     if budget.value.names:

@@ -49,6 +49,9 @@ class Position:
     line: int = 1
     column: int = 1
 
+    def __str__(self) -> str:
+        return f"{self.path}:{self.line}"
+
 
 # --- discover -------------------------------------------------------------------------------
 

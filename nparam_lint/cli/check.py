@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from nparam_lint.config.settings import Settings
-    from nparam_lint.records import Finding, Report
+    from nparam_lint.records import Report
     from nparam_lint.repository.snapshot import Snapshot
 
 # Models. Of more, the formats that have every row of every model take long to write once more, and
@@ -106,17 +106,13 @@ def _fix(
     fixes = plan_fixes(settings, paths, environ)
     if not options.diff:
         write_all(fixes.files)
-    lines = [f"{_at(item)}: fixed: {item.detail[0]}" for item in fixes.fixed]
-    lines += [f"{_at(item)}: {item.code} is left: {reason}" for item, reason in fixes.left]
+    lines = [f"{item.position}: fixed: {item.detail[0]}" for item in fixes.fixed]
+    lines += [f"{item.position}: {item.code} is left: {reason}" for item, reason in fixes.left]
     sys.stderr.write("".join(f"{line}\n" for line in lines))
     if not options.diff:
         return None
     common.write("".join(unified_diff(edit) for edit in fixes.files), options.output_file)
     return int(bool(fixes.left))
-
-
-def _at(finding: Finding) -> str:
-    return f"{finding.position.path}:{finding.position.line}"
 
 
 def _keep(
@@ -172,7 +168,7 @@ def _staged(
 
     given = [Path(text) for text in options.paths]
     start = (given or [Path.cwd()])[0].absolute()
-    repository = open_repository(_directory(start), environ)
+    repository = open_repository(common.nearest_directory(start), environ)
     pushed = _pushed(environ)
     commit = repository.resolve(pushed) if pushed else None
     copy = stack.enter_context(copied(repository, commit))
@@ -181,11 +177,6 @@ def _staged(
     if options.config:
         options.config = str(_copied(copy, Path(options.config)))
     return paths, common.settings_for(options, environ, start, copy)
-
-
-def _directory(path: Path) -> Path:
-    """The nearest directory that is there: what is staged may be deleted in the working tree."""
-    return next(place for place in (path, *path.parents) if place.is_dir())
 
 
 def _pushed(environ: Mapping[str, str]) -> str | None:

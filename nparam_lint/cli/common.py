@@ -143,6 +143,11 @@ def checked_paths(texts: list[str]) -> list[Path]:
     return [path.absolute() for path in paths]
 
 
+def nearest_directory(path: Path) -> Path:
+    """The first one that is there: what is staged, or compared, may be deleted in the tree."""
+    return next(place for place in (path, *path.parents) if place.is_dir())
+
+
 def progress() -> Callable[[int, int, str], None] | None:
     """Shows progress in one line of the terminal; None if standard error is not a terminal."""
     if not sys.stderr.isatty():

@@ -84,7 +84,8 @@ def _run(options: argparse.Namespace, environ: Mapping[str, str], stack: ExitSta
     tolerance = _tolerance(options.drift)
     given = [Path(text).absolute() for text in options.paths]
     common.checked_paths([text for text in options.paths if Path(text).exists()])
-    repository = open_repository(_directory(given), environ)
+    start = common.nearest_directory(given[0] if given else Path.cwd())
+    repository = open_repository(start, environ)
     base = _base(repository, options.revision)
     index = stack.enter_context(copied(repository)) if options.staged else None
     settings = _settings(options, environ, given, index)
@@ -111,12 +112,6 @@ def _tolerance(text: str | None) -> Tolerance | None:
         return parse_tolerance(text)
     except GrammarError as error:
         raise UsageError(f"option --tolerance is {text!r}: {error}") from None
-
-
-def _directory(paths: Sequence[Path]) -> Path:
-    """The nearest one that is there: what is compared may be gone now."""
-    start = paths[0] if paths else Path.cwd()
-    return next(place for place in (start, *start.parents) if place.is_dir())
 
 
 def _base(repository: Repository, revision: str) -> Base:

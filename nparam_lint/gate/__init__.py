@@ -285,9 +285,7 @@ def count_models(
     if settings.replay_inputs:
         unread = watched(interpreter.without)
         settings.replay_inputs.unread.update(unread or ())
-        settings.replay_inputs.is_complete = (
-            settings.replay_inputs.is_complete and unread is not None
-        )
+        settings.replay_inputs.is_complete &= unread is not None
     plans = {r.target.location: _import_attempts(r.target, settings.root, found) for r in requests}
     found.tree.remember()  # what the plans asked of files that nothing else looked into
     jobs = [_job(n, r, settings, plans[r.target.location]) for n, r in enumerate(requests)]

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from nparam_lint import __version__
@@ -58,7 +57,7 @@ def judge_models(
     selection: Selection,
     answers: Answers,
     settings: Settings,
-    resized: Mapping[int, _Resized] = MappingProxyType({}),
+    resized: Mapping[int, _Resized],
 ) -> tuple[list[ModelReport], _Skipped]:
     """Every selected model with its results and findings; and those that are skipped, to which a
     model without a budget that cannot be built may be added. `resized`: by the number of the

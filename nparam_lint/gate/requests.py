@@ -274,7 +274,7 @@ def experts_entry(target: Target, settings: Settings) -> tuple[str, ...]:
     """The lines of config that say how many experts a token uses."""
     at = settings.recipe_positions.get(target.bare)
     if at is not None:
-        return (f"add experts_per_token = … to its entry at {at.path}:{at.line}",)
+        return (f"add experts_per_token = … to its entry at {at}",)
     value = "{ experts_per_token = … }"
     return _config_lines("say how many a token uses", target, value, settings)
 

@@ -170,11 +170,6 @@ class Repository:
         """The directory that git looks for hooks in, which need not exist."""
         return self.top / self.run("rev-parse", "--git-path", "hooks").removesuffix("\n")
 
-    def _is_partial(self) -> bool:
-        """Whether objects are missing until they are fetched: a clone with `--filter`."""
-        settings = r"^remote\..*\.(promisor|partialclonefilter)$"
-        return self.attempt("config", "--get-regexp", settings).returncode == 0
-
     # --- copies -------------------------------------------------------------------------------
 
     def export(self, directory: Path, commit: str | None = None) -> Exported:
@@ -209,7 +204,8 @@ class Repository:
     def _left_out(self) -> frozenset[str]:
         """What the sparse checkout of a partial clone leaves out: to fetch it file by file could
         take hours. Elsewhere everything is there."""
-        if not self._is_partial():
+        partial = r"^remote\..*\.(promisor|partialclonefilter)$"
+        if self.attempt("config", "--get-regexp", partial).returncode:
             return frozenset()
         entries = self.listed("ls-files", "-t", "-z")
         return frozenset(entry[2:] for entry in entries if entry.startswith("S "))
