@@ -369,7 +369,6 @@ class Report:
     all (the interpreter has no torch, say). `staged`: what was judged is what git would commit;
     `source_only`: nothing was to be built."""
 
-    version: str
     environment: Environment | None
     models: tuple[ModelReport, ...]
     findings: tuple[Finding, ...]

@@ -115,7 +115,7 @@ def needs(*names: str) -> NotMeasured:
 
 def report(*models: ModelReport, **more: object) -> Report:
     values = {"environment": ENVIRONMENT, "findings": (), "files": 3, "seconds": 1.0} | more
-    return Report("0.1.0", models=models, **values)  # type: ignore[arg-type]
+    return Report(models=models, **values)  # type: ignore[arg-type]
 
 
 def diff(

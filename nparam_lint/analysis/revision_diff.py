@@ -8,7 +8,6 @@ import time
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from nparam_lint import __version__
 from nparam_lint.analysis.diff import Base, DiffReport, Side, compare
 from nparam_lint.count.interpreter import find_interpreter
 from nparam_lint.gate import RunContext, limits, measure, read_source
@@ -73,7 +72,7 @@ def compare_revisions(
 
     def count(source: ProjectSource | None, selection: Selection, number: int) -> Report:
         if source is None:
-            return Report(__version__, None, (), ())
+            return Report(None, (), ())
         jobs = -(-limits(source.settings).jobs // (2 if all(counts) else 1))
         source = replace(source, settings=replace(source.settings, jobs=jobs))
         context = RunContext(source.settings, environ, shown.of(number), interpreter)

@@ -207,10 +207,9 @@ def deliver_failure(
     if options is not None and hasattr(command, "failure"):
         document = command.failure(str(error), options)
     else:
-        from nparam_lint import __version__
         from nparam_lint.report.check_document import failed_check
 
-        document = failed_check(__version__, str(error))
+        document = failed_check(str(error))
     from nparam_lint.report.document import Options
 
     text = render(asked.format, document, Options())

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from nparam_lint import UsageError, __version__
+from nparam_lint import UsageError
 from nparam_lint.analysis.diff.path_moves import find_moves, is_below
 from nparam_lint.cli import common
 
@@ -72,7 +72,7 @@ def failure(error: str, options: argparse.Namespace) -> Document:
     from nparam_lint.analysis.documents.diff_document import diff_document
 
     base = Base(options.revision or "", "", options.revision or "")
-    return diff_document(DiffReport(__version__, base, "working tree", error=error))
+    return diff_document(DiffReport(base, "working tree", error=error))
 
 
 def _run(options: argparse.Namespace, environ: Mapping[str, str], stack: ExitStack) -> int:

@@ -15,7 +15,7 @@ from contextlib import suppress
 from importlib import import_module
 from typing import TYPE_CHECKING, NoReturn
 
-from nparam_lint import UsageError, __version__
+from nparam_lint import UsageError
 from nparam_lint.repository import remove_all
 
 if TYPE_CHECKING:
@@ -125,6 +125,8 @@ class _Parser(argparse.ArgumentParser):
 
 def _general_parser() -> _Parser:
     """Of what can be asked without a command."""
+    from nparam_lint import __version__
+
     parser = _Parser(
         prog="nparam-lint",
         usage="nparam-lint [PATH…] | show TARGET | compare TARGET… | formula TARGET "

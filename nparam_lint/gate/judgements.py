@@ -7,7 +7,6 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from nparam_lint import __version__
 from nparam_lint.count.worker.capabilities import AUTO
 from nparam_lint.gate.requests import arguments_entry, experts_entry
 from nparam_lint.judge import (
@@ -212,7 +211,6 @@ def assemble_report(
     )
     snapshot = source.settings.snapshot
     return Report(
-        version=__version__,
         environment=counted.environment(devices),
         models=tuple(models),
         findings=tuple(kept),

@@ -46,7 +46,6 @@ def compare(
     reported, and how severe they are."""
     moved = moved or {}
     report = DiffReport(
-        version=after.report.version,
         base=base,
         now=now,
         environment=after.report.environment or before.report.environment,

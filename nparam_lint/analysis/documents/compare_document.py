@@ -88,7 +88,6 @@ class Group:
 def compare_document(comparison: Comparison) -> Document:
     return Document(
         "compare",
-        comparison.version,
         lambda: _data(comparison),
         lambda options: _page(comparison, options),
         comparison.error,

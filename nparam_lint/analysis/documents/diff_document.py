@@ -43,7 +43,6 @@ def diff_document(report: DiffReport) -> Document:
     )
     return Document(
         "diff",
-        report.version,
         lambda: data_of(report),
         lambda options: _page(report, options),
         report.error,

@@ -42,7 +42,6 @@ _MANY = 6  # values of names, reasons, … on a line of facts
 def formula_document(formula: FormulaResult) -> Document:
     return Document(
         "formula",
-        formula.version,
         lambda: _data(formula),
         lambda options: _page(formula, options),
         formula.error,

@@ -31,7 +31,6 @@ def solve_document(solutions: Solutions) -> Document:
     met = ((one, best) for one in solutions.targets for best in one.points)
     return Document(
         "solve",
-        solutions.version,
         lambda: _data(solutions),
         lambda options: _page(solutions, options),
         solutions.error,
