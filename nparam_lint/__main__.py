@@ -1,5 +1,5 @@
 """`python -m nparam_lint`."""
 
-from nparam_lint.cli.start import main
+from nparam_lint.cli import main
 
 raise SystemExit(main())

@@ -4,50 +4,30 @@ from __future__ import annotations
 
 import difflib
 import shlex
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from nparam_lint.claims.grammar import Bounds, Tolerance, Value, round_count
-from nparam_lint.claims.notation import FormulaError, Selector, Target, UnknownName, matches
-from nparam_lint.count.capabilities import METRICS, is_accelerator
-from nparam_lint.records import (
-    BudgetResult,
-    Finding,
-    Measured,
-    ModuleRow,
-    NotMeasured,
-    Origin,
-    Position,
-    Severity,
-)
+from nparam_lint.claims.grammar import round_count
+from nparam_lint.claims.notation import FormulaError, UnknownName, matches
+from nparam_lint.count.worker.capabilities import METRICS, is_accelerator
+from nparam_lint.records import BudgetResult, Finding, Position
 from nparam_lint.rules.catalogue import RULES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from nparam_lint.claims.grammar import Bounds, Tolerance
+    from nparam_lint.claims.notation import Selector
+    from nparam_lint.records import Budget, Measured, ModuleRow, NotMeasured
+
 HEAVIEST = 5  # modules named below a broken total
-
-
-@dataclass(frozen=True, slots=True)
-class Budget:
-    """A declared count of a target, from wherever it was declared."""
-
-    target: Target
-    selector: Selector
-    value: Value
-    declared: str
-    position: Position
-    origin: Origin
-    tolerance: Tolerance | None = None
-    reason: str | None = None
 
 
 def finding(
     code: str, position: Position, message: str, target: str, detail: Sequence[str] = ()
 ) -> Finding:
     """A finding with the severity that its rule has by default."""
-    severity: Severity = RULES[code].severity
-    return Finding(code, severity, position, message, target, tuple(detail))
+    return Finding(code, RULES[code].severity, position, message, target, tuple(detail))
 
 
 def judge(
@@ -83,18 +63,14 @@ def judge(
         ok = actual in bounds
         base = _base(bounds, actual)
         results.append(
-            BudgetResult(
-                declared=budget.declared,
-                selector=str(selector),
+            replace(
+                no_result(budget),
                 low=bounds.low,
                 high=bounds.high,
                 actual=actual,
                 drift=(actual - base) / base if base else float(actual != base),
                 ok=ok,
-                origin=budget.origin,
-                position=where,
                 module=row.path if selector.module else None,
-                reason=budget.reason,
                 value=base,
             )
         )
@@ -103,6 +79,23 @@ def judge(
     # Repeated blocks drift together: one finding for all that have the same count.
     findings = [_broken(budget, measured, alike, n, bounds) for n, alike in broken.items()]
     return results, findings
+
+
+def no_result(budget: Budget) -> BudgetResult:
+    """The result of a budget whose count is not known."""
+    return BudgetResult(
+        declared=budget.declared,
+        selector=str(budget.selector),
+        low=None,
+        high=None,
+        actual=None,
+        drift=None,
+        ok=False,
+        origin=budget.origin,
+        position=budget.position,
+        module=budget.selector.module or None,
+        reason=budget.reason,
+    )
 
 
 def amount(row: ModuleRow, metric: str) -> int:
@@ -199,7 +192,7 @@ def _heaviest(rows: Sequence[ModuleRow], metric: str) -> list[str]:
 
 
 def _next_step(budget: Budget, actual: int) -> str:
-    where = f"{budget.position.path}:{budget.position.line}"
+    where = budget.position
     if budget.origin == "prose":
         return f"correct the docstring at {where}, or declare the count there: nparam: {actual:_}"
     if budget.value.names:
@@ -211,13 +204,8 @@ def _next_step(budget: Budget, actual: int) -> str:
 
 
 def _unknown_name(budget: Budget, name: str, measured: Measured) -> Finding:
-    near = difflib.get_close_matches(name, measured.known_names, 1)
-    hint = (
-        f"did you mean {near[0]!r}?"
-        if near
-        else "a formula may use: "
-        + (", ".join(measured.known_names[:12]) or "nothing, it takes no arguments")
-    )
+    usable = ", ".join(measured.known_names[:12]) or "nothing, it takes no arguments"
+    hint = _near(name, measured.known_names) or f"a formula may use: {usable}"
     message = f"{measured.call} has no argument, config field or integer attribute {name!r}; {hint}"
     return finding("NPL002", budget.position, message, str(budget.target))
 
@@ -225,14 +213,15 @@ def _unknown_name(budget: Budget, name: str, measured: Measured) -> Finding:
 def _no_module(budget: Budget, measured: Measured) -> Finding:
     glob = budget.selector.module
     paths = [row.path for row in measured.modules if row.path]
-    near = difflib.get_close_matches(glob, paths, 1, 0.4)
-    hint = (
-        f"did you mean {near[0]!r}?"
-        if near
-        else "its modules: " + ", ".join([p for p in paths if "." not in p][:8])
-    )
-    message = f"no module of {measured.call} matches {glob!r}; {hint}"
+    own = ", ".join([path for path in paths if "." not in path][:8])
+    message = f"no module of {measured.call} matches {glob!r}; "
+    message += _near(glob, paths, 0.4) or f"its modules: {own}"
     return finding("NPL007", budget.position, message, str(budget.target))
+
+
+def _near(word: str, known: Sequence[str], cutoff: float = 0.6) -> str:
+    near = difflib.get_close_matches(word, known, 1, cutoff)
+    return f"did you mean {near[0]!r}?" if near else ""
 
 
 def judge_devices(
@@ -242,24 +231,21 @@ def judge_devices(
     is not there."""
     findings = []
     for name, result in measured.devices.items():
-        if result.status == "measured" and result.differences:
-            message = (
-                f"{measured.call} has different parameters on {name}: "
-                f"{len(result.differences)} differ"
-            )
-            findings.append(finding("NPL006", position, message, target, result.differences[:8]))
-        elif result.status == "measured" and result.total != measured.counts.total:
+        was_measured, message = result.status == "measured", None
+        if was_measured and result.differences:
+            differ = f"{len(result.differences)} differ"
+            message = f"{measured.call} has different parameters on {name}: {differ}"
+        elif was_measured and result.total != measured.counts.total:
             message = (
                 f"{measured.call} has {measured.counts.total:,} parameters on {measured.rung} and "
                 f"{result.total:,} on {name}"
             )
-            findings.append(finding("NPL006", position, message, target))
         elif result.status == "failed" and is_accelerator(name):
             message = f"{measured.call} cannot be built on {name}: {result.reason}"
-            findings.append(finding("NPL006", position, message, target))
         elif result.status == "skipped" and required:
             message = f"{measured.call} was not built on {name}, which is required: {result.reason}"
-            findings.append(finding("NPL006", position, message, target))
+        if message:
+            findings.append(finding("NPL006", position, message, target, result.differences[:8]))
     return findings
 
 

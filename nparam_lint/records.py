@@ -6,8 +6,14 @@ project root and written with `/`; lines and columns count from 1; every count i
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass, field, fields
-from typing import Literal
+from dataclasses import KW_ONLY, dataclass, field
+from typing import TYPE_CHECKING, Literal
+
+from nparam_lint.count.worker.capabilities import WITH_FIELDS
+
+if TYPE_CHECKING:
+    from nparam_lint.claims.grammar import Tolerance, Value
+    from nparam_lint.claims.notation import Selector, Target
 
 Severity = Literal["error", "warning"]
 Origin = Literal["docstring", "config", "prose"]
@@ -42,6 +48,9 @@ class Position:
     path: str
     line: int = 1
     column: int = 1
+
+    def __str__(self) -> str:
+        return f"{self.path}:{self.line}"
 
 
 # --- discover -------------------------------------------------------------------------------
@@ -105,42 +114,57 @@ class Problem:
     message: str
 
 
+# --- declare --------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """How to build a target: `arguments` of its call; or `setup` lines and a whole `call`. `input`
+    is run through the model to give lazy parameters their shapes. `experts_per_token`: how many
+    experts of a mixture a token uses."""
+
+    arguments: str | None = None
+    setup: str | None = None
+    call: str | None = None
+    input: str | None = None
+    experts_per_token: int | None = None
+
+    @property
+    def says_how_to_call(self) -> bool:
+        return self.arguments is not None or self.call is not None
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """A declared count of a target, from wherever it was declared; `declared` is its text there.
+    `device`, `recipe`: how to build the target for it, where the config says so."""
+
+    target: Target
+    selector: Selector
+    value: Value
+    declared: str
+    position: Position
+    origin: Origin
+    tolerance: Tolerance | None = None
+    reason: str | None = None
+    device: str | None = None
+    recipe: Recipe | None = None
+
+
 # --- count ----------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
-class Counts:
-    """Totals of one model, one for each metric (`count/worker/metrics.py`). `buffers`
-    counts elements; `bytes` is parameters and buffers; `active` what one token uses in a mixture of
-    experts, None where the model does not say. `more`: metrics that have no field here."""
-
-    total: int
-    trainable: int
-    frozen: int
-    buffers: int
-    bytes: int
-    non_embedding: int
-    active: int | None = None
-    more: tuple[tuple[str, int | None], ...] = ()
-
-    def of(self, metric: str) -> int | None:
-        """The count that a metric names."""
-        return dict(self.more)[metric] if metric in dict(self.more) else getattr(self, metric)
-
-    def by_name(self) -> dict[str, int | None]:
-        """All of them."""
-        counts = {one.name: getattr(self, one.name) for one in fields(self) if one.name != "more"}
-        return counts | dict(self.more)
-
-
-@dataclass(frozen=True, slots=True)
 class ModuleRow:
-    """One submodule. `own`: elements of the parameters that it holds itself and that no module
-    before it holds. `total`, `trainable`, …: distinct parameters at or below it. `embedding`: those
-    of them that belong to `nn.Embedding` modules. `source`: where it was created (`path:line`).
-    `shared_with`: the path under which this very module appeared before. `tied`: own parameters
-    that appeared before, as `name = other.path.name`. `more`: metrics that have no field here. The
-    root's path is the empty string."""
+    """One submodule, or the model: its path is then the empty string. `own`: elements of the
+    parameters that it holds itself and that no module before it holds. `total`, `trainable`, …:
+    distinct parameters at or below it, one count for each metric
+    (`count/worker/capabilities.py`): `buffers` counts elements; `bytes` is parameters and buffers;
+    `active` what one token uses in a mixture of experts, None where the model does not say;
+    `more`: metrics that have no field here. `embedding`: parameters of `nn.Embedding` modules.
+    `source`: where it was created (`path:line`). `shared_with`: the path under which this very
+    module appeared before. `tied`: own parameters that appeared before, as
+    `name = other.path.name`."""
 
     path: str
     type: str
@@ -167,6 +191,10 @@ class ModuleRow:
     def of(self, metric: str) -> int | None:
         """The count that a metric names."""
         return dict(self.more)[metric] if metric in dict(self.more) else getattr(self, metric)
+
+    def by_name(self) -> dict[str, int | None]:
+        """All counts that metrics name."""
+        return {name: getattr(self, name) for name in WITH_FIELDS} | dict(self.more)
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,7 +256,6 @@ class Measured:
     its experts; `variables`: the arguments that can be varied, where they were asked for."""
 
     call: str
-    counts: Counts
     modules: tuple[ModuleRow, ...]
     rung: str = "meta"
     devices: dict[str, DeviceResult] = field(default_factory=dict)
@@ -243,6 +270,11 @@ class Measured:
     no_routing: str | None = None
     misdeclared: str | None = None
     cached: bool = False
+
+    @property
+    def counts(self) -> ModuleRow:
+        """Those of the whole model."""
+        return self.modules[0]
 
 
 @dataclass(frozen=True, slots=True)
@@ -337,7 +369,6 @@ class Report:
     all (the interpreter has no torch, say). `staged`: what was judged is what git would commit;
     `source_only`: nothing was to be built."""
 
-    version: str
     environment: Environment | None
     models: tuple[ModelReport, ...]
     findings: tuple[Finding, ...]

@@ -6,7 +6,6 @@ from nparam_lint.analysis.diff import Base, DiffReport, Side, compare
 from nparam_lint.claims.grammar import parse_tolerance
 from nparam_lint.records import (
     BudgetResult,
-    Counts,
     Environment,
     Finding,
     Measured,
@@ -69,10 +68,8 @@ def _row(path: str, made: dict[str, dict]) -> ModuleRow:
 def measured(modules: str | tuple[ModuleRow, ...], call: str = "Net()", **more: object) -> Measured:
     if isinstance(modules, str):
         modules = rows(modules, call.partition("(")[0])
-    top = modules[0]
-    counts = Counts(top.total, top.trainable, top.frozen, top.buffers, top.bytes, top.total)
     values = {"type": f"nets.{call.partition('(')[0]}"} | more
-    return Measured(call, counts, modules, **values)  # type: ignore[arg-type]
+    return Measured(call, modules, **values)  # type: ignore[arg-type]
 
 
 def model(
@@ -118,7 +115,7 @@ def needs(*names: str) -> NotMeasured:
 
 def report(*models: ModelReport, **more: object) -> Report:
     values = {"environment": ENVIRONMENT, "findings": (), "files": 3, "seconds": 1.0} | more
-    return Report("0.1.0", models=models, **values)  # type: ignore[arg-type]
+    return Report(models=models, **values)  # type: ignore[arg-type]
 
 
 def diff(

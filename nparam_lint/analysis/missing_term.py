@@ -17,8 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from fractions import Fraction
 
-    from nparam_lint.judge import Budget
-    from nparam_lint.records import Measured
+    from nparam_lint.records import Budget, Measured
 
 
 def missing_term(budget: Budget, measured: Sequence[Measured]) -> list[str]:

@@ -9,15 +9,16 @@ from typing import TYPE_CHECKING
 from nparam_lint.analysis.closed_forms.observations import Built, Outcome, Point
 from nparam_lint.claims.notation import Selector, Target, matches
 from nparam_lint.discover import Discovery, discover
-from nparam_lint.gate.measure import RunContext, count_models
+from nparam_lint.gate import RunContext, count_models
 from nparam_lint.gate.requests import request_model
-from nparam_lint.records import Environment, Measured, Measurement, Position
+from nparam_lint.records import Measured, Measurement, Position
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from nparam_lint.config.settings import Settings
-    from nparam_lint.gate.measure import Progress
+    from nparam_lint.gate import Progress
+    from nparam_lint.records import Environment
 
 
 class NothingBuilt(Exception):
@@ -63,13 +64,9 @@ class Model:
         counted = count_models(requests, self.found, self.context)
         if counted.error is not None:
             raise NothingBuilt(counted.error)
-        answers, interpreter = counted.answers, counted.interpreter
-        assert interpreter is not None
-        self.context = replace(self.context, interpreter=interpreter)
-        self.environment = Environment(
-            interpreter.python, interpreter.reason, answers.torch, ("meta",)
-        )
-        return [answers.measurements[number] for number in range(len(points))]
+        self.context = replace(self.context, interpreter=counted.interpreter)
+        self.environment = counted.environment(["meta"])
+        return [counted.answers.measurements[number] for number in range(len(points))]
 
     def _outcome(self, found: Measurement) -> Outcome:
         if not isinstance(found, Measured):

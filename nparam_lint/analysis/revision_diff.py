@@ -10,12 +10,10 @@ from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from nparam_lint import __version__
 from nparam_lint.analysis.diff import Base, DiffReport, Side, compare
 from nparam_lint.count.interpreter import find_interpreter
+from nparam_lint.gate import RunContext, limits, measure, read_source
 from nparam_lint.gate.judgements import reported_findings
-from nparam_lint.gate.measure import RunContext, limits
-from nparam_lint.gate.pipeline import measure, read_source
 from nparam_lint.gate.requests import Selection, requests_of_other_revision, select_models
 from nparam_lint.records import Report
 
@@ -25,7 +23,7 @@ if TYPE_CHECKING:
 
     from nparam_lint.claims.grammar import Tolerance
     from nparam_lint.config.settings import Settings
-    from nparam_lint.gate.measure import Progress
+    from nparam_lint.gate import Progress
     from nparam_lint.gate.requests import ProjectSource
 
 
@@ -72,7 +70,7 @@ def compare_revisions(
 
     def count(source: ProjectSource | None, selection: Selection, number: int) -> Report:
         if source is None:
-            return Report(__version__, None, (), ())
+            return Report(None, (), ())
         jobs = -(-limits(source.settings).jobs // (2 if all(counts) else 1))
         source = replace(source, settings=replace(source.settings, jobs=jobs))
         context = RunContext(source.settings, environ, shown.of(number), interpreter)

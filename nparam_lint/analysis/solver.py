@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from nparam_lint.claims.expression import Formula
     from nparam_lint.claims.notation import Selector, Target
     from nparam_lint.config.settings import Settings
-    from nparam_lint.gate.measure import Progress
+    from nparam_lint.gate import Progress
     from nparam_lint.records import VariableRow
 
 

@@ -27,7 +27,7 @@ from nparam_lint.cache.dependencies import (
 )
 from nparam_lint.cache.file_facts import json_decoder
 from nparam_lint.cache.store import digest, tool
-from nparam_lint.count.capabilities import LADDER, is_present
+from nparam_lint.count.worker.capabilities import LADDER, is_present
 from nparam_lint.records import Measured, Measurement, NotMeasured
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from nparam_lint.claims.notation import (
     shifted,
     without_comment,
 )
-from nparam_lint.count.capabilities import METRICS
+from nparam_lint.count.worker.capabilities import METRICS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from nparam_lint.count.capabilities import METRICS
+from nparam_lint.count.worker.capabilities import METRICS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from nparam_lint.config.settings import Settings
-    from nparam_lint.records import Finding, Report
+    from nparam_lint.records import Report
     from nparam_lint.repository.snapshot import Snapshot
 
 # Models. Of more, the formats that have every row of every model take long to write once more, and
@@ -56,7 +56,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
     start = time.time_ns()  # before the configuration is read, and before the index is
-    from nparam_lint.gate.pipeline import check
+    from nparam_lint.gate import check
     from nparam_lint.report.check_document import check_document
 
     if options.diff and not options.fix:
@@ -106,17 +106,13 @@ def _fix(
     fixes = plan_fixes(settings, paths, environ)
     if not options.diff:
         write_all(fixes.files)
-    lines = [f"{_at(item)}: fixed: {item.detail[0]}" for item in fixes.fixed]
-    lines += [f"{_at(item)}: {item.code} is left: {reason}" for item, reason in fixes.left]
+    lines = [f"{item.position}: fixed: {item.detail[0]}" for item in fixes.fixed]
+    lines += [f"{item.position}: {item.code} is left: {reason}" for item, reason in fixes.left]
     sys.stderr.write("".join(f"{line}\n" for line in lines))
     if not options.diff:
         return None
     common.write("".join(unified_diff(edit) for edit in fixes.files), options.output_file)
     return int(bool(fixes.left))
-
-
-def _at(finding: Finding) -> str:
-    return f"{finding.position.path}:{finding.position.line}"
 
 
 def _keep(
@@ -167,28 +163,20 @@ def _staged(
     options: argparse.Namespace, environ: Mapping[str, str], stack: ExitStack
 ) -> tuple[list[Path], Settings]:
     """The paths in a copy of the index, and the settings that the index holds."""
-    from nparam_lint.repository import snapshot
     from nparam_lint.repository.git import open_repository
+    from nparam_lint.repository.snapshot import copied
 
     given = [Path(text) for text in options.paths]
     start = (given or [Path.cwd()])[0].absolute()
-    repository = open_repository(_directory(start), environ)
+    repository = open_repository(common.nearest_directory(start), environ)
     pushed = _pushed(environ)
-    copy = stack.enter_context(
-        snapshot.committed(repository, repository.resolve(pushed))
-        if pushed
-        else snapshot.staged(repository)
-    )
+    commit = repository.resolve(pushed) if pushed else None
+    copy = stack.enter_context(copied(repository, commit))
     paths = [_copied(copy, path) for path in given]
     start = copy.copy_of(start)
     if options.config:
         options.config = str(_copied(copy, Path(options.config)))
     return paths, common.settings_for(options, environ, start, copy)
-
-
-def _directory(path: Path) -> Path:
-    """The nearest directory that is there: what is staged may be deleted in the working tree."""
-    return next(place for place in (path, *path.parents) if place.is_dir())
 
 
 def _pushed(environ: Mapping[str, str]) -> str | None:
@@ -237,8 +225,7 @@ def _config_files(settings: Settings) -> Iterator[str]:
 
     copy, root = settings.snapshot, settings.root.resolve()
     if copy:
-        inside = (copy.directory / file for file in copy.tracked)
-        files = [file.relative_to(root).as_posix() for file in inside if file.is_relative_to(root)]
+        files = copy.files(root, ".toml")
     else:
         listed = ask_git(root, "ls-files", "-z", "--", "*.toml") or b""
         files = [os.fsdecode(name) for name in listed.split(b"\0")]

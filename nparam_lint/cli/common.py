@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from nparam_lint import UsageError
-from nparam_lint.count.capabilities import device_names
+from nparam_lint.count.worker.capabilities import DEVICE_NAMES
 from nparam_lint.report.formats import FOR_TERMINALS, FORMATS, formats_for, refusal, render
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def add_building(parser: argparse.ArgumentParser) -> None:
     """Options of how models are built."""
     build = parser.add_argument_group("building")
     build.add_argument(
-        "--device", help=f"auto (meta, then cuda where present), {', '.join(device_names()[1:])}"
+        "--device", help=f"auto (meta, then cuda where present), {', '.join(DEVICE_NAMES[1:])}"
     )
     build.add_argument("--python", help="the project's interpreter or environment")
     build.add_argument("--config", metavar="FILE", help="config file (default: pyproject.toml)")
@@ -110,7 +110,7 @@ def settings_for(
 ) -> Settings:
     """The settings of the project around `start`, in the working tree or in a copy; of that at
     `root`, where this is known."""
-    from nparam_lint.config.load import ConfigError, load_settings
+    from nparam_lint.config import ConfigError, load_settings
     from nparam_lint.discover import find_root
 
     config = Path(options.config).absolute() if options.config else None
@@ -141,6 +141,11 @@ def checked_paths(texts: list[str]) -> list[Path]:
         if path.is_file() and path.suffix != ".py":
             raise UsageError(f"{path} is not a Python file; models are read from .py files")
     return [path.absolute() for path in paths]
+
+
+def nearest_directory(path: Path) -> Path:
+    """The first one that is there: what is staged, or compared, may be deleted in the tree."""
+    return next(place for place in (path, *path.parents) if place.is_dir())
 
 
 def progress() -> Callable[[int, int, str], None] | None:
@@ -202,10 +207,9 @@ def deliver_failure(
     if options is not None and hasattr(command, "failure"):
         document = command.failure(str(error), options)
     else:
-        from nparam_lint import __version__
         from nparam_lint.report.check_document import failed_check
 
-        document = failed_check(__version__, str(error))
+        document = failed_check(str(error))
     from nparam_lint.report.document import Options
 
     text = render(asked.format, document, Options())

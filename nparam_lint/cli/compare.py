@@ -10,7 +10,7 @@ from nparam_lint.analysis.documents.compare_document import Compared, Comparison
 from nparam_lint.analysis.roles import find_roles
 from nparam_lint.cli import common
 from nparam_lint.cli.show import locate
-from nparam_lint.gate.pipeline import show
+from nparam_lint.gate import show
 from nparam_lint.records import Measured
 
 if TYPE_CHECKING:

@@ -8,15 +8,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from nparam_lint import UsageError, __version__
+from nparam_lint import UsageError
 from nparam_lint.analysis.diff import Base, DiffReport
 from nparam_lint.analysis.documents.diff_document import diff_document
 from nparam_lint.analysis.revision_diff import Checkout, compare_revisions, find_moves, is_below
 from nparam_lint.claims.grammar import parse_tolerance
 from nparam_lint.claims.notation import TextError
 from nparam_lint.cli import common
-from nparam_lint.repository import snapshot
 from nparam_lint.repository.git import GitError, open_repository
+from nparam_lint.repository.snapshot import copied
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -63,7 +63,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def failure(error: str, options: argparse.Namespace) -> Document:
     base = Base(options.revision or "", "", options.revision or "")
-    return diff_document(DiffReport(__version__, base, "working tree", error=error))
+    return diff_document(DiffReport(base, "working tree", error=error))
 
 
 def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
@@ -81,13 +81,13 @@ def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
     base = _base(repository, options.revision)
     with ExitStack() as stack:
         if options.staged:
-            index = stack.enter_context(snapshot.staged(repository))
+            index = stack.enter_context(copied(repository))
             if options.config and not index.copy_of(Path(options.config)).is_file():
                 raise UsageError(f"{options.config} is not in the index; next: git add it")
             settings = _settings_in(index, options, environ, index.copy_of(start))
         else:
             settings = common.settings_for(options, environ, start)
-        copy = stack.enter_context(snapshot.committed(repository, base.commit))
+        copy = stack.enter_context(copied(repository, base.commit))
         # What the working tree has besides has nothing to do with the base.
         copy = replace(copy, untracked=())
         renames = repository.renames(base.commit, staged=options.staged)

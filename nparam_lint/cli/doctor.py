@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 from nparam_lint import __version__
 from nparam_lint.cache.housekeeping import survey, trouble
 from nparam_lint.cli import common
-from nparam_lint.count.capabilities import LADDER, device_names
 from nparam_lint.count.interpreter import find_interpreter
 from nparam_lint.count.run_jobs import BuildContext, run_jobs
-from nparam_lint.gate.measure import limits
+from nparam_lint.count.worker.capabilities import DEVICE_NAMES, LADDER
+from nparam_lint.gate import limits
 from nparam_lint.report.style import human_bytes, plural
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
 
 
 def _devices(present: Sequence[str]) -> str:
-    names = device_names()[1:]
+    names = DEVICE_NAMES[1:]
     absent = [name for name in names if name not in present]
     found = ", ".join(name for name in names if name in present or name in LADDER)
     return f"{found}; not {', '.join(absent)}" if absent else found

@@ -15,8 +15,8 @@ from contextlib import suppress
 from importlib import import_module
 from typing import TYPE_CHECKING, NoReturn
 
-from nparam_lint import UsageError, __version__
-from nparam_lint.repository import temporary
+from nparam_lint import UsageError
+from nparam_lint.repository import remove_all
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -86,7 +86,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             sys.stdout.flush()  # here, where a reader that is gone is no error
     except KeyboardInterrupt:
         with suppress(KeyboardInterrupt):
-            temporary.remove_all()
+            remove_all()
         print("nparam-lint: interrupted", file=sys.stderr)
         return 130
     except BrokenPipeError:  # `nparam-lint | head`
@@ -125,6 +125,8 @@ class _Parser(argparse.ArgumentParser):
 
 def _general_parser() -> _Parser:
     """Of what can be asked without a command."""
+    from nparam_lint import __version__
+
     parser = _Parser(
         prog="nparam-lint",
         usage="nparam-lint [PATH…] | show TARGET | compare TARGET… | formula TARGET "

@@ -1,2 +1,321 @@
-"""The settings of a project: what they are (`settings`), what a key may hold (`keys`), where they
-come from (`load`), and where a key stands in its file (`positions`)."""
+"""Where settings come from: `[tool.nparam-lint]` in pyproject.toml, or nparam-lint.toml; then
+`NPARAM_LINT_<KEY>`; then the command line. Every fault is reported, all at once."""
+
+from __future__ import annotations
+
+import difflib
+import os
+import re
+import sys
+from dataclasses import replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from nparam_lint.claims.grammar import parse_value
+from nparam_lint.claims.notation import TextError, parse_selected, parse_target
+from nparam_lint.config.settings import (
+    BUDGET,
+    GENERAL,
+    OVERRIDE,
+    RECIPE,
+    SEVERITY,
+    Override,
+    Settings,
+    WrongValue,
+)
+from nparam_lint.records import Budget, Position, Problem, Recipe
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from nparam_lint.claims.notation import Target
+    from nparam_lint.config.positions import Positions
+    from nparam_lint.config.settings import Key
+    from nparam_lint.repository.snapshot import Snapshot
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+_ENVIRONMENT = "NPARAM_LINT_"
+_TABLES = ("budgets", "arguments", "severity", "overrides", "extend")
+_NOWHERE = Position("", 1, 1)
+
+
+class ConfigError(Exception):
+    """Everything that is wrong with the configuration; `problems` has one entry for each fault."""
+
+    def __init__(self, problems: list[Problem]) -> None:
+        super().__init__("\n".join(describe(p) for p in problems))
+        self.problems = problems
+
+
+def describe(problem: Problem) -> str:
+    """`path:line:column: message`; the message alone where it is not about a file."""
+    at = problem.position
+    return f"{at.path}:{at.line}:{at.column}: {problem.message}" if at.path else problem.message
+
+
+def load_settings(
+    root: Path,
+    config: Path | None,
+    environ: Mapping[str, str],
+    options: Mapping[str, Any],
+    snapshot: Snapshot | None = None,
+) -> Settings:
+    """The settings for the project at `root`. `config`: the file to read (default: `find_config`).
+    `options`: what the command line says; None: nothing. `snapshot`: the copy that `root` lies in.
+
+    Raises ConfigError with every fault that was found.
+    """
+    problems: list[Problem] = []
+    path = config or find_config(root)
+    settings = Settings(root=root, config=path, snapshot=snapshot)
+    if path is not None:
+        settings = _ConfigFile(path, root, problems).read(settings)
+    values: dict[str, Any] = {}
+    if options.get("python"):
+        values["python_from"] = "option --python"
+    elif environ.get("NPARAM_LINT_PYTHON"):
+        values["python_from"] = "environment variable NPARAM_LINT_PYTHON"
+    for subject, key, value in _outside_of_files(environ, options):
+        try:
+            values[key] = GENERAL[key].read(value)
+        except WrongValue as error:
+            problems.append(Problem(_NOWHERE, f"{subject} is {error}"))
+    if problems:
+        problems.sort(key=lambda p: (p.position.path, p.position.line, p.position.column))
+        raise ConfigError(problems)
+    return replace(settings, **values)
+
+
+def _outside_of_files(
+    environ: Mapping[str, str], options: Mapping[str, Any]
+) -> Iterator[tuple[str, str, Any]]:
+    """(what says it, key, value), the strongest last."""
+    for key in GENERAL:
+        name = _ENVIRONMENT + key.upper()
+        if environ.get(name):
+            yield f"environment variable {name}", key, environ[name]
+    for key, value in options.items():
+        if value is not None:
+            yield f"option --{key}", key, value
+
+
+def find_config(root: Path) -> Path | None:
+    """The config file of `root`: nparam-lint.toml, else a pyproject.toml that mentions us."""
+    own = root / "nparam-lint.toml"
+    if own.is_file():
+        return own
+    project = root / "pyproject.toml"
+    # The table may be spelled `[tool."nparam-lint"]`; a file without one merely says nothing.
+    if project.is_file() and b"nparam-lint" in project.read_bytes():
+        return project
+    return None
+
+
+class _ConfigFile:
+    """One config file, and what it extends; what is wrong with it is added to `problems`."""
+
+    def __init__(self, path: Path, root: Path, problems: list[Problem]) -> None:
+        self.path, self.root, self.problems = path, root, problems
+        self.name = os.path.relpath(path, root).replace(os.sep, "/")
+        self.text = ""
+        self.prefix = ("tool", "nparam-lint") if path.name == "pyproject.toml" else ()
+
+    @cached_property
+    def positions(self) -> Positions:
+        from nparam_lint.config.positions import Positions
+
+        return Positions(self.name, self.text)
+
+    def find(self, *path: str) -> Position:
+        return self.positions.key((*self.prefix, *path))
+
+    def fault(self, at: Position, message: str) -> None:
+        self.problems.append(Problem(at, message))
+
+    # --- the file -----------------------------------------------------------------------------
+
+    def read(self, settings: Settings, seen: tuple[Path, ...] = ()) -> Settings:
+        """The settings with what this file says on top."""
+        table = self.load()
+        if table is None:
+            return settings
+        if "extend" in table:
+            settings = self.extend(table["extend"], settings, (*seen, self.path.resolve()))
+        known = {**GENERAL, **SEVERITY}
+        values = self.values(table, known, "config key {!r}", (), also=_TABLES)
+        recipes, positions = self.recipes(table.get("arguments", {}))
+        return replace(
+            settings,
+            **values,
+            budgets=(*settings.budgets, *self.budgets(table.get("budgets", {}))),
+            arguments={**settings.arguments, **recipes},
+            recipe_positions={**settings.recipe_positions, **positions},
+            overrides=(*settings.overrides, *self.overrides(table.get("overrides", []))),
+        )
+
+    def load(self) -> dict[str, Any] | None:
+        """Our table; None where there is none that could be read."""
+        try:
+            self.text = self.path.read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            self.fault(Position(self.name), f"cannot be read: {error}")
+            return None
+        try:
+            table: Any = tomllib.loads(self.text)
+        except tomllib.TOMLDecodeError as error:
+            at = re.search(r"line (\d+), column (\d+)", str(error))
+            place = (int(at[1]), int(at[2])) if at else (1, 1)
+            self.fault(Position(self.name, *place), f"is not valid TOML: {error}")
+            return None
+        for part in self.prefix:
+            table = table.get(part, {}) if isinstance(table, dict) else table
+        if not isinstance(table, dict):
+            self.fault(self.find(), f"{'.'.join(self.prefix)} must be a table")
+            return None
+        return table
+
+    def extend(self, value: Any, settings: Settings, seen: tuple[Path, ...]) -> Settings:
+        """The settings with those of the file that this one extends."""
+        at = self.find("extend")
+        if not isinstance(value, str):
+            self.fault(at, f"config key 'extend' is {value!r}, expected a path")
+            return settings
+        spelled = self.path.parent / Path(value).expanduser()
+        path = spelled.resolve()
+        copy = settings.snapshot
+        if copy and self.path.is_relative_to(copy.directory) > path.is_relative_to(copy.directory):
+            # Out of the repository, beside which there is nothing of the copy.
+            spelled = copy.original_of(self.path.parent) / Path(value).expanduser()
+            path = spelled.resolve()
+        if path in seen:
+            self.fault(at, f"config key 'extend': {value} extends itself")
+            return settings
+        if not path.is_file():
+            self.fault(at, f"config key 'extend': there is no file {value}")
+            return settings
+        settings = replace(settings, extended=(*settings.extended, spelled))
+        return _ConfigFile(path, self.root, self.problems).read(settings, seen)
+
+    # --- tables -------------------------------------------------------------------------------
+
+    def values(
+        self,
+        table: Mapping[str, Any],
+        known: Mapping[str, Key],
+        subject: str,
+        path: tuple[str, ...],
+        also: tuple[str, ...] = (),
+    ) -> dict[str, Any]:
+        """The values of the keys that are `known`. `subject`: what a message calls a key; `path`:
+        of the table; `also`: keys that are read otherwise. Any other key is a fault."""
+        values: dict[str, Any] = {}
+        for key, value in table.items():
+            if key in known:
+                try:
+                    values[key] = known[key].read(value)
+                except WrongValue as error:
+                    self.fault(self.find(*path, key), f"{subject.format(key)} is {error}")
+            elif key not in also:
+                there = tuple(dict.fromkeys((*known, *also)))
+                near = difflib.get_close_matches(key, there, 1)
+                hint = f"did you mean {near[0]!r}?" if near else f"known keys: {', '.join(there)}"
+                self.fault(self.find(*path, key), f"unknown config key {key!r}; {hint}")
+        return values
+
+    def overrides(self, entries: Any) -> list[Override]:
+        if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
+            message = "config key 'overrides' must be tables: [[tool.nparam-lint.overrides]]"
+            self.fault(self.find("overrides"), message)
+            return []
+        found = []
+        for number, entry in enumerate(entries):
+            path = ("overrides", str(number))
+            values = self.values(entry, OVERRIDE, "overrides: key {!r}", path)
+            if values.get("files"):
+                found.append(Override(**values))
+            elif "files" not in entry:
+                message = 'overrides: expected files = ["zoo/**"] that they hold for'
+                self.fault(self.find(*path), message)
+        return found
+
+    def budgets(self, table: Any) -> list[Budget]:
+        if not isinstance(table, dict):
+            self.fault(self.find("budgets"), "config key 'budgets' must be a table")
+            return []
+        found = []
+        for key, entry in table.items():
+            path = ("budgets", key)
+            if isinstance(entry, list) and entry:
+                found += [self.budget(key, e, (*path, str(n))) for n, e in enumerate(entry)]
+            else:
+                found.append(self.budget(key, entry, path))
+        return [budget for budget in found if budget is not None]
+
+    def budget(self, key: str, entry: Any, path: tuple[str, ...]) -> Budget | None:
+        """One budget of a target. `path`: of the entry, which may be one of a list."""
+        at = self.find("budgets", key)
+        try:
+            target, selector = parse_selected(key)
+        except TextError as error:
+            self.fault(at, f"budget {key!r}: {error}")
+            return None
+        is_table = isinstance(entry, dict)
+        more = entry if is_table else {"budget": entry}
+        own = {name: value for name, value in more.items() if name not in RECIPE}
+        rest = {name: value for name, value in more.items() if name in RECIPE}
+        also = ("budget", *RECIPE)
+        values = self.values(own, BUDGET, f"budget {_plain(key)}: {{}}", path, also)
+        declared = more.get("budget")
+        if isinstance(declared, bool) or not isinstance(declared, int | str):
+            self.fault(at, f"budget {key!r} is {declared!r}, expected a count or a text")
+            return None
+        try:
+            value = parse_value(str(declared), selector.metric)
+        except TextError as error:
+            place = (*self.prefix, *path, *(("budget",) if is_table else ()))
+            self.fault(self.positions.value(place), f"budget {key!r}: {error}")
+            return None
+        recipe = self.recipe(key, rest, path)
+        # As it is written: TOML's `124_475_904` arrives without its underscores.
+        text = f"{declared:_}" if isinstance(declared, int) else declared
+        return Budget(target, selector, value, text, at, "config", recipe=recipe, **values)
+
+    def recipes(self, table: Any) -> tuple[dict[Target, Recipe], dict[Target, Position]]:
+        recipes: dict[Target, Recipe] = {}
+        positions: dict[Target, Position] = {}
+        if not isinstance(table, dict):
+            self.fault(self.find("arguments"), "config key 'arguments' must be a table")
+            return recipes, positions
+        for key, entry in table.items():
+            path = ("arguments", key)
+            at = self.find(*path)
+            try:
+                target = parse_target(key)
+                if target.arguments is not None:
+                    raise TextError("expected a target without arguments, such as vit.py::ViT")
+            except TextError as error:
+                self.fault(at, f"arguments of {key!r}: {error}")
+                continue
+            more = entry if isinstance(entry, dict) else {"arguments": entry}
+            recipe = self.recipe(key, more, path)
+            if recipe is not None:
+                recipes[target], positions[target] = recipe, at
+        return recipes, positions
+
+    def recipe(self, key: str, table: Mapping[str, Any], path: tuple[str, ...]) -> Recipe | None:
+        """How to build the target that is called `key`; None where nothing says so."""
+        values = self.values(table, RECIPE, f"{{}} of {_plain(key)}", path)
+        if "setup" in values and "call" not in table:
+            message = f'setup of {key!r} needs a call that uses it, such as call = "GPT(c)"'
+            self.fault(self.find(*path, "setup"), message)
+        return Recipe(**values) if values else None
+
+
+def _plain(key: str) -> str:
+    """The key in quotes, as a part of a format string."""
+    return repr(key).replace("{", "{{").replace("}", "}}")

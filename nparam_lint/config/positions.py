@@ -38,7 +38,19 @@ class Positions:
     def __init__(self, name: str, text: str) -> None:
         self.name = name
         self._lines = [0, *(match.end() for match in re.finditer("\n", text))]
-        self._keys, self._values = _Scanner(text).scan()
+        tokens = [m for m in _TOKEN.finditer(text) if m.lastgroup]
+        self._tokens = [(m.group(), m.start()) for m in tokens]
+        self._next = 0
+        # The offset at which each begins first.
+        self._keys: dict[Path, int] = {}
+        self._values: dict[Path, int] = {}
+        self._lengths: dict[Path, int] = {}  # of each array of tables, so far
+        table: Path = ()
+        while self._next < len(self._tokens):
+            if self._token() == "[":
+                table = self._header()
+            else:
+                self._pair(table)
 
     def key(self, path: Sequence[str]) -> Position:
         """Where a key stands; where it is not there itself, the nearest table around it."""
@@ -54,33 +66,14 @@ class Positions:
         line = bisect_right(self._lines, offset)
         return Position(self.name, line, offset - self._lines[line - 1] + 1)
 
-
-class _Scanner:
-    """`keys` and `values`: the offset at which each begins first."""
-
-    def __init__(self, text: str) -> None:
-        tokens = [m for m in _TOKEN.finditer(text) if m.lastgroup]
-        self.tokens = [(m.group(), m.start()) for m in tokens]
-        self.next = 0
-        self.keys: dict[Path, int] = {}
-        self.values: dict[Path, int] = {}
-        self.lengths: dict[Path, int] = {}  # of each array of tables, so far
-
-    def scan(self) -> tuple[dict[Path, int], dict[Path, int]]:
-        table: Path = ()
-        while self.next < len(self.tokens):
-            if self._token() == "[":
-                table = self._header()
-            else:
-                self._pair(table)
-        return self.keys, self.values
+    # --- reading, token by token ---
 
     def _token(self) -> str:
-        return self.tokens[self.next][0]
+        return self._tokens[self._next][0]
 
     def _take(self) -> tuple[str, int]:
-        self.next += 1
-        return self.tokens[self.next - 1]
+        self._next += 1
+        return self._tokens[self._next - 1]
 
     def _header(self) -> Path:
         self._take()
@@ -95,11 +88,11 @@ class _Scanner:
         if not is_array:
             return self._last(path)
         self._take()
-        self.lengths[path] = self.lengths.get(path, 0) + 1
+        self._lengths[path] = self._lengths.get(path, 0) + 1
         return self._note(self._last(path), offset)
 
     def _last(self, path: Path) -> Path:
-        return (*path, str(self.lengths[path] - 1)) if path in self.lengths else path
+        return (*path, str(self._lengths[path] - 1)) if path in self._lengths else path
 
     def _pair(self, table: Path) -> None:
         path = table
@@ -110,7 +103,7 @@ class _Scanner:
 
     def _value(self, path: Path) -> None:
         token, offset = self._take()
-        self.values[path] = offset
+        self._values[path] = offset
         if token == "{":
             while self._token() != "}":
                 self._pair(path)
@@ -119,7 +112,7 @@ class _Scanner:
             number = 0
             while self._token() != "]":
                 element = (*path, str(number))
-                self._value(self._note(element, self.tokens[self.next][1]))
+                self._value(self._note(element, self._tokens[self._next][1]))
                 number += 1
             self._take()
 
@@ -133,7 +126,7 @@ class _Scanner:
                 yield from ((m.group(), offset + m.start()) for m in re.finditer("[^.]+", token))
 
     def _note(self, path: Path, offset: int) -> Path:
-        self.keys.setdefault(path, offset)
+        self._keys.setdefault(path, offset)
         return path
 
 

@@ -1,53 +1,32 @@
-"""What a run is told, as one frozen value; `config.load` makes it."""
+"""The settings of a run: what they are, as one frozen value, and what each key of the configuration
+may hold, wherever it is said."""
 
 from __future__ import annotations
 
+import ast
+import difflib
+import re
+import sys
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from msgspec import Meta, ValidationError, convert
 
 from nparam_lint.cache.store import Store, directory
+from nparam_lint.claims.grammar import parse_tolerance
+from nparam_lint.claims.notation import TextError, read_arguments, read_expression
+from nparam_lint.count.worker.capabilities import DEVICE_NAMES
+from nparam_lint.rules.catalogue import RULES
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from pathlib import Path
 
     from nparam_lint.cache.replay_inputs import ReplayInputs
-    from nparam_lint.claims.grammar import Tolerance, Value
-    from nparam_lint.claims.notation import Selector, Target
-    from nparam_lint.records import Position, Severity
+    from nparam_lint.claims.grammar import Tolerance
+    from nparam_lint.claims.notation import Target
+    from nparam_lint.records import Budget, Position, Recipe, Severity
     from nparam_lint.repository.snapshot import Snapshot
-
-
-@dataclass(frozen=True, slots=True)
-class Recipe:
-    """How to build a target: `arguments` of its call; or `setup` lines and a whole `call`. `input`
-    is run through the model to give lazy parameters their shapes. `experts_per_token`: how many
-    experts of a mixture a token uses."""
-
-    arguments: str | None = None
-    setup: str | None = None
-    call: str | None = None
-    input: str | None = None
-    experts_per_token: int | None = None
-
-    @property
-    def says_how_to_call(self) -> bool:
-        return self.arguments is not None or self.call is not None
-
-
-@dataclass(frozen=True, slots=True)
-class ConfigBudget:
-    """A budget of the `budgets` table; `declared` is its text there."""
-
-    target: Target
-    selector: Selector
-    value: Value
-    declared: str
-    position: Position
-    tolerance: Tolerance | None = None
-    reason: str | None = None
-    device: str | None = None
-    recipe: Recipe | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,20 +39,6 @@ class Override:
     severity: Mapping[str, Severity] = field(default_factory=dict)
     tolerance: Tolerance | None = None
     device: str | None = None
-
-    def matches(self, path: str) -> bool:
-        from pathspec import GitIgnoreSpec
-
-        return GitIgnoreSpec.from_lines(self.files).match_file(path)
-
-    def applied(self, settings: Settings) -> Settings:
-        return replace(
-            settings,
-            ignore=(*settings.ignore, *self.ignore),
-            severity={**settings.severity, **self.severity},
-            tolerance=self.tolerance or settings.tolerance,
-            device=self.device or settings.device,
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +64,7 @@ class Settings:
     severity: Mapping[str, Severity] = field(default_factory=dict)
     depth: int | None = None
     format: str = "text"
-    budgets: tuple[ConfigBudget, ...] = ()
+    budgets: tuple[Budget, ...] = ()
     arguments: Mapping[Target, Recipe] = field(default_factory=dict)
     recipe_positions: Mapping[Target, Position] = field(default_factory=dict)
     overrides: tuple[Override, ...] = ()
@@ -121,7 +86,162 @@ class Settings:
         """The settings for what stands in a file: those of every override that matches, in order,
         on top."""
         settings = self
-        for override in self.overrides:
-            if override.matches(path):
-                settings = override.applied(settings)
+        for own in self.overrides:
+            from pathspec import GitIgnoreSpec
+
+            if GitIgnoreSpec.from_lines(own.files).match_file(path):
+                settings = replace(
+                    settings,
+                    ignore=(*settings.ignore, *own.ignore),
+                    severity={**settings.severity, **own.severity},
+                    tolerance=own.tolerance or settings.tolerance,
+                    device=own.device or settings.device,
+                )
         return settings
+
+
+# --- what a key may hold ---
+
+_UNITS = {"MB": 10**6, "GB": 10**9, "MiB": 2**20, "GiB": 2**30}
+_MEMORY = re.compile(r"(\d+(?:\.\d+)?)\s*(MB|GB|MiB|GiB)")
+_Text = Annotated[str, Meta(min_length=1)]
+
+
+class WrongValue(ValueError):
+    """What a value is instead of what was expected: `0, expected a whole number from 1 up`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """What a key holds: the `kind` that msgspec checks, in words what is `expected`, and what the
+    value is made into. `make` raises ValueError, or WrongValue where it can say more."""
+
+    kind: Any
+    expected: str
+    make: Callable[[Any], Any] = lambda value: value
+
+    def read(self, value: Any) -> Any:
+        """The value as the settings have it. Raises WrongValue. Numbers may be given as text, as
+        they are by the environment and the command line."""
+        try:
+            return self.make(convert(value, self.kind, strict=not isinstance(value, str)))
+        except WrongValue:
+            raise
+        except (ValidationError, ValueError):
+            raise WrongValue(f"{value!r}, expected {self.expected}{self._hint(value)}") from None
+
+    def _hint(self, value: Any) -> str:
+        choices = getattr(self.kind, "__args__", ())
+        near = difflib.get_close_matches(str(value), map(str, choices), 1)
+        return f"; did you mean {near[0]!r}?" if near else ""
+
+
+def _for_this_system(value: Any) -> Any:
+    if isinstance(value, str):
+        return value
+    system = {"win32": "windows", "darwin": "macos"}.get(sys.platform, "linux")
+    if system not in value:
+        expected = "an entry for this system (linux, macos or windows)"
+        raise WrongValue(f"{value!r}, expected {expected}")
+    return value[system]
+
+
+def _bytes(text: str) -> int:
+    match = _MEMORY.fullmatch(text.strip())
+    if not match:
+        raise ValueError(text)
+    return int(float(match[1]) * _UNITS[match[2]])
+
+
+def _texts(value: Any) -> tuple[str, ...]:
+    if isinstance(value, str):
+        value = (part.strip() for part in value.split(",") if part.strip())
+    return tuple(value)
+
+
+def _codes(value: Any) -> tuple[str, ...]:
+    codes = _texts(value)
+    for code in codes:
+        if not any(known.startswith(code) for known in RULES):
+            near = difflib.get_close_matches(code, RULES, 1, 0.5)
+            hint = f"; did you mean {near[0]}?" if near else ""
+            expected = f"codes such as NPL001 or NPL0 (no rule is called {code}{hint})"
+            raise WrongValue(f"{value!r}, expected {expected}")
+    return codes
+
+
+def _severities(value: dict[str, str]) -> dict[str, str]:
+    if not value.keys() <= RULES.keys():
+        raise ValueError(value)
+    return value
+
+
+def _python(check: Callable[[str], object]) -> Callable[[str], str]:
+    """Reads text that must be Python."""
+
+    def make(text: str) -> str:
+        try:
+            check(text.strip())
+        except (TextError, SyntaxError) as error:
+            reason = error.msg if isinstance(error, SyntaxError) else str(error)
+            raise WrongValue(f"{text!r}, which is not Python: {reason}") from None
+        return text.strip()
+
+    return make
+
+
+def _call_arguments(text: str) -> None:
+    _, end = read_arguments(f"({text})", 0)
+    if end != len(text) + 2:  # `1) + f(2`
+        raise TextError("more than the arguments of one call")
+
+
+_COUNT = Annotated[int, Meta(ge=1)]
+_TEXTS = tuple[str, ...] | str
+_DEVICE = Key(Literal[DEVICE_NAMES], f"one of {', '.join(DEVICE_NAMES)}")
+_TOLERANCE = Key(
+    str | int, 'a tolerance such as "0.5%", "50k" or "1000"', lambda v: parse_tolerance(str(v))
+)
+_IGNORE = Key(_TEXTS, "a list of texts", _codes)
+
+# In the config file, as NPARAM_LINT_<KEY>, and most of them as an option.
+GENERAL = {
+    "python": Key(
+        _Text | dict[Literal["linux", "macos", "windows"], _Text],
+        "a text, or one for each of linux, macos, windows",
+        _for_this_system,
+    ),
+    "device": _DEVICE,
+    "tolerance": _TOLERANCE,
+    "timeout": Key(Annotated[float, Meta(gt=0, le=1e9)], "a number of seconds above 0"),
+    "memory": Key(str, 'an amount such as "8GB" or "512MiB"', _bytes),
+    "jobs": Key(_COUNT, "a whole number from 1 up"),
+    "exclude": Key(_TEXTS, "a list of texts", _texts),
+    "select": _IGNORE,
+    "ignore": _IGNORE,
+    "depth": Key(Annotated[int, Meta(ge=0)], "a whole number from 0 up"),
+    "format": Key(_Text, "a text"),
+}
+SEVERITY = {
+    "severity": Key(
+        dict[str, Literal["error", "warning"]],
+        'a table from a code to "error" or "warning"',
+        _severities,
+    )
+}
+OVERRIDE = {
+    "files": GENERAL["exclude"],
+    "ignore": _IGNORE,
+    **SEVERITY,
+    "tolerance": _TOLERANCE,
+    "device": _DEVICE,
+}
+RECIPE = {
+    "arguments": Key(_Text, "the arguments of a call, as text", _python(_call_arguments)),
+    "setup": Key(_Text, "lines of Python, as text", _python(ast.parse)),
+    "call": Key(_Text, "a Python expression, as text", _python(read_expression)),
+    "input": Key(_Text, "a Python expression, as text", _python(read_expression)),
+    "experts_per_token": Key(_COUNT, "a whole number from 1 up"),
+}
+# `budget` itself is read with the metric of its key.
+BUDGET = {"tolerance": _TOLERANCE, "reason": GENERAL["format"], "device": _DEVICE}

@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from nparam_lint.cache.file_facts import json_decoder
-from nparam_lint.count.capabilities import METRICS
+from nparam_lint.count.worker.capabilities import METRICS
 from nparam_lint.count.worker_process import (
     SILENCE,
     TAB,
@@ -299,7 +299,7 @@ def measurement(ok: bool, body: bytes) -> Measurement:
 
 
 def _check(found: Measured) -> None:
-    if not found.modules or found.modules[0].total != found.counts.total:
+    if not found.modules or sum(row.own for row in found.modules) != found.counts.total:
         raise ValueError("the rows do not add up")
     numbers = (n for row in found.modules for n in (row.own, row.total, row.trainable, row.buffers))
     told = [count for name in METRICS if (count := found.counts.of(name)) is not None]

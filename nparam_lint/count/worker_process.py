@@ -16,7 +16,7 @@ import threading
 import time
 from contextlib import ExitStack, contextmanager, suppress
 
-from nparam_lint.repository import temporary
+from nparam_lint.repository import make_directory, remove_directory
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -107,7 +107,7 @@ def _end_all() -> None:
         with worker:
             if not worker.takes_more:  # else it ends by itself what it has kept
                 worker.end()
-        temporary.remove(worker.temporary)
+        remove_directory(worker.temporary)
 
 
 @contextmanager
@@ -128,7 +128,7 @@ def keeps_imports() -> bool:
 
 
 def _start(python: str, environ: Mapping[str, str]) -> Worker:
-    return Worker(python, environ, temporary.make("nparam-lint-"))
+    return Worker(python, environ, make_directory("nparam-lint-"))
 
 
 def _fits(waiting: tuple[Worker, dict[str, str]], python: str, environ: Mapping[str, str]) -> bool:
@@ -147,7 +147,7 @@ def running(python: str, environ: Mapping[str, str]) -> Iterator[Worker]:
         if worker.takes_more and not worker.keeps_imports:
             worker.start = time.time_ns()
     with ExitStack() as stack:
-        stack.callback(temporary.remove, worker.temporary)
+        stack.callback(remove_directory, worker.temporary)
         stack.enter_context(worker)
         yield worker
         if worker.takes_more and _reuses:

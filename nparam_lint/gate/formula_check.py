@@ -15,12 +15,23 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from nparam_lint.claims.grammar import Tolerance
-    from nparam_lint.judge import Budget
-    from nparam_lint.records import BudgetResult, Finding, Measured
+    from nparam_lint.gate.requests import ModelRequest
+    from nparam_lint.records import Budget, BudgetResult, Finding, Measured
 
 FACTORS = (2, 3, 4)  # of the declared value, for one name at a time
 COMMON_FACTORS = (2, 3)  # for all names at once: what has to divide evenly still does
 MAX_NAMES = 6
+
+
+def resized_requests(requests: Sequence[ModelRequest]) -> list[tuple[int, ModelRequest]]:
+    """The models whose budgets are formulas, with other arguments: the number of the request, and
+    the same request resized."""
+    return [
+        (number, replace(request, device="meta", factors=factors))
+        for number, request in enumerate(requests)
+        if any(budget.value.names for budget in request.budgets)
+        for factors in factors_to_try(request.budgets)
+    ]
 
 
 def factors_to_try(budgets: Sequence[Budget]) -> Sequence[Mapping[str, int]]:
@@ -40,19 +51,20 @@ def check_formula(
     """The findings about a formula. `declared`: the model with the declared arguments, of which
     `broken` are the findings: they get the missing term. Where there are none, NPL011 for the first
     of the `others` for which the formula is wrong."""
-    if broken:
-        lines = _missing_term(budget, [declared, *others])
-        return [
-            replace(f, detail=(*f.detail[:1], *lines, *f.detail[1:])) if f.code == "NPL001" else f
-            for f in broken
-        ]
-    for other in others:
-        results, _ = judge(budget, other, tolerance)
-        wrong = next((result for result in results if not result.ok), None)
-        if wrong is not None:
-            lines = _missing_term(budget, [declared, *others])
-            return [_wrong_at_other_size(budget, declared, other, wrong, lines)]
-    return []
+    judged = () if broken else ((other, judge(budget, other, tolerance)[0]) for other in others)
+    wrong = next(((other, one) for other, found in judged for one in found if not one.ok), None)
+    if not broken and wrong is None:
+        return []
+    # The one thing that the gate asks of `analysis`, and only of a formula that is wrong.
+    from nparam_lint.analysis.missing_term import missing_term
+
+    lines = missing_term(budget, [declared, *others])
+    if wrong is not None:
+        return [_wrong_at_other_size(budget, declared, *wrong, lines)]
+    return [
+        replace(f, detail=(*f.detail[:1], *lines, *f.detail[1:])) if f.code == "NPL001" else f
+        for f in broken
+    ]
 
 
 def _wrong_at_other_size(
@@ -76,10 +88,3 @@ def _wrong_at_other_size(
     detail = [f"built: {other.call}", *missing_term]
     detail.append(f"a form that holds for all: nparam-lint formula {shlex.quote(target)}")
     return finding("NPL011", budget.position, message, target, detail)
-
-
-def _missing_term(budget: Budget, measured: Sequence[Measured]) -> list[str]:
-    # The one thing that the gate asks of `analysis`, and only of a formula that is wrong.
-    from nparam_lint.analysis.missing_term import missing_term
-
-    return missing_term(budget, measured)

@@ -4,24 +4,21 @@ without what settings and comments silence."""
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
-from types import MappingProxyType
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from nparam_lint import __version__
-from nparam_lint.count.capabilities import AUTO
+from nparam_lint.count.worker.capabilities import AUTO
 from nparam_lint.gate.requests import arguments_entry, experts_entry
 from nparam_lint.judge import (
-    Budget,
     finding,
     judge,
     judge_devices,
     judge_hidden,
     judge_not_measured,
+    no_result,
 )
 from nparam_lint.records import (
     BudgetResult,
-    Environment,
     Finding,
     Measured,
     ModelReport,
@@ -31,14 +28,17 @@ from nparam_lint.records import (
 from nparam_lint.rules.catalogue import RULES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+    from collections.abc import Iterable, Mapping, Sequence
 
     from nparam_lint.config.settings import Settings
     from nparam_lint.count.run_jobs import Answers
-    from nparam_lint.gate.measure import CountResult
+    from nparam_lint.gate import CountResult
     from nparam_lint.gate.requests import ModelRequest, ProjectSource, Selection
 
     _Judged = tuple[list[BudgetResult], list[Finding]]
+    _Skipped = Sequence[tuple[str, NotMeasured]]  # the target, and why
+    # Models built with other arguments: what was asked for, and what was measured.
+    _Resized = Sequence[tuple[ModelRequest, Measured]]
 
 _SOURCE_CODES = frozenset(
     {"NPL002", "NPL008", *(code for code in RULES if code.startswith("NPL1"))}
@@ -52,32 +52,32 @@ _MAY_IGNORE = re.compile(rb"nparam:\W*ignore")  # what every comment that ignore
 _SAME_AS_HIDDEN = "NPL101"
 
 
-@dataclass(frozen=True, slots=True)
-class ResizedModel:
-    """A model built with other arguments: the names of those, and what was measured."""
-
-    names: Set[str]
-    measured: Measured
-
-
 def judge_models(
-    requests: Sequence[ModelRequest],
+    selection: Selection,
     answers: Answers,
     settings: Settings,
-    resized: Mapping[int, Sequence[ResizedModel]] = MappingProxyType({}),
-) -> list[ModelReport]:
-    """Every request with its results and findings. `resized`: by the number of the request, the
-    same model with other arguments, to check its formulas with."""
+    resized: Mapping[int, _Resized],
+) -> tuple[list[ModelReport], _Skipped]:
+    """Every selected model with its results and findings; and those that are skipped, to which a
+    model without a budget that cannot be built may be added. `resized`: by the number of the
+    request, the same model with other arguments, to check its formulas with."""
     measured = [m for m in answers.measurements.values() if isinstance(m, Measured)]
     # That a model holds an nn.Sequential says nothing of the factory that returns another one.
     inner = {kind for m in measured for kind in m.types if not kind.startswith("torch.nn.")}
-    reports = []
-    for number, request in enumerate(requests):
+    # What has a budget with arguments may fail without them: nobody needs to hear of it.
+    declared = {str(r.target.bare) for r in selection.requests if r.is_declared}
+    reports: list[ModelReport] = []
+    skipped = [*selection.skipped]
+    for number, request in enumerate(selection.requests):
         answer, own = answers.measurements[number], settings.for_file(request.target.location)
-        if isinstance(answer, NotMeasured):
-            results, findings = _judge_failure(request, answer, own)
+        if isinstance(answer, Measured):
+            judged = _judge_measured(request, answer, own, resized.get(number, ()))
+        elif selection.skip_failures and not request.is_declared:
+            skipped.append((str(request.target), answer))
+            continue
         else:
-            results, findings = _judge_measured(request, answer, own, resized.get(number, ()))
+            judged = _judge_failure(request, answer, own)
+        results, findings = judged
         reports.append(
             ModelReport(
                 str(request.target),
@@ -89,7 +89,7 @@ def judge_models(
                 isinstance(answer, Measured) and answer.type not in inner,
             )
         )
-    return reports
+    return reports, [one for one in skipped if one[0] not in declared]
 
 
 def _judge_failure(request: ModelRequest, failure: NotMeasured, settings: Settings) -> _Judged:
@@ -101,14 +101,14 @@ def _judge_failure(request: ModelRequest, failure: NotMeasured, settings: Settin
         *arguments_entry(request.target, failure.missing, settings),
     )
     found = judge_not_measured(failure, declared[0].position, str(request.target), hints)
-    return [_no_result(budget) for budget in declared], [found]
+    return [no_result(budget) for budget in declared], [found]
 
 
 def _judge_measured(
     request: ModelRequest,
     measured: Measured,
     settings: Settings,
-    resized: Sequence[ResizedModel],
+    resized: _Resized,
 ) -> _Judged:
     target, position = str(request.target), request.position
     results: list[BudgetResult] = []
@@ -116,9 +116,9 @@ def _judge_measured(
     experts_hint = _experts_hint(request, measured, settings)
     for budget in request.budgets:
         judged, broken = judge(budget, measured, settings.tolerance, experts_hint)
-        results += judged or [_no_result(budget)] * (budget.origin != "prose")
+        results += judged or [no_result(budget)] * (budget.origin != "prose")
         # A model in which an argument differs that the formula does not name says nothing of it.
-        others = [one.measured for one in resized if one.names <= budget.value.names]
+        others = [found for one, found in resized if one.factors.keys() <= budget.value.names]
         if others:
             from nparam_lint.gate.formula_check import check_formula
 
@@ -159,22 +159,6 @@ def _experts_hint(request: ModelRequest, measured: Measured, settings: Settings)
     return experts_entry(request.target, settings)
 
 
-def _no_result(budget: Budget) -> BudgetResult:
-    return BudgetResult(
-        budget.declared,
-        str(budget.selector),
-        low=None,
-        high=None,
-        actual=None,
-        drift=None,
-        ok=False,
-        origin=budget.origin,
-        position=budget.position,
-        module=budget.selector.module or None,
-        reason=budget.reason,
-    )
-
-
 def _not_staged(failure: NotMeasured, settings: Settings) -> tuple[str, ...]:
     """Which file of the working tree is missing in the index, where the model failed for that."""
     if settings.snapshot is None or failure.cause == "not_tracked":
@@ -198,50 +182,54 @@ def complete_codes(declared_only: bool, static_only: bool) -> frozenset[str]:
 
 def assemble_report(
     source: ProjectSource,
-    selection: Selection,
     counted: CountResult,
     models: Sequence[ModelReport],
+    skipped: _Skipped,
     complete: frozenset[str] = frozenset(),
 ) -> Report:
     """The report on a source whose models were counted and judged. `complete`: see
     `complete_codes`."""
-    is_broken = counted.answers.broken is not None
-    every = [*source.findings]
-    if is_broken:  # then the models' findings say nothing of the models
-        complete = frozenset()
-    else:
-        every += [finding for model in models for finding in model.findings]
+    if counted.answers.broken is not None:  # then the models' findings say nothing of the models
+        complete, models = frozenset(), [replace(model, findings=()) for model in models]
+    every = [*source.findings, *(finding for model in models for finding in model.findings)]
     kept = sorted(
-        _reported(every, source, complete),
+        reported_findings(every, source, complete),
         key=lambda f: (f.position.path, f.position.line, f.position.column, f.code, f.message),
     )
     known = {_identity(finding): finding for finding in kept}
+    identities = [[_identity(finding) for finding in model.findings] for model in models]
     models = [
-        replace(m, findings=() if is_broken else tuple(_known(m.findings, known))) for m in models
+        replace(model, findings=tuple(known[key] for key in own if key in known))
+        for model, own in zip(models, identities, strict=True)
     ]
+    devices = dict.fromkeys(
+        name
+        for model in models
+        if isinstance(model.measurement, Measured)
+        for name, result in model.measurement.devices.items()
+        if result.status == "measured"
+    )
     snapshot = source.settings.snapshot
     return Report(
-        version=__version__,
-        environment=_environment(counted, models),
+        environment=counted.environment(devices),
         models=tuple(models),
         findings=tuple(kept),
-        skipped=tuple(selection.skipped),
+        skipped=tuple(skipped),
         files=len(source.files),
         error=counted.error,
         staged=snapshot is not None and snapshot.commit is None,
     )
 
 
-def reported_findings(findings: Iterable[Finding], source: ProjectSource) -> list[Finding]:
-    """The findings that the source's settings, and the comments in it, do not silence."""
-    return list(_reported(findings, source, frozenset()))
+def _identity(finding: Finding) -> tuple[object, ...]:
+    return finding.code, finding.position, finding.message
 
 
-def _reported(
-    findings: Iterable[Finding], source: ProjectSource, complete: frozenset[str]
-) -> Iterator[Finding]:
+def reported_findings(
+    findings: Iterable[Finding], source: ProjectSource, complete: frozenset[str] = frozenset()
+) -> list[Finding]:
     """The findings that settings and comments do not silence, with the configured severity; and
-    one for each comment that silences nothing."""
+    one for each comment that silences nothing, of the codes that are `complete`."""
     settings, read = source.settings, source.found.tree.source
     files = {*source.files, *(b.position.path for b in settings.budgets)} if complete else set()
     findings = list(findings)
@@ -251,17 +239,18 @@ def _reported(
         findings = apply(
             findings, read, files, lambda code: code in complete and _is_on(code, settings)
         )
-    kept = [
-        (item, own)
-        for item in findings
-        if _is_on(item.code, own := settings.for_file(item.position.path))
-    ]
-    hidden = {(f.position.path, f.position.line) for f, _ in kept if f.code == "NPL010"}
-    for item, own in kept:
-        place = (item.position.path, item.position.line)
-        if item.code != _SAME_AS_HIDDEN or place not in hidden:
+    kept = []
+    for item in findings:
+        own = settings.for_file(item.position.path)
+        if _is_on(item.code, own):
             severity = own.severity.get(item.code)
-            yield replace(item, severity=severity) if severity else item
+            kept.append(replace(item, severity=severity) if severity else item)
+    hidden = {(f.position.path, f.position.line) for f in kept if f.code == "NPL010"}
+    return [
+        item
+        for item in kept
+        if item.code != _SAME_AS_HIDDEN or (item.position.path, item.position.line) not in hidden
+    ]
 
 
 def _is_on(code: str, settings: Settings) -> bool:
@@ -271,30 +260,3 @@ def _is_on(code: str, settings: Settings) -> bool:
         else RULES[code].enabled
     )
     return is_on and not any(code.startswith(ignored) for ignored in settings.ignore)
-
-
-def _identity(finding: Finding) -> tuple[object, ...]:
-    return finding.code, finding.position, finding.message
-
-
-def _known(
-    findings: Iterable[Finding], known: dict[tuple[object, ...], Finding]
-) -> Iterator[Finding]:
-    keys = (_identity(finding) for finding in findings)
-    return (known[key] for key in keys if key in known)
-
-
-def _environment(counted: CountResult, models: Sequence[ModelReport]) -> Environment | None:
-    if counted.interpreter is None:
-        return None
-    devices = dict.fromkeys(
-        name
-        for model in models
-        if isinstance(model.measurement, Measured)
-        for name, result in model.measurement.devices.items()
-        if result.status == "measured"
-    )
-    interpreter = counted.interpreter
-    return Environment(
-        interpreter.python, interpreter.reason, counted.answers.torch, tuple(devices)
-    )

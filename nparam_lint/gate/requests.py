@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 
 from nparam_lint.claims.docstring_budgets import has_prose_count, parse_docstring
 from nparam_lint.claims.notation import Target
-from nparam_lint.config.settings import Recipe
-from nparam_lint.judge import Budget, finding
-from nparam_lint.records import NotMeasured, Position
+from nparam_lint.judge import finding
+from nparam_lint.records import Budget, NotMeasured, Position, Recipe
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -126,18 +125,7 @@ def _add_config_budgets(
         request = requests[key]
         request.recipe = _completed(entry.target, entry.recipe, request.recipe)
         request.device = entry.device or request.device
-        request.budgets.append(
-            Budget(
-                entry.target,
-                entry.selector,
-                entry.value,
-                entry.declared,
-                entry.position,
-                "config",
-                entry.tolerance,
-                entry.reason,
-            )
-        )
+        request.budgets.append(entry)
 
 
 def _docstring_budgets(definition: Definition, findings: list[Finding]) -> Iterator[Budget]:
@@ -286,7 +274,7 @@ def experts_entry(target: Target, settings: Settings) -> tuple[str, ...]:
     """The lines of config that say how many experts a token uses."""
     at = settings.recipe_positions.get(target.bare)
     if at is not None:
-        return (f"add experts_per_token = … to its entry at {at.path}:{at.line}",)
+        return (f"add experts_per_token = … to its entry at {at}",)
     value = "{ experts_per_token = … }"
     return _config_lines("say how many a token uses", target, value, settings)
 

@@ -199,10 +199,10 @@ def _is_chosen(name: str, chosen: str) -> bool:
 
 def _count(config: pytest.Config) -> list[Case]:
     """Discover, count and judge every declared budget of the project around pytest's rootdir."""
-    from nparam_lint.config.load import ConfigError, load_settings
+    from nparam_lint.config import ConfigError, load_settings
     from nparam_lint.count.interpreter import NoInterpreter
     from nparam_lint.discover import find_root
-    from nparam_lint.gate.pipeline import check
+    from nparam_lint.gate import check
     from nparam_lint.records import Position
     from nparam_lint.report.budget_cases import cases
     from nparam_lint.report.document import Options

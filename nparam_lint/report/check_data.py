@@ -7,6 +7,7 @@ from dataclasses import asdict, fields
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
+from nparam_lint import __version__
 from nparam_lint.records import Measured, ModuleRow
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ _values = attrgetter(*_ROW)
 def data_of(report: Report) -> Json:
     return {
         "version": 1,
-        "tool": {"name": "nparam-lint", "version": report.version},
+        "tool": {"name": "nparam-lint", "version": __version__},
         "environment": None if report.environment is None else asdict(report.environment),
         "error": report.error,
         "models": [_model(model) for model in report.models],

@@ -26,12 +26,12 @@ def check_document(report: Report) -> Document:
 
         return data_of(report)
 
-    return Document("check", report.version, data, lambda o: _page(report, o), report.error, report)
+    return Document("check", data, lambda o: _page(report, o), report.error, report)
 
 
-def failed_check(version: str, error: str) -> Document:
+def failed_check(error: str) -> Document:
     """Where nothing could even be asked."""
-    return check_document(Report(version, None, (), (), error=error))
+    return check_document(Report(None, (), (), error=error))
 
 
 def _page(report: Report, options: Options) -> Page:

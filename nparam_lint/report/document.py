@@ -277,7 +277,6 @@ class Document:
     said in one line each, `path:line:column: …` where there is a place."""
 
     command: str
-    version: str
     data: Callable[[], Json]
     page: Callable[[Options], Page]
     error: str | None = None

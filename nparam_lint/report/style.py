@@ -8,12 +8,12 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
-from nparam_lint.count.capabilities import METRICS
+from nparam_lint.count.worker.capabilities import METRICS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from nparam_lint.count.capabilities import Metric
+    from nparam_lint.count.worker.capabilities import Metric
     from nparam_lint.records import BudgetResult, Finding, Measured
 
 Item = TypeVar("Item")

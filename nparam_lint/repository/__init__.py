@@ -1,28 +1,77 @@
-"""Git: the index, commits, and copies of both outside of the working tree."""
+"""What git has (the index, a commit), copied out of the working tree; and what any run needs of
+that: to ask git, and a place for what is gone in the end.
+
+A signal may arrive between the making of a directory and the `try` that removes it, or while it is
+removed; what is known by name before it is made can be removed on the way out.
+"""
 
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
+import tempfile
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
+
+_made: set[str] = set()
+
+
+def run_git(
+    directory: str | Path, environ: Mapping[str, str], arguments: Sequence[str], given: bytes = b""
+) -> subprocess.CompletedProcess[bytes]:
+    """Run git in a directory. Raises OSError where there is no git."""
+    command = ["git", *arguments]
+    return subprocess.run(
+        command, cwd=directory, env=dict(environ), input=given, capture_output=True, check=False
+    )
 
 
 def ask_git(directory: str | Path, *arguments: str) -> bytes | None:
     """What a git command says in a directory; None where it fails, or where there is no git."""
     # Inside a hook GIT_DIR and its like point elsewhere: what counts is the given directory.
-    environment = {key: value for key, value in os.environ.items() if not key.startswith("GIT_")}
+    environ = {key: value for key, value in os.environ.items() if not key.startswith("GIT_")}
     try:
-        done = subprocess.run(
-            ["git", *arguments],
-            cwd=directory,
-            env=environment,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            check=False,
-        )
+        done = run_git(directory, environ, arguments)
     except OSError:
         return None
     return done.stdout if done.returncode == 0 else None
+
+
+def make_directory(prefix: str) -> str:
+    """A new temporary directory, which the caller has to remove."""
+    while True:
+        name = os.path.join(tempfile.gettempdir(), prefix + os.urandom(8).hex())  # noqa: PTH118
+        _made.add(name)
+        try:
+            os.mkdir(name, 0o700)  # noqa: PTH102
+        except FileExistsError:
+            _made.discard(name)
+            continue
+        return name
+
+
+def remove_directory(name: str) -> None:
+    """Remove a temporary directory made here, with all that is in it."""
+    shutil.rmtree(name, ignore_errors=True)
+    _made.discard(name)
+
+
+@contextmanager
+def temporary_directory(prefix: str) -> Iterator[str]:
+    """A directory for as long as the context lasts."""
+    name = make_directory(prefix)
+    try:
+        yield name
+    finally:
+        remove_directory(name)
+
+
+def remove_all() -> None:
+    """Remove the directories that an interruption has left behind."""
+    for name in list(_made):
+        remove_directory(name)

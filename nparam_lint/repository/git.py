@@ -11,40 +11,27 @@ import difflib
 import os
 import re
 import shutil
-import subprocess
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from nparam_lint import UsageError
-from nparam_lint.repository import temporary
+from nparam_lint.repository import run_git, temporary_directory
 
 if TYPE_CHECKING:
+    import subprocess
     from collections.abc import Iterable, Mapping, Sequence
 
 # What says which repository is meant.
 _OF_A_REPOSITORY = (
-    "GIT_DIR",
-    "GIT_WORK_TREE",
-    "GIT_INDEX_FILE",
-    "GIT_COMMON_DIR",
-    "GIT_OBJECT_DIRECTORY",
+    "GIT_DIR GIT_WORK_TREE GIT_INDEX_FILE GIT_COMMON_DIR GIT_OBJECT_DIRECTORY".split()
 )
 # What holds for every repository: configuration, limits of the search, and how a partial clone
 # fetches what it lacks. All else (pathspec modes, tracing, external diffs) changes what git prints.
-_OF_THE_USER = (
-    "GIT_CONFIG",
-    "GIT_EXEC_PATH",
-    "GIT_CEILING_DIRECTORIES",
-    "GIT_DISCOVERY_ACROSS_FILESYSTEM",
-    "GIT_ALLOW_PROTOCOL",
-    "GIT_PROTOCOL",
-    "GIT_ASKPASS",
-    "GIT_TERMINAL_PROMPT",
-    "GIT_HTTP",
-    "GIT_SSH",
-    "GIT_SSL",
-    "GIT_PROXY",
+_OF_THE_USER = tuple(
+    "GIT_CONFIG GIT_EXEC_PATH GIT_CEILING_DIRECTORIES GIT_DISCOVERY_ACROSS_FILESYSTEM "
+    "GIT_ALLOW_PROTOCOL GIT_PROTOCOL GIT_ASKPASS GIT_TERMINAL_PROMPT GIT_HTTP GIT_SSH GIT_SSL "
+    "GIT_PROXY".split()
 )
 # `status` and its like would refresh the index on disk; large files are left as their pointers.
 _ALWAYS = {"GIT_OPTIONAL_LOCKS": "0", "GIT_LFS_SKIP_SMUDGE": "1", "LANGUAGE": "en"}
@@ -155,7 +142,7 @@ class Repository:
         # Unlike `diff-files`, `diff` compares contents where only the times differ, and notes that
         # in the index: in a copy, whose own time still says which entries cannot be trusted.
         index = self.top / self.run("rev-parse", "--git-path", "index").removesuffix("\n")
-        with temporary.directory("nparam-lint-index-") as place:
+        with temporary_directory("nparam-lint-index-") as place:
             copy = Path(place) / "index"
             if index.exists():
                 shutil.copy2(index, copy)
@@ -183,43 +170,20 @@ class Repository:
         """The directory that git looks for hooks in, which need not exist."""
         return self.top / self.run("rev-parse", "--git-path", "hooks").removesuffix("\n")
 
-    def _is_partial(self) -> bool:
-        """Whether objects are missing until they are fetched: a clone with `--filter`."""
-        settings = r"^remote\..*\.(promisor|partialclonefilter)$"
-        return self.attempt("config", "--get-regexp", settings).returncode == 0
-
     # --- copies -------------------------------------------------------------------------------
 
-    def export_index(self, directory: Path) -> Exported:
-        """Write what is staged below `directory`, a commit's content if it were made now."""
-        entries, intended = [], set(self._differing("A"))
-        for line in self.listed("ls-files", "-s", "-z"):
+    def export(self, directory: Path, commit: str | None = None) -> Exported:
+        """Write a commit's tree below `directory`; by default what is staged, a commit's content if
+        it were made now."""
+        entries, intended = [], set(() if commit else self._differing("A"))
+        tree = ("ls-tree", "-r", "-z", "--full-tree")
+        for line in self.listed(*((*tree, commit) if commit else ("ls-files", "-s", "-z"))):
             about, _, path = line.partition("\t")
-            mode, blob, stage = about.split(" ")
-            if stage != "0":
+            mode, *more = about.split(" ")  # of a tree: type, blob; of the index: blob, stage
+            if not commit and more[1] != "0":
                 raise GitError(f"{path} is not merged; resolve it, then git add {path}")
             if path not in intended:
-                entries.append(_Entry(mode, blob, path))
-        return self._export(directory, entries)
-
-    def export_commit(self, commit: str, directory: Path) -> Exported:
-        """Write a commit's tree below `directory`."""
-        entries = []
-        for line in self.listed("ls-tree", "-r", "-z", "--full-tree", commit):
-            about, _, path = line.partition("\t")
-            mode, _, blob = about.split(" ")
-            entries.append(_Entry(mode, blob, path))
-        return self._export(directory, entries)
-
-    def _left_out(self) -> frozenset[str]:
-        """What the sparse checkout of a partial clone leaves out: to fetch it file by file could
-        take hours. Elsewhere everything is there."""
-        if not self._is_partial():
-            return frozenset()
-        entries = self.listed("ls-files", "-t", "-z")
-        return frozenset(entry[2:] for entry in entries if entry.startswith("S "))
-
-    def _export(self, directory: Path, entries: Sequence[_Entry]) -> Exported:
+                entries.append(_Entry(mode, more[bool(commit)], path))
         left_out = self._left_out()
         wanted = [entry for entry in entries if entry.path not in left_out]
         files = [entry for entry in wanted if entry.mode != _SUBMODULE]
@@ -237,13 +201,22 @@ class Repository:
             submodules,
         )
 
+    def _left_out(self) -> frozenset[str]:
+        """What the sparse checkout of a partial clone leaves out: to fetch it file by file could
+        take hours. Elsewhere everything is there."""
+        partial = r"^remote\..*\.(promisor|partialclonefilter)$"
+        if self.attempt("config", "--get-regexp", partial).returncode:
+            return frozenset()
+        entries = self.listed("ls-files", "-t", "-z")
+        return frozenset(entry[2:] for entry in entries if entry.startswith("S "))
+
     def _write(self, directory: Path, files: Iterable[_Entry]) -> None:
         """Check the files out by way of an index of their own: with the conversions that a checkout
         does (line ends, filters), and without what an index says about the user's tree."""
         records = b"".join(
             os.fsencode(f"{entry.mode} {entry.blob}\t{entry.path}") + b"\0" for entry in files
         )
-        with temporary.directory("nparam-lint-index-") as place:
+        with temporary_directory("nparam-lint-index-") as place:
             environ = {**self.environ, "GIT_INDEX_FILE": str(Path(place) / "index")}
             read = (*_PRIVATE, "update-index", "-z", "--index-info")
             self._output(_git(self.top, environ, read, records))
@@ -268,7 +241,7 @@ class Repository:
                 f"the submodule {entry.path} lacks the recorded commit {entry.blob[:12]}; "
                 f"next: git submodule update --init {entry.path}"
             )
-        return inner.export_commit(entry.blob, directory)
+        return inner.export(directory, entry.blob)
 
 
 @dataclass(frozen=True, slots=True)
@@ -333,13 +306,6 @@ def _git(
     if not directory.is_dir():
         raise GitError(f"there is no directory {directory}")
     try:
-        return subprocess.run(
-            ["git", *arguments],
-            cwd=directory,
-            env=dict(environ),
-            input=given,
-            capture_output=True,
-            check=False,
-        )
+        return run_git(directory, environ, arguments, given)
     except OSError as error:
         raise GitError(f"git cannot be run: {error.strerror or error}") from None

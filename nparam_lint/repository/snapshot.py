@@ -11,12 +11,12 @@ import os
 import re
 import shlex
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from nparam_lint import UsageError
-from nparam_lint.repository import temporary
+from nparam_lint.repository import temporary_directory
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -52,14 +52,14 @@ class Snapshot:
         """Where a path of the copy is in the working tree. Raises UsageError outside of it."""
         return self._moved(path, self.directory, self.home)
 
-    def python_files(self, root: Path, *, importable: bool = False) -> list[str]:
-        """The copied Python files below `root`, a directory of the copy, relative to it."""
+    def files(self, root: Path, suffix: str = ".py", *, importable: bool = False) -> list[str]:
+        """The copied files of a kind below `root`, a directory of the copy, relative to it."""
         inside = root.relative_to(self.directory).as_posix()
         prefix = "" if inside == "." else f"{inside}/"
         return [
             path.removeprefix(prefix)
             for path in (self.importable if importable else self.tracked)
-            if path.startswith(prefix) and path.endswith(".py")
+            if path.startswith(prefix) and path.endswith(suffix)
         ]
 
     def at_fault(self, reason: str, root: Path) -> str | None:
@@ -85,34 +85,22 @@ class Snapshot:
 
 
 @contextmanager
-def staged(repository: Repository) -> Iterator[Snapshot]:
-    """What `git commit` would commit now."""
-    with temporary.directory("nparam-lint-copy-") as name:
+def copied(repository: Repository, commit: str | None = None) -> Iterator[Snapshot]:
+    """What a commit holds; by default what `git commit` would commit now."""
+    with temporary_directory("nparam-lint-copy-") as name:
         directory = Path(name).resolve()
-        copy = _snapshot(repository.export_index(directory), directory)
-        yield replace(copy, unstaged=tuple(repository.unstaged()))
-
-
-@contextmanager
-def committed(repository: Repository, commit: str) -> Iterator[Snapshot]:
-    """What a commit holds."""
-    with temporary.directory("nparam-lint-copy-") as name:
-        directory = Path(name).resolve()
-        copy = _snapshot(repository.export_commit(commit, directory), directory)
-        yield replace(copy, commit=commit)
-
-
-def _snapshot(exported: Exported, directory: Path) -> Snapshot:
-    repository = exported.repository
-    _mend_links(exported, directory, directory, repository.top)
-    return Snapshot(
-        directory,
-        repository.top,
-        exported.tracked,
-        tuple(_importable(exported)),
-        tuple(_linked(exported, directory)),
-        untracked=tuple(repository.untracked()),
-    )
+        exported = repository.export(directory, commit)
+        _mend_links(exported, directory, directory, repository.top)
+        yield Snapshot(
+            directory,
+            repository.top,
+            exported.tracked,
+            tuple(_importable(exported)),
+            tuple(_linked(exported, directory)),
+            untracked=tuple(repository.untracked()),
+            unstaged=() if commit else tuple(repository.unstaged()),
+            commit=commit,
+        )
 
 
 def _importable(exported: Exported, prefix: str = "") -> Iterator[str]:

@@ -23,8 +23,7 @@ from nparam_lint.claims.notation import (
     parse_target,
     read_expression,
 )
-from nparam_lint.gate.measure import RunContext
-from nparam_lint.gate.pipeline import measure, read_source
+from nparam_lint.gate import RunContext, measure, read_source
 from nparam_lint.gate.requests import Selection
 from nparam_lint.judge import judge
 from nparam_lint.records import NotMeasured
@@ -34,11 +33,10 @@ from nparam_lint.rewrite.edits import Edit, Left, Plan, edit_files
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
 
-    from nparam_lint.config.settings import ConfigBudget, Settings
-    from nparam_lint.gate.measure import Progress
+    from nparam_lint.config.settings import Settings
+    from nparam_lint.gate import Progress
     from nparam_lint.gate.requests import ModelRequest, ProjectSource
-    from nparam_lint.judge import Budget
-    from nparam_lint.records import Finding, Measurement, Origin, Position
+    from nparam_lint.records import Budget, Finding, Measurement, Origin, Position
     from nparam_lint.rewrite.number_style import Restated
 
 
@@ -295,7 +293,7 @@ def _in_config(
     chosen: dict[toml_edits.Key, _Wanted] = {}
     failed: dict[_Wanted, str] = {}
     for item in items:
-        key = next((key for key, entry in free.items() if _is_entry(entry, item.budget)), None)
+        key = next((key for key, entry in free.items() if entry == item.budget), None)
         if key is None:
             failed[item] = "the file has changed since it was read"
         else:
@@ -303,11 +301,3 @@ def _in_config(
             chosen[key] = item
     new, unsafe = toml_edits.restate(text, {key: item.change for key, item in chosen.items()})
     return old, new.encode("utf-8"), failed | {chosen[k]: reason for k, reason in unsafe.items()}
-
-
-def _is_entry(entry: ConfigBudget, budget: Budget) -> bool:
-    return (
-        entry.position == budget.position
-        and (entry.target, entry.selector) == (budget.target, budget.selector)
-        and (entry.value, entry.tolerance) == (budget.value, budget.tolerance)
-    )

@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from nparam_lint.discover.syntax import dotted_name
-from nparam_lint.gate.measure import RunContext
-from nparam_lint.gate.pipeline import measure, read_source
+from nparam_lint.gate import RunContext, measure, read_source
 from nparam_lint.gate.requests import arguments_entry, select_models
 from nparam_lint.records import Measured, Position
 from nparam_lint.rewrite import docstring_edits, number_style, toml_edits
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
 
     from nparam_lint.claims.notation import Target
     from nparam_lint.config.settings import Settings
-    from nparam_lint.gate.measure import Progress
+    from nparam_lint.gate import Progress
     from nparam_lint.gate.requests import ProjectSource
     from nparam_lint.records import Definition, Origin
 

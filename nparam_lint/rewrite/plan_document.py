@@ -42,7 +42,6 @@ def plan_document(plan: Plan, command: str, dry: bool) -> Document:
     items: list[Edit | Left] = [*plan.edits, *plan.left]
     return Document(
         command,
-        __version__,
         lambda: _data(plan, command, dry),
         lambda options: _page(plan, command, dry, options),
         lines=tuple(

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from nparam_lint.analysis.documents.compare_document import grouped
 from nparam_lint.analysis.roles import ROLES, find_roles
-from nparam_lint.records import Counts, Measured, ModuleRow, ParameterRow
+from nparam_lint.records import Measured, ModuleRow, ParameterRow
 
 
 def measured(parameters, types, ties=()):
@@ -39,8 +39,7 @@ def measured(parameters, types, ties=()):
         for name, shape in parameters.items()
     ]
     total = sum(math.prod(shape) for shape in parameters.values())
-    counts = Counts(total, total, 0, 0, 4 * total, total, total)
-    return Measured("M()", counts, tuple(modules), parameters=tuple(rows))
+    return Measured("M()", tuple(modules), parameters=tuple(rows))
 
 
 def role(name, types, shape=(4, 4), **beside):

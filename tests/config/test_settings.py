@@ -8,9 +8,8 @@ from textwrap import dedent
 import pytest
 
 from nparam_lint.claims.notation import Selector, Target
-from nparam_lint.config.load import ConfigError, describe, load_settings
-from nparam_lint.config.settings import Recipe
-from nparam_lint.records import Position
+from nparam_lint.config import ConfigError, describe, load_settings
+from nparam_lint.records import Position, Recipe
 
 
 @pytest.fixture

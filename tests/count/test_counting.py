@@ -219,11 +219,7 @@ def test_rows_add_up(zoo: Run, name: str) -> None:
     result = measured(zoo, name)
     root = result.modules[0]
     assert root.path == ""
-    assert sum(row.own for row in result.modules) == root.total == result.counts.total
-    assert root.trainable == result.counts.trainable
-    assert root.buffers == result.counts.buffers
-    assert root.bytes == result.counts.bytes
-    assert result.counts.total - root.embedding == result.counts.non_embedding
+    assert sum(row.own for row in result.modules) == root.total
 
 
 def rows(result: Measured) -> dict[str, ModuleRow]:
@@ -241,7 +237,7 @@ def test_tied_weights_are_named(zoo: Run) -> None:
 
 def test_the_order_of_tying_changes_nothing(zoo: Run) -> None:
     one, two = measured(zoo, "TiedOutput"), measured(zoo, "TiedInput")
-    assert one.counts == two.counts
+    assert one.counts.by_name() == two.counts.by_name()
     assert [dataclasses.replace(row, source=None) for row in one.modules[1:]] == [
         dataclasses.replace(row, source=None) for row in two.modules[1:]
     ]

@@ -69,7 +69,7 @@ def results(tmp_path_factory: pytest.TempPathFactory, jobs: list[Job]) -> list[d
         {**json.loads(head), **json.loads(more[0] if more else "{}")} for head, *more in parts
     ]
     found = {frame["id"]: frame for frame in frames if frame["event"] == "result"}
-    assert [found[i]["counts"]["total"] for i in range(2)] == [40, 8]
+    assert [found[i]["modules"][0]["total"] for i in range(2)] == [40, 8]
     return [found[0], found[1]]
 
 
@@ -228,18 +228,16 @@ RUINED = {
     "text for an id": "r['id'] = '0'",
     "true for an id": "r['id'] = False",
     "no ok": "del r['ok']",
-    "no counts": "del r['counts']",
-    "text for counts": "r['counts'] = '40'",
-    "text for a count": "r['counts']['total'] = '40'",
-    "fraction for a count": "r['counts']['total'] = 40.0",
-    "true for a count": "r['counts']['total'] = True",
-    "nothing for a count": "r['counts']['total'] = None",
-    "negative count": "r['counts']['total'] = -40",
-    "a count too few": "del r['counts']['total']",
+    "fraction for a count": "r['modules'][0]['total'] = 40.0",
+    "true for a count": "r['modules'][0]['total'] = True",
+    "nothing for a count": "r['modules'][0]['total'] = None",
+    "negative count": "r['modules'][0]['total'] = -40",
+    "a count too few": "del r['modules'][0]['total']",
     "no rows": "del r['modules']",
     "text for rows": "r['modules'] = 'all'",
     "text for a row": "r['modules'] = ['all']",
-    "text in a row": "r['modules'][0]['total'] = '40'",
+    "text for a count": "r['modules'][0]['total'] = '40'",
+    "rows that do not add up": "r['modules'][0]['total'] = 41",
     "rows without a root": "r['modules'] = []",
     "number for notes": "r['notes'] = 5",
     "list for devices": "r['devices'] = ['meta']",

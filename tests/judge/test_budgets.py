@@ -6,9 +6,9 @@ import pytest
 
 from nparam_lint.claims.grammar import parse_tolerance, parse_value
 from nparam_lint.claims.notation import parse_selector, parse_target
-from nparam_lint.judge import Budget, judge, judge_devices, judge_hidden, judge_not_measured
+from nparam_lint.judge import judge, judge_devices, judge_hidden, judge_not_measured
 from nparam_lint.records import (
-    Counts,
+    Budget,
     DeviceResult,
     Finding,
     Hidden,
@@ -38,12 +38,8 @@ def row(path, total, *, kind="Linear", trainable=None, buffers=0, line=None, **m
 def model(total, *rows, names=None, measured=None, **more):
     """A measured model; `names` are what a formula may use. `more` belongs to its root."""
     root = row("", total, kind="Net", **more)
-    counts = Counts(
-        total, root.trainable, root.frozen, root.buffers, root.bytes, total - root.embedding
-    )
     return Measured(
         "Net()",
-        counts,
         (root, *rows),
         names=names or {},
         known_names=tuple(names or ()),

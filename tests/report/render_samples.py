@@ -17,5 +17,5 @@ def summary(report, options, limit=SUMMARY) -> str:
 
 
 def render_show(model, options) -> str:
-    made = Report("0.1.0", None, (model,), model.findings)
+    made = Report(None, (model,), model.findings)
     return formats.render("text", show_document(made), options)

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from nparam_lint.records import (
     BudgetResult,
-    Counts,
     DeviceResult,
     Environment,
     Finding,
@@ -70,9 +69,7 @@ def rows(
 
 
 def measured(modules: tuple[ModuleRow, ...], call: str = "Model()", **more: object) -> Measured:
-    root = modules[0]
-    counts = Counts(root.total, root.trainable, root.frozen, 0, root.bytes, root.total)
-    return Measured(call, counts, modules, **more)  # type: ignore[arg-type]
+    return Measured(call, modules, **more)  # type: ignore[arg-type]
 
 
 def budget(
@@ -115,7 +112,7 @@ def report(*models: ModelReport, **more: object) -> Report:
         key=lambda finding: (finding.position.path, finding.position.line),
     )
     values = {"environment": ENVIRONMENT, "findings": tuple(findings), "files": 3, "seconds": 1.84}
-    return Report("0.1.0", models=models, **(values | more))  # type: ignore[arg-type]
+    return Report(models=models, **(values | more))  # type: ignore[arg-type]
 
 
 def gpt(blocks: int = 12, width: int = 768, vocabulary: int = 50304) -> tuple[ModuleRow, ...]:

@@ -43,7 +43,7 @@ def test_a_format_loads_no_other():
         "from nparam_lint.report.check_document import check_document;"
         "from nparam_lint.report.document import Options;"
         "from nparam_lint.report.formats import render;"
-        "render('concise', check_document(Report('0', None, (), ())), Options());"
+        "render('concise', check_document(Report(None, (), ())), Options());"
         "print(sorted(m for m in sys.modules if m.startswith('nparam_lint.report.formats.')))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

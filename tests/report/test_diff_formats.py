@@ -5,6 +5,7 @@ import json
 from diff_samples import COMMIT, SIX, diff, finding, measured, model, report, samples
 from report_checks import check_github
 
+from nparam_lint import __version__
 from nparam_lint.analysis.diff import Base, DiffReport
 from nparam_lint.analysis.documents.diff_document import diff_document
 from nparam_lint.report.document import Options
@@ -57,7 +58,7 @@ def test_nothing_of_the_project_speaks_to_the_runner():
 
 
 def test_failures_are_documents():
-    failed = DiffReport("0.1.0", Base("x", "", "x"), "working tree", error="no revision x")
+    failed = DiffReport(Base("x", "", "x"), "working tree", error="no revision x")
     assert rendered("text", failed) == rendered("concise", failed) == ""
     ((level, _, message),) = check_github(rendered("github", failed))
     assert (level, message) == ("error", "no revision x")
@@ -72,7 +73,7 @@ def test_the_json_document():
     document = json.loads(rendered("json", samples()))
     assert {key: document[key] for key in ("version", "tool", "base", "now", "tolerance")} == {
         "version": 1,
-        "tool": {"name": "nparam-lint", "version": "0.1.0"},
+        "tool": {"name": "nparam-lint", "version": __version__},
         "base": {"revision": "main", "commit": COMMIT, "called": "main"},
         "now": "working tree",
         "tolerance": "0.5%",

@@ -115,7 +115,7 @@ def test_drift_that_is_no_failure_is_no_alarm():
 
 
 def test_a_failure_is_told_under_the_same_marker():
-    failed = DiffReport("0.1.0", Base("x", "", "x"), "working tree", error="no revision\nnext: …")
+    failed = DiffReport(Base("x", "", "x"), "working tree", error="no revision\nnext: …")
     assert (
         markdown(failed)
         == """\

@@ -23,6 +23,7 @@ from report_samples import (
     unmeasured,
 )
 
+from nparam_lint import __version__
 from nparam_lint.records import DeviceResult, Finding, Hidden, Position
 from nparam_lint.report import html_models
 from nparam_lint.report.document import Options
@@ -60,7 +61,8 @@ def test_a_broken_budget():
         "out Linear own 1,290 total 1,290 1.3 % made at model.py:13 "
         "… and 1 module without parameters "
         "1 model: 1 measured · 1 budget broken · 1.8 s "
-        ".venv/bin/python (the project's .venv) · torch 2.9.0 · meta nparam-lint 0.1.0"
+        ".venv/bin/python (the project's .venv) · torch 2.9.0 · meta "
+        f"nparam-lint {__version__}"
     )
 
 

@@ -19,6 +19,7 @@ from report_samples import (
     unmeasured,
 )
 
+from nparam_lint import __version__
 from nparam_lint.records import BudgetResult, DeviceResult, Finding, Position
 from nparam_lint.report.document import Options
 
@@ -124,7 +125,7 @@ def load(value) -> Any:
 def test_every_report_is_one_valid_document(value):
     document = load(value)
     assert document["version"] == 1
-    assert document["tool"] == {"name": "nparam-lint", "version": "0.1.0"}
+    assert document["tool"] == {"name": "nparam-lint", "version": __version__}
     summary = document["summary"]
     assert summary["models"] == len(document["models"])
     assert summary["measured"] + summary["not_measured"] == summary["models"]
@@ -135,7 +136,8 @@ def test_an_empty_report_to_the_letter():
     """One line: a run over timm holds 400,000 module rows."""
     text = rendered("json", report(environment=None, seconds=0.0), Options())
     assert text == (
-        '{"version":1,"tool":{"name":"nparam-lint","version":"0.1.0"},"environment":null,'
+        f'{{"version":1,"tool":{{"name":"nparam-lint","version":"{__version__}"}},'
+        '"environment":null,'
         '"error":null,"models":[],"findings":[],"skipped":[],"summary":{"models":0,"measu'
         'red":0,"not_measured":0,"cached":0,"findings":0,"errors":0,"warnings":0,"skipped'
         '":0,"files":3,"seconds":0.0}}'

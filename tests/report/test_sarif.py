@@ -17,6 +17,7 @@ from report_samples import (
     report,
 )
 
+from nparam_lint import __version__
 from nparam_lint.records import Finding, Position
 from nparam_lint.report.document import Options
 from nparam_lint.rules.catalogue import RULES, explain
@@ -53,7 +54,7 @@ def test_a_broken_budget():
     ]
     assert run["invocations"] == [{"executionSuccessful": True, "toolExecutionNotifications": []}]
     assert run["tool"]["driver"]["name"] == "nparam-lint"
-    assert run["tool"]["driver"]["version"] == "0.1.0"
+    assert run["tool"]["driver"]["version"] == __version__
 
 
 def test_the_document_names_its_schema_and_version():

@@ -29,7 +29,7 @@ def exported(sample: Sample, place: Path, **more: str) -> dict[str, str | bytes]
     before = sample.state()
     copy = place / "copy"
     copy.mkdir()
-    found = opened(sample, **more).export_index(copy)
+    found = opened(sample, **more).export(copy)
     assert sample.state() == before
     files = read(copy)
     assert sorted(found.tracked) == sorted(files)
@@ -224,7 +224,7 @@ def test_a_commit_is_exported_whatever_the_index_and_the_tree_hold(sample, tmp_p
     sample.add({"a.py": "a = 2\n", "new.py": "n = 1\n"})
     sample.git("rm", "--quiet", "pkg/b.py")
     before = sample.state()
-    found = opened(sample).export_commit(commit, tmp_path)
+    found = opened(sample).export(tmp_path, commit)
     assert found.tracked == ("a.py", "pkg/__init__.py", "pkg/b.py")
     assert (tmp_path / "a.py").read_text() == "a = 1\n"
     assert (tmp_path / "pkg/b.py").read_text() == "b = 1\n"
@@ -296,7 +296,7 @@ sys.path.insert(0, {str(Path(__file__).parent.parent)!r})
 from pathlib import Path
 from nparam_lint.repository.git import open_repository
 with tempfile.TemporaryDirectory() as copy:
-    found = open_repository(Path.cwd(), os.environ).export_index(Path(copy))
+    found = open_repository(Path.cwd(), os.environ).export(Path(copy))
     text = Path(copy, "a.py").read_text()
     Path({str(report)!r}).write_text(str(found.repository.top) + "\\n" + text)
 """
@@ -367,7 +367,7 @@ def test_variables_about_one_repository_are_withheld_from_others(sample, tmp_pat
             "import os, sys; from pathlib import Path; sys.path.insert(0, sys.argv[3])\n"
             "from nparam_lint.repository.git import open_repository\n"
             "found = open_repository(Path(sys.argv[1]), os.environ)\n"
-            "found.export_index(Path(sys.argv[2])); print(found.top)"
+            "found.export(Path(sys.argv[2])); print(found.top)"
         )
         copy = tmp_path / ("copy" + "".join(names))
         copy.mkdir()
@@ -445,7 +445,7 @@ def test_a_submodule_is_exported_at_the_commit_that_is_recorded(sample, library,
     before = sample.state()
     copy = tmp_path / "copy"
     copy.mkdir()
-    found = opened(sample, GIT_INDEX_FILE=str(sample.path / ".git/index")).export_index(copy)
+    found = opened(sample, GIT_INDEX_FILE=str(sample.path / ".git/index")).export(copy)
     assert (copy / "lib/inner/layers.py").read_text() == "width = 1\n"
     assert "lib/inner/layers.py" not in found.tracked
     assert found.submodules["lib/inner"].tracked == (".gitignore", "layers.py")
@@ -453,7 +453,7 @@ def test_a_submodule_is_exported_at_the_commit_that_is_recorded(sample, library,
     assert sample.state() == before
     sample.git("add", "lib/inner")
     (tmp_path / "recorded").mkdir()
-    opened(sample).export_index(tmp_path / "recorded")
+    opened(sample).export(tmp_path / "recorded")
     assert (tmp_path / "recorded/lib/inner/layers.py").read_text() == "width = 2\n"
 
 
@@ -476,7 +476,7 @@ def test_the_index_of_a_repository_is_not_that_of_its_submodules(
     )
     inner = open_repository(sample.path / "inner", told)
     assert inner.top == sample.path / "inner"
-    assert inner.export_index(tmp_path).tracked == (".gitignore", "layers.py")
+    assert inner.export(tmp_path).tracked == (".gitignore", "layers.py")
 
 
 def test_a_submodule_that_is_not_checked_out_is_empty(sample, library, tmp_path):
@@ -486,11 +486,11 @@ def test_a_submodule_that_is_not_checked_out_is_empty(sample, library, tmp_path)
     clone = Sample(tmp_path / "clone", sample.environ)
     copy = tmp_path / "copy"
     copy.mkdir()
-    assert opened(clone).export_index(copy).submodules == {}
+    assert opened(clone).export(copy).submodules == {}
     assert list((copy / "inner").iterdir()) == []
     (clone.path / "inner").rmdir()
     (tmp_path / "another").mkdir()
-    assert opened(clone).export_index(tmp_path / "another").submodules == {}
+    assert opened(clone).export(tmp_path / "another").submodules == {}
 
 
 def test_a_submodule_that_lacks_the_commit_is_told_with_the_next_step(sample, library, tmp_path):

@@ -10,7 +10,7 @@ from sample_repository import AWKWARD, Sample
 
 from nparam_lint import UsageError
 from nparam_lint.repository.git import GitError, open_repository
-from nparam_lint.repository.snapshot import Snapshot, committed, staged
+from nparam_lint.repository.snapshot import Snapshot, copied
 
 
 @pytest.fixture
@@ -44,7 +44,7 @@ def test_the_copy_holds_what_is_staged_and_is_gone_afterwards(sample, temporary)
     sample.add({"pkg/model.py": "x = 2\n"})
     sample.write({"pkg/model.py": "x = 3\n", "pkg/new.py": ""})
     before = sample.state()
-    with staged(opened(sample)) as copy:
+    with copied(opened(sample)) as copy:
         assert copy == Snapshot(
             directory=copy.directory,
             home=sample.path,
@@ -65,7 +65,7 @@ def test_the_copy_holds_what_is_staged_and_is_gone_afterwards(sample, temporary)
 
 def test_a_commit_has_its_own_copy(sample, temporary):
     sample.add({"pkg/model.py": "x = 2\n"})
-    with committed(opened(sample), "HEAD") as copy:
+    with copied(opened(sample), "HEAD") as copy:
         assert (copy.directory / "pkg/model.py").read_text() == "x = 1\n"
         assert (copy.commit, copy.unstaged) == ("HEAD", ())
     assert list(temporary.iterdir()) == []
@@ -73,11 +73,11 @@ def test_a_commit_has_its_own_copy(sample, temporary):
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, ValueError])
 def test_the_copy_is_gone_whatever_happens(sample, temporary, error):
-    with pytest.raises(error), staged(opened(sample)):
+    with pytest.raises(error), copied(opened(sample)):
         raise error
     sample.git("init", "--quiet", "sub")
     sample.git("update-index", "--add", "--cacheinfo", f"160000,{'1' * 40},sub")
-    with pytest.raises(GitError, match="the submodule sub lacks"), staged(opened(sample)):
+    with pytest.raises(GitError, match="the submodule sub lacks"), copied(opened(sample)):
         pass
     assert list(temporary.iterdir()) == []
 
@@ -98,7 +98,7 @@ def test_what_git_ignores_is_linked_unless_no_model_could_need_it(sample):
         }
     )
     before = sample.state()
-    with staged(opened(sample)) as copy:
+    with copied(opened(sample)) as copy:
         links = {
             path.relative_to(copy.directory).as_posix(): path.readlink()
             for path in copy.directory.rglob("*")
@@ -117,7 +117,7 @@ def test_a_tracked_file_that_is_ignored_too_is_the_staged_one(sample):
     sample.write({"pkg/_version.py": "v = 1\n"})
     sample.git("add", "--force", "pkg/_version.py")
     sample.write({"pkg/_version.py": "v = 2\n"})
-    with staged(opened(sample)) as copy:
+    with copied(opened(sample)) as copy:
         assert (copy.directory / "pkg/_version.py").read_text() == "v = 1\n"
         assert copy.linked == ()
 
@@ -132,7 +132,7 @@ def test_nothing_is_linked_where_git_has_a_file_or_a_link_instead_of_the_directo
     sample.git("add", "out")
     sample.write({"out": None, "flat": None})
     sample.write({"out/a.so": "binary", "flat/b.so": "binary"})
-    with staged(opened(sample)) as copy:
+    with copied(opened(sample)) as copy:
         assert copy.linked == ()
         assert (copy.directory / "out").readlink() == elsewhere
     assert list(elsewhere.iterdir()) == []
@@ -145,9 +145,9 @@ def test_ignored_files_of_a_submodule_are_linked_and_its_modules_importable(
     library.committed({"layers.py": "", ".gitignore": "*.so\n"})
     sample.git("submodule", "--quiet", "add", library.path, "lib/inner")
     sample.write({"lib/inner/fast.so": "binary", "lib/inner/new.py": ""})
-    with staged(opened(sample)) as copy:
+    with copied(opened(sample)) as copy:
         assert "lib/inner/layers.py" not in copy.tracked
-        assert copy.python_files(copy.directory, importable=True) == [
+        assert copy.files(copy.directory, importable=True) == [
             "pkg/__init__.py",
             "pkg/model.py",
             "lib/inner/layers.py",
@@ -176,7 +176,7 @@ def test_links_that_git_has_lead_where_they_lead_from_the_working_tree(sample, t
         (sample.path / name).symlink_to(target)
     sample.git("add", "--all")
     before = sample.state()
-    with staged(opened(sample)) as copy:
+    with copied(opened(sample)) as copy:
         found = {name: str((copy.directory / name).readlink()) for name in links}
         assert found == links | {
             "pkg/out": str(tmp_path / "shared.yaml"),
@@ -192,7 +192,7 @@ def test_links_that_git_has_lead_where_they_lead_from_the_working_tree(sample, t
 
 def test_paths_move_between_the_working_tree_and_the_copy(sample, tmp_path, monkeypatch):
     (tmp_path / "alias").symlink_to(sample.path)
-    with staged(opened(sample)) as copy:
+    with copied(opened(sample)) as copy:
         model = copy.directory / "pkg/model.py"
         assert copy.copy_of(sample.path / "pkg/model.py") == model
         assert copy.copy_of(tmp_path / "alias/pkg/model.py") == model
@@ -202,7 +202,7 @@ def test_paths_move_between_the_working_tree_and_the_copy(sample, tmp_path, monk
         assert copy.original_of(copy.directory) == sample.path
         with pytest.raises(UsageError, match="is outside of the repository at "):
             copy.copy_of(tmp_path)
-        assert copy.python_files(copy.directory / "pkg") == ["__init__.py", "model.py"]
+        assert copy.files(copy.directory / "pkg") == ["__init__.py", "model.py"]
 
 
 HOME, COPY = Path("/home/u/repo"), Path("/tmp/copy")

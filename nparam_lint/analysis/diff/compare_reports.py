@@ -44,7 +44,6 @@ def compare(
     reported, and how severe they are."""
     moved = moved or {}
     report = DiffReport(
-        version=after.report.version,
         base=base,
         now=now,
         environment=after.report.environment or before.report.environment,
@@ -163,7 +162,8 @@ def _compared(found: ModelDiff, old: ModelReport, new: ModelReport) -> ModelDiff
     was, now = (sum(hidden.count for hidden in side.hidden) for side in (before, after))
     if was != now:
         notes.append(f"parameters that parameters() does not return: {was:,} → {now:,}")
-    status: Status = "changed" if modules or before.counts != after.counts else "same"
+    is_same = not modules and before.counts.by_name() == after.counts.by_name()
+    status: Status = "same" if is_same else "changed"
     status = "renamed" if found.before_target else status
     found = replace(found, status=status, modules=modules, notes=tuple(notes))
     if found.delta:

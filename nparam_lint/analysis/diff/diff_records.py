@@ -129,7 +129,6 @@ class DiffReport:
     today's reason. `tolerance`: as it was given; None where drift is no failure. `notes`: about the
     comparison as a whole. `error`: why nothing could be compared."""
 
-    version: str
     base: Base
     now: Literal["working tree", "index"]
     models: tuple[ModelDiff, ...] = ()

@@ -8,7 +8,7 @@ from string import ascii_uppercase
 from typing import TYPE_CHECKING
 
 from nparam_lint.analysis.roles import ROLES, RolePart
-from nparam_lint.count.capabilities import METRICS
+from nparam_lint.count.worker.capabilities import METRICS
 from nparam_lint.records import Measured, NotMeasured
 from nparam_lint.report import document as doc
 from nparam_lint.report import style
@@ -65,7 +65,6 @@ class _Counted:
 def compare_document(comparison: Comparison) -> doc.Document:
     return doc.Document(
         "compare",
-        comparison.version,
         lambda: _data(comparison),
         lambda options: _page(comparison, options),
         comparison.error,

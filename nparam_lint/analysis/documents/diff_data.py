@@ -90,7 +90,6 @@ def _row(row: ModuleRow | None, count: int) -> Json | None:
 def as_report(report: DiffReport) -> Report:
     """What a check would have said: the findings, and who counted."""
     return Report(
-        report.version,
         report.environment,
         (),
         report.findings,

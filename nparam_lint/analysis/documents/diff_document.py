@@ -51,7 +51,6 @@ def diff_document(report: DiffReport) -> doc.Document:
     )
     return doc.Document(
         "diff",
-        report.version,
         lambda: data_of(report),
         lambda options: _page(report, options),
         report.error,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from nparam_lint.count.capabilities import METRICS
+from nparam_lint.count.worker.capabilities import METRICS
 from nparam_lint.records import Measured
 from nparam_lint.report.style import clean, plural
 

@@ -61,7 +61,6 @@ class FormulaResult:
 def formula_document(formula: FormulaResult) -> doc.Document:
     return doc.Document(
         "formula",
-        formula.version,
         lambda: _data(formula),
         lambda options: _page(formula, options),
         formula.error,

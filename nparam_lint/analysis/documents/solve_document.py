@@ -21,7 +21,6 @@ def solve_document(solutions: Solutions) -> doc.Document:
     met = ((one, best) for one in solutions.targets for best in one.points)
     return doc.Document(
         "solve",
-        solutions.version,
         lambda: _data(solutions),
         lambda o: doc.Page(() if solutions.error else tuple(_Sections(solutions, o).all())),
         solutions.error,

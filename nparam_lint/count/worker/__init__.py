@@ -8,9 +8,9 @@ alone:
 processes    the server, its groups and their builders, and who watches over them
 job          builds the model of one job, and has it counted
 counting     counts a model that was built
-metrics      what is counted: the table that the front end reads too
 building     imports what defines a model, and builds it on one device after the other
 tracing      records what a build reads and changes, and where things are
 torch_compat the private parts of torch that are used, and why
 state        what one process knows
+capabilities the metrics, and the names of the devices: the front end imports it too
 """

@@ -70,7 +70,7 @@ class ModelBuild:
             raise self.failed(error, self.devices([*self.failures, record])) from None
         result["rung"] = name
         result["devices"] = self.devices(self.failures)
-        result["devices"][device] = {"status": "measured", "total": result["counts"]["total"]}
+        result["devices"][device] = {"status": "measured", "total": result["modules"][0]["total"]}
         self.compare(result)
         result["notes"] = result["notes"] + STATE.refusals + self.partial_note()
         result.pop("signature")
@@ -171,13 +171,13 @@ class ModelBuild:
         for another in (1, 2, 3) if drew(before, random_state(torch)) else ():
             seed(torch, another)
             again, _ = self.build(rung(self.mode, name))
-            other = Count(torch, again, self.sources).totals()["total"]
-            if other != result["counts"]["total"]:
+            other = Count(torch, again, self.sources).count_rows()["total"]
+            if other != result["modules"][0]["total"]:
                 raise Failure(
                     "NPL004",
                     "random",
                     "{} has {:,} parameters in one build and {:,} in the next: its widths come "
-                    "from random numbers".format(call.text, result["counts"]["total"], other),
+                    "from random numbers".format(call.text, result["modules"][0]["total"], other),
                     hint="give the constructor fixed widths, or fix them in the call",
                 )
         result["call"] = call.text
@@ -203,7 +203,7 @@ class ModelBuild:
 
     def on_device(self, device, result):
         torch = self.torch
-        free, need = device.free_bytes(torch), result["counts"]["bytes"]
+        free, need = device.free_bytes(torch), result["modules"][0]["bytes"]
         if free is not None and need > free * MOST_OF_MEMORY:
             reason = "needs {:,} bytes, {:,} are free".format(need, free)
             return {"status": "skipped", "reason": reason}
@@ -212,7 +212,7 @@ class ModelBuild:
         try:
             model, _ = self.build(torch.device(device.LABEL))
             count = Count(torch, device.moved(torch, model), {"parameters": {}, "modules": {}})
-            total, signature = count.totals()["total"], count.signature()
+            total, signature = count.count_rows()["total"], count.signature()
         except Exception as error:
             return {"status": "failed", "reason": describe(error)}
         answer = {"status": "measured", "total": total}

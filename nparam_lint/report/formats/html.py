@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from nparam_lint import __version__
 from nparam_lint.report.budget_outcomes import ModelBudgets
 from nparam_lint.report.document import Cell, Facts, Parts, Table, Text
 from nparam_lint.report.folded_modules import Modules
@@ -45,7 +46,7 @@ def render(document: Document, options: Options) -> str:
         sections += failing_budgets(block.models)
     sections += [*map(_section, before), _findings(document, told), *map(_section, after)]
     title = f"{page.mark} {_name(document)}: {page.headline or document.command}".lstrip()
-    return whole_page(title, [*filter(None, sections), _foot(document, page)])
+    return whole_page(title, [*filter(None, sections), _foot(page)])
 
 
 def _in_cards(block: ModelBudgets) -> Iterator[Finding]:
@@ -84,10 +85,10 @@ def _header(document: Document, page: Page) -> str:
     )
 
 
-def _foot(document: Document, page: Page) -> str:
+def _foot(page: Page) -> str:
     lines = [page.foot] if page.foot else [block.text for block in page.summary]
     told = "".join(f"<p>{escape(line)}</p>" for line in lines)
-    return f"<footer>{told}<p>nparam-lint {escape(document.version)}</p></footer>"
+    return f"<footer>{told}<p>nparam-lint {escape(__version__)}</p></footer>"
 
 
 # --- sections -------------------------------------------------------------------------------------

@@ -9,6 +9,7 @@ import json
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
+from nparam_lint import __version__
 from nparam_lint.report.forge import fingerprints, ranked, repository_path
 from nparam_lint.report.style import clean, plural
 from nparam_lint.rules.catalogue import RULES, explain
@@ -43,7 +44,7 @@ def _log(report: Report, options: Options) -> Json:
         "tool": {
             "driver": {
                 "name": "nparam-lint",
-                "version": report.version,
+                "version": __version__,
                 "rules": [_rule(code) for code in codes],
             }
         },

@@ -8,7 +8,7 @@ import re
 import types
 from operator import add
 
-from ..metrics import METRICS, WITH_FIELDS, Part
+from ..capabilities import METRICS, WITH_FIELDS, Part
 from ..torch_compat import (
     is_initialised,
     own_buffers,
@@ -100,9 +100,9 @@ class Count:
             children = [(prefix + name, child) for name, child in own_children(module)]
             stack.extend(reversed(children))
 
-    def totals(self):
-        """The counts of the model. Fills in, for each row, what lies at or below it; a shared
-        parameter once in each."""
+    def count_rows(self):
+        """Fills in, for each row, what lies at or below it; a shared parameter once in each. Gives
+        that of the model."""
         nothing = (0,) * len(METRICS)
         below, shared = {}, {}  # what several modules hold counts once above all of them
         for owners, amounts in self.amounts_by_owners().items():
@@ -128,7 +128,7 @@ class Count:
             if fields is None:
                 fields = known[amounts] = row_fields(self.finished(amounts))
             row.update(fields)
-        return self.finished(below.get("", nothing))
+        return self.rows[0]
 
     def amounts_by_owners(self):
         """The paths of the modules that hold the same parameters and buffers -> what these add to
@@ -324,13 +324,13 @@ class Count:
         return isinstance(tensor, self.torch.nn.parameter.UninitializedTensorMixin)
 
     def result(self, with_parameters):
+        self.count_rows()
         self.remarks = self.remark()
         notes = ["{}: {}".format(name, text) for name, text in self.remarks.items()]
         return {
             "ok": True,
             "type": full_name(self.model),
             "types": sorted({full_name(m) for m in self.by_id.values() if m is not self.model}),
-            "counts": with_more(self.totals()),
             "no_routing": self.routing.unknown,
             "misdeclared": self.routing.misdeclared,
             "modules": self.rows,
@@ -341,17 +341,11 @@ class Count:
 
 
 def row_fields(counts):
-    """The fields of `records.ModuleRow` that counts make."""
-    fields = with_more(counts)
-    fields["embedding"] = fields["total"] - fields.pop("non_embedding")
-    del fields["frozen"]
-    return fields
-
-
-def with_more(counts):
-    """Counts as records have them: those without a field there under `more`."""
+    """Counts as `records.ModuleRow` has them: those without a field there under `more`."""
     more = [(name, count) for name, count in counts.items() if name not in WITH_FIELDS]
     fields = {name: counts[name] for name in WITH_FIELDS}
+    fields["embedding"] = fields["total"] - fields.pop("non_embedding")
+    del fields["frozen"]
     return dict(fields, more=more) if more else fields
 
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import importlib
-import os
 
-_FILES = sorted(os.listdir(os.path.dirname(os.path.abspath(__file__))))
-_NAMES = [file[: -len(".py")] for file in _FILES if file.endswith(".py") and file[0] != "_"]
+from ... import capabilities
+
 # name -> module. All are imported with this package: later, the guard would refuse to write their
 # bytecode, and the report of the model that is being built would say so.
-DEVICES = {name: importlib.import_module("." + name, __name__) for name in _NAMES}
+DEVICES = {name: importlib.import_module("." + name, __name__) for name in capabilities.DEVICES}
 
 
 def devices_to_compare(wanted):

@@ -1,0 +1,130 @@
+"""What can be counted, and on what it can be built: the metrics, and the names of the devices.
+
+The front end imports this file of the worker, and no other: no torch here, nothing but the standard
+library.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Callable, NamedTuple, Optional
+
+if TYPE_CHECKING:
+    from fractions import Fraction
+    from typing import Union
+
+    Amount = Union[int, Fraction]
+
+# --- devices: one file for each in a folder, of which only the name is read here ---
+
+AUTO = "auto"  # meta, then what says of itself that it is tried where it is there
+LADDER = ("meta", "cpu")  # where models are counted; always there
+DEVICES = sorted(
+    file[: -len(".py")]
+    for file in os.listdir(os.path.join(os.path.dirname(__file__), "building", "devices"))
+    if file.endswith(".py") and file[0] != "_"
+)
+DEVICE_NAMES = (AUTO, *LADDER, *(name for name in DEVICES if name not in LADDER))  # for `--device`
+
+
+def is_accelerator(name: str) -> bool:
+    """Whether a device in a result (`cuda`, or `cuda:0` where it is there) may be missing."""
+    return name.partition(":")[0] not in LADDER
+
+
+def is_present(name: str) -> bool:
+    """Whether a device in a result is there: it then has the name that torch has for it."""
+    return ":" in name
+
+
+# --- metrics ---
+
+
+class Part(NamedTuple):
+    """One distinct parameter or buffer of a model, or many that are alike. `name`: in the module
+    that holds it first; `size`: its elements; `element_size`: bytes of one; `idle`: the share of it
+    that one token does not use."""
+
+    name: str
+    size: int
+    element_size: int
+    is_trainable: bool
+    is_embedding: bool
+    idle: Amount
+
+    @property
+    def bytes(self) -> int:
+        return self.size * self.element_size
+
+
+def _nothing(part: Part) -> int:
+    return 0
+
+
+def _size(part: Part) -> int:
+    return part.size
+
+
+def _bytes(part: Part) -> int:
+    return part.bytes
+
+
+@dataclass(frozen=True)
+class Metric:
+    """The sum of what each distinct parameter and buffer adds; a module has the sum of those at or
+    below it, one that is shared once.
+
+    `name`: in selectors, such as `nparam[trainable]`, and in JSON. `unit`: "parameters", "buffer
+    elements" or "bytes". `note`: what a report says beside the number. `parameter`, `buffer`: what
+    a `Part` of the model adds, a whole number or a fraction; `finish`: from a sum of fractions to
+    a whole number. `needs_routing`: unknown where nothing says how many experts of a mixture a
+    token uses."""
+
+    name: str
+    unit: str
+    note: str
+    parameter: Callable[[Part], Amount] = _nothing
+    buffer: Callable[[Part], Amount] = _nothing
+    finish: Optional[Callable[[Amount], int]] = None
+    needs_routing: bool = False
+
+    @property
+    def label(self) -> str:
+        """What a report calls it."""
+        return "parameters" if self.name == "total" else self.name.replace("_", "-")
+
+    @property
+    def words(self) -> str:
+        """What a sentence says after the number."""
+        is_whole = self.name == "total" or self.unit != "parameters"
+        return self.unit if is_whole else f"{self.label} {self.unit}"
+
+
+# Those that `records.ModuleRow` has fields for, since code speaks of them; others are told by name.
+WITH_FIELDS = ("total", "trainable", "frozen", "buffers", "bytes", "non_embedding", "active")
+METRICS = {
+    metric.name: metric
+    for metric in (
+        Metric("total", "parameters", "", _size),
+        Metric("trainable", "parameters", "", lambda p: p.size if p.is_trainable else 0),
+        Metric("frozen", "parameters", "", lambda p: 0 if p.is_trainable else p.size),
+        Metric("buffers", "buffer elements", "", buffer=_size),
+        Metric("bytes", "bytes", "parameters and buffers", _bytes, _bytes),
+        Metric(
+            "non_embedding",
+            "parameters",
+            "without nn.Embedding modules",
+            lambda p: 0 if p.is_embedding else p.size,
+        ),
+        Metric(
+            "active",
+            "parameters",
+            "used for one token",
+            lambda p: p.size - p.size * p.idle,
+            finish=math.ceil,
+            needs_routing=True,
+        ),
+    )
+}
