@@ -8,42 +8,25 @@ import contextlib
 import fractions
 import math
 import re
+from typing import NamedTuple
 
 from ..torch_compat import own_children, own_parameters
 from ..tracing.project_modules import upwards
 
 # How many experts a token uses: names that mean nothing else,
 ROUTED = (
-    "num_experts_per_tok",
-    "num_experts_per_token",
-    "n_experts_per_tok",
-    "n_experts_per_token",
-    "experts_per_token",
-    "n_expert_per_token",
-    "n_activated_experts",
-    "num_activated_experts",
-    "num_active_experts",
-    "num_selected_experts",
-    "top_k_experts",
-    "moe_router_topk",
-    "moe_top_k",
-    "moe_topk",
-    "router_top_k",
-)
+    "num_experts_per_tok num_experts_per_token n_experts_per_tok n_experts_per_token"
+    " experts_per_token n_expert_per_token n_activated_experts num_activated_experts"
+    " num_active_experts num_selected_experts top_k_experts moe_router_topk moe_top_k moe_topk"
+    " router_top_k"
+).split()
 # and names that mean it where a token is routed.
 OFTEN_ROUTED = ("top_k", "topk", "moe_k")
 # How many there are.
 NUMBER = (
-    "num_experts",
-    "n_experts",
-    "n_expert",
-    "num_expert",
-    "num_local_experts",
-    "n_local_experts",
-    "n_routed_experts",
-    "num_routed_experts",
-    "moe_num_experts",
-)
+    "num_experts n_experts n_expert num_expert num_local_experts n_local_experts n_routed_experts"
+    " num_routed_experts moe_num_experts"
+).split()
 SAMPLING = ("temperature", "top_p", "do_sample")  # beside these, top_k is one of them
 CONFIGS = ("config", "cfg", "args")
 INNER_CONFIGS = ("text_config", "ffn_config", "moe")
@@ -51,13 +34,13 @@ ROUTER = re.compile("gate|gating|rout", re.IGNORECASE)
 TOP = re.compile(r"Top(\d+)")
 
 
-class Experts:
+class Experts(NamedTuple):
     """Like experts: the `path` of the module that holds them, how many there are, and of how many
     each parameter is a part, by its id."""
 
-    def __init__(self, path, number, parameters):
-        self.path, self.number = path, number
-        self.parts = collections.Counter(map(id, parameters))
+    path: str
+    number: int
+    parts: collections.Counter
 
 
 class Routing:
@@ -69,14 +52,15 @@ class Routing:
     stacked along a first dimension, in a module that is called or of a class called `…experts`, or
     that itself says how many experts it has. Those that are called shared are not routed."""
 
-    def __init__(self, torch, modules, owners, declared):
-        self.torch, self.modules, self.owners, self.declared = torch, modules, owners, declared
+    def __init__(self, torch, modules, parameters, declared):
+        self.torch, self.modules, self.parameters = torch, modules, parameters
+        self.declared = declared
         self.idle, self.notes = {}, []
         self.wrong = self.misdeclared = None
-        self.children = {path: [] for path in modules}
+        self.children = collections.defaultdict(list)
         for path in modules:
             if path:
-                self.children.setdefault(path.rpartition(".")[0], []).append(path)
+                self.children[path.rpartition(".")[0]].append(path)
         found, unclear = self.find()
         self.unknown = unclear or self.overlooked(found)
         used = [self.use(experts) for experts in found]
@@ -108,7 +92,7 @@ class Routing:
             return True
         if kind.endswith("Experts") and "Shared" not in kind:
             return True
-        numbers = stated(vars(module), NUMBER)
+        numbers = stated(vars(module))
         return any(p.dim() > 2 and p.shape[0] in numbers for p in own(module))
 
     def experts_in(self, path, named):
@@ -117,7 +101,9 @@ class Routing:
         parameters = self.of_children(path)
         sizes = {sum(p.numel() for p in each) for each in parameters}
         if self.is_list(self.modules[path]) and len(sizes) == 1 and 0 not in sizes:
-            return [Experts(path, len(parameters), [p for each in parameters for p in each])], None
+            return [
+                Experts(path, len(parameters), ids(p for each in parameters for p in each))
+            ], None
         stacked = [p for p in own(self.modules[path]) if p.dim() > 1]
         numbers = sorted({p.shape[0] for p in stacked if p.dim() > 2})
         known = sorted(self.numbers(path)) if numbers else []
@@ -130,7 +116,7 @@ class Routing:
             return [], text.format(numbers[0], " or ".join(map(str, known)))
         if numbers:
             number = numbers[0]
-            return [Experts(path, number, [p for p in stacked if p.shape[0] == number])], None
+            return [Experts(path, number, ids(p for p in stacked if p.shape[0] == number))], None
         below = path + "." if path else ""
         if any(other != path and other.startswith(below) for other in named):
             return [], None
@@ -153,13 +139,13 @@ class Routing:
         of the numbers itself."""
         module = self.modules[path]
         matrices = [p for p in own(module) if p.dim() > 1]
-        numbers = stated(vars(module), NUMBER)
+        numbers = stated(vars(module))
         known = {v for v in vars(module).values() if type(v) is int and v > 1}
         for number in numbers if matrices else ():
             rest = {p.shape[0] // number for p in matrices if p.shape[0] % number == 0}
             whole = {p.shape[0] for p in matrices}
             if all(w % number == 0 for w in whole) and rest <= known and not whole & known:
-                return Experts(path, number, [p for p in own(module) if p.shape[0] in whole])
+                return Experts(path, number, ids(p for p in own(module) if p.shape[0] in whole))
         return None
 
     def overlooked(self, found):
@@ -168,7 +154,7 @@ class Routing:
         places = {experts.path for experts in found}
         holders = {above for path in places for above in upwards(path)}
         for path, module in self.modules.items():
-            numbers = stated(vars(module), NUMBER)
+            numbers = stated(vars(module))
             if not numbers or ROUTER.search(type(module).__name__):
                 continue
             if path.rpartition(".")[0] not in holders and places.isdisjoint(upwards(path)):
@@ -201,8 +187,7 @@ class Routing:
             return False
         for key, parts in experts.parts.items():
             below = experts.path + "." if experts.path else ""
-            elsewhere = [o for o in self.owners[key] if not (o + ".").startswith(below)]
-            if not elsewhere:
+            if all((owner + ".").startswith(below) for owner in self.parameters[key].owners):
                 # None of the experts that it is a part of is among those that the token uses.
                 idle = fractions.Fraction(math.comb(number - parts, used), math.comb(number, used))
                 self.idle[key] = 1 - (1 - self.idle.get(key, 0)) * (1 - idle)
@@ -257,7 +242,7 @@ class Routing:
         around = self.around(path)
         modules = [self.modules[p] for p in around]
         for holder in (*modules, *self.routers(around), *self.configs(path)):
-            found = stated({name: value_of(holder, name) for name in NUMBER}, NUMBER)
+            found = stated({name: value_of(holder, name) for name in NUMBER})
             if found:
                 return found
         return set()
@@ -282,9 +267,13 @@ def own(module):
     return [parameter for _, parameter in own_parameters(module)]
 
 
-def stated(values, names):
-    """The whole numbers above 1 that go by these names."""
-    return {values[n] for n in names if type(values.get(n)) is int and values[n] > 1}
+def ids(parameters):
+    return collections.Counter(map(id, parameters))
+
+
+def stated(values):
+    """How many experts there are, of values by name: the whole numbers above 1."""
+    return {values[n] for n in NUMBER if type(values.get(n)) is int and values[n] > 1}
 
 
 def value_of(holder, name):
