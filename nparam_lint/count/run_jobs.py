@@ -17,6 +17,7 @@ from nparam_lint.count.capabilities import METRICS
 from nparam_lint.count.worker_process import (
     SILENCE,
     TAB,
+    CannotStart,
     Worker,
     keeps_imports,
     running,
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     from nparam_lint.records import ImportAttempt, NameValue
     from nparam_lint.repository.snapshot import Snapshot
 
-PROTOCOL = 3
+PROTOCOL = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +127,7 @@ def run_jobs(
     answers rest on; `meanwhile` is called once the worker has its orders. Every job is answered:
     what goes wrong is a `NotMeasured`.
     """
-    cache = measurement_cache_of(context) if context.store and jobs else None
+    cache = _cache_of(context) if context.store and jobs else None
     known = cache.installation() if cache else None
     recalled = {job.id: cache.recall(job) for job in jobs} if cache and known else {}
     found = {number: measured for number, measured in recalled.items() if measured}
@@ -159,22 +160,26 @@ def _ask_worker(
     meanwhile: Callable[[], None] = lambda: None,
 ) -> Answers:
     """What the worker answers to all jobs; the cache is told what that depends on."""
-    answers = Answers()
-    with running(context.python, context.environ) as worker:
-        if cache:  # what it imported for an earlier run is not imported again
-            cache.start = min(cache.start, worker.start)
-        settings = _settings(context, worker)
-        request = {"settings": settings, "jobs": [asdict(job) for job in jobs], "probe": not jobs}
-        worker.send(request)
+    answers, output = Answers(), ""
+    cause: Cause = "no_worker"
+    try:
+        with running(context.python, context.environ) as worker:
+            if cache:  # what it imported for an earlier run is not imported again
+                cache.start = min(cache.start, worker.start)
+            settings = _settings(context, worker)
+            jobs_given = [asdict(job) for job in jobs]
+            worker.send({"settings": settings, "jobs": jobs_given, "probe": not jobs})
+            meanwhile()
+            cause, why = _read_answers(worker, jobs, answers, cache, progress)
+        output = worker.tail_text()
+    except CannotStart as error:
         meanwhile()
-        cause, why = _read_answers(worker, jobs, answers, cache, progress)
+        why = str(error)
     if answers.torch is None:
-        answers.broken = why + worker.tail_text()
+        answers.broken = f"{why}\n{output}".rstrip()
     for job in jobs:
         if job.id not in answers.measurements:
-            answers.measurements[job.id] = NotMeasured(
-                "NPL005", why, cause=cause, output=worker.tail_text().strip()
-            )
+            answers.measurements[job.id] = NotMeasured("NPL005", why, cause=cause, output=output)
     return answers
 
 
@@ -187,7 +192,14 @@ def _settings(context: BuildContext, worker: Worker) -> dict[str, Any]:
         "nonce": worker.nonce,
         **asdict(context.limits),
         "names": sorted(context.names),
-        "snapshot": None if snapshot is None else _snapshot_paths(snapshot),
+        # What keeps the working tree out of a copy of what git has.
+        "snapshot": snapshot
+        and {
+            "copy": str(snapshot.directory),
+            "original": str(snapshot.home),
+            "linked": list(snapshot.linked),
+            "untracked": [path for path in snapshot.untracked if path.endswith(".py")],
+        },
         "reuse": keeps_imports(),
     }
 
@@ -209,7 +221,7 @@ def _tell_inputs(
         cache.tell_inputs(replay_inputs, str(home))
 
 
-def measurement_cache_of(context: BuildContext) -> MeasurementCache:
+def _cache_of(context: BuildContext) -> MeasurementCache:
     """The cache of a project that has a `store`."""
     from nparam_lint.cache.dependencies import ProjectState
     from nparam_lint.cache.measurement_cache import MeasurementCache
@@ -220,16 +232,6 @@ def measurement_cache_of(context: BuildContext) -> MeasurementCache:
     environ = worker_environment(context.environ, "")
     state = ProjectState(context.root, context.names)
     return MeasurementCache(context.store, state, context.python, environ, copied)
-
-
-def _snapshot_paths(snapshot: Snapshot) -> dict[str, Any]:
-    """What the worker has to know to keep the working tree out of a copy of what git has."""
-    return {
-        "copy": str(snapshot.directory),
-        "original": str(snapshot.home),
-        "linked": list(snapshot.linked),
-        "untracked": [path for path in snapshot.untracked if path.endswith(".py")],
-    }
 
 
 def _read_answers(
