@@ -92,7 +92,7 @@ def count_models(
     settings = context.settings
     interpreter = context.interpreter or _interpreter(context)
     if settings.replay_inputs:
-        unread = watched(interpreter.without)
+        unread = watched(interpreter)
         settings.replay_inputs.unread.update(unread or ())
         settings.replay_inputs.is_complete = (
             settings.replay_inputs.is_complete and unread is not None
