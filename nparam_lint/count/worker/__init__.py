@@ -12,5 +12,6 @@ metrics      what is counted: the table that the front end reads too
 building     imports what defines a model, and builds it on one device after the other
 tracing      records what a build reads and changes, and where things are
 torch_compat the private parts of torch that are used, and why
+path_facts   questions about paths, and their answers; the front end reads it too
 state        what one process knows
 """

@@ -9,19 +9,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any, Callable, NamedTuple, Optional
+
+_size, _bytes = attrgetter("size"), attrgetter("bytes")
 
 
 def _nothing(part):
     return 0
-
-
-def _size(part):
-    return part.size
-
-
-def _bytes(part):
-    return part.bytes
 
 
 @dataclass(frozen=True)

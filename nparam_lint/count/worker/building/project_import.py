@@ -17,8 +17,7 @@ from ..tracing.failures import (
     install,
     missing_package,
 )
-from ..tracing.project_modules import is_ours
-from ..tracing.project_paths import is_project, line_of_error, relative
+from ..tracing.project_paths import is_ours, is_project, line_of_error, relative
 from .side_effect_guard import RefusedAction
 
 

@@ -11,7 +11,7 @@ import re
 from typing import NamedTuple
 
 from ..torch_compat import own_children, own_parameters
-from ..tracing.project_modules import upwards
+from ..tracing.project_paths import is_below, upwards
 
 # How many experts a token uses: names that mean nothing else,
 ROUTED = (
@@ -61,7 +61,12 @@ class Routing:
         for path in modules:
             if path:
                 self.children[path.rpartition(".")[0]].append(path)
-        found, unclear = self.find()
+        found, unclear = [], None
+        named = [path for path in modules if self.is_called_so(path)]
+        for path in named:
+            experts, why = self.experts_in(path, named)
+            found += experts
+            unclear = why or unclear
         self.unknown = unclear or self.overlooked(found)
         used = [self.use(experts) for experts in found]
         if declared is not None and not any(used):
@@ -70,16 +75,6 @@ class Routing:
             self.misdeclared = text.format(declared, why)
         elif self.wrong:
             self.misdeclared = self.unknown = self.wrong
-
-    def find(self):
-        """All like experts, and what is unclear of others, or None."""
-        found, unclear = [], None
-        named = [path for path in self.modules if self.is_called_so(path)]
-        for path in named:
-            experts, why = self.experts_in(path, named)
-            found += experts
-            unclear = why or unclear
-        return found, unclear
 
     def is_called_so(self, path):
         """Whether a module is one that holds routed experts, by its name, its class, or what it
@@ -98,7 +93,11 @@ class Routing:
     def experts_in(self, path, named):
         """The like experts of a module that is called so; or none, and why, unless others that are
         called so (`named`) stand in it and tell for themselves."""
-        parameters = self.of_children(path)
+        parameters = [
+            list(self.torch.nn.Module.parameters(module))
+            for _, module in own_children(self.modules[path])
+            if not isinstance(module, self.torch.nn.Dropout)
+        ]
         sizes = {sum(p.numel() for p in each) for each in parameters}
         if self.is_list(self.modules[path]) and len(sizes) == 1 and 0 not in sizes:
             return [
@@ -117,21 +116,12 @@ class Routing:
         if numbers:
             number = numbers[0]
             return [Experts(path, number, ids(p for p in stacked if p.shape[0] == number))], None
-        below = path + "." if path else ""
-        if any(other != path and other.startswith(below) for other in named):
+        if any(other != path and is_below(other, path) for other in named):
             return [], None
-        inside = [p for p in self.modules if p == path or p.startswith(below)]
+        inside = [p for p in self.modules if is_below(p, path)]
         flat = [experts for experts in map(self.flat, inside) if experts]
         text += "neither modules of one size nor stacked along a first dimension"
         return flat, text if sizes - {0} and not flat else None
-
-    def of_children(self, path):
-        """The parameters of each child of a module."""
-        return [
-            list(self.torch.nn.Module.parameters(module))
-            for _, module in own_children(self.modules[path])
-            if not isinstance(module, self.torch.nn.Dropout)
-        ]
 
     def flat(self, path):
         """Experts one below the other in matrices, where the module that holds these says so: the
@@ -172,7 +162,9 @@ class Routing:
             self.wrong = text.format(self.declared, shown(experts.path), number)
             return True
         if number > 1:
-            name, used = self.routed(experts)
+            said = self.sayings(experts.path)
+            fit = (pair for pair in said if pair and 0 < pair[1] <= number)
+            name, used = next(fit, (None, None))
             if self.declared is not None:
                 if used not in (None, self.declared):
                     text = "experts_per_token = {} is declared; the model itself has {} = {}"
@@ -186,18 +178,11 @@ class Routing:
             )
             return False
         for key, parts in experts.parts.items():
-            below = experts.path + "." if experts.path else ""
-            if all((owner + ".").startswith(below) for owner in self.parameters[key].owners):
+            if all(is_below(owner, experts.path) for owner in self.parameters[key].owners):
                 # None of the experts that it is a part of is among those that the token uses.
                 idle = fractions.Fraction(math.comb(number - parts, used), math.comb(number, used))
                 self.idle[key] = 1 - (1 - self.idle.get(key, 0)) * (1 - idle)
         return True
-
-    def routed(self, experts):
-        """The name and value of what says how many of the experts a token uses; or (None, None)."""
-        said = self.sayings(experts.path)
-        fit = (pair for pair in said if pair and 0 < pair[1] <= experts.number)
-        return next(fit, (None, None))
 
     def sayings(self, path):
         """What may say how many are used: the modules around the experts and their routers, then

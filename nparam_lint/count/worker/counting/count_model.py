@@ -9,15 +9,9 @@ import types
 from operator import add
 
 from ..metrics import METRICS, WITH_FIELDS, Part
-from ..torch_compat import (
-    is_initialised,
-    own_buffers,
-    own_children,
-    own_parameters,
-    storage_key,
-)
+from ..torch_compat import is_initialised, own_buffers, own_children, own_parameters, storage_key
 from ..tracing.failures import Failure
-from ..tracing.project_modules import upwards
+from ..tracing.project_paths import is_below, upwards
 from .active_experts import Routing
 
 # The names of embeddings whose entries are no tokens.
@@ -62,16 +56,12 @@ class Count:
         stack = [("", self.model)]
         while stack:
             path, module = stack.pop()
+            kind = type(module).__name__
             if not is_initialised(module):
-                raise Failure(
-                    "NPL004",
-                    "raised",
-                    "the constructor of {} never calls super().__init__()".format(
-                        type(module).__name__
-                    ),
-                    hint="call super().__init__() before anything is assigned",
-                )
-            row = {"path": path, "type": type(module).__name__, "own": 0, "tied": []}
+                text = "the constructor of {} never calls super().__init__()".format(kind)
+                hint = "call super().__init__() before anything is assigned"
+                raise Failure("NPL004", "raised", text, hint=hint)
+            row = {"path": path, "type": kind, "own": 0, "tied": []}
             row["source"] = self.lines[path] = self.sources["modules"].get(id(module))
             self.rows.append(row)
             if id(module) in self.first_path:
@@ -334,11 +324,6 @@ def with_more(counts):
     more = [(name, count) for name, count in counts.items() if name not in WITH_FIELDS]
     fields = {name: counts[name] for name in WITH_FIELDS}
     return dict(fields, more=more) if more else fields
-
-
-def is_below(path, ancestor):
-    """Whether a module path is `ancestor` or lies below it; all lie below the root ""."""
-    return not ancestor or path == ancestor or path.startswith(ancestor + ".")
 
 
 def dtype_name(tensor):

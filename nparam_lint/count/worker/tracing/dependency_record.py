@@ -8,8 +8,7 @@ import time
 
 from ..path_facts import answer, fact
 from ..state import STATE
-from .project_modules import file_of
-from .project_paths import OWN, is_known_by_version, is_project
+from .project_paths import OWN, file_of, is_known_by_version, is_project
 from .state_snapshot import process_state
 
 PASSING = ("/proc/", "/sys/", "/dev/")
@@ -22,7 +21,6 @@ class InputLog:
     def __init__(self):
         self.facts = {}
         self.imports = set()
-        self.callers = set()  # files whose code was seen at work
 
     def note(self, question, path):
         """That the "content" of a file or the "names" in a directory is being read. What that is

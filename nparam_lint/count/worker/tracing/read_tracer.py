@@ -13,9 +13,8 @@ import sys
 
 from ..path_facts import answer, kind_of
 from ..state import STATE
-from .dependency_record import front_end_path, recordable_path
-from .project_modules import may_be_ours, project_file, upwards
-from .project_paths import OWN, find_libraries, is_project
+from .dependency_record import recordable_path
+from .project_paths import OWN, find_libraries, is_project, may_be_ours, project_file, upwards
 from .state_snapshot import StateSnapshot
 
 
@@ -50,33 +49,27 @@ def record_query(question, path, found, kwargs=()):
 def record_callers(frame):
     """The files of the project whose code is at work: a factory may be reached through a registry
     that nothing imported it for."""
-    job = STATE.record.model_inputs
     while frame is not None:
         name = frame.f_code.co_filename
         if STATE.file_kinds.get(name) == "call":
             return
-        if name not in job.callers:
-            job.callers.add(name)
-            if is_project(name):
-                job.imports.add(name)
+        if is_project(name):
+            STATE.record.model_inputs.imports.add(name)
         frame = frame.f_back
 
 
 def record_classes(classes):
     """The files of the project that define the classes of a model's modules."""
-    for kind in {base for one in classes for base in one.__mro__}:
-        path = project_file(kind.__module__)
-        if path:
-            STATE.record.model_inputs.imports.add(path)
+    bases = {base for one in classes for base in one.__mro__}
+    files = (project_file(base.__module__) for base in bases)
+    STATE.record.model_inputs.imports.update(filter(None, files))
 
 
 def job_dependencies(job):
     """What a job depends on, as JSON; None where something of it was changed while it was read."""
-    report = STATE.record.model_inputs.report()
-    if report is not None:
-        paths = map(project_file, upwards(job["module"]))
-        report["imports"] += [front_end_path(path) for path in paths if path]
-    return report
+    inputs = STATE.record.model_inputs
+    inputs.imports.update(filter(None, map(project_file, upwards(job["module"]))))
+    return inputs.report()
 
 
 def record_import(name, given, level=0, names=()):
