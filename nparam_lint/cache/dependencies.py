@@ -25,7 +25,7 @@ class Dependencies:
     """What a build read, and the project's files that were imported for it."""
 
     facts: Facts
-    imports: tuple[str, ...]
+    imports: frozenset[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,8 +34,8 @@ class ImportedFile:
     imports. `changes`: files whose state it changed when it was run; "": that of the process."""
 
     source: str | None
-    imports: tuple[str, ...] = ()
-    changes: tuple[str, ...] = ()
+    imports: frozenset[str]
+    changes: frozenset[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,17 +58,8 @@ class CachedMeasurement:
     shared: str
     ok: bool
     answer: str
-    changes: dict[str, tuple[str, ...]]
+    changes: dict[str, frozenset[str]]
     companions: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Installation:
-    """An interpreter: its versions, and the state of what changes when packages come or go."""
-
-    torch: str
-    python: str
-    sites: Facts
 
 
 class ProjectState:

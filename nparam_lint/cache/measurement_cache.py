@@ -24,7 +24,6 @@ from nparam_lint.cache.dependencies import (
     Dependencies,
     Facts,
     ImportedFile,
-    Installation,
     ProcessDependencies,
 )
 from nparam_lint.cache.file_facts import json_decoder
@@ -34,7 +33,7 @@ from nparam_lint.count.worker.path_facts import fact
 from nparam_lint.records import Measured, Measurement, NotMeasured
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping
 
     from nparam_lint.cache.dependencies import ProjectState
     from nparam_lint.cache.replay_inputs import ReplayInputs
@@ -67,10 +66,9 @@ class MeasurementCache:
         self.pending: list[tuple[str, bool, bytes, Dependencies | None]] = []
         self.files: dict[str, ImportedFile] = {}
         self.shared: Facts = {}  # what was read while modules were imported
-        self.recalled: list[tuple[CachedMeasurement, Facts]] = []
+        self.recalled: list[tuple[str, CachedMeasurement, Facts]] = []
         self.trusted = True
-        self.keys: set[str] = set()  # of all models that were recalled
-        self.closed: list[tuple[Facts, dict[str, tuple[str, ...]]]] = []  # as `pending`
+        self.closed: list[tuple[Facts, dict[str, frozenset[str]]]] = []  # as `pending`
         self.companions = ""
         self.sites: object = None  # the states of what belongs to the interpreter
         self.ended = False  # whether the worker came to its end
@@ -80,28 +78,28 @@ class MeasurementCache:
 
     # --- recall -------------------------------------------------------------------------------
 
-    def installation(self) -> Installation | None:
-        """What is known of the interpreter; None when it has changed since, or was never met."""
-        known: Installation | None = self._load(f"python-{self.context}", Installation)
-        if known and self.state.holds(known.sites):
-            self.checked["python"] = known.sites
-            return known
-        return None
+    def installation(self) -> tuple[str, str] | None:
+        """The versions of torch and Python; None when the interpreter has changed since they were
+        noted, or was never met."""
+        known: Any = self._load(f"python-{self.context}", tuple[str, str, Facts])
+        if known is None or not self.state.holds(known[2]):
+            return None
+        torch, python, self.checked["python"] = known
+        return torch, python
 
     def recall(self, job: Job) -> Measurement | None:
         """What a build would measure, where that is known."""
         name = f"model-{self._key(job)}"
         for entry in self._load(name, tuple[CachedMeasurement, ...]) or ():
-            shared = self._still(entry.shared)
-            inputs = None if shared is None else self._still(entry.inputs)
+            shared = self._if_unchanged(entry.shared)
+            inputs = None if shared is None else self._if_unchanged(entry.inputs)
             if inputs is not None:
                 kind: Any = Measured if entry.ok else NotMeasured
                 found: Measurement | None = _decode(entry.answer.encode(), kind)
                 if found:
                     self.store.note_use(name)
                     self.known += 1
-                    self.keys.add(self._key(job))
-                    self.recalled.append((entry, inputs))
+                    self.recalled.append((self._key(job), entry, inputs))
                     return replace(found, cached=True)
         return None
 
@@ -120,7 +118,7 @@ class MeasurementCache:
                 if question.startswith("access"):  # what its content does not tell
                     replay_inputs.is_complete = False
 
-    def _still(self, name: str) -> Facts | None:
+    def _if_unchanged(self, name: str) -> Facts | None:
         """The facts of that name, if all of them hold."""
         if name not in self.checked:
             known: Facts | None = self._load(name, Facts)
@@ -149,9 +147,8 @@ class MeasurementCache:
             known = self.files.get(path, file)
             if known.source != file.source:  # somebody is editing it
                 self.trusted = False
-            imports, changes = {*known.imports, *file.imports}, {*known.changes, *file.changes}
             self.files[path] = ImportedFile(
-                file.source, tuple(sorted(imports)), tuple(sorted(changes))
+                file.source, known.imports | file.imports, known.changes | file.changes
             )
         self.shared = self._merged(self.shared, news.facts)
 
@@ -173,39 +170,37 @@ class MeasurementCache:
         alone: no model can tell with which others it was measured, or they are the same. To be
         asked when all is known."""
         self._close()
-        everyone = [(inputs, entry.changes) for entry, inputs in self.recalled] + self.closed
+        everyone = [(inputs, entry.changes) for _, entry, inputs in self.recalled] + self.closed
         changers = {path: hit for _, changes in everyone for path, hit in changes.items()}
         groups = {id(inputs): inputs for inputs, _ in everyone}.values()
         affected = any(_is_touched(inputs, changers) for inputs in groups)
-        keys = sorted({*self.keys, *(key for key, *_ in self.pending)})
-        self.companions = digest(*(key.encode() for key in keys)) if affected else ""
-        remembered = {entry.companions for entry, _ in self.recalled}
+        keys = {key for key, *_ in self.recalled} | {key for key, *_ in self.pending}
+        self.companions = digest(*map(str.encode, sorted(keys))) if affected else ""
+        remembered = {entry.companions for _, entry, _ in self.recalled}
         return not remembered or (remembered == {self.companions} and not (affected and built))
 
     def _close(self) -> None:
         """Work out what each answer of the worker depends on."""
-        whole = self._sources(self.files)
-        everything = {path: file.changes for path, file in self.files.items() if file.changes}
-        closures: dict[tuple[str, ...], tuple[Facts, dict[str, tuple[str, ...]]]] = {}
+        closure = cache(self._closure)
         self.closed = []
         for _, _, _, own in self.pending:
-            if own is None:
-                self.closed.append((whole, everything))
-                continue
-            if own.imports not in closures:
-                below = self._below(own.imports)
-                changes = {p: self.files[p].changes for p in below if self.files[p].changes}
-                closures[own.imports] = self._sources(below), changes
-            inputs, changes = closures[own.imports]
-            inputs = self._merged(inputs, own.facts) if own.facts else inputs
+            inputs, changes = closure(own.imports if own else None)
+            if own and own.facts:
+                inputs = self._merged(inputs, own.facts)
             self.closed.append((inputs, changes))
 
-    def forget(self) -> None:
-        """Begin anew: all models are to be built in this run."""
-        self.recalled, self.keys, self.known, self.checked = [], set(), 0, {}
-        self.pending, self.closed, self.files, self.companions = [], [], {}, ""
-        self.shared = {}
-        self.ended = False
+    def _closure(self, imports: frozenset[str] | None) -> tuple[Facts, dict[str, frozenset[str]]]:
+        """The files that were run for those that are given, themselves included (None: all files),
+        and what each of them changed."""
+        below: set[str] = set()
+        todo = list(self.files if imports is None else imports)
+        while todo:
+            path = todo.pop()
+            if path in self.files and path not in below:
+                below.add(path)
+                todo += self.files[path].imports
+        sources = {fact("content", path): self.files[path].source for path in below}
+        return sources, {p: self.files[p].changes for p in sorted(below) if self.files[p].changes}
 
     def save(self, torch: str, python: str) -> None:
         """Keep what was learned; nothing of it, if anything may have changed in the meantime, or
@@ -218,7 +213,7 @@ class MeasurementCache:
         for asked in self.shared:
             if asked.startswith("entries/"):
                 self.shared[asked] = self.state.answer(asked)
-        self._save(f"python-{self.context}", Installation(torch, python, sites))
+        self._save(f"python-{self.context}", (torch, python, sites))
         self.checked["python"] = sites
         shared = self._named("shared", self.shared)
         for (key, ok, answer, _), (inputs, changes) in zip(self.pending, self.closed, strict=True):
@@ -229,20 +224,6 @@ class MeasurementCache:
                 )
                 self._keep(f"model-{key}", entry)
                 self.known += 1
-
-    def _below(self, imports: Iterable[str]) -> list[str]:
-        """The files that were run for those that are given, themselves included."""
-        found = dict.fromkeys(path for path in imports if path in self.files)
-        todo = list(found)
-        while todo:
-            for path in self.files[todo.pop()].imports:
-                if path in self.files and path not in found:
-                    found[path] = None
-                    todo.append(path)
-        return sorted(found)
-
-    def _sources(self, files: Iterable[str]) -> Facts:
-        return {fact("content", path): self.files[path].source for path in files}
 
     def _merged(self, one: Facts, other: Facts) -> Facts:
         """Both together. Two contents of one file in one run: somebody is editing it, and nothing
@@ -292,7 +273,7 @@ class MeasurementCache:
             return None
 
 
-def _is_touched(inputs: Facts, changers: Mapping[str, tuple[str, ...]]) -> bool:
+def _is_touched(inputs: Facts, changers: Mapping[str, frozenset[str]]) -> bool:
     """Whether a file that these do not depend on changes one that they do, or the process."""
     return any(
         fact("content", path) not in inputs

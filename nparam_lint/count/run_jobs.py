@@ -19,7 +19,6 @@ from nparam_lint.count.worker_process import (
     TAB,
     CannotStart,
     Worker,
-    keeps_imports,
     running,
     worker_environment,
 )
@@ -132,23 +131,26 @@ def run_jobs(
     recalled = {job.id: cache.recall(job) for job in jobs} if cache and known else {}
     found = {number: measured for number, measured in recalled.items() if measured}
     left = [job for job in jobs if job.id not in found]
-    if cache and known and not left:
-        if cache.settle(built=False):
-            meanwhile()
-            _tell_inputs(replay_inputs, cache, context, len(jobs))
-            return Answers(found, known.torch, known.python)
-        found, left = {}, list(jobs)
-        cache.forget()
-    answers = _ask_worker(context, left, cache, progress, meanwhile)
-    if cache and found and not cache.settle(built=True):  # all of them together, then
-        found = {}
-        cache.forget()
-        answers = _ask_worker(context, jobs, cache, progress)
-    answers.measurements.update(found)
-    if cache and answers.torch and answers.python:
-        cache.settle(built=True)
-        cache.save(answers.torch, answers.python)
-    _tell_inputs(replay_inputs, cache, context, len(jobs))
+    if cache and known and not left and cache.settle(built=False):
+        meanwhile()
+        answers = Answers(found, *known)
+    else:
+        if cache and not left:
+            found, left, cache = {}, list(jobs), _cache_of(context)
+        answers = _ask_worker(context, left, cache, progress, meanwhile)
+        if cache and found and not cache.settle(built=True):  # all of them together, then
+            found, cache = {}, _cache_of(context)
+            answers = _ask_worker(context, jobs, cache, progress)
+        answers.measurements.update(found)
+        if cache and answers.torch and answers.python:
+            cache.settle(built=True)
+            cache.save(answers.torch, answers.python)
+    if replay_inputs and cache and cache.known == len(jobs):
+        snapshot = context.snapshot
+        home = snapshot.original_of(context.root) if snapshot else context.root
+        cache.tell_inputs(replay_inputs, str(home))
+    elif replay_inputs and jobs:  # some of them rest on nothing that is known
+        replay_inputs.is_complete = False
     return answers
 
 
@@ -200,25 +202,8 @@ def _settings(context: BuildContext, worker: Worker) -> dict[str, Any]:
             "linked": list(snapshot.linked),
             "untracked": [path for path in snapshot.untracked if path.endswith(".py")],
         },
-        "reuse": keeps_imports(),
+        "reuse": worker.keeps_imports,
     }
-
-
-def _tell_inputs(
-    replay_inputs: ReplayInputs | None,
-    cache: MeasurementCache | None,
-    context: BuildContext,
-    answers: int,
-) -> None:
-    """Tell what the answers rest on; not where some rest on nothing that is known."""
-    if replay_inputs is None or not answers:
-        return
-    if cache is None or cache.known != answers:
-        replay_inputs.is_complete = False
-    else:
-        snapshot = context.snapshot
-        home = snapshot.original_of(context.root) if snapshot else context.root
-        cache.tell_inputs(replay_inputs, str(home))
 
 
 def _cache_of(context: BuildContext) -> MeasurementCache:
@@ -279,7 +264,7 @@ def _read_answers(
             worker.takes_more = frame.get("more") is True
             return "died", "the worker ended without an answer for it"
     answers.measurements.clear()  # the protocol: a run without its end has measured nothing
-    return worker.obituary()
+    return worker.why_it_ended()
 
 
 def measurement(ok: bool, body: bytes) -> Measurement:

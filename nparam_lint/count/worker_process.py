@@ -114,11 +114,6 @@ def reused_worker(*, imports: bool = True) -> Iterator[None]:
         end_waiting()
 
 
-def keeps_imports() -> bool:
-    """Whether the worker keeps the project's modules for the next run."""
-    return any(_reuses)
-
-
 @contextmanager
 def running(python: str, environ: Mapping[str, str]) -> Iterator[Worker]:
     """A worker: one that waits, or a new one. It ends with all that it started, and what it wrote
@@ -132,6 +127,7 @@ def running(python: str, environ: Mapping[str, str]) -> Iterator[Worker]:
         worker = _waiting.pop() if _waiting else Worker(python, environ)
         if worker.takes_more and not worker.keeps_imports:
             worker.start = time.time_ns()
+        worker.keeps_imports = any(_reuses)
     waits = False
     try:
         yield worker
@@ -158,7 +154,7 @@ class Worker:
         self.python, self.environ = python, worker_environment(environ, "")
         self.temporary = temporary.make("nparam-lint-")  # the one directory where it may write
         self.start = time.time_ns()  # what it knows of the project is no older
-        self.keeps_imports = False
+        self.keeps_imports = False  # whether it keeps the project's modules for the next run
         self.nonce = secrets.token_hex(16)
         self.marker = self.nonce.encode() + b" "
         self.takes_more = False  # whether it has done all that it was told, and waits for more
@@ -226,7 +222,6 @@ class Worker:
     def send(self, request: object) -> None:
         """Write in a thread of its own: an interpreter that does not read must not hold us up."""
         self.takes_more = False
-        self.keeps_imports = keeps_imports()
         data = json.dumps(request).encode() + b"\n"
         self.writer = _thread(lambda: self._write(data))
 
@@ -253,7 +248,7 @@ class Worker:
                 if isinstance(frame, dict):
                     yield frame, body
 
-    def obituary(self) -> tuple[Cause, str]:
+    def why_it_ended(self) -> tuple[Cause, str]:
         """Why it did not come to the end of its work."""
         if self.is_silent:
             return "timed_out", f"the worker said nothing for {self.patience:g} s"
