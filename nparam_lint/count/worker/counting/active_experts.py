@@ -100,9 +100,8 @@ class Routing:
         ]
         sizes = {sum(p.numel() for p in each) for each in parameters}
         if self.is_list(self.modules[path]) and len(sizes) == 1 and 0 not in sizes:
-            return [
-                Experts(path, len(parameters), ids(p for each in parameters for p in each))
-            ], None
+            parts = ids(p for each in parameters for p in each)
+            return [Experts(path, len(parameters), parts)], None
         stacked = [p for p in own(self.modules[path]) if p.dim() > 1]
         numbers = sorted({p.shape[0] for p in stacked if p.dim() > 2})
         known = sorted(self.numbers(path)) if numbers else []
@@ -187,11 +186,9 @@ class Routing:
     def sayings(self, path):
         """What may say how many are used: the modules around the experts and their routers, then
         config objects, the nearest first."""
-        around = self.around(path)
-        routers = self.routers(around)
-        holders = [self.modules[p] for p in around] + routers
+        modules, routers = self.around(path)
         for names in (ROUTED, OFTEN_ROUTED):
-            for holder in holders:
+            for holder in modules + routers:
                 yield field(holder, names)
         for router in routers:
             yield field(router, ("k",))
@@ -205,28 +202,26 @@ class Routing:
                 yield type(router).__name__, int(top[1])
 
     def around(self, path):
-        """The paths of a module with experts and of those around it, up to the first that is no
-        list and not called experts."""
-        paths = list(upwards(path))
-        for end, above in enumerate(paths[1:], 2):
-            if not self.is_list(self.modules[above]) and not self.is_called_so(above):
-                return paths[:end]
-        return paths
-
-    def routers(self, around):
-        """The modules that choose experts: those beside or below them that are called so."""
-        return [
-            self.modules[child]
-            for path in around
-            for child in self.children[path]
-            if ROUTER.search(child.rpartition(".")[2] + " " + type(self.modules[child]).__name__)
+        """A module with experts and those around it, up to the first that is no list and not called
+        experts; and those that choose experts: modules beside or below these that are called so."""
+        paths = []
+        for above in upwards(path):
+            paths.append(above)
+            if above != path and not (
+                self.is_list(self.modules[above]) or self.is_called_so(above)
+            ):
+                break
+        beside = [(p, self.modules[p]) for above in paths for p in self.children[above]]
+        return [self.modules[p] for p in paths], [
+            module
+            for p, module in beside
+            if ROUTER.search(p.rpartition(".")[2] + " " + type(module).__name__)
         ]
 
     def numbers(self, path):
         """How many experts there are to be, as the nearest that speaks of it says; or nothing."""
-        around = self.around(path)
-        modules = [self.modules[p] for p in around]
-        for holder in (*modules, *self.routers(around), *self.configs(path)):
+        modules, routers = self.around(path)
+        for holder in (*modules, *routers, *self.configs(path)):
             found = stated({name: value_of(holder, name) for name in NUMBER})
             if found:
                 return found
