@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cache, cached_property
+from functools import cached_property
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 _Value = TypeVar("_Value")
 _making = Lock()
+_decoders: dict[Any, Any] = {}
 
 
 class FactCache(Generic[_Value]):
@@ -35,7 +36,7 @@ class FactCache(Generic[_Value]):
         if self._store is None or key not in self._kept:
             return None
         try:
-            value: _Value = self._decode(self._kept[key])
+            value: _Value = json_decoder(self._kind).decode(self._kept[key])
         except (ValueError, RecursionError):  # all that msgspec raises, at wrong types too
             del self._kept[key]
             return None
@@ -85,10 +86,6 @@ class FactCache(Generic[_Value]):
             return {}
         return kept if written_by == version else {}
 
-    @cached_property
-    def _decode(self) -> Any:
-        return json_decoder(self._kind).decode
-
 
 def json_decoder(kind: Any) -> Any:
     """A `msgspec.json.Decoder` that allows nothing but what `kind`, a type, declares.
@@ -99,11 +96,8 @@ def json_decoder(kind: Any) -> Any:
     `nparam-lint diff` are read by two threads. Decoders that are made can be shared.
     """
     with _making:
-        return _made(kind)
+        if kind not in _decoders:
+            from msgspec.json import Decoder
 
-
-@cache
-def _made(kind: Any) -> Any:
-    from msgspec.json import Decoder
-
-    return Decoder(kind)
+            _decoders[kind] = Decoder(kind)
+        return _decoders[kind]

@@ -6,14 +6,14 @@ import errno
 import os
 import re
 import time
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from nparam_lint.cache.store import DAY, PARTIAL, TAG, is_tagged
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable
 
     from nparam_lint.cache.store import Store
 
@@ -38,13 +38,12 @@ class CacheFile:
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """What lies below a cache directory and is ours: `files`, the directories that they lie in, and
-    what a directory would have become whose maker was killed. `faults`: what could not be looked
-    at, and why."""
+    """What lies below a cache directory and is ours: `files`; the directories that they lie in, and
+    those that would have become one if their maker had not been killed. `faults`: what could not
+    be looked at, and why."""
 
     files: list[CacheFile] = field(default_factory=list)
     folders: list[str] = field(default_factory=list)
-    unfinished: list[str] = field(default_factory=list)
     faults: list[str] = field(default_factory=list)
 
     @property
@@ -61,7 +60,7 @@ def survey(base: str) -> Kept:
         if not top.is_dir(follow_symlinks=False):
             continue
         if _UNFINISHED_TOP.fullmatch(top.name):
-            kept.unfinished.append(top.path)
+            kept.folders.append(top.path)
         elif _TOP.fullmatch(top.name) and is_tagged(top.path):
             for project in _listed(top.path, kept):
                 if _PROJECT.fullmatch(project.name) and project.is_dir(follow_symlinks=False):
@@ -105,10 +104,6 @@ def trim(base: str, limit: int = LIMIT) -> None:
     """Remove what killed runs left a day ago or earlier; and, where there is more than `limit`
     bytes, what was used longest ago, until no more than three quarters of it are left."""
     kept, yesterday = survey(base), time.time() - DAY
-    for top in kept.unfinished:
-        with suppress(OSError):
-            if os.stat(top).st_mtime < yesterday:
-                _remove_unfinished(top)
     size = kept.size
     goal = limit * 3 // 4 if size > limit else limit
     for entry in sorted(kept.files, key=lambda entry: entry.used):
@@ -121,45 +116,35 @@ def trim(base: str, limit: int = LIMIT) -> None:
     for folder in kept.folders:
         with suppress(OSError):  # it is not empty, as a rule
             if os.stat(folder).st_mtime < yesterday:
-                os.rmdir(folder)
+                _remove_folder(folder)
 
 
 def clean(base: str) -> Kept:
     """Remove all that is kept; returns what was removed, with what was not as `faults`. The cache
     directory itself stays, with its tag: a run at the same time may be about to use it."""
     kept = survey(base)
-    removed = Kept(faults=kept.faults)
-    for entry in kept.files:
-        with _noting(entry.path, removed):
-            os.unlink(entry.path)
-            removed.files.append(entry)
-    for folder in kept.folders:
-        with _noting(folder, removed):
-            os.rmdir(folder)
-            removed.folders.append(folder)
-    for top in kept.unfinished:
-        with _noting(top, removed):
-            _remove_unfinished(top)
-            removed.unfinished.append(top)
-    return removed
+    files = [file for file in kept.files if _is_removed(file.path, os.unlink, kept.faults)]
+    folders = [path for path in kept.folders if _is_removed(path, _remove_folder, kept.faults)]
+    return Kept(files, folders, kept.faults)
 
 
-def _remove_unfinished(top: str) -> None:
-    """Remove a directory that was to become one of ours: there is a tag in it at most."""
+def _remove_folder(path: str) -> None:
+    """Remove a directory that nothing is left in, but for the tag of one that is unfinished."""
     with suppress(FileNotFoundError):
-        os.unlink(os.path.join(top, TAG))
-    os.rmdir(top)
+        os.unlink(os.path.join(path, TAG))
+    os.rmdir(path)
 
 
-@contextmanager
-def _noting(path: str, removed: Kept) -> Iterator[None]:
-    """What cannot be removed is a fault, unless another process did it, or has just put something
-    there."""
+def _is_removed(path: str, remove: Callable[[str], None], faults: list[str]) -> bool:
+    """Try to remove what is there. Where that fails it is a fault, unless another process did it,
+    or has just put something there."""
     try:
-        yield
+        remove(path)
     except FileNotFoundError:
-        pass
+        return False
     except OSError as error:
         fault = f"{path}: {error.strerror}"
-        if error.errno not in (errno.ENOTEMPTY, errno.EEXIST) and fault not in removed.faults:
-            removed.faults.append(fault)
+        if error.errno not in (errno.ENOTEMPTY, errno.EEXIST) and fault not in faults:
+            faults.append(fault)
+        return False
+    return True

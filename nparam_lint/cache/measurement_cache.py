@@ -11,7 +11,9 @@ from __future__ import annotations
 
 import os
 import platform
+import time
 import zlib
+from contextlib import suppress
 from dataclasses import asdict, replace
 from functools import cache
 from glob import glob
@@ -20,18 +22,18 @@ from typing import TYPE_CHECKING, Any
 from nparam_lint.cache.dependencies import (
     CachedMeasurement,
     Dependencies,
+    Facts,
     ImportedFile,
-    Installation,
     ProcessDependencies,
-    SharedDependencies,
 )
 from nparam_lint.cache.file_facts import json_decoder
 from nparam_lint.cache.store import digest, tool
 from nparam_lint.count.worker.capabilities import LADDER, is_present
+from nparam_lint.count.worker.path_facts import fact
 from nparam_lint.records import Measured, Measurement, NotMeasured
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping
 
     from nparam_lint.cache.dependencies import ProjectState
     from nparam_lint.cache.replay_inputs import ReplayInputs
@@ -60,92 +62,71 @@ class MeasurementCache:
         machine = (*platform.uname(), str(os.cpu_count()), copied)
         parts = (tool(), python, *machine, *variables)
         self.context = digest(*(part.encode("utf-8", "surrogateescape") for part in parts))
-        self.start = _now_ns()
+        self.start = time.time_ns()
         self.pending: list[tuple[str, bool, bytes, Dependencies | None]] = []
         self.files: dict[str, ImportedFile] = {}
-        self.shared = SharedDependencies(Dependencies(), {}, {}, {}, {})
-        self.recalled: list[tuple[CachedMeasurement, Dependencies]] = []
+        self.shared: Facts = {}  # what was read while modules were imported
+        self.recalled: list[tuple[str, CachedMeasurement, Facts]] = []
         self.trusted = True
-        self.keys: set[str] = set()  # of all models that were recalled
-        self.closed: list[tuple[Dependencies, dict[str, tuple[str, ...]]]] = []  # as `pending`
+        self.closed: list[tuple[Facts, dict[str, frozenset[str]]]] = []  # as `pending`
         self.companions = ""
         self.sites: object = None  # the states of what belongs to the interpreter
         self.ended = False  # whether the worker came to its end
         self.known = 0  # measurements that are kept with what they rest on
-        self.checked_inputs: list[Dependencies | SharedDependencies | Installation] = []
-        self._checked: dict[str, Dependencies | SharedDependencies | None] = {}
+        self.checked: dict[str, Facts | None] = {}  # by name; None where they hold no more
         self._key = cache(self._key_of)
 
     # --- recall -------------------------------------------------------------------------------
 
-    def installation(self) -> Installation | None:
-        """What is known of the interpreter; None when it has changed since, or was never met."""
-        known: Installation | None = self._load(f"python-{self.context}", Installation)
-        if known and all(self.state.state(path) == was for path, was in known.sites.items()):
-            self.checked_inputs.append(known)
-            return known
-        return None
+    def installation(self) -> tuple[str, str] | None:
+        """The versions of torch and Python; None when the interpreter has changed since they were
+        noted, or was never met."""
+        known: Any = self._load(f"python-{self.context}", tuple[str, str, Facts])
+        if known is None or not self.state.holds(known[2]):
+            return None
+        torch, python, self.checked["python"] = known
+        return torch, python
 
     def recall(self, job: Job) -> Measurement | None:
         """What a build would measure, where that is known."""
         name = f"model-{self._key(job)}"
         for entry in self._load(name, tuple[CachedMeasurement, ...]) or ():
-            inputs = self._dependencies(entry)
+            shared = self._if_unchanged(entry.shared)
+            inputs = None if shared is None else self._if_unchanged(entry.inputs)
             if inputs is not None:
                 kind: Any = Measured if entry.ok else NotMeasured
                 found: Measurement | None = _decode(entry.answer.encode(), kind)
                 if found:
                     self.store.note_use(name)
                     self.known += 1
-                    self.keys.add(self._key(job))
-                    self.recalled.append((entry, inputs))
+                    self.recalled.append((self._key(job), entry, inputs))
                     return replace(found, cached=True)
         return None
 
     def tell_inputs(self, replay_inputs: ReplayInputs, home: str) -> None:
         """Tell the files and directories that what is known rests on; `home`: the project's
         directory in the working tree."""
-        found = replay_inputs.paths
-        for known in self.checked_inputs:
-            if isinstance(known, Installation):
-                replay_inputs.unread.update(known.sites)
-                continue
-            if isinstance(known, SharedDependencies):
-                replay_inputs.unread.update(known.outside)
-                found.update(os.path.normpath(os.path.join(home, p)) for p in known.lookups)
-                known = known.inputs
-            places = [*known.files, *known.lists]
-            for asked in known.probes:
-                question, _, place = asked.partition(" ")
-                if question in ("lstat", "readlink"):
-                    replay_inputs.looks.add(os.path.normpath(os.path.join(home, place)))
-                else:
-                    places.append(place)
-                    # Who may do what with a file, its content does not tell.
-                    replay_inputs.is_complete = replay_inputs.is_complete and question == "stat"
-            found.update(os.path.normpath(os.path.join(home, p)) for p in places)
+        for asked in {asked for facts in self.checked.values() for asked in facts or ()}:
+            question, _, place = asked.partition("\0")
+            path = os.path.normpath(os.path.join(home, place))
+            if question == "state":
+                replay_inputs.unread.add(path)
+            elif question in ("lstat", "readlink"):
+                replay_inputs.looks.add(path)
+            elif question != "importable":
+                replay_inputs.paths.add(path)
+                if question.startswith("access"):  # what its content does not tell
+                    replay_inputs.is_complete = False
 
-    def _dependencies(self, entry: CachedMeasurement) -> Dependencies | None:
-        """What an entry depends on, if all of that is as it was."""
-        if self._still(entry.shared, SharedDependencies) is None:
-            return None
-        found = self._still(entry.inputs, Dependencies)
-        return found if isinstance(found, Dependencies) else None
-
-    def _still(
-        self, name: str, kind: type[Dependencies] | type[SharedDependencies]
-    ) -> Dependencies | SharedDependencies | None:
-        if name not in self._checked:
-            known = self._load(name, kind)
-            if isinstance(known, Dependencies):
-                holds = self.state.matches(known)
-            else:
-                holds = isinstance(known, SharedDependencies) and self.state.matches_shared(known)
-            self._checked[name] = known if holds else None
+    def _if_unchanged(self, name: str) -> Facts | None:
+        """The facts of that name, if all of them hold."""
+        if name not in self.checked:
+            known: Facts | None = self._load(name, Facts)
+            holds = known is not None and self.state.holds(known)
+            self.checked[name] = known if holds else None
             if holds:
-                self.checked_inputs.append(known)
                 self.store.note_use(name)
-        return self._checked[name]
+        return self.checked[name]
 
     def _key_of(self, job: Job) -> str:
         from msgspec.json import encode
@@ -166,17 +147,10 @@ class MeasurementCache:
             known = self.files.get(path, file)
             if known.source != file.source:  # somebody is editing it
                 self.trusted = False
-            edges, changes = {*known.edges, *file.edges}, {*known.changes, *file.changes}
             self.files[path] = ImportedFile(
-                file.source, tuple(sorted(edges)), tuple(sorted(changes))
+                file.source, known.imports | file.imports, known.changes | file.changes
             )
-        merged = self._merged([self.shared.inputs, news.shared])
-        self.shared = replace(self.shared, inputs=merged)
-        for place, names in news.lookups.items():
-            before = self.shared.lookups.get(place, ())
-            self.shared.lookups[place] = tuple(sorted({*before, *names}))
-        self.shared.missing.update(news.missing)
-        self.shared.outside.update(news.outside)
+        self.shared = self._merged(self.shared, news.facts)
 
     def learn(self, job: Job, measurement: Measurement, body: bytes, inputs: bytes) -> None:
         """An answer of the worker, with what it depends on; `inputs` is empty where it may depend
@@ -196,41 +170,37 @@ class MeasurementCache:
         alone: no model can tell with which others it was measured, or they are the same. To be
         asked when all is known."""
         self._close()
-        everyone = [(inputs, entry.changes) for entry, inputs in self.recalled] + self.closed
+        everyone = [(inputs, entry.changes) for _, entry, inputs in self.recalled] + self.closed
         changers = {path: hit for _, changes in everyone for path, hit in changes.items()}
         groups = {id(inputs): inputs for inputs, _ in everyone}.values()
         affected = any(_is_touched(inputs, changers) for inputs in groups)
-        keys = sorted({*self.keys, *(key for key, *_ in self.pending)})
-        self.companions = digest(*(key.encode() for key in keys)) if affected else ""
-        remembered = {entry.companions for entry, _ in self.recalled}
+        keys = {key for key, *_ in self.recalled} | {key for key, *_ in self.pending}
+        self.companions = digest(*map(str.encode, sorted(keys))) if affected else ""
+        remembered = {entry.companions for _, entry, _ in self.recalled}
         return not remembered or (remembered == {self.companions} and not (affected and built))
 
     def _close(self) -> None:
         """Work out what each answer of the worker depends on."""
-        whole = self._merged(Dependencies({p: f.source}) for p, f in self.files.items())
-        everything = {path: file.changes for path, file in self.files.items() if file.changes}
-        closures: dict[tuple[str, ...], tuple[Dependencies, dict[str, tuple[str, ...]]]] = {}
+        closure = cache(self._closure)
         self.closed = []
         for _, _, _, own in self.pending:
-            if own is None:
-                self.closed.append((whole, everything))
-                continue
-            if own.edges not in closures:
-                below = self._below(own.edges)
-                inputs = self._merged(Dependencies({p: self.files[p].source}) for p in below)
-                changes = {p: self.files[p].changes for p in below if self.files[p].changes}
-                closures[own.edges] = inputs, changes
-            inputs, changes = closures[own.edges]
-            if own.files or own.lists or own.probes:
-                inputs = self._merged([inputs, own])
+            inputs, changes = closure(own.imports if own else None)
+            if own and own.facts:
+                inputs = self._merged(inputs, own.facts)
             self.closed.append((inputs, changes))
 
-    def forget(self) -> None:
-        """Begin anew: all models are to be built in this run."""
-        self.recalled, self.keys, self.known, self.checked_inputs = [], set(), 0, []
-        self.pending, self.closed, self.files, self.companions = [], [], {}, ""
-        self.shared = SharedDependencies(Dependencies(), {}, {}, {}, {})
-        self.ended = False
+    def _closure(self, imports: frozenset[str] | None) -> tuple[Facts, dict[str, frozenset[str]]]:
+        """The files that were run for those that are given, themselves included (None: all files),
+        and what each of them changed."""
+        below: set[str] = set()
+        todo = list(self.files if imports is None else imports)
+        while todo:
+            path = todo.pop()
+            if path in self.files and path not in below:
+                below.add(path)
+                todo += self.files[path].imports
+        sources = {fact("content", path): self.files[path].source for path in below}
+        return sources, {p: self.files[p].changes for p in sorted(below) if self.files[p].changes}
 
     def save(self, torch: str, python: str) -> None:
         """Keep what was learned; nothing of it, if anything may have changed in the meantime, or
@@ -238,17 +208,16 @@ class MeasurementCache:
         sites = self.sites
         if not (self.trusted and self.ended and self.pending and isinstance(sites, dict)):
             return
-        if any(self._is_new(place) for place in self.shared.inputs.lists):
+        if self._has_new(self.shared):
             return
-        for place, names in self.shared.lookups.items():
-            if self._is_new(place):
-                return
-            self.shared.present[place] = self.state.present(place, names)
-        self._save(f"python-{self.context}", installed := Installation(torch, python, sites))
-        self.checked_inputs.append(installed)
+        for asked in self.shared:
+            if asked.startswith("entries/"):
+                self.shared[asked] = self.state.answer(asked)
+        self._save(f"python-{self.context}", (torch, python, sites))
+        self.checked["python"] = sites
         shared = self._named("shared", self.shared)
         for (key, ok, answer, _), (inputs, changes) in zip(self.pending, self.closed, strict=True):
-            if not any(self._is_new(place) for place in inputs.lists):
+            if not self._has_new(inputs):
                 name = self._named("inputs", inputs)
                 entry = CachedMeasurement(
                     name, shared, ok, answer.decode(), changes, self.companions
@@ -256,52 +225,31 @@ class MeasurementCache:
                 self._keep(f"model-{key}", entry)
                 self.known += 1
 
-    def _below(self, edges: Iterable[str]) -> list[str]:
-        """The files that were run for those that are given, themselves included."""
-        found = dict.fromkeys(path for path in edges if path in self.files)
-        todo = list(found)
-        while todo:
-            for path in self.files[todo.pop()].edges:
-                if path in self.files and path not in found:
-                    found[path] = None
-                    todo.append(path)
-        return sorted(found)
+    def _merged(self, one: Facts, other: Facts) -> Facts:
+        """Both together. Two contents of one file in one run: somebody is editing it, and nothing
+        is certain any more."""
+        if any(one.get(asked, was) != was for asked, was in other.items()):
+            self.trusted = False
+        return one | other
 
-    def _merged(self, parts: Iterable[Dependencies]) -> Dependencies:
-        """All parts together. Two contents of one file in one run: somebody is editing it, and
-        nothing is certain any more."""
-        files: dict[str, str | None] = {}
-        lists: dict[str, str | None] = {}
-        probes: dict[str, str] = {}
-        edges: set[str] = set()
-        for part in parts:
-            pairs: Any = ((files, part.files), (lists, part.lists), (probes, part.probes))
-            for known, more in pairs:
-                for place, value in more.items():
-                    if known.setdefault(place, value) != value:
-                        self.trusted = False
-            edges.update(part.edges)
-        return Dependencies(files, lists, probes, tuple(sorted(edges)))
-
-    def _is_new(self, place: str) -> bool:
+    def _has_new(self, facts: Facts) -> bool:
         """Whether a directory was changed since this run began: what a build saw in it may not be
         what it has now."""
-        try:
-            return os.stat(self.state.path(place)).st_mtime_ns > self.start
-        except OSError:
-            return False
+        listed = (known for known in facts if known.startswith(("names\0", "entries/")))
+        for place in {known.partition("\0")[2] for known in listed}:
+            with suppress(OSError):
+                if os.stat(self.state.path(place)).st_mtime_ns > self.start:
+                    return True
+        return False
 
-    def _named(self, kind: str, value: Dependencies | SharedDependencies) -> str:
-        """Keep a value under a name that its content gives, and return that."""
+    def _named(self, kind: str, facts: Facts) -> str:
+        """Keep facts under a name that their content gives, and return that."""
         from msgspec.json import encode
 
-        if isinstance(value, Dependencies):
-            value = replace(value, edges=())
-        body = encode(value, order="sorted")
+        body = encode(facts, order="sorted")
         name = f"{kind}-{digest(body)}"
-        if self._checked.get(name) is None:  # not there, or gone
-            self._checked[name] = value
-            self.checked_inputs.append(value)
+        if self.checked.get(name) is None:  # not there, or gone
+            self.checked[name] = facts
             self.store.save(name, zlib.compress(body, 1))
         return name
 
@@ -325,10 +273,11 @@ class MeasurementCache:
             return None
 
 
-def _is_touched(inputs: Dependencies, changers: Mapping[str, tuple[str, ...]]) -> bool:
+def _is_touched(inputs: Facts, changers: Mapping[str, frozenset[str]]) -> bool:
     """Whether a file that these do not depend on changes one that they do, or the process."""
     return any(
-        path not in inputs.files and ("" in hit or any(p in inputs.files for p in hit))
+        fact("content", path) not in inputs
+        and ("" in hit or any(fact("content", p) in inputs for p in hit))
         for path, hit in changers.items()
     )
 
@@ -353,9 +302,3 @@ def _decode(body: bytes, kind: Any) -> Any:
         return json_decoder(kind).decode(body)
     except (DecodeError, UnicodeDecodeError):
         return None
-
-
-def _now_ns() -> int:
-    import time
-
-    return time.time_ns()

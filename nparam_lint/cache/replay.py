@@ -29,49 +29,35 @@ def replay(
     come out otherwise now, or there was none. `changed` is told the interpreter that the last run
     built with, and the environment, where a Python file has another content: then something must be
     built, most likely."""
-    fresh = any(word.startswith("--no-c") for word in arguments)  # as argparse abbreviates it
+    if any(word.startswith("--no-c") for word in arguments):  # as argparse abbreviates it
+        return None
     try:
-        kept = None if fresh else _kept(arguments, environ, changed)
+        store, name = Store(directory(environ), os.getcwd()), name_of(arguments, environ)
+        head, _, rest = (store.load(name) or b"").partition(b"\n")
+        code, length, python = head.split(b" ", 2)
+        text, lines = rest[: int(length)], rest[int(length) :].split(b"\n")
+        same = True
+        for line in lines:
+            state, was, path = line.split(b" ", 2)
+            if was == LOOKED:
+                same = same and look_of(path) == state
+            elif state_of(path) != state and (was == UNREAD or content_of(path) != was):
+                same = False
+                if python and path.endswith(b".py") and was != UNREAD:
+                    changed(os.fsdecode(python), environ)
+                    break
+        if not same:
+            return None
+        store.note_use(name)
     except (AttributeError, OSError, ValueError):  # no directory, no output, no such entry
         return None
-    if kept is None:
-        return None
-    code, text = kept
     try:
-        _print(text)
+        sys.stdout.buffer.write(text)
+        sys.stdout.flush()
     except BrokenPipeError:  # `nparam-lint | head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         return 1
-    return code
-
-
-def _kept(
-    arguments: Sequence[str],
-    environ: Mapping[str, str],
-    changed: Callable[[str, Mapping[str, str]], None],
-) -> tuple[int, bytes] | None:
-    """The exit code and the text of the last answer, if it still holds."""
-    store, name = Store(directory(environ), os.getcwd()), name_of(arguments, environ)
-    body = store.load(name)
-    if body is None:
-        return None
-    head, _, rest = body.partition(b"\n")
-    code, length, python = head.split(b" ", 2)
-    text, lines = rest[: int(length)], rest[int(length) :].split(b"\n")
-    same = True
-    for line in lines:
-        state, was, path = line.split(b" ", 2)
-        if was == LOOKED:
-            same = same and look_of(path) == state
-        elif state_of(path) != state and (was == UNREAD or content_of(path) != was):
-            same = False
-            if python and path.endswith(b".py") and was != UNREAD:
-                changed(os.fsdecode(python), environ)
-                break
-    if not same:
-        return None
-    store.note_use(name)
-    return int(code), text
+    return int(code)
 
 
 def name_of(arguments: Sequence[str], environ: Mapping[str, str]) -> str:
@@ -123,19 +109,7 @@ def _width() -> str:
     except (AttributeError, OSError, ValueError):
         pass
     try:
-        terminal = os.open("/dev/tty", os.O_RDONLY | os.O_NOCTTY)
+        with open("/dev/tty", "rb", buffering=0) as terminal:
+            return str(os.get_terminal_size(terminal.fileno()).columns)
     except (AttributeError, OSError):
         return ""
-    try:
-        return str(os.get_terminal_size(terminal).columns)
-    except OSError:
-        return ""
-    finally:
-        os.close(terminal)
-
-
-def _print(text: bytes) -> None:
-    sys.stdout.flush()
-    view = memoryview(text)
-    while view:
-        view = view[os.write(1, view) :]

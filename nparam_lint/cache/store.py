@@ -140,7 +140,8 @@ class Store:
         # Not the number of the process: in two containers over one directory it may be the same.
         partial = f"{path}.{os.urandom(8).hex()}{PARTIAL}"
         try:
-            _write(partial, self._seal(name, body) + body)
+            with open(partial, "xb") as file:
+                file.write(self._seal(name, body) + body)
             os.replace(partial, path)
         except OSError as error:
             self.trouble = f"{path}: {error.strerror}"
@@ -218,7 +219,8 @@ def _make_top(top: str) -> None:
     fresh = f"{top}.{os.urandom(8).hex()}{PARTIAL}"
     os.makedirs(fresh, mode=0o700)
     try:
-        _write(os.path.join(fresh, TAG), _TAG_TEXT)
+        with open(os.path.join(fresh, TAG), "xb") as file:
+            file.write(_TAG_TEXT)
         os.rename(fresh, top)
     except OSError:
         if not is_tagged(top):
@@ -243,14 +245,6 @@ def _read(path: str) -> bytes | None:
 
 def _open(path: str, flags: int) -> int:
     return os.open(path, flags | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOFOLLOW", 0))
-
-
-def _write(path: str, data: bytes) -> None:
-    """Write a new file. Raises OSError."""
-    with open(path, "xb", buffering=0) as file:
-        rest = memoryview(data)
-        while rest:  # a disk that is nearly full takes a part, and says why at the next one
-            rest = rest[file.write(rest) :]
 
 
 def _remove(path: str) -> None:

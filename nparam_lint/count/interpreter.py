@@ -17,20 +17,23 @@ from typing import TYPE_CHECKING
 from nparam_lint import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
 
 
 @dataclass(frozen=True, slots=True)
 class Interpreter:
-    """`python`: the executable. `reason`: why this one. `passed_over`: what was looked at before,
-    with the reason why not; `without`: the executables of that. `has_torch`: False means that the
-    run cannot work."""
+    """`python`: the executable. `reason`: why this one. `has_torch`: False means that the run
+    cannot work. `without`: (executable, reason) of those before it, which have no torch."""
 
     python: str
     reason: str
     has_torch: bool = True
-    passed_over: tuple[str, ...] = ()
-    without: tuple[str, ...] = ()
+    without: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def passed_over(self) -> list[str]:
+        """What was looked at before, with the reason why not."""
+        return [f"{python} ({reason}) has no torch" for python, reason in self.without]
 
 
 class NoInterpreter(UsageError):
@@ -47,22 +50,16 @@ def find_interpreter(
     """
     if named:
         return Interpreter(_named(named, root, named_by), named_by)
-    passed_over: list[str] = []
-    without: list[str] = []
-    first: Interpreter | None = None
+    without: list[tuple[str, str]] = []
     for python, why in _candidates(root, environ):
         if _same(_prefix(python), sys.prefix) and not _own_has_torch():
             continue
         if _has_torch(python):
-            return Interpreter(python, why, True, tuple(passed_over), tuple(without))
-        passed_over.append(f"{python} ({why}) has no torch")
-        without.append(python)
-        first = first or Interpreter(python, why, False)
-    if first is None:
-        return Interpreter(
-            sys.executable, "no other environment was found", _own_has_torch(), tuple(passed_over)
-        )
-    return Interpreter(first.python, first.reason, False, tuple(passed_over))
+            return Interpreter(python, why, True, tuple(without))
+        without.append((python, why))
+    if without:
+        return Interpreter(*without[0], False, tuple(without))
+    return Interpreter(sys.executable, "no other environment was found", _own_has_torch())
 
 
 def _named(value: str, base: Path, why: str) -> str:
@@ -146,11 +143,11 @@ def _own_has_torch() -> bool:
     return importlib.util.find_spec("torch") is not None
 
 
-def watched(without: Iterable[str]) -> set[str] | None:
-    """The directories that torch would come into, of interpreters that have none; None where it may
+def watched(interpreter: Interpreter) -> set[str] | None:
+    """The directories that torch would come into, of those that were passed over; None where it may
     come from anywhere."""
     found: set[str] = set()
-    for python in without:
+    for python, _ in interpreter.without:
         prefix = Path(_prefix(python))
         if not (prefix / "pyvenv.cfg").is_file():
             return None
@@ -175,11 +172,11 @@ def _has_torch(python: str) -> bool:
     if settings.is_file():
         text = settings.read_text(errors="replace").replace(" ", "").lower()
         if "include-system-site-packages=true" not in text:
-            return any(any(p.glob("*.pth")) for p in packages) and _asked(python)
-    return _asked(python)
+            return any(any(p.glob("*.pth")) for p in packages) and _can_import_torch(python)
+    return _can_import_torch(python)
 
 
-def _asked(python: str) -> bool:
+def _can_import_torch(python: str) -> bool:
     code = "import importlib.util as u, sys; sys.exit(u.find_spec('torch') is None)"
     try:
         done = subprocess.run(

@@ -17,8 +17,8 @@ from nparam_lint.count.worker.capabilities import METRICS
 from nparam_lint.count.worker_process import (
     SILENCE,
     TAB,
+    CannotStart,
     Worker,
-    keeps_imports,
     running,
     worker_environment,
 )
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from nparam_lint.records import ImportAttempt, NameValue
     from nparam_lint.repository.snapshot import Snapshot
 
-PROTOCOL = 3
+PROTOCOL = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,28 +126,31 @@ def run_jobs(
     answers rest on; `meanwhile` is called once the worker has its orders. Every job is answered:
     what goes wrong is a `NotMeasured`.
     """
-    cache = measurement_cache_of(context) if context.store and jobs else None
+    cache = _cache_of(context) if context.store and jobs else None
     known = cache.installation() if cache else None
     recalled = {job.id: cache.recall(job) for job in jobs} if cache and known else {}
     found = {number: measured for number, measured in recalled.items() if measured}
     left = [job for job in jobs if job.id not in found]
-    if cache and known and not left:
-        if cache.settle(built=False):
-            meanwhile()
-            _tell_inputs(replay_inputs, cache, context, len(jobs))
-            return Answers(found, known.torch, known.python)
-        found, left = {}, list(jobs)
-        cache.forget()
-    answers = _ask_worker(context, left, cache, progress, meanwhile)
-    if cache and found and not cache.settle(built=True):  # all of them together, then
-        found = {}
-        cache.forget()
-        answers = _ask_worker(context, jobs, cache, progress)
-    answers.measurements.update(found)
-    if cache and answers.torch and answers.python:
-        cache.settle(built=True)
-        cache.save(answers.torch, answers.python)
-    _tell_inputs(replay_inputs, cache, context, len(jobs))
+    if cache and known and not left and cache.settle(built=False):
+        meanwhile()
+        answers = Answers(found, *known)
+    else:
+        if cache and not left:
+            found, left, cache = {}, list(jobs), _cache_of(context)
+        answers = _ask_worker(context, left, cache, progress, meanwhile)
+        if cache and found and not cache.settle(built=True):  # all of them together, then
+            found, cache = {}, _cache_of(context)
+            answers = _ask_worker(context, jobs, cache, progress)
+        answers.measurements.update(found)
+        if cache and answers.torch and answers.python:
+            cache.settle(built=True)
+            cache.save(answers.torch, answers.python)
+    if replay_inputs and cache and cache.known == len(jobs):
+        snapshot = context.snapshot
+        home = snapshot.original_of(context.root) if snapshot else context.root
+        cache.tell_inputs(replay_inputs, str(home))
+    elif replay_inputs and jobs:  # some of them rest on nothing that is known
+        replay_inputs.is_complete = False
     return answers
 
 
@@ -159,22 +162,26 @@ def _ask_worker(
     meanwhile: Callable[[], None] = lambda: None,
 ) -> Answers:
     """What the worker answers to all jobs; the cache is told what that depends on."""
-    answers = Answers()
-    with running(context.python, context.environ) as worker:
-        if cache:  # what it imported for an earlier run is not imported again
-            cache.start = min(cache.start, worker.start)
-        settings = _settings(context, worker)
-        request = {"settings": settings, "jobs": [asdict(job) for job in jobs], "probe": not jobs}
-        worker.send(request)
+    answers, output = Answers(), ""
+    cause: Cause = "no_worker"
+    try:
+        with running(context.python, context.environ) as worker:
+            if cache:  # what it imported for an earlier run is not imported again
+                cache.start = min(cache.start, worker.start)
+            settings = _settings(context, worker)
+            jobs_given = [asdict(job) for job in jobs]
+            worker.send({"settings": settings, "jobs": jobs_given, "probe": not jobs})
+            meanwhile()
+            cause, why = _read_answers(worker, jobs, answers, cache, progress)
+        output = worker.tail_text()
+    except CannotStart as error:
         meanwhile()
-        cause, why = _read_answers(worker, jobs, answers, cache, progress)
+        why = str(error)
     if answers.torch is None:
-        answers.broken = why + worker.tail_text()
+        answers.broken = f"{why}\n{output}".rstrip()
     for job in jobs:
         if job.id not in answers.measurements:
-            answers.measurements[job.id] = NotMeasured(
-                "NPL005", why, cause=cause, output=worker.tail_text().strip()
-            )
+            answers.measurements[job.id] = NotMeasured("NPL005", why, cause=cause, output=output)
     return answers
 
 
@@ -187,29 +194,19 @@ def _settings(context: BuildContext, worker: Worker) -> dict[str, Any]:
         "nonce": worker.nonce,
         **asdict(context.limits),
         "names": sorted(context.names),
-        "snapshot": None if snapshot is None else _snapshot_paths(snapshot),
-        "reuse": keeps_imports(),
+        # What keeps the working tree out of a copy of what git has.
+        "snapshot": snapshot
+        and {
+            "copy": str(snapshot.directory),
+            "original": str(snapshot.home),
+            "linked": list(snapshot.linked),
+            "untracked": [path for path in snapshot.untracked if path.endswith(".py")],
+        },
+        "reuse": worker.keeps_imports,
     }
 
 
-def _tell_inputs(
-    replay_inputs: ReplayInputs | None,
-    cache: MeasurementCache | None,
-    context: BuildContext,
-    answers: int,
-) -> None:
-    """Tell what the answers rest on; not where some rest on nothing that is known."""
-    if replay_inputs is None or not answers:
-        return
-    if cache is None or cache.known != answers:
-        replay_inputs.is_complete = False
-    else:
-        snapshot = context.snapshot
-        home = snapshot.original_of(context.root) if snapshot else context.root
-        cache.tell_inputs(replay_inputs, str(home))
-
-
-def measurement_cache_of(context: BuildContext) -> MeasurementCache:
+def _cache_of(context: BuildContext) -> MeasurementCache:
     """The cache of a project that has a `store`."""
     from nparam_lint.cache.dependencies import ProjectState
     from nparam_lint.cache.measurement_cache import MeasurementCache
@@ -220,16 +217,6 @@ def measurement_cache_of(context: BuildContext) -> MeasurementCache:
     environ = worker_environment(context.environ, "")
     state = ProjectState(context.root, context.names)
     return MeasurementCache(context.store, state, context.python, environ, copied)
-
-
-def _snapshot_paths(snapshot: Snapshot) -> dict[str, Any]:
-    """What the worker has to know to keep the working tree out of a copy of what git has."""
-    return {
-        "copy": str(snapshot.directory),
-        "original": str(snapshot.home),
-        "linked": list(snapshot.linked),
-        "untracked": [path for path in snapshot.untracked if path.endswith(".py")],
-    }
 
 
 def _read_answers(
@@ -277,7 +264,7 @@ def _read_answers(
             worker.takes_more = frame.get("more") is True
             return "died", "the worker ended without an answer for it"
     answers.measurements.clear()  # the protocol: a run without its end has measured nothing
-    return worker.obituary()
+    return worker.why_it_ended()
 
 
 def measurement(ok: bool, body: bytes) -> Measurement:

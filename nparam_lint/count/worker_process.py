@@ -14,14 +14,14 @@ import signal
 import subprocess
 import threading
 import time
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import contextmanager, suppress
 
 from nparam_lint.repository import make_directory, remove_directory
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-    from typing import Any
+    from collections.abc import Callable, Iterator, Mapping
+    from typing import IO, Any
 
     from nparam_lint.records import Cause
 
@@ -45,14 +45,9 @@ OFFLINE = {
     "PYTHONUNBUFFERED": "1",
 }
 TEMPORARY_CACHES = (
-    "MPLCONFIGDIR",
-    "TORCHINDUCTOR_CACHE_DIR",
-    "TRITON_CACHE_DIR",
-    "NUMBA_CACHE_DIR",
-    "HF_MODULES_CACHE",
-    "TORCH_EXTENSIONS_DIR",
-    "CUDA_CACHE_PATH",
-)
+    "MPLCONFIGDIR TORCHINDUCTOR_CACHE_DIR TRITON_CACHE_DIR NUMBA_CACHE_DIR HF_MODULES_CACHE"
+    " TORCH_EXTENSIONS_DIR CUDA_CACHE_PATH"
+).split()
 _SECRET = re.compile(
     r"TOKEN|SECRET|PASSW|_PWD$|CREDENTIAL|_KEY(_ID)?$|APIKEY|^SSH_|^GPG_|^GIT_|_AUTH$",
     re.IGNORECASE,
@@ -83,7 +78,7 @@ def worker_environment(environ: Mapping[str, str], place: str) -> dict[str, str]
     return kept
 
 
-_waiting: list[tuple[Worker, dict[str, str]]] = []  # workers that have nothing to do
+_waiting: list[Worker] = []  # those that have nothing to do
 # Not empty: one that has done its work waits for the next run; whether it keeps its imports.
 _reuses: list[bool] = []
 _taking = threading.Lock()  # the two sides of a diff take theirs in two threads
@@ -91,8 +86,9 @@ _taking = threading.Lock()  # the two sides of a diff take theirs in two threads
 
 def start_early(python: str, environ: Mapping[str, str]) -> None:
     """Have torch imported while it is still found out what there is to build."""
-    if not any(_fits(waiting, python, environ) for waiting in _waiting):
-        _waiting.append((_start(python, environ), worker_environment(environ, "")))
+    if not any(worker.fits(python, environ) for worker in _waiting):
+        with suppress(CannotStart):  # reported when it is needed
+            _waiting.append(Worker(python, environ))
 
 
 def end_waiting() -> None:
@@ -103,11 +99,7 @@ def end_waiting() -> None:
 
 def _end_all() -> None:
     while _waiting:
-        worker, _ = _waiting.pop()
-        with worker:
-            if not worker.takes_more:  # else it ends by itself what it has kept
-                worker.end()
-        remove_directory(worker.temporary)
+        _waiting.pop().close()
 
 
 @contextmanager
@@ -122,121 +114,100 @@ def reused_worker(*, imports: bool = True) -> Iterator[None]:
         end_waiting()
 
 
-def keeps_imports() -> bool:
-    """Whether the worker keeps the project's modules for the next run."""
-    return any(_reuses)
-
-
-def _start(python: str, environ: Mapping[str, str]) -> Worker:
-    return Worker(python, environ, make_directory("nparam-lint-"))
-
-
-def _fits(waiting: tuple[Worker, dict[str, str]], python: str, environ: Mapping[str, str]) -> bool:
-    worker, given = waiting
-    return worker.python == python and given == worker_environment(environ, "")
-
-
 @contextmanager
 def running(python: str, environ: Mapping[str, str]) -> Iterator[Worker]:
     """A worker: one that waits, or a new one. It ends with all that it started, and what it wrote
-    is removed; or it waits again."""
+    is removed; or it waits again.
+
+    Raises CannotStart.
+    """
     with _taking:
-        if _waiting and not _fits(_waiting[-1], python, environ):
+        if _waiting and not _waiting[-1].fits(python, environ):
             _end_all()
-        worker = _waiting.pop()[0] if _waiting else _start(python, environ)
+        worker = _waiting.pop() if _waiting else Worker(python, environ)
         if worker.takes_more and not worker.keeps_imports:
             worker.start = time.time_ns()
-    with ExitStack() as stack:
-        stack.callback(remove_directory, worker.temporary)
-        stack.enter_context(worker)
+        worker.keeps_imports = any(_reuses)
+    waits = False
+    try:
         yield worker
-        if worker.takes_more and _reuses:
-            stack.pop_all()
-            _waiting.append((worker, worker_environment(environ, "")))
+        waits = worker.takes_more and bool(_reuses)
+    finally:
+        if waits:
+            _waiting.append(worker)
+        else:
+            worker.close()
+
+
+class CannotStart(Exception):
+    """The interpreter cannot be run."""
 
 
 class Worker:
     """The worker's process, its frames, and the end of what it printed to standard error."""
 
-    def __init__(self, python: str, environ: Mapping[str, str], place: str) -> None:
-        """`environ`: that of the user; `place`: the one directory where it may write."""
+    def __init__(self, python: str, environ: Mapping[str, str]) -> None:
+        """`environ`: that of the user. Raises CannotStart."""
         # -P/-I are not used: the project may rely on its environment; our directory is taken off
         # the import path by the worker itself.
         command = [python, "-X", "faulthandler", WORKER]
-        self.python, self.temporary = python, place
+        self.python, self.environ = python, worker_environment(environ, "")
+        self.temporary = make_directory("nparam-lint-")  # the one directory where it may write
         self.start = time.time_ns()  # what it knows of the project is no older
-        self.keeps_imports = False
+        self.keeps_imports = False  # whether it keeps the project's modules for the next run
         self.nonce = secrets.token_hex(16)
         self.marker = self.nonce.encode() + b" "
-        self.problem: tuple[Cause, str] | None = None
         self.takes_more = False  # whether it has done all that it was told, and waits for more
         self.patience = START_LIMIT
-        self.process: subprocess.Popen[bytes] | None = None
+        self.is_silent = False
         try:
             self.process = subprocess.Popen(
                 command,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
-                env=worker_environment(environ, place),
+                env=worker_environment(environ, self.temporary),
                 start_new_session=os.name == "posix",
             )
         except OSError as error:
-            reason = f"cannot start {python}: {error.strerror or error}"
-            self.problem = "no_worker", reason
+            remove_directory(self.temporary)
+            raise CannotStart(f"cannot start {python}: {error.strerror or error}") from None
         self.lines: queue.Queue[bytes | None] = queue.Queue()
         self.tail = b""
-        self.threads: list[threading.Thread] = []
         self.writer: threading.Thread | None = None
+        self.readers = [_thread(self._read_frames), _thread(self._read_errors)]
 
-    def __enter__(self) -> Worker:
-        if self.process and not self.threads:
-            for read in (self._read_frames, self._read_errors):
-                thread = threading.Thread(target=read, daemon=True)
-                thread.start()
-                self.threads.append(thread)
-        return self
+    def fits(self, python: str, environ: Mapping[str, str]) -> bool:
+        """Whether it is what would be started for these."""
+        return self.python == python and self.environ == worker_environment(environ, "")
 
-    def __exit__(self, *_: object) -> None:
+    def close(self) -> None:
         """End the worker and everything that it started, on every way out (Ctrl-C too)."""
-        if not self.process:
-            return
+        process = self.process
         if self.writer and not self.writer.is_alive():
-            self._close_input()  # it takes this as the order to stop
+            self._close(process.stdin)  # it takes this as the order to stop
             with suppress(subprocess.TimeoutExpired):
-                self.process.wait(timeout=2)
-        self.end()
-        if self.writer:
-            self.writer.join(timeout=2)
-            if not self.writer.is_alive():
-                self._close_input()
-        else:
-            self._close_input()
-        for thread, stream in zip(
-            self.threads, (self.process.stdout, self.process.stderr), strict=True
-        ):
-            thread.join(timeout=2)
-            if stream and not thread.is_alive():  # else something that it left holds the pipe
-                stream.close()
-
-    def end(self) -> None:
-        """Kill it, whatever it does."""
-        if not self.process:
-            return
+                process.wait(timeout=2)
         if os.name == "posix":
             with suppress(ProcessLookupError, PermissionError):
-                os.killpg(self.process.pid, signal.SIGKILL)
-        self.process.kill()
-        self.process.wait()
+                os.killpg(process.pid, signal.SIGKILL)
+        process.kill()
+        process.wait()
+        streams = (process.stdin, process.stdout, process.stderr)
+        for thread, stream in zip((self.writer, *self.readers), streams, strict=True):
+            if thread:
+                thread.join(timeout=2)
+            if not (thread and thread.is_alive()):  # else something that it left holds the pipe
+                self._close(stream)
+        remove_directory(self.temporary)
 
-    def _close_input(self) -> None:
-        assert self.process is not None
-        assert self.process.stdin is not None
+    @staticmethod
+    def _close(stream: IO[bytes] | None) -> None:
+        assert stream is not None
         with suppress(OSError):
-            self.process.stdin.close()
+            stream.close()
 
     def _read_frames(self) -> None:
-        assert self.process is not None
         assert self.process.stdout is not None
         for line in self.process.stdout:
             if line.startswith(self.marker):
@@ -244,7 +215,6 @@ class Worker:
         self.lines.put(None)
 
     def _read_errors(self) -> None:
-        assert self.process is not None
         assert self.process.stderr is not None
         while data := os.read(self.process.stderr.fileno(), 1 << 16):
             self.tail = (self.tail + data)[-4096:]
@@ -252,14 +222,10 @@ class Worker:
     def send(self, request: object) -> None:
         """Write in a thread of its own: an interpreter that does not read must not hold us up."""
         self.takes_more = False
-        self.keeps_imports = keeps_imports()
-        if self.process:
-            data = json.dumps(request).encode() + b"\n"
-            self.writer = threading.Thread(target=self._write, args=(data,), daemon=True)
-            self.writer.start()
+        data = json.dumps(request).encode() + b"\n"
+        self.writer = _thread(lambda: self._write(data))
 
     def _write(self, data: bytes) -> None:
-        assert self.process is not None
         assert self.process.stdin is not None
         with suppress(OSError, ValueError):
             self.process.stdin.write(data)
@@ -268,11 +234,11 @@ class Worker:
     def frames(self) -> Iterator[tuple[dict[str, Any], bytes]]:
         """The frames that carry this run's nonce, with what follows them, until the end or until
         none has come for `patience` seconds."""
-        while self.process:
+        while True:
             try:
                 line = self.lines.get(timeout=self.patience)
             except queue.Empty:
-                self.problem = "timed_out", f"the worker said nothing for {self.patience:g} s"
+                self.is_silent = True
                 return
             if line is None:
                 return
@@ -282,11 +248,10 @@ class Worker:
                 if isinstance(frame, dict):
                     yield frame, body
 
-    def obituary(self) -> tuple[Cause, str]:
+    def why_it_ended(self) -> tuple[Cause, str]:
         """Why it did not come to the end of its work."""
-        if self.problem:
-            return self.problem
-        assert self.process is not None
+        if self.is_silent:
+            return "timed_out", f"the worker said nothing for {self.patience:g} s"
         deadline = time.monotonic() + 2
         while self.process.poll() is None and time.monotonic() < deadline:
             time.sleep(0.01)
@@ -294,5 +259,10 @@ class Worker:
         return "died", f"the worker ended before its work was done (exit status {status})"
 
     def tail_text(self) -> str:
-        text = self.tail.decode("utf-8", "replace").strip()
-        return "\n" + text if text else ""
+        return self.tail.decode("utf-8", "replace").strip()
+
+
+def _thread(target: Callable[[], None]) -> threading.Thread:
+    thread = threading.Thread(target=target, daemon=True)
+    thread.start()
+    return thread

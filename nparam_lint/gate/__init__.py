@@ -283,7 +283,7 @@ def count_models(
     settings = context.settings
     interpreter = context.interpreter or _interpreter(context)
     if settings.replay_inputs:
-        unread = watched(interpreter.without)
+        unread = watched(interpreter)
         settings.replay_inputs.unread.update(unread or ())
         settings.replay_inputs.is_complete &= unread is not None
     plans = {r.target.location: _import_attempts(r.target, settings.root, found) for r in requests}

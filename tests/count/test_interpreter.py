@@ -119,7 +119,7 @@ def test_dot_venv_comes_first(root: Path, tmp_path: Path) -> None:
     environment(tmp_path / "active")
     found = find(root, {"VIRTUAL_ENV": str(tmp_path / "active")})
     assert (found.python, found.reason) == (str(python), ".venv in the project")
-    assert (found.has_torch, found.passed_over) == (True, ())
+    assert (found.has_torch, found.passed_over) == (True, [])
 
 
 def test_venv(root: Path, tmp_path: Path) -> None:
@@ -134,7 +134,7 @@ def test_an_environment_without_torch_is_passed_over(root: Path) -> None:
     python = environment(root / "venv")
     found = find(root)
     assert (found.python, found.has_torch) == (str(python), True)
-    assert found.passed_over == (f"{without} (.venv in the project) has no torch",)
+    assert found.passed_over == [f"{without} (.venv in the project) has no torch"]
 
 
 def test_a_broken_environment_is_passed_over(root: Path) -> None:
@@ -232,7 +232,7 @@ def ask(own: Path, root: Path, environ: Mapping[str, str]) -> Interpreter:
         check=True,
     )
     found = json.loads(done.stdout)
-    return Interpreter(**{**found, "passed_over": tuple(found["passed_over"])})
+    return Interpreter(**{**found, "without": tuple(map(tuple, found["without"]))})
 
 
 def test_next_on_path(own: Path, root: Path, tmp_path: Path) -> None:
@@ -241,7 +241,7 @@ def test_next_on_path(own: Path, root: Path, tmp_path: Path) -> None:
     found = ask(own, root, {"PATH": path, "VIRTUAL_ENV": str(own)})
     assert (found.python, found.reason) == (str(python), "next on PATH")
     assert found.has_torch
-    assert found.passed_over == ()
+    assert found.passed_over == []
 
 
 def test_path_passes_over_what_has_no_torch(own: Path, root: Path, tmp_path: Path) -> None:
@@ -249,7 +249,7 @@ def test_path_passes_over_what_has_no_torch(own: Path, root: Path, tmp_path: Pat
     python = environment(tmp_path / "env")
     found = ask(own, root, {"PATH": f"{without.parent}{os.pathsep}{python.parent}"})
     assert found.python == str(python)
-    assert found.passed_over == (f"{without} (next on PATH) has no torch",)
+    assert found.passed_over == [f"{without} (next on PATH) has no torch"]
 
 
 def test_links_to_one_base_stay_apart(own: Path, root: Path, tmp_path: Path) -> None:
@@ -285,10 +285,10 @@ def test_no_torch_anywhere_names_the_best_place(own: Path, root: Path, tmp_path:
     second = environment(tmp_path / "env", torch=False)
     found = ask(own, root, {"PATH": str(second.parent)})
     assert (found.python, found.has_torch) == (str(first), False)
-    assert found.passed_over == (
+    assert found.passed_over == [
         f"{first} (.venv in the project) has no torch",
         f"{second} (next on PATH) has no torch",
-    )
+    ]
 
 
 def test_nothing_anywhere(own: Path, root: Path) -> None:

@@ -16,9 +16,8 @@ from processes import marked, wait_until
 from worker_runs import LINUX, MODES, PROJECTS, PYTHON, make_jobs
 
 import nparam_lint
-from nparam_lint.count import run_jobs as run_module
 from nparam_lint.count import worker_process
-from nparam_lint.count.run_jobs import Answers, BuildContext, Job, Limits, run_jobs
+from nparam_lint.count.run_jobs import PROTOCOL, Answers, BuildContext, Job, Limits, run_jobs
 from nparam_lint.count.worker_process import worker_environment
 from nparam_lint.records import Measured, NotMeasured
 
@@ -89,9 +88,7 @@ def ask(
     def run(body: str, given: list[Job] = jobs) -> Answers:
         script = tmp_path / "python"
         script.write_text(
-            FAKE.format(
-                python=PYTHON, protocol=run_module.PROTOCOL, results=repr(results), body=body
-            )
+            FAKE.format(python=PYTHON, protocol=PROTOCOL, results=repr(results), body=body)
         )
         script.chmod(0o755)
         done: list[Answers | BaseException] = []
@@ -142,8 +139,8 @@ BROKEN = {
     "nonce alone": ("read(); say(nonce + '\\n' + nonce + ' \\n')", ENDED.format(0)),
     "not an object": ("read(); say(nonce + ' [1, 2]\\n' + nonce + ' null\\n')", ENDED.format(0)),
     "cut off": ('read(); say(nonce + \' {"event": "ready", "proto\')', ENDED.format(0)),
-    "protocol": ("ready(protocol=99)", "the worker speaks protocol 99, not 3"),
-    "no protocol": ("ready(protocol=None)", "the worker speaks protocol None, not 3"),
+    "protocol": ("ready(protocol=99)", f"the worker speaks protocol 99, not {PROTOCOL}"),
+    "no protocol": ("ready(protocol=None)", f"the worker speaks protocol None, not {PROTOCOL}"),
     "no torch": (
         "read(); frame(event='no torch', reason='ModuleNotFoundError: torch', python='x')",
         "ModuleNotFoundError: torch",
@@ -180,8 +177,9 @@ def test_a_worker_that_cannot_start(ask: Ask, case: str) -> None:
 @pytest.mark.parametrize("missing", ["torch", "version"])
 def test_a_ready_frame_with_a_hole(ask: Ask, missing: str) -> None:
     answers = ask(
-        "read(); fields = dict(event='ready', protocol=3, torch='9', version='3')\n"
-        f"del fields[{missing!r}]\nframe(**fields)\nframe(event='end', jobs=0)"
+        "read(); fields = dict(event='ready', torch='9', version='3')\n"
+        f"fields['protocol'] = {PROTOCOL}; del fields[{missing!r}]\n"
+        "frame(**fields)\nframe(event='end', jobs=0)"
     )
     assert not_measured(answers).code == "NPL005"
 

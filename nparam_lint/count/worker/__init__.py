@@ -11,6 +11,7 @@ counting     counts a model that was built
 building     imports what defines a model, and builds it on one device after the other
 tracing      records what a build reads and changes, and where things are
 torch_compat the private parts of torch that are used, and why
+path_facts   questions about paths, and their answers; the front end reads it too
 state        what one process knows
 capabilities the metrics, and the names of the devices: the front end imports it too
 """

@@ -166,7 +166,7 @@ class ModelBuild:
                     call.text
                 ),
             )
-        record_classes({type(module) for module in count.by_id.values()})
+        record_classes({type(module) for module in count.modules.values()})
         result = count.result(self.job.get("parameters", False))
         for another in (1, 2, 3) if drew(before, random_state(torch)) else ():
             seed(torch, another)

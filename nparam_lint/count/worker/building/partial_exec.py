@@ -46,7 +46,7 @@ def may_be_elsewhere(error):
     if not isinstance(error, ModuleNotFoundError):  # a name that a file lost by being read in part
         return error.path not in STATE.partial_files
     missing = (error.name or "").split(".")[0]
-    STATE.record.missing[missing] = missing in STATE.names
+    STATE.record.shared.facts["importable", missing] = str(missing in STATE.names)
     return missing in STATE.names or missing in sys.modules
 
 

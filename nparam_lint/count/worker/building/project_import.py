@@ -9,7 +9,6 @@ import os
 import sys
 
 from ..state import STATE
-from ..tracing.dependency_record import state_of
 from ..tracing.failures import (
     BarredImport,
     Failure,
@@ -18,8 +17,7 @@ from ..tracing.failures import (
     install,
     missing_package,
 )
-from ..tracing.project_modules import is_ours
-from ..tracing.project_paths import is_project, line_of_error, relative
+from ..tracing.project_paths import is_ours, is_project, line_of_error, relative
 from .side_effect_guard import RefusedAction
 
 
@@ -54,7 +52,7 @@ def set_import_path(roots):
         path = os.path.normpath(os.path.join(STATE.root, root))
         trusted = root in ("", "src") or shadows(path) is None
         if root not in ("", "src"):
-            STATE.record.shared.listed.setdefault(path, state_of(path))
+            STATE.record.shared.note("names", path)
         (front if trusted else back).append(path)
     taken = set(front + back)
     sys.path[:] = front + [p for p in sys.path if p not in taken and p != ""] + back

@@ -11,8 +11,9 @@ import io
 import os
 import sys
 
+from ..path_facts import digest
 from ..state import STATE
-from ..tracing.dependency_record import FileRecord, digest, state_of
+from ..tracing.dependency_record import FileRecord
 from ..tracing.failures import BarredImport, NotTracked
 from ..tracing.project_paths import from_copy, is_project, relative
 from .partial_exec import PartialFile, may_be_elsewhere
@@ -72,7 +73,7 @@ def exec_project(module, path):
         raise BarredImport(cause, reason)
     with io.open(path, "rb") as file:
         source = file.read()
-    STATE.record.edges().add(path)
+    STATE.record.imports().add(path)
     file = STATE.record.files.setdefault(path, FileRecord())
     file.source = digest(source)
     tree = ast.parse(source, path)
@@ -130,7 +131,7 @@ def install_loader():
     def project_get_code(self, fullname):
         path, real = place_of(self, fullname)
         if is_project(real) or is_project(path):
-            STATE.record.inputs().opened.setdefault(path, state_of(path))
+            STATE.record.inputs().note("content", path)
             return compile(read_tree(path), path, "exec", dont_inherit=True)
         STATE.record.record_outside(path)
         return get_code(self, fullname)

@@ -8,42 +8,25 @@ import contextlib
 import fractions
 import math
 import re
+from typing import NamedTuple
 
 from ..torch_compat import own_children, own_parameters
-from ..tracing.project_modules import upwards
+from ..tracing.project_paths import is_below, upwards
 
 # How many experts a token uses: names that mean nothing else,
 ROUTED = (
-    "num_experts_per_tok",
-    "num_experts_per_token",
-    "n_experts_per_tok",
-    "n_experts_per_token",
-    "experts_per_token",
-    "n_expert_per_token",
-    "n_activated_experts",
-    "num_activated_experts",
-    "num_active_experts",
-    "num_selected_experts",
-    "top_k_experts",
-    "moe_router_topk",
-    "moe_top_k",
-    "moe_topk",
-    "router_top_k",
-)
+    "num_experts_per_tok num_experts_per_token n_experts_per_tok n_experts_per_token"
+    " experts_per_token n_expert_per_token n_activated_experts num_activated_experts"
+    " num_active_experts num_selected_experts top_k_experts moe_router_topk moe_top_k moe_topk"
+    " router_top_k"
+).split()
 # and names that mean it where a token is routed.
 OFTEN_ROUTED = ("top_k", "topk", "moe_k")
 # How many there are.
 NUMBER = (
-    "num_experts",
-    "n_experts",
-    "n_expert",
-    "num_expert",
-    "num_local_experts",
-    "n_local_experts",
-    "n_routed_experts",
-    "num_routed_experts",
-    "moe_num_experts",
-)
+    "num_experts n_experts n_expert num_expert num_local_experts n_local_experts n_routed_experts"
+    " num_routed_experts moe_num_experts"
+).split()
 SAMPLING = ("temperature", "top_p", "do_sample")  # beside these, top_k is one of them
 CONFIGS = ("config", "cfg", "args")
 INNER_CONFIGS = ("text_config", "ffn_config", "moe")
@@ -51,13 +34,13 @@ ROUTER = re.compile("gate|gating|rout", re.IGNORECASE)
 TOP = re.compile(r"Top(\d+)")
 
 
-class Experts:
+class Experts(NamedTuple):
     """Like experts: the `path` of the module that holds them, how many there are, and of how many
     each parameter is a part, by its id."""
 
-    def __init__(self, path, number, parameters):
-        self.path, self.number = path, number
-        self.parts = collections.Counter(map(id, parameters))
+    path: str
+    number: int
+    parts: collections.Counter
 
 
 class Routing:
@@ -69,15 +52,21 @@ class Routing:
     stacked along a first dimension, in a module that is called or of a class called `…experts`, or
     that itself says how many experts it has. Those that are called shared are not routed."""
 
-    def __init__(self, torch, modules, owners, declared):
-        self.torch, self.modules, self.owners, self.declared = torch, modules, owners, declared
+    def __init__(self, torch, modules, parameters, declared):
+        self.torch, self.modules, self.parameters = torch, modules, parameters
+        self.declared = declared
         self.idle, self.notes = {}, []
         self.wrong = self.misdeclared = None
-        self.children = {path: [] for path in modules}
+        self.children = collections.defaultdict(list)
         for path in modules:
             if path:
-                self.children.setdefault(path.rpartition(".")[0], []).append(path)
-        found, unclear = self.find()
+                self.children[path.rpartition(".")[0]].append(path)
+        found, unclear = [], None
+        named = [path for path in modules if self.is_called_so(path)]
+        for path in named:
+            experts, why = self.experts_in(path, named)
+            found += experts
+            unclear = why or unclear
         self.unknown = unclear or self.overlooked(found)
         used = [self.use(experts) for experts in found]
         if declared is not None and not any(used):
@@ -86,16 +75,6 @@ class Routing:
             self.misdeclared = text.format(declared, why)
         elif self.wrong:
             self.misdeclared = self.unknown = self.wrong
-
-    def find(self):
-        """All like experts, and what is unclear of others, or None."""
-        found, unclear = [], None
-        named = [path for path in self.modules if self.is_called_so(path)]
-        for path in named:
-            experts, why = self.experts_in(path, named)
-            found += experts
-            unclear = why or unclear
-        return found, unclear
 
     def is_called_so(self, path):
         """Whether a module is one that holds routed experts, by its name, its class, or what it
@@ -108,16 +87,21 @@ class Routing:
             return True
         if kind.endswith("Experts") and "Shared" not in kind:
             return True
-        numbers = stated(vars(module), NUMBER)
+        numbers = stated(vars(module))
         return any(p.dim() > 2 and p.shape[0] in numbers for p in own(module))
 
     def experts_in(self, path, named):
         """The like experts of a module that is called so; or none, and why, unless others that are
         called so (`named`) stand in it and tell for themselves."""
-        parameters = self.of_children(path)
+        parameters = [
+            list(self.torch.nn.Module.parameters(module))
+            for _, module in own_children(self.modules[path])
+            if not isinstance(module, self.torch.nn.Dropout)
+        ]
         sizes = {sum(p.numel() for p in each) for each in parameters}
         if self.is_list(self.modules[path]) and len(sizes) == 1 and 0 not in sizes:
-            return [Experts(path, len(parameters), [p for each in parameters for p in each])], None
+            parts = ids(p for each in parameters for p in each)
+            return [Experts(path, len(parameters), parts)], None
         stacked = [p for p in own(self.modules[path]) if p.dim() > 1]
         numbers = sorted({p.shape[0] for p in stacked if p.dim() > 2})
         known = sorted(self.numbers(path)) if numbers else []
@@ -130,22 +114,13 @@ class Routing:
             return [], text.format(numbers[0], " or ".join(map(str, known)))
         if numbers:
             number = numbers[0]
-            return [Experts(path, number, [p for p in stacked if p.shape[0] == number])], None
-        below = path + "." if path else ""
-        if any(other != path and other.startswith(below) for other in named):
+            return [Experts(path, number, ids(p for p in stacked if p.shape[0] == number))], None
+        if any(other != path and is_below(other, path) for other in named):
             return [], None
-        inside = [p for p in self.modules if p == path or p.startswith(below)]
+        inside = [p for p in self.modules if is_below(p, path)]
         flat = [experts for experts in map(self.flat, inside) if experts]
         text += "neither modules of one size nor stacked along a first dimension"
         return flat, text if sizes - {0} and not flat else None
-
-    def of_children(self, path):
-        """The parameters of each child of a module."""
-        return [
-            list(self.torch.nn.Module.parameters(module))
-            for _, module in own_children(self.modules[path])
-            if not isinstance(module, self.torch.nn.Dropout)
-        ]
 
     def flat(self, path):
         """Experts one below the other in matrices, where the module that holds these says so: the
@@ -153,13 +128,13 @@ class Routing:
         of the numbers itself."""
         module = self.modules[path]
         matrices = [p for p in own(module) if p.dim() > 1]
-        numbers = stated(vars(module), NUMBER)
+        numbers = stated(vars(module))
         known = {v for v in vars(module).values() if type(v) is int and v > 1}
         for number in numbers if matrices else ():
             rest = {p.shape[0] // number for p in matrices if p.shape[0] % number == 0}
             whole = {p.shape[0] for p in matrices}
             if all(w % number == 0 for w in whole) and rest <= known and not whole & known:
-                return Experts(path, number, [p for p in own(module) if p.shape[0] in whole])
+                return Experts(path, number, ids(p for p in own(module) if p.shape[0] in whole))
         return None
 
     def overlooked(self, found):
@@ -168,7 +143,7 @@ class Routing:
         places = {experts.path for experts in found}
         holders = {above for path in places for above in upwards(path)}
         for path, module in self.modules.items():
-            numbers = stated(vars(module), NUMBER)
+            numbers = stated(vars(module))
             if not numbers or ROUTER.search(type(module).__name__):
                 continue
             if path.rpartition(".")[0] not in holders and places.isdisjoint(upwards(path)):
@@ -186,7 +161,9 @@ class Routing:
             self.wrong = text.format(self.declared, shown(experts.path), number)
             return True
         if number > 1:
-            name, used = self.routed(experts)
+            said = self.sayings(experts.path)
+            fit = (pair for pair in said if pair and 0 < pair[1] <= number)
+            name, used = next(fit, (None, None))
             if self.declared is not None:
                 if used not in (None, self.declared):
                     text = "experts_per_token = {} is declared; the model itself has {} = {}"
@@ -200,28 +177,18 @@ class Routing:
             )
             return False
         for key, parts in experts.parts.items():
-            below = experts.path + "." if experts.path else ""
-            elsewhere = [o for o in self.owners[key] if not (o + ".").startswith(below)]
-            if not elsewhere:
+            if all(is_below(owner, experts.path) for owner in self.parameters[key].owners):
                 # None of the experts that it is a part of is among those that the token uses.
                 idle = fractions.Fraction(math.comb(number - parts, used), math.comb(number, used))
                 self.idle[key] = 1 - (1 - self.idle.get(key, 0)) * (1 - idle)
         return True
 
-    def routed(self, experts):
-        """The name and value of what says how many of the experts a token uses; or (None, None)."""
-        said = self.sayings(experts.path)
-        fit = (pair for pair in said if pair and 0 < pair[1] <= experts.number)
-        return next(fit, (None, None))
-
     def sayings(self, path):
         """What may say how many are used: the modules around the experts and their routers, then
         config objects, the nearest first."""
-        around = self.around(path)
-        routers = self.routers(around)
-        holders = [self.modules[p] for p in around] + routers
+        modules, routers = self.around(path)
         for names in (ROUTED, OFTEN_ROUTED):
-            for holder in holders:
+            for holder in modules + routers:
                 yield field(holder, names)
         for router in routers:
             yield field(router, ("k",))
@@ -235,29 +202,27 @@ class Routing:
                 yield type(router).__name__, int(top[1])
 
     def around(self, path):
-        """The paths of a module with experts and of those around it, up to the first that is no
-        list and not called experts."""
-        paths = list(upwards(path))
-        for end, above in enumerate(paths[1:], 2):
-            if not self.is_list(self.modules[above]) and not self.is_called_so(above):
-                return paths[:end]
-        return paths
-
-    def routers(self, around):
-        """The modules that choose experts: those beside or below them that are called so."""
-        return [
-            self.modules[child]
-            for path in around
-            for child in self.children[path]
-            if ROUTER.search(child.rpartition(".")[2] + " " + type(self.modules[child]).__name__)
+        """A module with experts and those around it, up to the first that is no list and not called
+        experts; and those that choose experts: modules beside or below these that are called so."""
+        paths = []
+        for above in upwards(path):
+            paths.append(above)
+            if above != path and not (
+                self.is_list(self.modules[above]) or self.is_called_so(above)
+            ):
+                break
+        beside = [(p, self.modules[p]) for above in paths for p in self.children[above]]
+        return [self.modules[p] for p in paths], [
+            module
+            for p, module in beside
+            if ROUTER.search(p.rpartition(".")[2] + " " + type(module).__name__)
         ]
 
     def numbers(self, path):
         """How many experts there are to be, as the nearest that speaks of it says; or nothing."""
-        around = self.around(path)
-        modules = [self.modules[p] for p in around]
-        for holder in (*modules, *self.routers(around), *self.configs(path)):
-            found = stated({name: value_of(holder, name) for name in NUMBER}, NUMBER)
+        modules, routers = self.around(path)
+        for holder in (*modules, *routers, *self.configs(path)):
+            found = stated({name: value_of(holder, name) for name in NUMBER})
             if found:
                 return found
         return set()
@@ -282,9 +247,13 @@ def own(module):
     return [parameter for _, parameter in own_parameters(module)]
 
 
-def stated(values, names):
-    """The whole numbers above 1 that go by these names."""
-    return {values[n] for n in names if type(values.get(n)) is int and values[n] > 1}
+def ids(parameters):
+    return collections.Counter(map(id, parameters))
+
+
+def stated(values):
+    """How many experts there are, of values by name: the whole numbers above 1."""
+    return {values[n] for n in NUMBER if type(values.get(n)) is int and values[n] > 1}
 
 
 def value_of(holder, name):

@@ -9,19 +9,23 @@ import types
 from operator import add
 
 from ..capabilities import METRICS, WITH_FIELDS, Part
-from ..torch_compat import (
-    is_initialised,
-    own_buffers,
-    own_children,
-    own_parameters,
-    storage_key,
-)
+from ..torch_compat import is_initialised, own_buffers, own_children, own_parameters, storage_key
 from ..tracing.failures import Failure
-from ..tracing.project_modules import upwards
+from ..tracing.project_paths import is_below, upwards
 from .active_experts import Routing
 
 # The names of embeddings whose entries are no tokens.
 OF_PLACES = re.compile("pos|type|segment|wpe", re.IGNORECASE)
+
+
+class Held:
+    """A parameter or buffer: its first name in the model, the others, and the paths of the modules
+    that hold it."""
+
+    __slots__ = ("also", "name", "owners", "tensor")
+
+    def __init__(self, tensor, name):
+        self.tensor, self.name, self.also, self.owners = tensor, name, [], []
 
 
 class Count:
@@ -30,43 +34,34 @@ class Count:
 
     def __init__(self, torch, model, sources, experts=None):
         self.torch, self.model, self.sources = torch, model, sources
-        self.parameters = {}  # id -> [tensor, first name, other names]
-        self.buffers = {}  # id -> (tensor, name)
+        self.parameters, self.buffers = {}, {}  # id -> Held
         self.rows = []
+        self.modules = {}  # first path -> module
         self.first_path = {}  # id(module) -> path
-        self.by_id = {}
         self.lines = {}  # path of a module -> the line that made it
         self.again = []  # (path, first path) of modules that stand in more than one place
-        self.owners = collections.defaultdict(list)  # id(parameter) -> paths of owning modules
-        self.buffer_owners = collections.defaultdict(list)
         self.lazy = []
         self.embedding = set()
         self.walk()
         self.embedding |= self.output_heads()
-        modules = {path: self.by_id[key] for key, path in self.first_path.items()}
         # What is lazy has no shape yet, and no count.
-        self.routing = Routing(torch, {} if self.lazy else modules, self.owners, experts)
+        modules = {} if self.lazy else self.modules
+        self.routing = Routing(torch, modules, self.parameters, experts)
 
     def walk(self):
         """Every module once, by its first path; a second path of the same module becomes a row that
         points to the first. (Not `named_modules(remove_duplicate=False)`: it never ends where a
         child holds its parent, https://github.com/pytorch/pytorch/issues/47582.)"""
-        torch = self.torch
-        lazy = torch.nn.parameter.UninitializedTensorMixin
-        embedding = (torch.nn.Embedding, torch.nn.EmbeddingBag)
+        embedding = (self.torch.nn.Embedding, self.torch.nn.EmbeddingBag)
         stack = [("", self.model)]
         while stack:
             path, module = stack.pop()
+            kind = type(module).__name__
             if not is_initialised(module):
-                raise Failure(
-                    "NPL004",
-                    "raised",
-                    "the constructor of {} never calls super().__init__()".format(
-                        type(module).__name__
-                    ),
-                    hint="call super().__init__() before anything is assigned",
-                )
-            row = {"path": path, "type": type(module).__name__, "own": 0, "tied": []}
+                text = "the constructor of {} never calls super().__init__()".format(kind)
+                hint = "call super().__init__() before anything is assigned"
+                raise Failure("NPL004", "raised", text, hint=hint)
+            row = {"path": path, "type": kind, "own": 0, "tied": []}
             row["source"] = self.lines[path] = self.sources["modules"].get(id(module))
             self.rows.append(row)
             if id(module) in self.first_path:
@@ -74,29 +69,29 @@ class Count:
                 self.again.append((path, row["shared_with"]))
                 continue
             self.first_path[id(module)] = path
-            self.by_id[id(module)] = module
+            self.modules[path] = module
             prefix = path + "." if path else ""
             for name, parameter in own_parameters(module):
-                if isinstance(parameter, lazy):
+                if self.is_lazy(parameter):
                     self.lazy.append(prefix + name)
                     continue
                 key = id(parameter)
-                self.owners[key].append(path)
+                held = self.parameters.get(key)
+                if held is None:
+                    held = self.parameters[key] = Held(parameter, prefix + name)
+                    row["own"] += parameter.numel()
+                else:
+                    held.also.append(prefix + name)
+                    row["tied"].append("{} = {}".format(name, held.name))
+                held.owners.append(path)
                 if isinstance(module, embedding):
                     self.embedding.add(key)
-                if key in self.parameters:
-                    first = self.parameters[key]
-                    first[2].append(prefix + name)
-                    row["tied"].append("{} = {}".format(name, first[1]))
-                else:
-                    self.parameters[key] = [parameter, prefix + name, []]
-                    row["own"] += parameter.numel()
             for name, buffer in own_buffers(module):
-                if isinstance(buffer, lazy):
+                if self.is_lazy(buffer):
                     self.lazy.append(prefix + name)
                     continue
-                self.buffers[id(buffer)] = buffer, name
-                self.buffer_owners[id(buffer)].append(path)
+                held = self.buffers.setdefault(id(buffer), Held(buffer, prefix + name))
+                held.owners.append(path)
             children = [(prefix + name, child) for name, child in own_children(module)]
             stack.extend(reversed(children))
 
@@ -135,24 +130,24 @@ class Count:
         each metric. Most models have thousands of few kinds, each of which is worked out once."""
         found = {}
         metrics = METRICS.values()
-        for tensors, owners, adders in (
-            (self.parameters, self.owners, [metric.parameter for metric in metrics]),
-            (self.buffers, self.buffer_owners, [metric.buffer for metric in metrics]),
+        for tensors, adders in (
+            (self.parameters, [metric.parameter for metric in metrics]),
+            (self.buffers, [metric.buffer for metric in metrics]),
         ):
             known = {}
-            for key, (tensor, path, *_) in tensors.items():
+            for key, held in tensors.items():
                 kind = (  # a Part takes longer to make
-                    path.rpartition(".")[2],
-                    tensor.numel(),
-                    tensor.element_size(),
-                    tensor.requires_grad,
+                    held.name.rpartition(".")[2],
+                    held.tensor.numel(),
+                    held.tensor.element_size(),
+                    held.tensor.requires_grad,
                     key in self.embedding,
                     self.routing.idle.get(key, 0),
                 )
                 amounts = known.get(kind)
                 if amounts is None:
                     amounts = known[kind] = tuple(adder(Part(*kind)) for adder in adders)
-                paths = tuple(owners[key])
+                paths = tuple(held.owners)
                 sums = found.get(paths)
                 found[paths] = amounts if sums is None else tuple(map(add, sums, amounts))
         return found
@@ -173,16 +168,12 @@ class Count:
         they are those of modules directly below the root that have the shape of an embedding, other
         than one of positions or types; a square one must be the last, since a projection of states
         has that shape, too."""
-        shapes = {self.parameters[key][0].shape for key in self.embedding}
+        embeddings = [self.parameters[key] for key in self.embedding]
         with contextlib.suppress(Exception):
             said = dict(own_parameters(self.model.get_output_embeddings()))["weight"]
-            if said.shape in shapes:
+            if any(said.shape == held.tensor.shape for held in embeddings):
                 return {id(said)}
-        shapes = {
-            self.parameters[key][0].shape
-            for key in self.embedding
-            if not OF_PLACES.search(self.parameters[key][1])
-        }
+        shapes = {held.tensor.shape for held in embeddings if not OF_PLACES.search(held.name)}
         children = [dict(own_parameters(module)) for _, module in own_children(self.model)]
         weights = [parameters.get("weight") for parameters in children if parameters]
         return {
@@ -205,37 +196,41 @@ class Count:
     def parameter_rows(self):
         return [
             {
-                "name": name,
-                "shape": [int(n) for n in parameter.shape],
-                "dtype": dtype_name(parameter),
-                "trainable": bool(parameter.requires_grad),
-                "source": self.source(parameter, name),
-                "also": others,
-                "note": self.remarks.get(name),
+                "name": held.name,
+                "shape": [int(n) for n in held.tensor.shape],
+                "dtype": dtype_name(held.tensor),
+                "trainable": bool(held.tensor.requires_grad),
+                "source": self.source(held.tensor, held.name),
+                "also": held.also,
+                "note": self.remarks.get(held.name),
             }
-            for parameter, name, others in self.parameters.values()
+            for held in self.parameters.values()
         ]
 
     def remark(self):
         """The names of parameters that hold less than what they count → why."""
         storages, remarks = {}, {}
-        for parameter, name, _ in self.parameters.values():
+        for held in self.parameters.values():
+            parameter = held.tensor
             if not parameter.numel():
                 continue
             with contextlib.suppress(Exception):
-                first = storages.setdefault(storage_key(parameter), name)
-                if first != name:
+                first = storages.setdefault(storage_key(parameter), held.name)
+                if first != held.name:
                     text = "shares its storage with {} (counted twice)"
-                    remarks[name] = text.format(first)
+                    remarks[held.name] = text.format(first)
             if not parameter.is_contiguous():
                 strides = zip(parameter.shape, parameter.stride())
                 if any(n > 1 and stride == 0 for n, stride in strides):
-                    remarks[name] = "expanded: fewer values are stored than counted"
+                    remarks[held.name] = "expanded: fewer values are stored than counted"
         return remarks
 
     def signature(self):
         """What must be the same in two builds: each parameter's name, shape and dtype."""
-        return [(n, list(p.shape), dtype_name(p)) for p, n, _ in self.parameters.values()]
+        return [
+            (held.name, list(held.tensor.shape), dtype_name(held.tensor))
+            for held in self.parameters.values()
+        ]
 
     def source(self, parameter, name):
         """The line that made a parameter; for one that was copied, that of the nearest module
@@ -249,76 +244,52 @@ class Count:
     def hidden(self):
         """Parameters and modules in plain attributes, lists and dicts: unseen by parameters()."""
         torch = self.torch
-        found, seen = [], set(self.parameters)
-        registered = set(self.first_path)
+        found, seen = [], {*self.parameters, *self.buffers}
+        lines = self.sources["parameters"]
         skip = set(vars(torch.nn.Module()))
         plain = {str, int, float, bool, type(None), types.FunctionType, torch.device, torch.dtype}
-        for module_id, path in list(self.first_path.items()):
-            module = self.by_id[module_id]
-            held = vars(module)
-            for name in [name for name in held if name not in skip]:
-                value = held[name]
+        for path, module in self.modules.items():
+            for name, value in list(vars(module).items()):
                 kind = type(value)
-                if kind in plain:
+                if name in skip or kind in plain:
                     continue
                 if kind is tuple and plain.issuperset(map(type, value)):  # a kernel's size
                     continue
-                tensors = []
-                self.search(value, tensors, registered, 0, set())
-                if not tensors:
-                    continue
-                tensors = [t for t in tensors if id(t) not in seen and id(t) not in self.buffers]
-                unique = {id(t): t for t in tensors}
+                unique = {id(t): t for t in self.tensors_in(value, set()) if id(t) not in seen}
                 seen.update(unique)
                 count = sum(t.numel() for t in unique.values())
                 if count:
                     where = (path + "." if path else "") + name
-                    source = next(
-                        (
-                            self.sources["parameters"][i]
-                            for i in unique
-                            if i in self.sources["parameters"]
-                        ),
-                        self.sources["modules"].get(module_id),
-                    )
-                    kind = type(value).__name__
-                    found.append({"path": where, "count": count, "what": kind, "source": source})
-        overridden = type(self.model).parameters is not torch.nn.Module.parameters
-        if overridden:
+                    made = [lines[i] for i in unique if i in lines]
+                    source = made[0] if made else self.sources["modules"].get(id(module))
+                    found.append((where, count, kind.__name__, source))
+        if type(self.model).parameters is not torch.nn.Module.parameters:
             with contextlib.suppress(Exception):
                 returned = {id(p) for p in self.model.parameters()}
-                missing = [p for k, (p, _, _) in self.parameters.items() if k not in returned]
-                if missing:
-                    count = sum(p.numel() for p in missing)
-                    found.append(
-                        {
-                            "path": "",
-                            "count": count,
-                            "what": "overridden parameters()",
-                            "source": None,
-                        }
-                    )
-        return found
+                lost = [held.tensor for k, held in self.parameters.items() if k not in returned]
+                if lost:
+                    count = sum(p.numel() for p in lost)
+                    found.append(("", count, "overridden parameters()", None))
+        return [dict(zip(("path", "count", "what", "source"), fields)) for fields in found]
 
-    def search(self, value, found, registered, depth, seen):
+    def tensors_in(self, value, seen, depth=0):
+        """The parameters, and what is trained like one, in a value that is no part of the model."""
         torch = self.torch
         if depth > 4 or id(value) in seen:
             return
         seen.add(id(value))
         if isinstance(value, torch.nn.Module):
-            if id(value) not in registered:
+            if id(value) not in self.first_path:
                 for module in torch.nn.Module.modules(value):
-                    found.extend(p for _, p in own_parameters(module) if not self.is_lazy(p))
+                    yield from (p for _, p in own_parameters(module) if not self.is_lazy(p))
         elif isinstance(value, torch.Tensor):
             parameter = isinstance(value, torch.nn.Parameter)
             if not self.is_lazy(value) and (parameter or (value.requires_grad and value.is_leaf)):
-                found.append(value)
-        elif isinstance(value, dict):
-            for item in list(value.values())[:10000]:
-                self.search(item, found, registered, depth + 1, seen)
-        elif isinstance(value, (list, tuple, set, frozenset, collections.deque)):
-            for item in list(value)[:10000]:
-                self.search(item, found, registered, depth + 1, seen)
+                yield value
+        elif isinstance(value, (dict, list, tuple, set, frozenset, collections.deque)):
+            items = value.values() if isinstance(value, dict) else value
+            for item in list(items)[:10000]:
+                yield from self.tensors_in(item, seen, depth + 1)
 
     def is_lazy(self, tensor):
         return isinstance(tensor, self.torch.nn.parameter.UninitializedTensorMixin)
@@ -330,7 +301,7 @@ class Count:
         return {
             "ok": True,
             "type": full_name(self.model),
-            "types": sorted({full_name(m) for m in self.by_id.values() if m is not self.model}),
+            "types": sorted({full_name(m) for m in self.modules.values() if m is not self.model}),
             "no_routing": self.routing.unknown,
             "misdeclared": self.routing.misdeclared,
             "modules": self.rows,
@@ -347,11 +318,6 @@ def row_fields(counts):
     fields["embedding"] = fields["total"] - fields.pop("non_embedding")
     del fields["frozen"]
     return dict(fields, more=more) if more else fields
-
-
-def is_below(path, ancestor):
-    """Whether a module path is `ancestor` or lies below it; all lie below the root ""."""
-    return not ancestor or path == ancestor or path.startswith(ancestor + ".")
 
 
 def dtype_name(tensor):

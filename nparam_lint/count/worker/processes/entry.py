@@ -12,6 +12,7 @@ from ..building.device_ladder import patch_initialisers
 from ..building.devices import DEVICES
 from ..building.side_effect_guard import guard_file_writer
 from ..building.source_loader import install_loader, relax_argparse
+from ..path_facts import fact
 from ..state import STATE
 from ..torch_compat import wrap_file_writer
 from ..tracing.dependency_record import DependencyRecord
@@ -23,7 +24,7 @@ from .children import ADOPT_ORPHANS, CAN_FORK, DIE_WITH_PARENT, prctl
 from .groups import GroupTask
 from .server import Server
 
-PROTOCOL = 3
+PROTOCOL = 4
 
 
 def take_standard_streams():
@@ -111,7 +112,7 @@ def main():
             python=sys.executable,
             version=".".join(map(str, sys.version_info[:3])),
             devices=present_devices(torch) if request.get("probe") else None,
-            sites={path: state for path, state in sites.items() if not is_within(path)},
+            sites={fact("state", p): state for p, state in sites.items() if not is_within(p)},
         )
         gc.freeze()
         kept = Server(request, channel, torch, kept).run(orders)

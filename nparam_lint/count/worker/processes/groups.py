@@ -18,8 +18,7 @@ from ..job import ModelBuild
 from ..state import STATE
 from ..tracing.dependency_record import InputLog
 from ..tracing.failures import Failure, NextRung, died
-from ..tracing.project_modules import project_modules
-from ..tracing.project_paths import LAUNCHER
+from ..tracing.project_paths import LAUNCHER, project_modules
 from ..tracing.read_tracer import job_dependencies, start_recording
 from ..tracing.state_snapshot import ProcessSnapshot
 from .children import ADOPT_ORPHANS, CAN_FORK, Child, fork_child, mark_output, prctl, resident

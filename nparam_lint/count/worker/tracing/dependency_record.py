@@ -2,56 +2,44 @@
 
 from __future__ import annotations
 
-import collections
-import hashlib
-import io
 import os
 import sys
 import time
 
+from ..path_facts import answer, fact
 from ..state import STATE
-from .project_modules import file_of
-from .project_paths import OWN, is_known_by_version, is_project
+from .project_paths import OWN, file_of, is_known_by_version, is_project
 from .state_snapshot import process_state
 
-LARGE = 1 << 26  # bytes of a file that is not read in order to see whether it is the same
 PASSING = ("/proc/", "/sys/", "/dev/")
-STAT = os.stat  # of which no notes are taken
 
 
 class InputLog:
-    """What was read besides imports: the content of files, the names in directories, and what
-    stands at paths. `edges`: the project's files that were imported, or whose code was at work."""
+    """What was read besides imports: `facts`, by question and path. `imports`: the project's files
+    that were imported, or whose code was at work."""
 
     def __init__(self):
-        self.opened = {}  # path -> state of the file when it was opened
-        self.listed = {}  # directory -> its state
-        self.probes = {}  # question and path -> answer
-        self.edges = set()
-        self.callers = set()  # files whose code was seen at work
+        self.facts = {}
+        self.imports = set()
 
-    def size(self):
-        return len(self.opened), len(self.listed), len(self.probes)
+    def note(self, question, path):
+        """That the "content" of a file or the "names" in a directory is being read. What that is
+        will be looked up for the report; until then, its state."""
+        if (question, path) not in self.facts:
+            self.facts[question, path] = answer("state", path)
 
-    def report(self):
-        """As JSON, with paths as the front end knows them. None where a file was changed since."""
-        files, lists = {}, {}
-        for path, before in list(self.opened.items()):
-            files[front_end_path(path)] = digest_of(path)
-            if state_of(path) != before:
-                return None
-        for path, before in list(self.listed.items()):
-            lists[front_end_path(path)] = digest_of_names(path)
-            if state_of(path) != before:
-                return None
-        return {
-            "files": files,
-            "lists": lists,
-            "probes": {
-                asked + " " + front_end_path(p): was for (asked, p), was in self.probes.items()
-            },
-            "edges": sorted(map(front_end_path, self.edges)),
-        }
+    def report(self, start=0):
+        """What was read after the first `start` facts, as JSON, with paths as the front end knows
+        them. None where something was changed since."""
+        found = {}
+        for (question, path), known in list(self.facts.items())[start:]:
+            told = known
+            if question in ("content", "names"):
+                told = answer(question, path)
+                if answer("state", path) != known:
+                    return None
+            found[fact(question, front_end_path(path))] = told
+        return {"facts": found, "imports": front_end_paths(self.imports)}
 
 
 class FileRecord:
@@ -59,23 +47,17 @@ class FileRecord:
     whose state it changed ("": that of the process)."""
 
     def __init__(self):
-        self.source, self.edges, self.changes = None, set(), set()
-
-    def size(self):
-        return len(self.edges), len(self.changes)
+        self.source, self.imports, self.changes = None, set(), set()
 
 
 class DependencyRecord:
-    """Everything that this process has noted so far, and what of it was told already."""
+    """Everything that this process has noted so far, and how much of it was told already."""
 
     def __init__(self):
         self.on = False
         self.files = {}  # path of a file of the project -> FileRecord
         self.shared = InputLog()  # what was read while modules were imported, by whichever
         self.model_inputs = None  # InputLog of the model that is being built
-        self.lookups = collections.defaultdict(set)  # directory -> names that were looked for
-        self.missing = {}  # name that could not be imported -> whether the project has it
-        self.outside = {}  # path of a file outside of the project -> its state
         self.known_modules = set()
         self.report_all_again()
         self.snapshot = None  # StateSnapshot of all files that were run
@@ -84,53 +66,46 @@ class DependencyRecord:
 
     def report_all_again(self):
         """Nothing was told yet to those that are told from now on."""
-        self.reported = {"files": {}, "lookups": {}, "missing": set(), "shared": None}
-        self.fresh = dict(self.outside)
+        self.told_files, self.told_facts = {}, 0
 
     def inputs(self):
         return self.shared if self.model_inputs is None else self.model_inputs
 
-    def edges(self):
-        return self.files[STATE.running[-1]].edges if STATE.running else self.inputs().edges
+    def imports(self):
+        return self.files[STATE.running[-1]].imports if STATE.running else self.inputs().imports
 
     def unreported(self):
         """What was noted and not told yet, as JSON; None: something of it was changed while it
         was read."""
         self.record_modules()
-        told = self.reported
         files = {}
         for path, file in list(self.files.items()):
-            if told["files"].get(path) != file.size():
-                told["files"][path] = file.size()
-                changes = sorted(front_end_path(p) if p else p for p in file.changes)
-                edges = sorted(map(front_end_path, file.edges))
+            size = len(file.imports), len(file.changes)
+            if self.told_files.get(path) != size:
+                self.told_files[path] = size
                 files[front_end_path(path)] = {
                     "source": file.source,
-                    "edges": edges,
-                    "changes": changes,
+                    "imports": front_end_paths(file.imports),
+                    "changes": front_end_paths(file.changes),
                 }
-        lookups = {}
-        for path, names in self.lookups.items():
-            new = names - told["lookups"].setdefault(path, set())
-            if new:
-                lookups[front_end_path(path)] = sorted(new)
-                told["lookups"][path] |= new
         for path in sys.path:
             if path and not os.path.isdir(path) and recordable_path(path) is not None:
-                self.shared.probes["stat", path] = "nothing"
-        shared = self.shared.report() if told["shared"] != self.shared.size() else {}
+                self.shared.facts["stat", path] = None
+        shared = self.shared.report(self.told_facts)
         if shared is None:
             return None
-        told["shared"] = self.shared.size()
-        missing = {n: was for n, was in self.missing.items() if n not in told["missing"]}
-        told["missing"].update(missing)
-        outside, self.fresh = self.fresh, {}
-        news = {"files": files, "lookups": lookups, "missing": missing, "outside": outside}
-        return dict(news, shared=shared)
+        self.told_facts = len(self.shared.facts)
+        return {"files": files, "facts": shared["facts"]}
+
+    def record_lookup(self, name, directory):
+        """That a module was looked for in a directory. What goes by that name there, the front end
+        finds out."""
+        self.shared.facts.setdefault(("entries/" + name, directory), None)
 
     def record_outside(self, path):
-        if path not in self.outside:
-            self.outside[path] = self.fresh[path] = state_of(path)
+        """A file of no project, which is known by its state."""
+        if ("state", path) not in self.shared.facts:
+            self.shared.facts["state", path] = answer("state", path)
 
     def record_modules(self):
         """The files of all modules that came from neither the project nor the standard library."""
@@ -187,39 +162,8 @@ def front_end_path(path):
     return path
 
 
-def state_of(path):
-    """What changes whenever a file or a directory does; None where there is none."""
-    try:
-        state = STAT(path)
-    except (OSError, ValueError):
-        return None
-    return "{} {} {} {}".format(state.st_mtime_ns, state.st_ctime_ns, state.st_size, state.st_ino)
-
-
-def digest(content):
-    """As the front end makes them."""
-    return hashlib.blake2b(content, digest_size=16).hexdigest()
-
-
-def digest_of(path):
-    """The digest of a file's content, None where it cannot be read; of a large one its state."""
-    try:
-        if STAT(path).st_size > LARGE:
-            return state_of(path)
-        with io.open(path, "rb") as file:
-            return digest(file.read())
-    except (OSError, ValueError):
-        return None
-
-
-def digest_of_names(path):
-    """Of the names in a directory, and of which of them are directories."""
-    try:
-        with os.scandir(path) as found:
-            names = "\n".join(sorted(e.name + "/" * e.is_dir() for e in found))
-    except (OSError, ValueError):
-        return None
-    return digest(names.encode("utf-8", "surrogateescape"))
+def front_end_paths(paths):
+    return sorted(map(front_end_path, paths))
 
 
 def recordable_path(path):

@@ -1,4 +1,4 @@
-"""Where in the project, in the environment or in a copy a path is."""
+"""Which files and modules are the project's; where in it, or in a copy of it, a path is."""
 
 from __future__ import annotations
 
@@ -33,6 +33,46 @@ def is_project(path):
 def is_within(path):
     """Whether a directory of the import path lies in the project, whose files are looked at."""
     return is_project(os.path.join(os.path.realpath(path), ""))
+
+
+def file_of(name):
+    """The file of the module that has a name now, as the module says; None where it says none."""
+    return getattr(sys.modules.get(name), "__file__", None)
+
+
+def project_file(name):
+    """The same, where it is one of the project's files; else None."""
+    path = file_of(name)
+    return path if path and is_project(path) else None
+
+
+def is_ours(module):
+    if module is sys.modules["__main__"]:
+        return False
+    path = getattr(module, "__file__", None)
+    if path:  # torch.ops calls itself "_ops.py"
+        return os.path.isabs(path) and is_project(os.path.realpath(path))
+    try:  # a namespace package
+        return any(map(is_within, list(module.__path__)))
+    except Exception:
+        return False
+
+
+def may_be_ours(name):
+    """Whether a module at the top is, or could be found to be, the project's."""
+    if name in STATE.names:
+        return True
+    module = sys.modules.get(name)
+    if module is None:
+        return False
+    known = STATE.project_packages.get(name)
+    if known is None or known[0] is not module:
+        known = STATE.project_packages[name] = module, is_ours(module)
+    return known[1]
+
+
+def project_modules():
+    return [module for module in list(sys.modules.values()) if is_ours(module)]
 
 
 def relative(path):
@@ -125,3 +165,16 @@ def line_of_error(error):
             found = "{}:{}".format(relative(trace.tb_frame.f_code.co_filename), trace.tb_lineno)
         trace = trace.tb_next
     return found
+
+
+def upwards(path):
+    """A dotted path and all those above it, up to the root ""."""
+    while path:
+        yield path
+        path = path.rpartition(".")[0]
+    yield ""
+
+
+def is_below(path, ancestor):
+    """Whether a dotted path is `ancestor` or lies below it; all lie below the root ""."""
+    return not ancestor or path == ancestor or path.startswith(ancestor + ".")

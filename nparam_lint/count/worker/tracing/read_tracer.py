@@ -9,13 +9,12 @@ import importlib.machinery
 import importlib.util
 import os
 import pathlib
-import stat
 import sys
 
+from ..path_facts import answer, kind_of
 from ..state import STATE
-from .dependency_record import front_end_path, recordable_path, state_of
-from .project_modules import may_be_ours, project_file, upwards
-from .project_paths import OWN, find_libraries, is_project
+from .dependency_record import recordable_path
+from .project_paths import OWN, find_libraries, is_project, may_be_ours, project_file, upwards
 from .state_snapshot import StateSnapshot
 
 
@@ -31,53 +30,46 @@ def record_event(event, args):
         return
     path = recordable_path("." if args[0] is None else args[0])
     if path is not None:
-        inputs = STATE.record.inputs()
-        (inputs.opened if event == "open" else inputs.listed).setdefault(path, state_of(path))
+        STATE.record.inputs().note("content" if event == "open" else "names", path)
 
 
-def record_probe(asked, path, answer, kwargs=()):
-    """A question about a path other than what it contains."""
+def record_query(question, path, found, kwargs=()):
+    """A question about a path other than what it contains, and the answer."""
     if STATE.record.on and "dir_fd" not in kwargs:
         path = recordable_path(path)
         if path is not None:
             inputs = STATE.record.inputs()
             # For its size, perhaps, or for code that reads it unseen.
-            if answer == "file" and asked == "stat":
-                inputs.opened.setdefault(path, state_of(path))
+            if found == "file" and question == "stat":
+                inputs.note("content", path)
             else:
-                inputs.probes.setdefault((asked, path), answer)
+                inputs.facts.setdefault((question, path), found)
 
 
 def record_callers(frame):
     """The files of the project whose code is at work: a factory may be reached through a registry
     that nothing imported it for."""
-    job = STATE.record.model_inputs
     while frame is not None:
         name = frame.f_code.co_filename
         if STATE.file_kinds.get(name) == "call":
             return
-        if name not in job.callers:
-            job.callers.add(name)
-            if is_project(name):
-                job.edges.add(name)
+        if is_project(name):
+            STATE.record.model_inputs.imports.add(name)
         frame = frame.f_back
 
 
 def record_classes(classes):
     """The files of the project that define the classes of a model's modules."""
-    for kind in {base for one in classes for base in one.__mro__}:
-        path = project_file(kind.__module__)
-        if path:
-            STATE.record.model_inputs.edges.add(path)
+    bases = {base for one in classes for base in one.__mro__}
+    files = (project_file(base.__module__) for base in bases)
+    STATE.record.model_inputs.imports.update(filter(None, files))
 
 
 def job_dependencies(job):
     """What a job depends on, as JSON; None where something of it was changed while it was read."""
-    report = STATE.record.model_inputs.report()
-    if report is not None:
-        paths = map(project_file, upwards(job["module"]))
-        report["edges"] += [front_end_path(path) for path in paths if path]
-    return report
+    inputs = STATE.record.model_inputs
+    inputs.imports.update(filter(None, map(project_file, upwards(job["module"]))))
+    return inputs.report()
 
 
 def record_import(name, given, level=0, names=()):
@@ -99,23 +91,23 @@ def record_import(name, given, level=0, names=()):
         else:
             dotted.append("{}.{}".format(name, item))
     holder = STATE.record.files.get(given.get("__file__")) if given else None
-    all_edges = [STATE.record.edges(), *([holder.edges] if holder else [])]
+    importers = [STATE.record.imports(), *([holder.imports] if holder else [])]
     for inner in dotted:
         path = project_file(inner)
         if path is None:
             continue
         if path in STATE.record.files:
-            for edges in all_edges:
-                edges.add(path)
+            for imports in importers:
+                imports.add(path)
         else:  # an archive, or an extension
             loader = getattr(sys.modules[inner], "__loader__", None)
             archive = getattr(loader, "archive", None) or path
-            STATE.record.inputs().opened.setdefault(archive, state_of(archive))
+            STATE.record.inputs().note("content", archive)
 
 
 def installation():
-    """Path → state, of what changes when packages come or go, or another Python takes the place of
-    this one."""
+    """The states of what changes when packages come or go, or another Python takes the place of
+    this one, by path."""
     found = {sys.executable, os.path.realpath(sys.executable)}
     found.add(os.path.join(sys.prefix, "pyvenv.cfg"))
     for path in filter(None, sys.path):
@@ -123,7 +115,7 @@ def installation():
         with contextlib.suppress(OSError):
             names = os.listdir(path) if "-packages" in path else ()
             found.update(os.path.join(path, name) for name in names if name.endswith(".pth"))
-    return {path: state_of(path) for path in found}
+    return {path: answer("state", path) for path in found}
 
 
 def start_recording(torch):
@@ -157,9 +149,9 @@ def watch_imports():
             (STATE.library, *STATE.packages)
         ):
             tail = fullname.rpartition(".")[2]
-            STATE.record.lookups[self.path].add(tail)
+            STATE.record.record_lookup(tail, self.path)
             if spec is None or spec.loader is None:  # a directory, perhaps, that may become more
-                STATE.record.lookups[os.path.join(self.path, tail)].add("__init__")
+                STATE.record.record_lookup("__init__", os.path.join(self.path, tail))
         return spec
 
     builtins.__import__, importlib.import_module = recording_import, recording_import_module
@@ -167,48 +159,30 @@ def watch_imports():
 
 
 def watch_path_queries():
-    stat_of, lstat_of, access = os.stat, os.lstat, os.access
-    readlink = getattr(os, "readlink", None)
-
-    def recording(original):
+    def recording(original, told):
         def ask(path, *args, **kwargs):
+            question = original.__name__
+            if question == "access":
+                question += str(args[0] if args else kwargs["mode"])
             try:
                 found = original(path, *args, **kwargs)
             except OSError:
-                record_probe(original.__name__, path, "nothing", kwargs)
+                record_query(question, path, None, kwargs)
                 raise
-            record_probe(original.__name__, path, kind_of(found.st_mode), kwargs)
+            record_query(question, path, told(found), kwargs)
             return found
 
         return ask
 
-    def recording_readlink(path, *args, **kwargs):
-        found = readlink(path, *args, **kwargs)
-        record_probe("readlink", path, os.fsdecode(found), kwargs)
-        return found
-
-    def recording_access(path, mode, *args, **kwargs):
-        found = access(path, mode, *args, **kwargs)
-        record_probe("access{}".format(mode), path, str(found), kwargs)
-        return found
-
-    for original, replacement in (
-        (stat_of, recording(stat_of)),
-        (lstat_of, recording(lstat_of)),
-        (readlink, recording_readlink),
-        (access, recording_access),
-    ):
-        if original is not None:
-            setattr(os, original.__name__, replacement)
-            for known in (os.supports_fd, os.supports_dir_fd, os.supports_follow_symlinks):
-                if original in known:
-                    known.add(replacement)
+    queries = {"stat": kind_of, "lstat": kind_of, "readlink": os.fsdecode, "access": str}
+    for name, told in queries.items():
+        original = getattr(os, name)
+        replacement = recording(original, told)
+        setattr(os, name, replacement)
+        for known in (os.supports_fd, os.supports_dir_fd, os.supports_follow_symlinks):
+            if original in known:
+                known.add(replacement)
     accessor = getattr(pathlib, "_NormalAccessor", None)  # Python 3.10 and before bound them early
     for name in ("stat", "lstat", "readlink"):
         if hasattr(accessor, name):
             setattr(accessor, name, staticmethod(getattr(os, name)))
-
-
-def kind_of(mode):
-    kinds = ((stat.S_ISREG, "file"), (stat.S_ISDIR, "directory"), (stat.S_ISLNK, "link"))
-    return next((kind for is_kind, kind in kinds if is_kind(mode)), "other")

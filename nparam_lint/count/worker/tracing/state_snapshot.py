@@ -125,14 +125,7 @@ class StateSnapshot:
             self.todo += [getattr(value, name, None) for name in names]
 
     def changed(self):
-        if self.opaque:
-            return True
-        try:
-            return any(read(holder) != held for holder, read, held, _ in self.found) or (
-                self.holders != self.helds and any(map(self.differs, self.holders, self.helds))
-            )
-        except Exception:  # whatever cannot be compared
-            return True
+        return self.opaque or bool(self.changed_by_others())
 
     def changed_by_others(self):
         """The owners of what is not as it was; from now on it is to be as it is."""
@@ -148,7 +141,8 @@ class StateSnapshot:
                 changed = self.differs(holder, held)
             if changed:
                 owners.add(self.owners[number])
-            self.helds[number] = type(held)(holder)
+            is_dict = isinstance(holder, dict)
+            self.helds[number] = dict.copy(holder) if is_dict else type(held)(holder)
         for number, (holder, read, held, owner) in enumerate(self.found):
             with contextlib.suppress(Exception):
                 now = read(holder)

@@ -1,0 +1,59 @@
+"""What a count may rest on, as facts: a question about a path, and the answer that it had.
+
+The worker notes them while it builds; the front end, which reads this file too, asks again whether
+they still hold. No torch here, nothing but the standard library.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import os
+import stat
+
+LARGE = 1 << 26  # bytes of a file that is not read in order to see whether it is the same
+# The functions themselves: the worker puts others in their place, which take notes.
+STAT, LSTAT = os.stat, os.lstat
+_KINDS = ((stat.S_ISREG, "file"), (stat.S_ISDIR, "directory"), (stat.S_ISLNK, "link"))
+
+
+def fact(question, path):
+    """A question about a path, as the key of its answer. (No path has a zero in it.)"""
+    return question + "\0" + path
+
+
+def answer(question, path):
+    """What `question` finds out about a path now; None where nothing is there, or it is refused.
+
+    "content": a digest of the file, or the state of a large one. "names": a digest of the names in
+    a directory, and of which of them are directories. "state": what changes whenever the file or
+    directory does. "stat", "lstat": what kind of file it is. "readlink": where it leads.
+    "accessMODE": whether that is allowed.
+    """
+    try:
+        if question == "content" and STAT(path).st_size <= LARGE:
+            with io.open(path, "rb", buffering=0) as file:
+                return digest(file.read())
+        if question == "names":
+            with os.scandir(path) as found:
+                names = "\n".join(sorted(e.name + "/" * e.is_dir() for e in found))
+            return digest(names.encode("utf-8", "surrogateescape"))
+        if question == "readlink":
+            return os.readlink(path)
+        if question.startswith("access"):
+            return str(os.access(path, int(question[len("access") :])))
+        found = LSTAT(path) if question == "lstat" else STAT(path)
+    except (OSError, ValueError):
+        return None
+    if question in ("stat", "lstat"):
+        return kind_of(found)
+    return "{0.st_mtime_ns} {0.st_ctime_ns} {0.st_size} {0.st_ino}".format(found)
+
+
+def kind_of(found):
+    """The kind of file that an `os.stat_result` is of."""
+    return next((kind for is_kind, kind in _KINDS if is_kind(found.st_mode)), "other")
+
+
+def digest(content):
+    return hashlib.blake2b(content, digest_size=16).hexdigest()
