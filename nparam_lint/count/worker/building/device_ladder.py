@@ -3,34 +3,30 @@
 from __future__ import annotations
 
 import contextlib
+import functools
+import math
 
 from ..state import STATE
 from ..torch_compat import check_fan, tensor_makers
-from .devices import cpu, meta
 
-RUNGS = (*meta.RUNGS, *cpu.RUNGS)  # "<device> <how>", the first to be tried first
+RUNGS = ("meta", "cpu without initialisation", "cpu")  # the first to be tried first
 SKIPPING = RUNGS[:-1]  # those on which initialisers do nothing
 SMALL = 1 << 20  # elements of a tensor whose values are worth having
 SMALL_RANDOM = 1 << 16
-_RANDOM_IN_PLACE = frozenset(
-    ("normal_ uniform_ log_normal_ exponential_ cauchy_ geometric_ random_ bernoulli_").split()
+_RANDOM_IN_PLACE = (
+    "normal_ uniform_ log_normal_ exponential_ cauchy_ geometric_ random_ bernoulli_".split()
 )
 # In-place functions keep shape and dtype, so that on meta there is nothing for them to do; doing it
 # would import 800 modules the first time.
-_IN_PLACE = frozenset(
-    (
-        "add_ sub_ mul_ div_ pow_ clamp_ clip_ fill_ zero_ copy_ erfinv_ exp_ log_ sqrt_ neg_ "
-        "sign_ masked_fill_ tril_ triu_ abs_ floor_ ceil_ round_ lerp_ addmm_ renorm_ "
-        "fill_diagonal_"
-    ).split()
+_IN_PLACE = (
+    "add_ sub_ mul_ div_ pow_ clamp_ clip_ fill_ zero_ copy_ erfinv_ exp_ log_ sqrt_ neg_ sign_ "
+    "masked_fill_ tril_ triu_ abs_ floor_ ceil_ round_ lerp_ addmm_ renorm_ fill_diagonal_".split()
 )
 # Ways for a value to become a width: Python reads it, or a shape follows from it.
-_READERS = frozenset(
-    (
-        "item tolist numpy __array__ __bool__ __int__ __float__ __index__ __complex__ __contains__ "
-        "equal allclose is_nonzero nonzero argwhere unique unique_consecutive masked_select "
-        "bincount repeat_interleave"
-    ).split()
+_READERS = (
+    "item tolist numpy __array__ __bool__ __int__ __float__ __index__ __complex__ __contains__ "
+    "equal allclose is_nonzero nonzero argwhere unique unique_consecutive masked_select bincount "
+    "repeat_interleave".split()
 )
 
 
@@ -41,6 +37,7 @@ def patch_initialisers(torch):
     init = torch.nn.init
 
     def quiet(original, fan):
+        @functools.wraps(original)
         def initialise(*args, **kwargs):
             if not STATE.skips_initialisers:
                 return original(*args, **kwargs)
@@ -49,9 +46,6 @@ def patch_initialisers(torch):
                 check_fan(torch, tensor)
             return tensor
 
-        initialise.__name__ = original.__name__
-        initialise.__doc__ = original.__doc__
-        initialise.__wrapped__ = original
         return initialise
 
     for name, function in list(vars(init).items()):
@@ -159,10 +153,7 @@ def elements(args, kwargs):
     size = kwargs.get("size", args)
     if len(size) and isinstance(size[0], (tuple, list)):
         size = size[0]
-    number = 1
-    for n in size:
-        number *= int(n) if isinstance(n, int) else 1
-    return number
+    return math.prod(int(n) for n in size if isinstance(n, int))
 
 
 def make_mode(torch):

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import collections
 import contextlib
+import dataclasses
 import faulthandler
 import gc
 import json
 import os
 import subprocess
 import sys
+import types
 
 from ..building.device_ladder import make_mode
 from ..building.project_import import import_target, load_lazily, set_arguments, set_import_path
@@ -23,7 +25,7 @@ from ..tracing.project_paths import LAUNCHER
 from ..tracing.read_tracer import job_dependencies, start_recording
 from ..tracing.state_snapshot import ProcessSnapshot
 from .children import ADOPT_ORPHANS, CAN_FORK, Child, fork_child, mark_output, prctl, resident
-from .supervision import supervise
+from .supervision import Supervision
 
 START_LIMIT = 300.0  # seconds for importing torch
 SPLITS = 4  # times that a group is split because importing a file changed torch for all others
@@ -67,28 +69,32 @@ class BuilderTask:
         return [BuilderTask(self.group)] if self.group.waiting else []
 
 
+@dataclasses.dataclass(eq=False)
 class GroupTask:
     """The jobs that share an import path, in one process that imports their modules. `files`: how
-    to treat those that have killed a process; `splits`: how often it was split already;
-    `one_at_a_time`: whether a builder is told of a model only after the one before, so that it is
-    known which one kills it; `stays`: whether the process waits for the jobs of the next run,
-    `child` being the one that does."""
+    to treat those that have killed a process; `splits`: how often it was split already; `width`:
+    models that it builds at a time; `one_at_a_time`: whether a builder is told of a model only
+    after the one before, so that it is known which one kills it; `stays`: whether the process waits
+    for the jobs of the next run, `child` being the one that does."""
 
-    def __init__(
-        self, jobs, settings, torch, files, splits=0, width=1, one_at_a_time=False, stays=False
-    ):
-        self.jobs, self.settings, self.torch = jobs, settings, torch
-        self.files, self.splits = files, splits
-        self.width, self.one_at_a_time = width, one_at_a_time  # models that it builds at a time
-        self.stays, self.child = stays, None
+    jobs: list
+    settings: dict
+    torch: types.ModuleType
+    files: dict
+    splits: int = 0
+    width: int = 1
+    one_at_a_time: bool = False
+    stays: bool = False
+
+    def __post_init__(self):
+        self.child = None
         self.waiting = collections.deque()  # [job's id, failures], not yet given to a builder
         self.lacks_meta = False  # whether a build had to import what the next will need too
-        self.limit = settings["timeout"] if CAN_FORK else START_LIMIT
-        self.importing = None  # the job whose module is being imported, as its frames tell
-        self.running = None  # the file that is being run for that
-        self.building = {}  # id -> job, of those being built
-        self.torch_changed_by = None  # the job whose module changed torch itself
-        self.state_changed = False
+        self.limit = self.settings["timeout"] if CAN_FORK else START_LIMIT
+        # As its frames tell: the job whose module is being imported, the file that is being run for
+        # that, the jobs that are being built by their ids, and what they changed: "torch", "state".
+        self.importing = self.running = self.changed = None
+        self.building = {}
         self.answered = set()
 
     def imports(self):
@@ -111,12 +117,7 @@ class GroupTask:
             stderr=subprocess.PIPE,
             start_new_session=os.name == "posix",
         )
-        request = {
-            "jobs": self.jobs,
-            "settings": self.settings,
-            "files": self.files,
-            "splits": self.splits,
-        }
+        request = {name: getattr(self, name) for name in ("jobs", "settings", "files", "splits")}
         process.stdin.write(json.dumps(request).encode() + b"\n")
         process.stdin.close()
         return Child(self, process.pid, process.stdout.fileno(), process.stderr.fileno(), process)
@@ -163,23 +164,18 @@ class GroupTask:
     def build_all(self, jobs):
         mark_output(self.settings["nonce"])
         self.waiting.extend(self.take(jobs))
-        supervise(
-            [BuilderTask(self) for _ in range(min(self.width, len(jobs)))],
-            dict(self.settings, jobs=self.width),
-            self.on_frame,
-            self.on_death,
-        )
+        tasks = [BuilderTask(self) for _ in range(min(self.width, len(jobs)))]
+        settings = dict(self.settings, jobs=self.width)
+        Supervision(tasks, settings, self.on_frame, self.on_death).run()
 
     def more(self, orders):
         """The jobs of one run after the other. What they rest on was read before the first."""
-        while True:
-            self.up.send(event="idle")
-            jobs = next(orders, None)
-            if jobs is None:
-                return
+        self.up.send(event="idle")
+        for jobs in orders:
             STATE.record.report_all_again()
             self.up.send_record(limit=self.settings["timeout"] + GRACE)
             yield jobs
+            self.up.send(event="idle")
 
     def import_all(self):
         """The jobs whose modules could be imported. A file that changes torch itself would change
@@ -202,7 +198,7 @@ class GroupTask:
                 ready.append(job)
             if several and self.splits < SPLITS and around.changed():
                 self.up.send_record(limit=timeout)
-                self.up.send(event="changed torch", id=job["id"])
+                self.up.send(event="changed", what="torch")
                 os._exit(0)
         STATE.on_running = None
         return ready
@@ -217,31 +213,28 @@ class GroupTask:
             if order is None:
                 break
             number, failures = order
+            job = self.jobs_by_id[number]
             mark_output(self.settings["nonce"])
             # While it builds by itself its limit is that of the model; else others watch over it.
             channel.send(event="building", id=number, limit=timeout)
             if CAN_FORK:  # so that the obituary of one that never returns names a line
                 faulthandler.dump_traceback_later(0.9 * timeout)
-            before = len(sys.modules)
-            ok = False
+            before, ok = len(sys.modules), False
             STATE.begin_model(InputLog())
-            set_arguments(self.jobs_by_id[number])
+            set_arguments(job)
             try:
-                result = self.measure(self.jobs_by_id[number], failures)
-            except NextRung as more:
-                channel.send(event="next rung", id=number, limit=timeout, failures=more.failures)
+                result = self.measure(job, failures)
+            except NextRung as rung:
+                channel.send(event="next rung", id=number, limit=timeout, failures=rung.failures)
             else:
                 ok = result["ok"]
-                imported_meta = len(sys.modules) - before > META_IMPORTS
+                more = {"limit": timeout, "imported_meta": len(sys.modules) - before > META_IMPORTS}
                 channel.send_record(limit=timeout)
-                inputs = job_dependencies(self.jobs_by_id[number])
-                channel.send_result(
-                    number, result, inputs, limit=timeout, imported_meta=imported_meta
-                )
+                channel.send_result(number, result, job_dependencies(job), **more)
                 del result
             # A constructor that failed half way may have changed anything.
             if not ok or resident() > most or self.around.changed():
-                channel.send(event="changed state")
+                channel.send(event="changed", what="state")
                 return True
         return False
 
@@ -265,7 +258,7 @@ class GroupTask:
             self.up.send(event="alive", limit=limit)
             task.given.popleft()
             task.given.appendleft([frame["id"], frame["failures"]])
-        elif event == "changed state":
+        elif event == "changed":
             return task.ended()
         return []
 
@@ -283,7 +276,8 @@ class GroupTask:
             if task.building == job["id"] or job.get("requeued"):
                 task.given.popleft()
                 limit = self.settings["timeout"] + GRACE
-                self.up.send_result(job["id"], died(job, ending, tail), limit=limit)
+                result = died("built " + job["label"], ending, tail)
+                self.up.send_result(job["id"], result, limit=limit)
             job["requeued"] = True
         return task.ended()
 
@@ -298,9 +292,15 @@ class GroupTask:
             gc.freeze()
 
     def measure(self, job, failures):
-        module = self.modules[job["module"]]
-        traced = bool(self.own)  # only lines of the project are told
+        build = ModelBuild(
+            job=job,
+            module=self.modules[job["module"]],
+            torch=self.torch,
+            mode=self.mode,
+            failures=failures,
+            traced=bool(self.own),  # only lines of the project are told
+        )
         try:
-            return ModelBuild(job, module, self.torch, self.mode, failures, traced).run()
+            return build.run()
         except Failure as failure:
             return dict(failure.result, notes=failure.result.get("notes") or STATE.refusals)

@@ -85,8 +85,8 @@ def missing_package(error):
     return name.partition(".")[0] if name else None
 
 
-def died(job, ending, tail):
-    """The result of a job whose process ended without one."""
+def died(what, ending, tail):
+    """The result of a job whose process ended without one; `what`: that it did last, in words."""
     source = None
     for path, line in re.findall(r'File "([^"]+)", line (\d+)', tail):
         if is_project(path):
@@ -96,7 +96,7 @@ def died(job, ending, tail):
         "ok": False,
         "code": "NPL005",
         "cause": ending.cause,
-        "reason": "the process that built {} {}".format(job["label"], ending.words),
+        "reason": f"the process that {what} {ending.words}",
         "source": source,
         "output": last_words(tail),
     }
