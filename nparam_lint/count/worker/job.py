@@ -1,7 +1,5 @@
 """Builds the model of one job, and counts it."""
 
-from __future__ import annotations
-
 import contextlib
 import dataclasses
 import random
@@ -11,7 +9,7 @@ import types
 
 from .building.call_target import Call, resolve_names
 from .building.device_ladder import RUNGS, rung
-from .building.devices import devices_to_compare
+from .building.devices import DEVICES
 from .building.partial_exec import explain_name_error, partial_file_of
 from .building.project_import import cause_of
 from .building.side_effect_guard import RefusedAction
@@ -49,6 +47,8 @@ class ModelBuild:
         hooks = torch_hooks(self.torch, self.sources) if self.traced else []
         try:
             return self.climb()
+        except Failure as failure:
+            return dict(failure.result, notes=failure.result.get("notes") or STATE.refusals)
         finally:
             for hook in hooks:
                 hook.remove()
@@ -180,7 +180,10 @@ class ModelBuild:
     def compare(self, result):
         """Build again, for real, on each device that was asked for, and compare parameter by
         parameter with what was counted first."""
-        for name, device in devices_to_compare(self.job["device"]).items():
+        wanted = self.job["device"]
+        for name, device in DEVICES.items():
+            if name != wanted and not (wanted == "auto" and device.IS_AUTOMATIC):
+                continue
             if result["devices"].get(name, {}).get("status") == "measured":
                 continue  # it was counted there in the first place
             why = device.why_absent(self.torch)
@@ -217,20 +220,22 @@ def torch_hooks(torch, sources):
     (https://github.com/pytorch/pytorch/pull/86148)."""
     from torch.nn.modules import module as registry
 
-    def parameter_made(module, name, parameter):
-        if parameter is not None and id(parameter) not in sources["parameters"]:
-            sources["objects"].append(parameter)
-            sources["parameters"][id(parameter)] = line_of(sys._getframe(1))
+    def remember(kind):
+        lines, objects = sources[kind], sources["objects"]
 
-    def module_made(module, name, child):
-        if child is not None and id(child) not in sources["modules"]:
-            record_callers(sys._getframe(1))
-            sources["objects"].append(child)
-            sources["modules"][id(child)] = line_of(sys._getframe(1))
+        def made(module, name, part):
+            if part is not None and id(part) not in lines:
+                caller = sys._getframe(1)
+                if kind == "modules":
+                    record_callers(caller)
+                objects.append(part)
+                lines[id(part)] = line_of(caller)
+
+        return made
 
     return [
-        registry.register_module_parameter_registration_hook(parameter_made),
-        registry.register_module_module_registration_hook(module_made),
+        registry.register_module_parameter_registration_hook(remember("parameters")),
+        registry.register_module_module_registration_hook(remember("modules")),
     ]
 
 

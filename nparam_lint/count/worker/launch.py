@@ -34,8 +34,6 @@ standard input; writes, programs and connections refused by an audit hook; limit
 memory.
 """
 
-from __future__ import annotations
-
 import importlib
 import os
 import sys

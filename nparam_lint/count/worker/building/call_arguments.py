@@ -1,7 +1,5 @@
 """The arguments that a call could have had instead: which there are, and the call with others."""
 
-from __future__ import annotations
-
 import ast
 import contextlib
 import copy

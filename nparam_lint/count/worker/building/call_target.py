@@ -1,7 +1,5 @@
 """Calls what is to be counted, and says what the names in formulas mean."""
 
-from __future__ import annotations
-
 import ast
 import builtins
 import collections.abc

@@ -1,7 +1,5 @@
 """The ladder of devices on which a model is built, and what is done for it to torch."""
 
-from __future__ import annotations
-
 import contextlib
 import functools
 import math
@@ -84,15 +82,11 @@ class Replacements:
         self.of.update(dict.fromkeys(tensor_makers(), self.make))
 
     def holds_tensor(self, values):
-        for value in values:
-            kind = type(value)
-            if kind is int:
-                continue
-            if isinstance(value, self.tensor):
-                return True
-            if kind in (tuple, list) and self.holds_tensor(value):
-                return True
-        return False
+        return any(
+            isinstance(value, self.tensor)
+            or (type(value) in (tuple, list) and self.holds_tensor(value))
+            for value in values
+        )
 
     def to_meta(self, value):
         return value.to("meta") if isinstance(value, self.tensor) else value
@@ -119,7 +113,7 @@ class Replacements:
         return self.call(mode, func, args, kwargs)
 
     def draw(self, mode, func, args, kwargs):
-        return args[0] if mode.skip_init else self.call(mode, func, args, kwargs)
+        return args[0] if STATE.skips_initialisers else self.call(mode, func, args, kwargs)
 
     def change(self, mode, func, args, kwargs):
         return args[0] if args[0].is_meta else self.call(mode, func, args, kwargs)
@@ -127,8 +121,7 @@ class Replacements:
     def move(self, mode, func, args, kwargs):
         for value in (*args[1:], *kwargs.values()):
             if isinstance(value, (self.torch.dtype, self.tensor)):
-                dtype = value if isinstance(value, self.torch.dtype) else value.dtype
-                return args[0].to(dtype)
+                return args[0].to(getattr(value, "dtype", value))
         return args[0]
 
     def make(self, mode, func, args, kwargs):
@@ -164,9 +157,9 @@ def make_mode(torch):
     replaced, call = replacements.of, replacements.call
 
     class BuildMode(TorchFunctionMode):
-        def __init__(self, device, skip_init):
+        def __init__(self, device):
             super().__init__()
-            self.device, self.skip_init = device, skip_init
+            self.device = device
 
         def __torch_function__(self, func, types, args=(), kwargs=None):
             return replaced.get(func, call)(self, func, args, kwargs or {})
@@ -177,10 +170,9 @@ def make_mode(torch):
 @contextlib.contextmanager
 def rung(mode, name):
     """The context in which a model is built on one rung of the ladder."""
-    skip_init = name in SKIPPING
-    STATE.skips_initialisers = skip_init
+    STATE.skips_initialisers = name in SKIPPING
     try:
-        with mode(name.split()[0], skip_init=skip_init):
+        with mode(name.split()[0]):
             yield
     finally:
         STATE.skips_initialisers = False

@@ -1,8 +1,6 @@
 """Imports the module of a job: the project's source as it is now, never from stale bytecode, and in
 part where the whole would work."""
 
-from __future__ import annotations
-
 import ast
 import contextlib
 import importlib
@@ -30,25 +28,25 @@ from .side_effect_guard import RefusedAction
 
 
 def shadows(root):
-    """A name at the top of `root` that would hide an installed package or the standard library."""
+    """Whether a name at the top of `root` hides an installed package or the standard library."""
     clean = [p for p in sys.path if p and not os.path.realpath(p).startswith(STATE.root + os.sep)]
+    standard = {*getattr(sys, "stdlib_module_names", ()), *sys.builtin_module_names}
     try:
         entries = os.listdir(root)
     except OSError:
-        return None
-    for entry in sorted(entries):
-        path = os.path.join(root, entry)
+        return False
+    for entry in entries:
         name = entry[:-3] if entry.endswith(".py") else entry
         if not name.isidentifier() or name == "__init__":
             continue
-        if not entry.endswith(".py") and not os.path.exists(os.path.join(path, "__init__.py")):
+        if entry == name and not os.path.exists(os.path.join(root, entry, "__init__.py")):
             continue  # a plain directory loses against any installed package
-        if name in getattr(sys, "stdlib_module_names", ()) or name in sys.builtin_module_names:
-            return name
+        if name in standard:
+            return True
         spec = importlib.machinery.PathFinder.find_spec(name, clean)
         if spec is not None and spec.origin and not is_project(os.path.realpath(spec.origin)):
-            return name
-    return None
+            return True
+    return False
 
 
 def set_import_path(roots):
@@ -58,10 +56,10 @@ def set_import_path(roots):
     front, back = [], []
     for root in roots:
         path = os.path.normpath(os.path.join(STATE.root, root))
-        trusted = root in ("", "src") or shadows(path) is None
+        is_back = root not in ("", "src") and shadows(path)
         if root not in ("", "src"):
             STATE.record.shared.listed.setdefault(path, state_of(path))
-        (front if trusted else back).append(path)
+        (back if is_back else front).append(path)
     taken = {*front, *back, ""}
     sys.path[:] = front + [p for p in sys.path if p not in taken] + back
 

@@ -1,7 +1,5 @@
 """Keeps accidents away from the user: writes, programs and connections are refused."""
 
-from __future__ import annotations
-
 import os
 import sys
 

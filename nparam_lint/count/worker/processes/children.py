@@ -1,7 +1,5 @@
 """Processes that do one task each, and what they tell the one above."""
 
-from __future__ import annotations
-
 import contextlib
 import io
 import json
@@ -67,14 +65,19 @@ class Channel:
 
     def __init__(self, descriptor, nonce):
         self.descriptor, self.nonce, self.pid = descriptor, nonce, os.getpid()
+        self.limit = None  # seconds until the next frame; None: that of the task
 
     def send(self, body=None, **frame):
         """`body`: a result as JSON, in bytes."""
         if os.getpid() != self.pid:  # forked by a constructor, and come back from it
             os._exit(0)
+        if self.limit is not None:
+            frame["limit"] = self.limit
         # The leading line break ends whatever a start-up file may have printed without one.
         data = f"\n{self.nonce} {json.dumps(frame)}".encode()
-        self.write(data + (b"\n" if body is None else TAB + body + b"\n"))
+        view = memoryview(data + (b"\n" if body is None else TAB + body + b"\n"))
+        while view:
+            view = view[os.write(self.descriptor, view) :]
 
     def send_result(self, number, result, inputs=None, **frame):
         """The result of a job: what the processes above have to know of it, then all of it, and
@@ -86,23 +89,18 @@ class Channel:
         frame.update(event="result", id=number, ok=result["ok"], code=result.get("code"))
         self.send(result_body(result, inputs), **frame)
 
-    def send_record(self, **frame):
+    def send_record(self):
         """What this process has read since it last said so, unless that is nothing."""
         news = STATE.record.unreported()
         if news is None or any(news.values()):
-            self.send(json.dumps(news).encode(), event="dependencies", **frame)
-
-    def write(self, data):
-        view = memoryview(data)
-        while view:
-            view = view[os.write(self.descriptor, view) :]
+            self.send(json.dumps(news).encode(), event="dependencies")
 
 
 class Child:
     """A process that does one task, or one after the other, its frames, and the end of what it
-    printed. `orders`: what it is told by, if it can be told anything."""
+    printed. `orders`: what it is told by, if it was forked; `process`: if it was not."""
 
-    def __init__(self, task, pid, channel, output, process=None, orders=None):
+    def __init__(self, task, pid, channel, output, orders=None, process=None):
         self.pid, self.process = pid, process
         self.channel, self.output, self.orders = channel, output, orders
         self.buffer, self.open = b"", {channel, output}
@@ -156,18 +154,13 @@ class Child:
                 os.kill(self.pid, signal.SIGKILL)
 
     def end(self):
-        """Kill it, and let go of all that is kept of it."""
+        """Kill it, and let go of all that is kept of it; returns how it ended."""
         self.kill(None)
-        self.wait()
-        for descriptor in self.open:
-            os.close(descriptor)
-        self.close()
-
-    def close(self):
-        """Tell it nothing any more."""
-        if self.orders is not None:
-            os.close(self.orders)
-            self.orders = None
+        ending = self.wait()
+        if self.process is None:  # else a thread reads what is open, until nobody writes it
+            for descriptor in (*self.open, self.orders):
+                os.close(descriptor)
+        return ending
 
     def exited(self):
         """Whether the process is gone (something that it forked may still hold its pipes)."""
@@ -208,7 +201,7 @@ def fork_child(task, body, nonce):
     if pid:
         for descriptor in (channel_write, output_write, orders_read):
             os.close(descriptor)
-        return Child(task, pid, channel_read, output_read, orders=orders_write)
+        return Child(task, pid, channel_read, output_read, orders_write)
     status = 1
     try:
         os.setsid()

@@ -1,7 +1,5 @@
 """The jobs that share an import path, and the processes that build their models."""
 
-from __future__ import annotations
-
 import collections
 import contextlib
 import dataclasses
@@ -57,7 +55,7 @@ class BuilderTask:
         while group.waiting and len(self.given) <= group.ahead():
             self.given.append(group.waiting.popleft())
             if group.one_at_a_time:
-                group.say_building(self.given[-1][0])
+                group.up.send(event="building", id=self.given[-1][0])
             self.child.tell(self.given[-1])
         if not self.given:
             self.child.tell(None)
@@ -74,8 +72,8 @@ class GroupTask:
     """The jobs that share an import path, in one process that imports their modules. `files`: how
     to treat those that have killed a process; `splits`: how often it was split already; `width`:
     models that it builds at a time; `one_at_a_time`: whether a builder is told of a model only
-    after the one before, so that it is known which one kills it; `stays`: whether the process waits
-    for the jobs of the next run, `child` being the one that does."""
+    after the one before, so that it is known which one kills it; `run_size`: how many jobs the run
+    has. The process that does them all waits for those of the next; `child` is one that did."""
 
     jobs: list
     settings: dict
@@ -84,7 +82,7 @@ class GroupTask:
     splits: int = 0
     width: int = 1
     one_at_a_time: bool = False
-    stays: bool = False
+    run_size: int = 0
 
     def __post_init__(self):
         self.child = None
@@ -120,15 +118,16 @@ class GroupTask:
         request = {name: getattr(self, name) for name in ("jobs", "settings", "files", "splits")}
         process.stdin.write(json.dumps(request).encode() + b"\n")
         process.stdin.close()
-        return Child(self, process.pid, process.stdout.fileno(), process.stderr.fileno(), process)
+        channel, output = process.stdout.fileno(), process.stderr.fileno()
+        return Child(self, process.pid, channel, output, process=process)
 
     def run(self, channel, orders):
-        timeout = self.settings["timeout"]
         self.up = channel
+        self.up.limit = self.settings["timeout"]
         STATE.begin_group(
             self.jobs[0]["tolerant"],
             self.files,
-            lambda path: channel.send(event="running", path=path, limit=timeout),
+            lambda path: channel.send(event="running", path=path),
         )
         prctl(ADOPT_ORPHANS, 1)
         self.mode = make_mode(self.torch)
@@ -140,21 +139,27 @@ class GroupTask:
         sys.addaudithook(guard)
         STATE.is_guarded = True
         ready = self.import_all()
-        channel.send_record(limit=timeout)
-        channel.send(event="imported", limit=timeout + GRACE)
+        channel.send_record()
+        channel.limit += GRACE
+        channel.send(event="imported")
         self.own = project_modules()
         # Once, for all that are forked from here.
         self.around = ProcessSnapshot(self.torch, self.own)
         gc.disable()
         gc.freeze()
         if not CAN_FORK:
+            channel.limit -= GRACE  # while it builds by itself
             if self.build(channel, self.take(ready)):
                 os._exit(0)
             return
         self.build_all(ready)
-        if self.stays and len(ready) == len(self.jobs):
-            for jobs in self.more(orders):
+        if self.settings["reuse"] and len(ready) == self.run_size:
+            channel.send(event="idle")
+            for jobs in orders:  # of one run after the other, that rest on what was read before
+                STATE.record.report_all_again()
+                channel.send_record()
                 self.build_all(jobs)
+                channel.send(event="idle")
 
     def take(self, jobs):
         """What builders are told."""
@@ -168,36 +173,26 @@ class GroupTask:
         settings = dict(self.settings, jobs=self.width)
         Supervision(tasks, settings, self.on_frame, self.on_death).run()
 
-    def more(self, orders):
-        """The jobs of one run after the other. What they rest on was read before the first."""
-        self.up.send(event="idle")
-        for jobs in orders:
-            STATE.record.report_all_again()
-            self.up.send_record(limit=self.settings["timeout"] + GRACE)
-            yield jobs
-            self.up.send(event="idle")
-
     def import_all(self):
         """The jobs whose modules could be imported. A file that changes torch itself would change
         the counts of all others: the group ends and is split."""
-        timeout = self.settings["timeout"]
         around = ProcessSnapshot(self.torch)
         several = len({job["module"] for job in self.jobs}) > 1
         ready = []
         for job in self.jobs:
             mark_output(self.settings["nonce"])
-            self.up.send(event="importing", id=job["id"], limit=timeout)
+            self.up.send(event="importing", id=job["id"])
             set_arguments(job)
             try:
                 if job["module"] not in self.modules:
                     self.modules[job["module"]] = import_target(job)
                     load_lazily(self.modules[job["module"]], job["callable"])
             except Failure as failure:
-                self.up.send_result(job["id"], failure.result, limit=timeout)
+                self.up.send_result(job["id"], failure.result)
             else:
                 ready.append(job)
             if several and self.splits < SPLITS and around.changed():
-                self.up.send_record(limit=timeout)
+                self.up.send_record()
                 self.up.send(event="changed", what="torch")
                 os._exit(0)
         STATE.on_running = None
@@ -208,29 +203,34 @@ class GroupTask:
         one changes the process for those that come after; returns whether one did."""
         self.around.begin()
         most = resident() + GROWTH
-        timeout = self.settings["timeout"]
         for order in orders:
             if order is None:
                 break
             number, failures = order
             job = self.jobs_by_id[number]
             mark_output(self.settings["nonce"])
-            # While it builds by itself its limit is that of the model; else others watch over it.
-            channel.send(event="building", id=number, limit=timeout)
+            channel.send(event="building", id=number)
             if CAN_FORK:  # so that the obituary of one that never returns names a line
-                faulthandler.dump_traceback_later(0.9 * timeout)
+                faulthandler.dump_traceback_later(0.9 * self.settings["timeout"])
             before, ok = len(sys.modules), False
             STATE.begin_model(InputLog())
             set_arguments(job)
             try:
-                result = self.measure(job, failures)
+                result = ModelBuild(
+                    job=job,
+                    module=self.modules[job["module"]],
+                    torch=self.torch,
+                    mode=self.mode,
+                    failures=failures,
+                    traced=bool(self.own),  # only lines of the project are told
+                ).run()
             except NextRung as rung:
-                channel.send(event="next rung", id=number, limit=timeout, failures=rung.failures)
+                channel.send(event="next rung", id=number, failures=rung.failures)
             else:
                 ok = result["ok"]
-                more = {"limit": timeout, "imported_meta": len(sys.modules) - before > META_IMPORTS}
-                channel.send_record(limit=timeout)
-                channel.send_result(number, result, job_dependencies(job), **more)
+                imports = len(sys.modules) - before
+                channel.send_record()
+                channel.send_result(number, result, job_dependencies(job), imports=imports)
                 del result
             # A constructor that failed half way may have changed anything.
             if not ok or resident() > most or self.around.changed():
@@ -241,21 +241,20 @@ class GroupTask:
     def on_frame(self, task, frame, body):
         """What a builder says. Where a build had to import what torch computes with on meta (some
         800 modules, a second or more), the group does so once, before it forks again."""
-        limit = self.settings["timeout"] + GRACE
         event = frame["event"]
         if event == "building":
             task.building = frame["id"]
             if not self.one_at_a_time:
-                self.say_building(frame["id"])
+                self.up.send(**frame)
         elif event == "result":
-            self.lacks_meta = self.lacks_meta or frame.pop("imported_meta")
-            self.up.send(body, **dict(frame, limit=limit))
+            self.lacks_meta |= frame["imports"] > META_IMPORTS
+            self.up.send(body, **frame)
             task.given.popleft()
             task.feed()
         elif event == "dependencies":
-            self.up.send(body, event="dependencies", limit=limit)
+            self.up.send(body, **frame)
         elif event == "next rung":
-            self.up.send(event="alive", limit=limit)
+            self.up.send(event="alive")
             task.given.popleft()
             task.given.appendleft([frame["id"], frame["failures"]])
         elif event == "changed":
@@ -266,18 +265,14 @@ class GroupTask:
         """How many models a builder is told of besides the one at hand."""
         return 0 if self.one_at_a_time else int(len(self.waiting) > PLENTY * self.width)
 
-    def say_building(self, number):
-        self.up.send(event="building", id=number, limit=self.settings["timeout"] + GRACE)
-
     def on_death(self, task, ending, tail):
         """The job at hand is at fault; one that had not begun gets another chance, once."""
         if task.given:
             job = self.jobs_by_id[task.given[0][0]]
             if task.building == job["id"] or job.get("requeued"):
                 task.given.popleft()
-                limit = self.settings["timeout"] + GRACE
                 result = died("built " + job["label"], ending, tail)
-                self.up.send_result(job["id"], result, limit=limit)
+                self.up.send_result(job["id"], result)
             job["requeued"] = True
         return task.ended()
 
@@ -290,17 +285,3 @@ class GroupTask:
             if self.around.changed():  # by that, and not by a model
                 self.around = ProcessSnapshot(self.torch, self.own)
             gc.freeze()
-
-    def measure(self, job, failures):
-        build = ModelBuild(
-            job=job,
-            module=self.modules[job["module"]],
-            torch=self.torch,
-            mode=self.mode,
-            failures=failures,
-            traced=bool(self.own),  # only lines of the project are told
-        )
-        try:
-            return build.run()
-        except Failure as failure:
-            return dict(failure.result, notes=failure.result.get("notes") or STATE.refusals)

@@ -1,8 +1,6 @@
 """The worker's process, from its orders to its end: it hands the jobs out, and passes the results
 on."""
 
-from __future__ import annotations
-
 import collections
 import dataclasses
 import faulthandler
@@ -45,7 +43,7 @@ class Server:
         self.answered = set()
 
     def tasks(self, jobs):
-        groups = collections.OrderedDict()
+        groups = {}
         modules = collections.defaultdict(dict)
         for job in jobs:
             attempt = job["attempts"][job["attempt"]]
@@ -55,50 +53,39 @@ class Server:
             # After every model all that the modules of its group hold is looked through.
             part = modules[key].setdefault(job["module"], len(modules[key])) // MODULES
             groups.setdefault((part, *key), []).append(job)
-        width = max(1, self.settings["jobs"] // len(groups))
-        tasks = [
+        found = [
             GroupTask(
                 jobs=group,
                 settings=self.settings,
                 torch=self.torch,
                 files=self.files,
-                width=width,
-                stays=self.stays(group),
+                width=max(1, self.settings["jobs"] // len(groups)),
+                run_size=len(self.jobs),
             )
             for group in groups.values()
         ]
-        self.hand_over(tasks)
-        return tasks
+        if self.kept is not None:  # it does all that there is, if it imported just that
+            before = self.kept.task
+            if len(found) == 1 and found[0].imports() == before.imports():
+                found[0].child = self.kept
+                self.files = found[0].files = before.files
+            else:
+                self.kept.end()
+            self.kept = None
+        return found
 
-    def stays(self, jobs):
-        """Whether the process that does these jobs waits for those of the next run."""
-        return self.settings["reuse"] and len(jobs) == len(self.jobs)
-
-    def again(self, task, jobs, **changes):
+    @staticmethod
+    def again(task, jobs, **changes):
         """What another group does of a task, if anything is left of it to do."""
-        stays = self.stays(jobs)
-        return [dataclasses.replace(task, jobs=jobs, stays=stays, **changes)] if jobs else []
-
-    def hand_over(self, tasks):
-        """Have the process that was kept do all that there is, if it imported just that."""
-        if self.kept is None:
-            return
-        before = self.kept.task
-        if len(tasks) == 1 and tasks[0].imports() == before.imports():
-            tasks[0].child = self.kept
-            self.files = tasks[0].files = before.files
-        else:
-            self.kept.end()
-        self.kept = None
+        return [dataclasses.replace(task, jobs=jobs, **changes)] if jobs else []
 
     def run(self, alive):
         """Returns a process that waits for the jobs of the next run, if there is one."""
         todo = list(self.jobs.values())
         while todo:
             self.retry = []
-            tasks = self.tasks(todo)
-            supervision = Supervision(tasks, self.settings, self.on_frame, self.on_death)
-            idle = supervision.run(alive, lambda: self.channel.send(event="alive"))
+            groups = Supervision(self.tasks(todo), self.settings, self.on_frame, self.on_death)
+            idle = groups.run(alive, lambda: self.channel.send(event="alive"))
             self.kept = idle[0] if idle else None
             todo = self.retry
         # Without fork a thread reads the orders, in order to see their end: it would take more.
@@ -190,9 +177,9 @@ class Server:
 
 
 def take_standard_streams():
-    """(descriptor of the orders, of the channel): the streams of this process are taken for
+    """(the orders, the descriptor of the channel): the streams of this process are taken for
     ourselves; user code gets an empty input and an output that is not the channel."""
-    orders, channel = os.dup(0), os.dup(1)
+    orders, channel = os.fdopen(os.dup(0), "rb"), os.dup(1)
     null = os.open(os.devnull, os.O_RDWR)
     os.dup2(null, 0)
     os.dup2(2, 1)
@@ -202,13 +189,8 @@ def take_standard_streams():
 
 def read_request(orders):
     """What to do, as the front end writes it; None when it went away without a word."""
-    line = b""
-    while not line.endswith(b"\n"):
-        data = os.read(orders, 1 << 16)
-        if not data:
-            return None
-        line += data
-    return json.loads(line)
+    line = orders.readline()
+    return json.loads(line) if line.endswith(b"\n") else None
 
 
 def import_torch():
@@ -224,12 +206,6 @@ def import_torch():
     patch_initialisers(torch)
     wrap_file_writer(torch, guard_file_writer)
     return torch
-
-
-def present_devices(torch):
-    """The names of the devices that are there, meta among them."""
-    found = [name for name, device in DEVICES.items() if device.why_absent(torch) is None]
-    return ["meta", *found]
 
 
 def main():
@@ -265,17 +241,20 @@ def main():
     kept = None
     while request is not None:
         STATE.begin_run(request["settings"], OWN)
+        devices = None
+        if request.get("probe"):
+            devices = ["meta", *(n for n, d in DEVICES.items() if d.why_absent(torch) is None)]
         channel.send(
             event="ready",
             protocol=PROTOCOL,
             torch=str(torch.__version__),
             python=sys.executable,
             version=".".join(map(str, sys.version_info[:3])),
-            devices=present_devices(torch) if request.get("probe") else None,
+            devices=devices,
             sites={path: state for path, state in sites.items() if not is_within(path)},
         )
         gc.freeze()
-        kept = Server(request, channel, torch, kept).run(orders)
+        kept = Server(request, channel, torch, kept).run(orders.fileno())
         request = read_request(orders) if CAN_FORK else None
     if kept:
         kept.end()

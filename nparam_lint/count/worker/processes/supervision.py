@@ -1,7 +1,5 @@
 """Runs tasks in processes of their own, and watches over them."""
 
-from __future__ import annotations
-
 import collections
 import contextlib
 import io
@@ -25,15 +23,12 @@ class SelectPoller(selectors.DefaultSelector):
     def add(self, descriptor, key):
         self.register(descriptor, selectors.EVENT_READ, key)
 
-    def remove(self, descriptor):
-        self.unregister(descriptor)
-        os.close(descriptor)
-
     def poll(self, timeout):
         for key, _ in self.select(timeout):
             data = os.read(key.fd, 1 << 16)
             if not data and key.data is not None:
-                self.remove(key.fd)
+                self.unregister(key.fd)
+                os.close(key.fd)
             yield key.data, data
 
 
@@ -55,7 +50,7 @@ class ThreadPoller:
 
         threading.Thread(target=read, daemon=True).start()
 
-    def remove(self, descriptor):
+    def unregister(self, descriptor):
         """Nothing: its thread ends with the pipe, whose last writer has been killed."""
 
     def poll(self, timeout):
@@ -173,10 +168,8 @@ class Supervision:
         """End a process and let go of it; another task may take up what it left undone."""
         self.running.remove(child)
         for descriptor in child.open:
-            self.poller.remove(descriptor)
-        child.close()
-        child.kill(None)
-        ending = child.wait()
+            self.poller.unregister(descriptor)
+        ending = child.end()
         reap_strays([*self.running, *self.idle])
         if ending is not None and not child.finished:
             tail = child.tail.decode("utf-8", "replace")

@@ -1,7 +1,5 @@
 """The processor."""
 
-from __future__ import annotations
-
 LABEL = "cpu"
 IS_AUTOMATIC = False
 

@@ -1,7 +1,5 @@
 """GPUs of NVIDIA, and of AMD where torch is built with ROCm."""
 
-from __future__ import annotations
-
 LABEL = "cuda:0"
 IS_AUTOMATIC = True
 

@@ -1,7 +1,5 @@
 """GPUs of Apple (Metal Performance Shaders)."""
 
-from __future__ import annotations
-
 LABEL = "mps:0"
 IS_AUTOMATIC = False
 

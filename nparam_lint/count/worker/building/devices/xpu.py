@@ -1,7 +1,5 @@
 """GPUs of Intel."""
 
-from __future__ import annotations
-
 LABEL = "xpu:0"
 IS_AUTOMATIC = False
 
