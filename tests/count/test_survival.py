@@ -250,6 +250,12 @@ def test_a_crash_shows_where(building: World, name: str) -> None:
     assert "h.py" in output
 
 
+def test_a_model_that_takes_too_long_shows_where(building: World, mode: str) -> None:
+    output = building.run.failed("h.py::Loops").output
+    assert mode == "0" or "h.py" in output
+    assert "launch.py" not in output
+
+
 def test_only_what_the_model_printed_is_shown(building: World) -> None:
     output = building.run.failed("h.py::ExitsHard").output
     assert output.strip("x") == "\nsaid goodbye"

@@ -1,16 +1,17 @@
 """Builds the model of one job, and counts it."""
 
-from __future__ import annotations
-
 import contextlib
+import dataclasses
 import random
 import re
 import sys
+import types
 
 from .building.call_target import Call, resolve_names
 from .building.device_ladder import RUNGS, rung
-from .building.devices import devices_to_compare
+from .building.devices import DEVICES
 from .building.partial_exec import explain_name_error, partial_file_of
+from .building.project_import import cause_of
 from .building.side_effect_guard import RefusedAction
 from .counting.count_model import Count
 from .state import STATE
@@ -18,27 +19,27 @@ from .tracing.failures import Failure, NextRung, NotTracked, describe, missing_p
 from .tracing.project_paths import line_of, line_of_error, relative
 from .tracing.read_tracer import record_callers, record_classes
 
-NEVER_THE_DEVICE = (
-    NameError,
-    ImportError,
-    SystemExit,
-    KeyboardInterrupt,
-    MemoryError,
-    RefusedAction,
-)
+NOT_THE_DEVICE = (NameError, ImportError, SystemExit, KeyboardInterrupt, MemoryError, RefusedAction)
 MOST_OF_MEMORY = 0.95  # of what a device has free: a model that needs more is not built there
+BEFORE_SUPER = re.compile(r"'_(modules|parameters)'|before Module\.__init__\(\) call")
+CALL_SUPER = "its constructor must call super().__init__() before it assigns anything"
 MISSING_ARGUMENTS = re.compile(r"missing \d+ required .*argument")  # as Python words it
 TOO_LARGE = re.compile("overflow(ed)? (with sizes|when unpacking)|multiplication overflow", re.I)
 
 
+@dataclasses.dataclass
 class ModelBuild:
     """Builds the model of one job on one rung of the ladder, and counts it. `failures`: what was
     wrong on the rungs before. `traced`: the lines that make its parts are wanted."""
 
-    def __init__(self, job, module, torch, mode, failures=(), traced=True):
-        self.traced = traced
-        self.job, self.module, self.torch, self.mode = job, module, torch, mode
-        self.failures, self.rung = list(failures), len(failures)
+    job: dict
+    module: types.ModuleType
+    torch: types.ModuleType
+    mode: type
+    failures: list
+    traced: bool
+
+    def __post_init__(self):
         # id -> line, and the objects themselves: an id must not be given away while it counts.
         self.sources = {"parameters": {}, "modules": {}, "objects": []}
 
@@ -46,6 +47,8 @@ class ModelBuild:
         hooks = torch_hooks(self.torch, self.sources) if self.traced else []
         try:
             return self.climb()
+        except Failure as failure:
+            return dict(failure.result, notes=failure.result.get("notes") or STATE.refusals)
         finally:
             for hook in hooks:
                 hook.remove()
@@ -53,7 +56,7 @@ class ModelBuild:
     def climb(self):
         """Build on this rung. What fails there may be carried by the next, unless it is certain to
         fail again: then the failure is the result."""
-        name = RUNGS[self.rung]
+        name = RUNGS[len(self.failures)]
         device = name.split()[0]
         try:
             result = self.once(name)
@@ -63,8 +66,8 @@ class ModelBuild:
             record = {"device": device, "reason": describe(error)}
             # Failed alike without initialisation: initialising it all would only take long.
             again = device == "cpu" and record["reason"] == self.failures[-1]["reason"]
-            last = again or isinstance(error, NEVER_THE_DEVICE) or name == RUNGS[-1]
-            only = self.job.get("device") == "meta only" or TOO_LARGE.search(record["reason"])
+            last = again or isinstance(error, NOT_THE_DEVICE) or name == RUNGS[-1]
+            only = self.job["device"] == "meta only" or TOO_LARGE.search(record["reason"])
             if not last and not only:
                 raise NextRung([*self.failures, record]) from None
             raise self.failed(error, self.devices([*self.failures, record])) from None
@@ -87,34 +90,29 @@ class ModelBuild:
         part = partial_file_of(self.module)
         if part is None:
             return []
-        why = (
-            "it failed as a whole: " + describe(part.failure) if part.failure else "it is a script"
-        )
-        return ["{} was read in part ({})".format(relative(part.path), why)]
+        failure = part.failure
+        why = f"it failed as a whole: {describe(failure)}" if failure else "it is a script"
+        return [f"{relative(part.path)} was read in part ({why})"]
 
     def failed(self, error, devices):
-        call = self.text
         if isinstance(error, MemoryError):
-            reason = "{} ran out of memory".format(call)
+            reason = f"{self.text} ran out of memory"
             return Failure("NPL005", "out_of_memory", reason, devices=devices)
-        reason = "{} raised {}".format(call, describe(error))
-        if isinstance(error, SystemExit):
-            reason = "{} {}".format(call, describe(error))
-        elif isinstance(error, NotTracked):
-            reason = "{} needs what git does not have: {}".format(call, describe(error))
-        hint = None
-        if isinstance(error, AttributeError) and re.search(
-            r"'_(modules|parameters)'|before Module\.__init__\(\) call", reason
-        ):
-            hint = "its constructor must call super().__init__() before it assigns anything"
+        verb = "" if isinstance(error, SystemExit) else "raised "
+        if isinstance(error, NotTracked):
+            verb = "needs what git does not have: "
+        reason = f"{self.text} {verb}{describe(error)}"
+        is_early = isinstance(error, AttributeError) and BEFORE_SUPER.search(reason)
         lost, package = explain_name_error(error, self.module)
         package = package or missing_package(error)
+        is_short = isinstance(error, TypeError) and MISSING_ARGUMENTS.search(reason)
+        cause = cause_of(error, "arguments_missing" if is_short else "raised")
         return Failure(
             "NPL004",
-            "package_missing" if package else cause_of(error),
+            "package_missing" if package else cause,
             reason + lost,
             package=package,
-            hint=hint,
+            hint=CALL_SUPER if is_early else None,
             source=line_of_error(error),
             devices=devices,
             notes=self.partial_note(),
@@ -131,7 +129,7 @@ class ModelBuild:
             finally:
                 self.text = call.text
             model = only_module(self.torch, model, call.text)
-            if self.job.get("input"):
+            if self.job["input"]:
                 self.forward(model)
         return model, call
 
@@ -149,41 +147,32 @@ class ModelBuild:
 
     def once(self, name):
         torch = self.torch
-        for lines in self.sources.values():
-            lines.clear()
         seed(torch, 0)
         before = random_state(torch)
         model, call = self.build(rung(self.mode, name))
-        count = Count(torch, model, self.sources, self.job.get("experts_per_token"))
+        text = call.text
+        count = Count(torch, model, self.sources, self.job["experts_per_token"])
         if count.lazy:
-            raise Failure(
-                "NPL009",
-                "lazy",
-                "{} has {} uninitialised lazy parameters: {}".format(
-                    call.text, len(count.lazy), ", ".join(count.lazy[:4])
-                ),
-                hint='declare an input: {{ call = "{}", input = "torch.zeros(1, …)" }}'.format(
-                    call.text
-                ),
-            )
+            first = ", ".join(count.lazy[:4])
+            reason = f"{text} has {len(count.lazy)} uninitialised lazy parameters: {first}"
+            hint = f'declare an input: {{ call = "{text}", input = "torch.zeros(1, …)" }}'
+            raise Failure("NPL009", "lazy", reason, hint=hint)
         record_classes({type(module) for module in count.modules.values()})
-        result = count.result(self.job.get("parameters", False))
+        result = count.result(self.job["parameters"])
+        total = result["modules"][0]["total"]
         for another in (1, 2, 3) if drew(before, random_state(torch)) else ():
             seed(torch, another)
             again, _ = self.build(rung(self.mode, name))
             other = Count(torch, again, self.sources).count_rows()["total"]
-            if other != result["modules"][0]["total"]:
-                raise Failure(
-                    "NPL004",
-                    "random",
-                    "{} has {:,} parameters in one build and {:,} in the next: its widths come "
-                    "from random numbers".format(call.text, result["modules"][0]["total"], other),
-                    hint="give the constructor fixed widths, or fix them in the call",
-                )
-        result["call"] = call.text
+            if other != total:
+                reason = f"{text} has {total:,} parameters in one build and {other:,} in the next: "
+                reason += "its widths come from random numbers"
+                hint = "give the constructor fixed widths, or fix them in the call"
+                raise Failure("NPL004", "random", reason, hint=hint)
+        result["call"] = text
         result["signature"] = count.signature
         result["names"], result["known_names"] = resolve_names(
-            self.job.get("names", ()), call.arguments, model
+            self.job["names"], call.arguments, model
         )
         result["variables"] = call.variables()
         return result
@@ -191,27 +180,31 @@ class ModelBuild:
     def compare(self, result):
         """Build again, for real, on each device that was asked for, and compare parameter by
         parameter with what was counted first."""
-        for name, device in devices_to_compare(self.job.get("device", "meta")).items():
+        wanted = self.job["device"]
+        for name, device in DEVICES.items():
+            if name != wanted and not (wanted == "auto" and device.IS_AUTOMATIC):
+                continue
             if result["devices"].get(name, {}).get("status") == "measured":
                 continue  # it was counted there in the first place
             why = device.why_absent(self.torch)
             if why is None:
                 result["devices"][device.LABEL] = self.on_device(device, result)
             else:
-                absent = {"status": "skipped", "reason": why, "is_absent": True}
-                result["devices"][name] = absent
+                result["devices"][name] = {"status": "skipped", "reason": why, "is_absent": True}
 
     def on_device(self, device, result):
         torch = self.torch
         free, need = device.free_bytes(torch), result["modules"][0]["bytes"]
         if free is not None and need > free * MOST_OF_MEMORY:
-            reason = "needs {:,} bytes, {:,} are free".format(need, free)
-            return {"status": "skipped", "reason": reason}
+            return {"status": "skipped", "reason": f"needs {need:,} bytes, {free:,} are free"}
         before = device.allocated_bytes(torch)
         seed(torch, 0)
         try:
             model, _ = self.build(torch.device(device.LABEL))
-            count = Count(torch, device.moved(torch, model), {"parameters": {}, "modules": {}})
+            if device.LABEL != "cpu":  # what its constructor made elsewhere
+                with torch.device(device.LABEL):
+                    torch.nn.Module.to(model, device.LABEL)
+            count = Count(torch, model, {"parameters": {}, "modules": {}})
             total, signature = count.count_rows()["total"], count.signature()
         except Exception as error:
             return {"status": "failed", "reason": describe(error)}
@@ -227,20 +220,22 @@ def torch_hooks(torch, sources):
     (https://github.com/pytorch/pytorch/pull/86148)."""
     from torch.nn.modules import module as registry
 
-    def parameter_made(module, name, parameter):
-        if parameter is not None and id(parameter) not in sources["parameters"]:
-            sources["objects"].append(parameter)
-            sources["parameters"][id(parameter)] = line_of(sys._getframe(1))
+    def remember(kind):
+        lines, objects = sources[kind], sources["objects"]
 
-    def module_made(module, name, child):
-        if child is not None and id(child) not in sources["modules"]:
-            record_callers(sys._getframe(1))
-            sources["objects"].append(child)
-            sources["modules"][id(child)] = line_of(sys._getframe(1))
+        def made(module, name, part):
+            if part is not None and id(part) not in lines:
+                caller = sys._getframe(1)
+                if kind == "modules":
+                    record_callers(caller)
+                objects.append(part)
+                lines[id(part)] = line_of(caller)
+
+        return made
 
     return [
-        registry.register_module_parameter_registration_hook(parameter_made),
-        registry.register_module_module_registration_hook(module_made),
+        registry.register_module_parameter_registration_hook(remember("parameters")),
+        registry.register_module_module_registration_hook(remember("modules")),
     ]
 
 
@@ -253,19 +248,8 @@ def only_module(torch, value, text):
         modules = [v for v in items if isinstance(v, torch.nn.Module)]
         if len(modules) == 1:
             return modules[0]
-    reason = "{} returned {}, not a model".format(text, type(value).__name__)
+    reason = f"{text} returned {type(value).__name__}, not a model"
     raise Failure("NPL004", "not_a_model", reason)
-
-
-def cause_of(error):
-    """The cause of a failure, from the exception that a call raised."""
-    if isinstance(error, RefusedAction):
-        return "refused"
-    if isinstance(error, NotTracked):
-        return "not_tracked"
-    if isinstance(error, TypeError) and MISSING_ARGUMENTS.search(describe(error)):
-        return "arguments_missing"
-    return "raised"
 
 
 def seed(torch, value):
@@ -300,8 +284,7 @@ def differences(first, second):
     for name in list(one) + [n for n in two if n not in one]:
         if one.get(name) != two.get(name):
             here, there = (
-                "{} {}".format(list(p[name][0]), p[name][1]) if name in p else "absent"
-                for p in (one, two)
+                f"{list(p[name][0])} {p[name][1]}" if name in p else "absent" for p in (one, two)
             )
-            texts.append("{}: {}, then {}".format(name, here, there))
+            texts.append(f"{name}: {here}, then {there}")
     return texts[:20]

@@ -18,7 +18,7 @@ Out:   frames, one a line, `NONCE JSON`, on a private copy of standard output th
                                   line of orders may follow, which is answered in the same way
        A job without a result was not measured, and neither was a run without its end.
 
-Three kinds of process, all supervised by the same loop (`supervise`):
+Three kinds of process, all supervised by the same loop (`Supervision`):
     server   imports torch, once, and no code of the project;
     group    forked for the jobs that share an import path; imports the project's modules;
     builder  forked from a group, one for each core; builds and counts models one after the other,
@@ -33,8 +33,6 @@ The project's code is executed. What keeps accidents away from the user (a guard
 standard input; writes, programs and connections refused by an audit hook; limits on time and
 memory.
 """
-
-from __future__ import annotations
 
 import importlib
 import os
@@ -52,7 +50,7 @@ def load():
     sys.path[:] = [path for path in sys.path if os.path.abspath(path) not in ours]
     package = sys.modules[NAME] = types.ModuleType(NAME)
     package.__path__ = [os.path.realpath(here)]
-    return importlib.import_module(NAME + ".processes.entry")
+    return importlib.import_module(NAME + ".processes.server")
 
 
 if __name__ == "__main__":

@@ -5,8 +5,6 @@ what the one above it has. It is not passed along but reached as `STATE`: most o
 are hooks (of imports, of audit events, of torch) whose arguments are not ours to choose.
 """
 
-from __future__ import annotations
-
 import os
 import sys
 import tempfile

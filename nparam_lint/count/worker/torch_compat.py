@@ -3,8 +3,6 @@
 Where torch changes one of them, this is the file to change.
 """
 
-from __future__ import annotations
-
 
 def tensor_makers():
     """The functions that make a tensor on the device that is asked for (`torch.empty`, …). torch

@@ -1,11 +1,11 @@
 """The arguments that a call could have had instead: which there are, and the call with others."""
 
-from __future__ import annotations
-
 import ast
 import contextlib
 import copy
+import functools
 import inspect
+import operator
 import re
 import typing
 
@@ -16,7 +16,7 @@ POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR
 NAMED = (*POSITIONAL[1:], inspect.Parameter.KEYWORD_ONLY)
 ELEMENTS = 32  # numbers in one list or dictionary that are varied one by one; more are data
 _KEY = re.compile(r"\[(?:(-?\d+)|'(\w+)')\]")
-_PART = re.compile(r"(\w+)((?:{})*)".format(_KEY.pattern))
+_PART = re.compile(rf"(\w+)((?:{_KEY.pattern})*)")
 
 
 class Calls:
@@ -26,16 +26,11 @@ class Calls:
         """`tree`: of an expression; `names`: what it is evaluated in."""
         self.names = names
         self.calls = []  # (node, signature), the outermost first
-        if isinstance(tree.body, ast.Call):
-            self.add(tree.body)
-            inner = [*tree.body.args, *(keyword.value for keyword in tree.body.keywords)]
-            for node in inner:
-                if isinstance(node, ast.Call):
-                    self.add(node)
-
-    def add(self, node):
-        with contextlib.suppress(Exception):  # no signature, or a name that is not there
-            self.calls.append((node, signature_of(self.value(node.func), node)))
+        call = tree.body
+        given = [*call.args, *(k.value for k in call.keywords)] if is_call(call) else []
+        for node in filter(is_call, [call, *given]):
+            with contextlib.suppress(Exception):  # no signature, or a name that is not there
+                self.calls.append((node, signature_of(self.value(node.func), node)))
 
     def value(self, node):
         tree = ast.fix_missing_locations(ast.Expression(node))
@@ -48,14 +43,10 @@ class Calls:
             name, path = parted(part)
             found = self.taking(name)
             if found is None:
-                raise Failure(
-                    "NPL004",
-                    "raised",
-                    "{!r} cannot be varied: it is neither an argument of {} nor of a config "
-                    "object that is made in that call".format(
-                        name, ast.unparse(self.calls[0][0]) if self.calls else "the call"
-                    ),
-                )
+                call = ast.unparse(self.calls[0][0]) if self.calls else "the call"
+                reason = f"{name!r} cannot be varied: it is neither an argument of {call} nor of "
+                reason += "a config object that is made in that call"
+                raise Failure("NPL004", "raised", reason)
             if path:
                 whole = lists[name] if name in lists else self.now(*found, name)
                 value = lists[name] = with_element(whole, path, value)
@@ -71,8 +62,7 @@ class Calls:
             with contextlib.suppress(Exception):
                 value = element(value, path)
             if type(value) is not int:
-                reason = "{!r} is {!r}, not a whole number".format(name, value)
-                raise Failure("NPL004", "raised", reason)
+                raise Failure("NPL004", "raised", f"{name!r} is {value!r}, not a whole number")
             changes[name] = value * factor
         self.change(changes)
 
@@ -94,7 +84,7 @@ class Calls:
             if parameter is not None and parameter.kind in NAMED:
                 return call
         for call in [*self.calls[1:], *self.calls[:1]]:
-            if any(p.kind is p.VAR_KEYWORD for p in call[1].parameters.values()):
+            if takes_any(call[1]):
                 return call
         return None
 
@@ -155,7 +145,7 @@ def parts(name, value):
     if isinstance(value, PLAIN):
         return [(name, value)]
     found = [
-        (name + "".join("[{!r}]".format(i) for i in path), leaf)
+        (name + "".join(f"[{key!r}]" for key in path), leaf)
         for path, leaf in leaves(value)
         if type(leaf) in (int, float)
     ]
@@ -184,9 +174,7 @@ def parted(name):
 
 
 def element(value, path):
-    for index in path:
-        value = value[index]
-    return value
+    return functools.reduce(operator.getitem, path, value)
 
 
 def with_element(value, path, new):
@@ -197,7 +185,7 @@ def with_element(value, path, new):
         changed = dict(value) if isinstance(value, dict) else list(value)
         changed[path[0]] = with_element(changed[path[0]], path[1:], new)
     except (TypeError, LookupError):
-        reason = "{!r} has no element {!r}".format(value, path[0])
+        reason = f"{value!r} has no element {path[0]!r}"
         raise Failure("NPL004", "raised", reason) from None
     return tuple(changed) if isinstance(value, tuple) else changed
 
@@ -231,16 +219,24 @@ def given(node, signature, arguments):
     return dict(found, **arguments)
 
 
+def is_call(node):
+    return isinstance(node, ast.Call)
+
+
+def takes_any(signature):
+    """Whether a callable takes keywords of any name."""
+    return any(p.kind is p.VAR_KEYWORD for p in signature.parameters.values())
+
+
 def signature_of(function, node):
     """That of a callable; where it takes anything, that of its first overload, else the keywords
     that it is given in this call."""
     found = inspect.signature(function)
-    kind = inspect.Parameter.KEYWORD_ONLY
-    words = []
-    if any(p.kind is p.VAR_KEYWORD for p in found.parameters.values()):
+    known = list(found.parameters.values())
+    if takes_any(found):
         new = [k.arg for k in node.keywords if k.arg and k.arg not in found.parameters]
-        words = [inspect.Parameter(name, kind) for name in new]
-    known = sorted([*found.parameters.values(), *words], key=lambda p: p.kind)
+        known += [inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY) for name in new]
+        known.sort(key=lambda parameter: parameter.kind)
     if any(p.kind in NAMED for p in found.parameters.values()):
         return found.replace(parameters=known)
     inner = function.__init__ if isinstance(function, type) else function
@@ -256,38 +252,33 @@ def with_fields(signature, made):
     """Where a call takes any keywords (`Config.from_name("tiny", **changes)`): those of the class
     of what it made, too."""
     own = signature.parameters
-    if not any(p.kind is p.VAR_KEYWORD for p in own.values()) or isinstance(made, PLAIN):
+    if not takes_any(signature) or isinstance(made, PLAIN):
         return signature
     fields = inspect.signature(type(made)).parameters.values()
     named = [p for p in fields if p.kind in NAMED and p.name not in own]
-    return inspect.Signature(
-        [
-            *(p for p in own.values() if p.kind is not p.VAR_KEYWORD),
-            *(p.replace(kind=p.KEYWORD_ONLY) for p in named),
-        ]
-    )
+    named = [p.replace(kind=p.KEYWORD_ONLY) for p in named]
+    return inspect.Signature([*(p for p in own.values() if p.kind is not p.VAR_KEYWORD), *named])
 
 
 def set_argument(node, signature, name, value):
     """Where it is given by position it stays there, else it becomes a keyword."""
     places = [n for n, p in signature.parameters.items() if p.kind in POSITIONAL]
     place = places.index(name) if name in places else len(node.args)
-    if place < len(node.args) and not any(
-        isinstance(a, ast.Starred) for a in node.args[: place + 1]
-    ):
+    before = node.args[: place + 1]
+    if place < len(node.args) and not any(isinstance(a, ast.Starred) for a in before):
         node.args[place] = value
-        return
-    node.keywords = [keyword for keyword in node.keywords if keyword.arg != name]
-    node.keywords.append(ast.keyword(name, value))
+    else:
+        kept = [keyword for keyword in node.keywords if keyword.arg != name]
+        node.keywords = [*kept, ast.keyword(name, value)]
 
 
 def literals(function):
     """Name of a parameter -> the values that its annotation, a `Literal`, allows."""
     found = {}
     with contextlib.suppress(Exception):
-        holder = function.__init__ if isinstance(function, type) else function
-        hints = dict(typing.get_type_hints(function) if isinstance(function, type) else {})
-        hints.update(typing.get_type_hints(holder))
+        hints = dict(typing.get_type_hints(function))
+        if isinstance(function, type):
+            hints.update(typing.get_type_hints(function.__init__))
         for name, hint in hints.items():
             if typing.get_origin(hint) is typing.Literal:
                 found[name] = [v for v in typing.get_args(hint) if isinstance(v, PLAIN)]

@@ -1,10 +1,7 @@
 """Calls what is to be counted, and says what the names in formulas mean."""
 
-from __future__ import annotations
-
 import ast
 import builtins
-import collections
 import collections.abc
 import contextlib
 import difflib
@@ -13,10 +10,11 @@ import re
 
 from ..tracing.failures import Failure, install
 from .call_arguments import PLAIN, Calls, element, parted, parts
-from .partial_exec import partial_file_of, why_missing
+from .partial_exec import partial_file_of
 
 CONFIG_PARAMETER = re.compile("conf|cfg|args|hparam|params|settings|opt", re.IGNORECASE)
 CONFIG_CLASS = re.compile("(Config|Cfg|Args|Arguments|Settings|HParams|Hparams|Options)$")
+NO_CONFIG = ("builtins", "typing", "torch.", "collections", "pathlib")  # modules of other classes
 
 
 class Call:
@@ -31,40 +29,40 @@ class Call:
         self.text = job["callable"]
 
     def find(self, qualname):
-        found = self.module
-        done = []
+        found, where = self.module, self.module.__name__
         for part in qualname.split("."):
             try:
                 found = getattr(found, part)
             except AttributeError:
-                where = ".".join([self.module.__name__, *done])
-                why = why_missing(self.module, part) if not done else None
-                read = partial_file_of(self.module)
-                if why is None:
-                    near = difflib.get_close_matches(part, dir(found), 1)
-                    text = "{} has no {!r}".format(where, part)
-                    text += "; did you mean {!r}?".format(near[0]) if near else ""
-                    raise Failure("NPL008", "target_missing", text) from None
-                package = read.needs.get(part)
-                raise Failure(
-                    "NPL003",
-                    "package_missing" if package else "import_failed",
-                    "{} has no {!r}: {}".format(where, part, why),
-                    source=read.lines.get(part),
-                    package=package,
-                    hint=install(package),
-                ) from None
-            done.append(part)
+                raise self.missing(found, where, part) from None
+            where += "." + part
         if not callable(found):
-            reason = "{} is {}, not a class or function".format(qualname, type(found))
+            reason = f"{qualname} is {type(found)}, not a class or function"
             raise Failure("NPL004", "not_a_model", reason)
         return found
+
+    def missing(self, holder, where, name):
+        """The Failure for a name that its holder does not have."""
+        reason = f"{where} has no {name!r}"
+        read = partial_file_of(self.module) if holder is self.module else None
+        loss = read.why_lost(name) if read else None
+        if loss is None:
+            near = difflib.get_close_matches(name, dir(holder), 1)
+            reason += f"; did you mean {near[0]!r}?" if near else ""
+            return Failure("NPL008", "target_missing", reason)
+        return Failure(
+            "NPL003",
+            "package_missing" if loss.package else "import_failed",
+            f"{reason}: {loss.why}",
+            source=loss.line,
+            package=loss.package,
+            hint=install(loss.package),
+        )
 
     def namespace(self):
         """A copy of the module's names, completed by what its `__getattr__` provides."""
         names = dict(vars(self.module))
-        text = (self.job.get("setup") or "") + "\n" + (self.job.get("call") or "")
-        text += "\n" + (self.job.get("arguments") or "")
+        text = "\n".join(self.job[name] or "" for name in ("setup", "call", "arguments"))
         for word in set(re.findall(r"[A-Za-z_]\w*", text)) - set(names):
             if not hasattr(builtins, word):
                 with contextlib.suppress(Exception):
@@ -73,23 +71,23 @@ class Call:
 
     def __call__(self):
         names = self.namespace()
-        if self.job.get("call"):
+        if self.job["call"]:
             self.text = self.job["call"]
-            if self.job.get("setup"):
+            if self.job["setup"]:
                 exec(compile(self.job["setup"], "<nparam setup>", "exec"), names)
         else:
-            arguments = self.job.get("arguments")
+            arguments = self.job["arguments"]
             if arguments is None:
                 arguments = self.default_arguments(names)
             first = self.job["callable"].split(".")[0]
             names.setdefault(first, getattr(self.module, first))
-            self.text = "{}({})".format(self.job["callable"], arguments)
+            self.text = f"{self.job['callable']}({arguments})"
         tree = ast.parse(self.text.strip(), "<nparam call>", "eval")
-        if any(self.job.get(name) for name in ("vary", "scale", "variables")):
+        if any(self.job[name] for name in ("vary", "scale", "variables")):
             self.calls = Calls(tree, names)
-            self.calls.change(dict(self.job.get("vary", ())))
-            self.calls.scale(dict(self.job.get("scale", ())))
-            if self.job.get("vary") or self.job.get("scale"):
+            self.calls.change(dict(self.job["vary"]))
+            self.calls.scale(dict(self.job["scale"]))
+            if self.job["vary"] or self.job["scale"]:
                 self.text = ast.unparse(tree)
         return self.evaluate(tree, names)
 
@@ -114,7 +112,7 @@ class Call:
 
     def variables(self):
         """The arguments that the call could have had instead, where the job asks for them."""
-        return self.calls.variables(self.arguments) if self.job.get("variables") else []
+        return self.calls.variables(self.arguments) if self.job["variables"] else []
 
     def default_arguments(self, names):
         """None, or the default config object; `names` get its class."""
@@ -124,14 +122,10 @@ class Call:
         config = self.default_config(required[0]) if len(required) == 1 else None
         if config is None:
             missing = [p.name for p in required]
-            raise Failure(
-                "NPL004",
-                "arguments_missing",
-                "{} needs {}".format(self.job["callable"], ", ".join(missing)),
-                missing=missing,
-            )
+            reason = f"{self.job['callable']} needs {', '.join(missing)}"
+            raise Failure("NPL004", "arguments_missing", reason, missing=missing)
         names[config.__name__] = config
-        return "{}()".format(config.__name__)
+        return f"{config.__name__}()"
 
     def required(self):
         try:
@@ -148,25 +142,21 @@ class Call:
         """The config class to build the one required parameter from, when it builds from its
         defaults: the class that annotates it; or, where nothing does and its name says `config`,
         the module's `<Class>Config`, or its only config class."""
+        candidate = None
         if parameter.annotation is not parameter.empty:
-            candidates = [self.annotated(parameter.annotation)]
+            candidate = self.annotated(parameter.annotation)
         elif CONFIG_PARAMETER.search(parameter.name):
             classes = {
                 name: value
                 for name, value in vars(self.module).items()
                 if isinstance(value, type) and CONFIG_CLASS.search(name)
             }
-            own = classes.get(self.job["callable"].split(".")[-1] + "Config")
-            candidates = [own] if own else list(classes.values()) if len(classes) == 1 else []
-        else:
-            candidates = []
-        for candidate in candidates:
-            if isinstance(candidate, type) and not candidate.__module__.startswith(
-                ("builtins", "typing", "torch.", "collections", "pathlib")
-            ):
-                with contextlib.suppress(Exception):
-                    candidate()
-                    return candidate
+            only = next(iter(classes.values())) if len(classes) == 1 else None
+            candidate = classes.get(self.job["callable"].split(".")[-1] + "Config", only)
+        if isinstance(candidate, type) and not candidate.__module__.startswith(NO_CONFIG):
+            with contextlib.suppress(Exception):
+                candidate()
+                return candidate
         return None
 
     def annotated(self, annotation):
@@ -208,9 +198,8 @@ def resolve_names(wanted, arguments, model):
             holders.append(value)
     fields = {}
     for holder in holders:
-        items = holder if isinstance(holder, collections.abc.Mapping) else None
         with contextlib.suppress(Exception):
-            items = vars(holder) if items is None else items
+            items = holder if isinstance(holder, collections.abc.Mapping) else vars(holder)
             for name, value in items.items():
                 if isinstance(name, str) and isinstance(value, PLAIN):
                     fields.setdefault(name, value)
@@ -219,8 +208,7 @@ def resolve_names(wanted, arguments, model):
                 value = found_in(holder, name)
                 if isinstance(value, PLAIN):
                     fields.setdefault(name, value)
-    for name, value in fields.items():
-        known.setdefault(name, value)
+    known = {**fields, **known}
     for name in wanted:
         if name not in known:
             with contextlib.suppress(Exception):

@@ -1,36 +1,30 @@
 """The ladder of devices on which a model is built, and what is done for it to torch."""
 
-from __future__ import annotations
-
 import contextlib
+import functools
+import math
 
 from ..state import STATE
 from ..torch_compat import check_fan, tensor_makers
-from .devices import cpu, meta
 
-RUNGS = (*meta.RUNGS, *cpu.RUNGS)  # "<device> <how>", the first to be tried first
+RUNGS = ("meta", "cpu without initialisation", "cpu")  # the first to be tried first
 SKIPPING = RUNGS[:-1]  # those on which initialisers do nothing
 SMALL = 1 << 20  # elements of a tensor whose values are worth having
 SMALL_RANDOM = 1 << 16
-_RANDOM_IN_PLACE = frozenset(
-    ("normal_ uniform_ log_normal_ exponential_ cauchy_ geometric_ random_ bernoulli_").split()
+_RANDOM_IN_PLACE = (
+    "normal_ uniform_ log_normal_ exponential_ cauchy_ geometric_ random_ bernoulli_".split()
 )
 # In-place functions keep shape and dtype, so that on meta there is nothing for them to do; doing it
 # would import 800 modules the first time.
-_IN_PLACE = frozenset(
-    (
-        "add_ sub_ mul_ div_ pow_ clamp_ clip_ fill_ zero_ copy_ erfinv_ exp_ log_ sqrt_ neg_ "
-        "sign_ masked_fill_ tril_ triu_ abs_ floor_ ceil_ round_ lerp_ addmm_ renorm_ "
-        "fill_diagonal_"
-    ).split()
+_IN_PLACE = (
+    "add_ sub_ mul_ div_ pow_ clamp_ clip_ fill_ zero_ copy_ erfinv_ exp_ log_ sqrt_ neg_ sign_ "
+    "masked_fill_ tril_ triu_ abs_ floor_ ceil_ round_ lerp_ addmm_ renorm_ fill_diagonal_".split()
 )
 # Ways for a value to become a width: Python reads it, or a shape follows from it.
-_READERS = frozenset(
-    (
-        "item tolist numpy __array__ __bool__ __int__ __float__ __index__ __complex__ __contains__ "
-        "equal allclose is_nonzero nonzero argwhere unique unique_consecutive masked_select "
-        "bincount repeat_interleave"
-    ).split()
+_READERS = (
+    "item tolist numpy __array__ __bool__ __int__ __float__ __index__ __complex__ __contains__ "
+    "equal allclose is_nonzero nonzero argwhere unique unique_consecutive masked_select bincount "
+    "repeat_interleave".split()
 )
 
 
@@ -41,6 +35,7 @@ def patch_initialisers(torch):
     init = torch.nn.init
 
     def quiet(original, fan):
+        @functools.wraps(original)
         def initialise(*args, **kwargs):
             if not STATE.skips_initialisers:
                 return original(*args, **kwargs)
@@ -49,9 +44,6 @@ def patch_initialisers(torch):
                 check_fan(torch, tensor)
             return tensor
 
-        initialise.__name__ = original.__name__
-        initialise.__doc__ = original.__doc__
-        initialise.__wrapped__ = original
         return initialise
 
     for name, function in list(vars(init).items()):
@@ -90,15 +82,11 @@ class Replacements:
         self.of.update(dict.fromkeys(tensor_makers(), self.make))
 
     def holds_tensor(self, values):
-        for value in values:
-            kind = type(value)
-            if kind is int:
-                continue
-            if isinstance(value, self.tensor):
-                return True
-            if kind in (tuple, list) and self.holds_tensor(value):
-                return True
-        return False
+        return any(
+            isinstance(value, self.tensor)
+            or (type(value) in (tuple, list) and self.holds_tensor(value))
+            for value in values
+        )
 
     def to_meta(self, value):
         return value.to("meta") if isinstance(value, self.tensor) else value
@@ -125,7 +113,7 @@ class Replacements:
         return self.call(mode, func, args, kwargs)
 
     def draw(self, mode, func, args, kwargs):
-        return args[0] if mode.skip_init else self.call(mode, func, args, kwargs)
+        return args[0] if STATE.skips_initialisers else self.call(mode, func, args, kwargs)
 
     def change(self, mode, func, args, kwargs):
         return args[0] if args[0].is_meta else self.call(mode, func, args, kwargs)
@@ -133,8 +121,7 @@ class Replacements:
     def move(self, mode, func, args, kwargs):
         for value in (*args[1:], *kwargs.values()):
             if isinstance(value, (self.torch.dtype, self.tensor)):
-                dtype = value if isinstance(value, self.torch.dtype) else value.dtype
-                return args[0].to(dtype)
+                return args[0].to(getattr(value, "dtype", value))
         return args[0]
 
     def make(self, mode, func, args, kwargs):
@@ -159,10 +146,7 @@ def elements(args, kwargs):
     size = kwargs.get("size", args)
     if len(size) and isinstance(size[0], (tuple, list)):
         size = size[0]
-    number = 1
-    for n in size:
-        number *= int(n) if isinstance(n, int) else 1
-    return number
+    return math.prod(int(n) for n in size if isinstance(n, int))
 
 
 def make_mode(torch):
@@ -173,9 +157,9 @@ def make_mode(torch):
     replaced, call = replacements.of, replacements.call
 
     class BuildMode(TorchFunctionMode):
-        def __init__(self, device, skip_init):
+        def __init__(self, device):
             super().__init__()
-            self.device, self.skip_init = device, skip_init
+            self.device = device
 
         def __torch_function__(self, func, types, args=(), kwargs=None):
             return replaced.get(func, call)(self, func, args, kwargs or {})
@@ -186,10 +170,9 @@ def make_mode(torch):
 @contextlib.contextmanager
 def rung(mode, name):
     """The context in which a model is built on one rung of the ladder."""
-    skip_init = name in SKIPPING
-    STATE.skips_initialisers = skip_init
+    STATE.skips_initialisers = name in SKIPPING
     try:
-        with mode(name.split()[0], skip_init=skip_init):
+        with mode(name.split()[0]):
             yield
     finally:
         STATE.skips_initialisers = False

@@ -1,30 +1,137 @@
-"""Runs a file in part where the whole would work, or has failed."""
+"""Runs a file in part where the whole would work, as its source tells, or has failed."""
 
 from __future__ import annotations
+import __future__
 
 import ast
-import importlib
 import os
 import re
 import sys
 import types
+from typing import NamedTuple
 
 from ..state import STATE
 from ..tracing.failures import NotTracked, describe
 from ..tracing.project_paths import relative
-from .script_analysis import (
-    HARMLESS_METHODS,
-    HARMLESS_NAMES,
-    HARMLESS_ROOTS,
-    READING_METHODS,
-    UNSAFE_METHODS,
-    bound_names,
-    calls_in,
-    dotted,
-    is_main_guard,
-    is_stored_name,
-    root_name,
+
+WORK_CALLS = re.compile(
+    r"^_*(main|run|train|test|eval|evaluate|demo|cli|app|start|launch|fit|bench|benchmark|profile|"
+    r"export|convert|plot|show|process|experiment|generate|sample|predict|infer|inference)($|_)"
 )
+WORK_METHODS = frozenset(
+    "backward step zero_grad fit train eval item init_process_group show savefig imshow sleep "
+    "Fire serve launch mainloop run".split()
+)
+WORK_NAMES = frozenset(
+    "input exec exit quit tqdm trange DataLoader load_dataset sys.exit torch.save wandb.init "
+    "torch.load unittest.main".split()
+)
+HARMLESS_NAMES = frozenset(
+    "int float str bool len range dict list set tuple frozenset min max sum sorted zip enumerate "
+    "abs round isinstance issubclass hasattr getattr repr reversed map filter any all type open "
+    "print Path PosixPath partial namedtuple defaultdict OrderedDict Counter deque TypeVar NewType "
+    "ParamSpec field device dtype getLogger".split()
+)
+HARMLESS_ROOTS = frozenset(
+    "math os sys re logging warnings argparse collections functools itertools operator typing t "
+    "dataclasses copy json yaml toml tomllib enum string pathlib np numpy torch th platform "
+    "OmegaConf omegaconf easydict".split()
+)
+READING_METHODS = frozenset(
+    "get keys values items format join split strip lower upper replace copy index startswith "
+    "endswith exists read read_text is_available device_count resolve parse_args "
+    "parse_known_args".split()
+)
+HARMLESS_METHODS = READING_METHODS.union(
+    "append extend add update insert setdefault add_argument add_argument_group "
+    "add_mutually_exclusive_group set_defaults setLevel addHandler pop".split()
+)
+UNSAFE_METHODS = frozenset(
+    "_exit abort fork forkpty killpg load save memmap fromfile system execv chdir exit kill".split()
+)
+FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+IMPORTS = (ast.Import, ast.ImportFrom)
+KEPT = (*IMPORTS, *FUNCTIONS, ast.ClassDef, ast.Pass, ast.Assert, ast.Global, ast.Raise, ast.Delete)
+# A statement that is kept where this expression in it is harmless -> its field.
+EVALUATED = {
+    ast.If: "test",
+    ast.For: "iter",
+    ast.Assign: "value",
+    ast.AnnAssign: "value",
+    ast.AugAssign: "value",
+    ast.Expr: "value",
+}
+
+
+def dotted(node):
+    """`a.b.c` for an attribute chain, else the empty string."""
+    parts = []
+    while isinstance(node, ast.Attribute):
+        parts.append(node.attr)
+        node = node.value
+    return ".".join([node.id, *reversed(parts)]) if isinstance(node, ast.Name) else ""
+
+
+def calls_in(node):
+    """The calls that running `node` makes; bodies of functions and lambdas only run when called."""
+    todo = [node]
+    while todo:
+        node = todo.pop()
+        if isinstance(node, ast.Call):
+            yield node
+        if not isinstance(node, (*FUNCTIONS, ast.Lambda)):
+            todo.extend(ast.iter_child_nodes(node))
+
+
+def is_main_guard(node):
+    return (
+        isinstance(node, ast.If)
+        and isinstance(node.test, ast.Compare)
+        and any(isinstance(n, ast.Name) and n.id == "__name__" for n in ast.walk(node.test))
+    )
+
+
+def would_work(tree):
+    """Whether running the whole file would do a script's work (train, parse, plot) rather than
+    define things. Wrong either way is survivable: what runs is guarded and limited, and a file
+    that fails is read in part all the same."""
+    local = {n.name for n in tree.body if isinstance(n, ast.FunctionDef)}
+    for node in tree.body:
+        if isinstance(node, (*FUNCTIONS, *IMPORTS, ast.ClassDef)) or is_main_guard(node):
+            continue
+        if isinstance(node, ast.While):
+            return True
+        for call in calls_in(node):
+            name = dotted(call.func)
+            if (
+                name in WORK_NAMES
+                or name.rpartition(".")[2] in ("DataLoader", "load_dataset")
+                or (name in local and WORK_CALLS.match(name))
+                or (isinstance(call.func, ast.Attribute) and call.func.attr in WORK_METHODS)
+                or any(k.arg == "download" for k in call.keywords)
+            ):
+                return True
+    return False
+
+
+def bound_names(node):
+    """The names that a statement would bind or change."""
+    names = set()
+    for child in ast.walk(node):
+        if isinstance(getattr(child, "ctx", None), (ast.Store, ast.Del)):
+            names.add(root_name(child))
+        elif isinstance(child, (ast.FunctionDef, ast.ClassDef)):
+            names.add(child.name)
+        elif isinstance(child, ast.alias):
+            names.add((child.asname or child.name).split(".")[0])
+    return names - {""}
+
+
+def root_name(node):
+    """`a` for `a`, `a.b` or `a[0]`: what a call that is given it may change."""
+    while isinstance(node, (ast.Attribute, ast.Subscript, ast.Starred)):
+        node = node.value
+    return node.id if isinstance(node, ast.Name) else ""
 
 
 def partial_file_of(module):
@@ -50,32 +157,36 @@ def may_be_elsewhere(error):
     return missing in STATE.names or missing in sys.modules
 
 
+class Loss(NamedTuple):
+    """Why a name is not there, the line at which it was lost, and the package whose absence cost
+    it."""
+
+    why: str
+    line: str | None = None
+    package: str | None = None
+
+
 class PartialFile:
     """Runs a file in part: its imports, definitions and harmless assignments, one by one.
+    `failure`: of the file as a whole; None for a script, which is not run as a whole.
 
     A statement that is left out, or fails, takes the names that it would have set with it, so that
-    a count never rests on a value that the whole file would have replaced. `lost` says why a name
-    is not there.
+    a count never rests on a value that the whole file would have replaced.
     """
 
-    def __init__(self, tree, path, namespace):
-        self.tree, self.path, self.namespace = tree, path, namespace
-        self.lost = {}
-        self.lines = {}  # name -> the line at which it was lost
-        self.needs = {}  # name -> the package whose absence cost it
+    def __init__(self, tree, path, namespace, failure):
+        self.tree, self.path, self.namespace, self.failure = tree, path, namespace, failure
+        self.lost = {}  # name -> Loss
         self.functions = {n.name: n for n in tree.body if isinstance(n, ast.FunctionDef)}
-        self.flags = 0
-        for node in tree.body:
-            if isinstance(node, ast.ImportFrom) and node.module == "__future__":
-                for alias in node.names:
-                    feature = getattr(importlib.import_module("__future__"), alias.name, None)
-                    self.flags |= getattr(feature, "compiler_flag", 0)
+        futures = {
+            alias.name
+            for node in tree.body
+            if isinstance(node, ast.ImportFrom) and node.module == "__future__"
+            for alias in node.names
+        }.intersection(__future__.all_feature_names)
+        self.flags = sum(getattr(__future__, name).compiler_flag for name in futures)
 
-    def run(self):
-        self.block(self.tree.body)
-        return self.lost
-
-    def block(self, body):
+    def run(self, body):
         for node in body:
             if is_main_guard(node):
                 continue
@@ -94,138 +205,119 @@ class PartialFile:
         try:
             chosen = node.body if eval(code, self.namespace) else node.orelse
         except Exception as error:
-            self.lose(
-                node, "set under a condition at line {} that failed (" + describe(error) + ")"
-            )
-            return
-        self.block(chosen)
+            why = "set under a condition at line {} that failed (" + describe(error) + ")"
+            self.lose(node, why)
+        else:
+            self.run(chosen)
 
     def is_kept(self, node):
-        if isinstance(node, (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.AsyncFunctionDef)):
+        if isinstance(node, KEPT) or type(node).__name__ == "TypeAlias":
             return True
-        if isinstance(node, (ast.ClassDef, ast.Pass, ast.Assert, ast.Global)):
-            return True
+        bodies = [getattr(node, "body", ()), getattr(node, "orelse", ())]
         if isinstance(node, ast.Try):
-            inner = node.body + node.orelse + node.finalbody
-            return all(self.is_kept(n) for n in inner) and all(
-                self.is_kept(n) for h in node.handlers for n in h.body
-            )
-        if isinstance(node, ast.If):
-            return self.harmless(node.test) and all(map(self.is_kept, node.body + node.orelse))
-        if isinstance(node, ast.For):
-            return self.harmless(node.iter) and all(map(self.is_kept, node.body + node.orelse))
-        if isinstance(node, ast.With):
-            return all(self.harmless(i.context_expr) for i in node.items) and all(
-                map(self.is_kept, node.body)
-            )
-        if isinstance(node, (ast.Assign, ast.AnnAssign, ast.AugAssign)):
-            return node.value is None or self.harmless(node.value)
-        if isinstance(node, ast.Expr):
-            return self.harmless(node.value)
-        return type(node).__name__ == "TypeAlias" or isinstance(node, (ast.Raise, ast.Delete))
+            evaluated = []
+            bodies += [node.finalbody, *(handler.body for handler in node.handlers)]
+        elif isinstance(node, ast.With):
+            evaluated = [item.context_expr for item in node.items]
+        elif type(node) in EVALUATED:
+            evaluated = [getattr(node, EVALUATED[type(node)])]
+        else:
+            return False
+        return all(map(self.harmless, filter(None, evaluated))) and all(
+            self.is_kept(inner) for body in bodies for inner in body
+        )
 
     def harmless(self, node):
         if any(isinstance(n, (ast.Await, ast.Yield, ast.YieldFrom)) for n in ast.walk(node)):
             return False
-        return all(self.harmless_call(call) for call in calls_in(node))
+        return all(map(self.harmless_call, calls_in(node)))
 
     def harmless_call(self, call):
         name = dotted(call.func)
-        root, last = name.split(".")[0], name.rsplit(".", 1)[-1]
         if isinstance(call.func, ast.Attribute):
             if call.func.attr in HARMLESS_METHODS:
                 return True
-            return root in HARMLESS_ROOTS and last not in UNSAFE_METHODS and ".hub." not in name
+            if call.func.attr in UNSAFE_METHODS or ".hub." in name:
+                return False
+            return name.split(".")[0] in HARMLESS_ROOTS
         found = self.namespace.get(name)
-        if (
-            isinstance(found, type)
-            and getattr(found, "__module__", "") == self.namespace["__name__"]
-        ):
+        own = self.namespace["__name__"]
+        if isinstance(found, type) and getattr(found, "__module__", "") == own:
             # A class of this file: a config object is fine, a model is built only when asked for.
             return not any(base.__module__.startswith("torch.") for base in found.__mro__)
         return name in HARMLESS_NAMES
 
     def execute(self, node):
-        code = compile(
-            ast.Module(body=[node], type_ignores=[]), self.path, "exec", self.flags, True
-        )
+        code = compile(ast.Module([node], []), self.path, "exec", self.flags, True)
         try:
             exec(code, self.namespace)
         except (Exception, SystemExit) as error:
             refused = isinstance(node, ast.Raise) or isinstance(error, AssertionError)
             if may_be_elsewhere(error) or refused:
                 raise
-            why, needs = "lost at line {}: " + describe(error), None
+            why, package = "lost at line {}: " + describe(error), None
             if isinstance(error, ModuleNotFoundError):
-                needs = (error.name or "").split(".")[0]
+                package = (error.name or "").split(".")[0]
             elif isinstance(error, NameError):
                 name = missing_name(error)
-                needs = self.needs.get(name)
                 if name in self.lost:
-                    why += " ({!r} was {})".format(name, self.lost[name])
-            self.lose(node, why, needs)
+                    package = self.lost[name].package
+                    why += f" ({name!r} was {self.lost[name].why})"
+            self.lose(node, why, package)
         else:
             for name in bound_names(node):
                 self.lost.pop(name, None)
 
-    def lose(self, node, why, needs=None):
+    def lose(self, node, why, package=None):
         names = bound_names(node)
-        if not isinstance(node, (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)):
+        if not isinstance(node, (*FUNCTIONS, ast.ClassDef)):
             for call in calls_in(node):
                 names |= self.changed_by(call, set())
+        line = f"{relative(self.path)}:{node.lineno}"
         for name in names:
-            if name in self.namespace and name.startswith("__"):
-                continue
-            self.namespace.pop(name, None)
-            self.lost[name] = why.replace("{}", str(node.lineno), 1)
-            self.lines[name] = "{}:{}".format(relative(self.path), node.lineno)
-            self.needs[name] = needs
+            if not (name in self.namespace and name.startswith("__")):
+                self.namespace.pop(name, None)
+                self.lost[name] = Loss(why.replace("{}", str(node.lineno), 1), line, package)
+
+    def why_lost(self, name):
+        """The Loss of a name that the source defines; None where it tells of none."""
+        if name not in self.lost and self.failure is not None:
+            return Loss(describe(self.failure))
+        return self.lost.get(name)
 
     def changed_by(self, call, seen):
         """The names whose values a call that was not made would have changed: `cfg.merge(…)`,
         `setattr(cfg, …)`, a function of this file that assigns to globals or to what it is given.
         A value that was only half made must not be counted with."""
-        names = set()
-        if isinstance(call.func, ast.Attribute):
-            base = dotted(call.func).split(".")[0]
-            value = self.namespace.get(base)
-            kinds = (types.ModuleType, type, types.FunctionType)
-            if base and call.func.attr not in READING_METHODS and not isinstance(value, kinds):
-                names.add(base)
-            return names
         name = dotted(call.func)
+        if isinstance(call.func, ast.Attribute):
+            base = name.split(".")[0]
+            kinds = (types.ModuleType, type, types.FunctionType)
+            only_read = call.func.attr in READING_METHODS
+            unchanged = only_read or isinstance(self.namespace.get(base), kinds)
+            return {base} if base and not unchanged else set()
         given = [root_name(argument) for argument in call.args]
-        if name in ("setattr", "delattr"):
-            names.update(given[:1])
+        names = set(given[:1]) if name in ("setattr", "delattr") else set()
         function = self.functions.get(name)
         if function is not None and name not in seen:
             seen.add(name)
-            changed = set()
-            for child in ast.walk(function):
+            nodes = list(ast.walk(function))
+            changed = bound_names(ast.Module(function.body, []))
+            stored = set(changed)
+            for child in nodes:
                 if isinstance(child, ast.Call):
                     changed |= self.changed_by(child, seen)
-            stored = bound_names(ast.Module(function.body, []))
             arguments = function.args.posonlyargs + function.args.args
             own = {a.arg for a in arguments + function.args.kwonlyargs}
-            declared = {n for g in ast.walk(function) if isinstance(g, ast.Global) for n in g.names}
-            plain = {n.id for n in ast.walk(function) if is_stored_name(n)} - declared
+            declared = {n for g in nodes if isinstance(g, ast.Global) for n in g.names}
+            own_names = [node for node in nodes if isinstance(node, ast.Name)]
+            plain = {n.id for n in own_names if isinstance(n.ctx, ast.Store)} - declared
             names |= stored & declared
-            names |= ((stored | changed) - own - plain) & set(self.namespace)
+            names |= (changed - own - plain) & set(self.namespace)
             by_name = {k.arg: root_name(k.value) for k in call.keywords}
             by_name.update(zip([a.arg for a in arguments], given))
-            names.update(by_name.get(n) for n in (stored | changed) & own - plain)
+            names.update(by_name.get(n) for n in changed & own - plain)
         return names - {None, ""}
-
-
-def why_missing(module, name):
-    """The reason why a name that the source defines is not in the module, from its slice."""
-    part = partial_file_of(module)
-    if part is None:
-        return None
-    reason = part.lost.get(name)
-    if reason is None and part.failure is not None:
-        reason = describe(part.failure)
-    return reason
 
 
 def explain_name_error(error, module):
@@ -240,6 +332,6 @@ def explain_name_error(error, module):
     here = STATE.partial_files.get(os.path.realpath(trace.tb_frame.f_code.co_filename))
     for part in [here] if here is not None else STATE.partial_files.values():
         if name in part.lost:
-            text = " ({!r} in {}: {})".format(name, relative(part.path), part.lost[name])
-            return text, part.needs[name]
+            loss = part.lost[name]
+            return f" ({name!r} in {relative(part.path)}: {loss.why})", loss.package
     return "", None

@@ -1,14 +1,19 @@
-"""Imports the module of a job."""
+"""Imports the module of a job: the project's source as it is now, never from stale bytecode, and in
+part where the whole would work."""
 
-from __future__ import annotations
-
+import ast
 import contextlib
 import importlib
 import importlib.machinery
+import importlib.util
+import io
+import operator
 import os
 import sys
 
+from ..path_facts import digest
 from ..state import STATE
+from ..tracing.dependency_record import FileRecord
 from ..tracing.failures import (
     BarredImport,
     Failure,
@@ -17,30 +22,31 @@ from ..tracing.failures import (
     install,
     missing_package,
 )
-from ..tracing.project_paths import is_ours, is_project, line_of_error, relative
+from ..tracing.project_paths import from_copy, is_ours, is_project, line_of_error, relative
+from .partial_exec import PartialFile, may_be_elsewhere, would_work
 from .side_effect_guard import RefusedAction
 
 
 def shadows(root):
-    """A name at the top of `root` that would hide an installed package or the standard library."""
+    """Whether a name at the top of `root` hides an installed package or the standard library."""
     clean = [p for p in sys.path if p and not os.path.realpath(p).startswith(STATE.root + os.sep)]
+    standard = {*getattr(sys, "stdlib_module_names", ()), *sys.builtin_module_names}
     try:
         entries = os.listdir(root)
     except OSError:
-        return None
-    for entry in sorted(entries):
-        path = os.path.join(root, entry)
+        return False
+    for entry in entries:
         name = entry[:-3] if entry.endswith(".py") else entry
         if not name.isidentifier() or name == "__init__":
             continue
-        if not entry.endswith(".py") and not os.path.exists(os.path.join(path, "__init__.py")):
+        if entry == name and not os.path.exists(os.path.join(root, entry, "__init__.py")):
             continue  # a plain directory loses against any installed package
-        if name in getattr(sys, "stdlib_module_names", ()) or name in sys.builtin_module_names:
-            return name
+        if name in standard:
+            return True
         spec = importlib.machinery.PathFinder.find_spec(name, clean)
         if spec is not None and spec.origin and not is_project(os.path.realpath(spec.origin)):
-            return name
-    return None
+            return True
+    return False
 
 
 def set_import_path(roots):
@@ -50,12 +56,12 @@ def set_import_path(roots):
     front, back = [], []
     for root in roots:
         path = os.path.normpath(os.path.join(STATE.root, root))
-        trusted = root in ("", "src") or shadows(path) is None
+        is_back = root not in ("", "src") and shadows(path)
         if root not in ("", "src"):
             STATE.record.shared.note("names", path)
-        (front if trusted else back).append(path)
-    taken = set(front + back)
-    sys.path[:] = front + [p for p in sys.path if p not in taken and p != ""] + back
+        (back if is_back else front).append(path)
+    taken = {*front, *back, ""}
+    sys.path[:] = front + [p for p in sys.path if p not in taken] + back
 
 
 def set_arguments(job):
@@ -65,32 +71,23 @@ def set_arguments(job):
 
 def import_target(job):
     """The module of a job, or a Failure that says which line stands in the way."""
-    name = job["module"]
-    if job["file"]:
-        expected = os.path.join(STATE.root, job["file"])
-        top = name.split(".")[0]
-        if top in sys.modules and not is_ours(sys.modules[top]):
-            raise Failure(
-                "NPL003",
-                "import_failed",
-                "{} cannot be imported as {!r}: an installed package has the name {!r}".format(
-                    job["file"], name, top
-                ),
-                next_attempt=True,
-            )
+    name, file = job["module"], job["file"]
+    top = name.split(".")[0]
+    if file and top in sys.modules and not is_ours(sys.modules[top]):
+        taken = f"an installed package has the name {top!r}"
+        reason = f"{file} cannot be imported as {name!r}: {taken}"
+        raise Failure("NPL003", "import_failed", reason, next_attempt=True)
     try:
         module = importlib.import_module(name)
+    except KeyboardInterrupt:
+        raise
     except BaseException as error:
-        _raise_import_failure(job, error)
-    if job["file"]:
+        raise import_failure(job, error) from None
+    if file:
         found = os.path.realpath(getattr(module, "__file__", None) or "")
-        if found != os.path.realpath(expected):
-            raise Failure(
-                "NPL003",
-                "import_failed",
-                "importing {!r} gave {} instead of {}".format(name, relative(found), job["file"]),
-                next_attempt=True,
-            )
+        if found != os.path.realpath(os.path.join(STATE.root, file)):
+            reason = f"importing {name!r} gave {relative(found)} instead of {file}"
+            raise Failure("NPL003", "import_failed", reason, next_attempt=True)
     return module
 
 
@@ -99,39 +96,183 @@ def load_lazily(module, qualname):
     first one most of what all others share: once, here. What goes wrong is told by the job, which
     asks again."""
     with contextlib.suppress(Exception, SystemExit):
-        found = module
-        for part in qualname.split("."):
-            found = getattr(found, part)
+        operator.attrgetter(qualname)(module)
 
 
-def _raise_import_failure(job, error):
-    if isinstance(error, KeyboardInterrupt):
-        raise error
+def import_failure(job, error):
+    """The Failure for an exception that importing the module of a job raised."""
     package = missing_package(error)
+    more = {"package": package, "hint": install(package)}
     if package and not job["file"] and package == job["module"].split(".")[0]:
-        raise Failure(
-            "NPL003",
-            "package_missing",
-            "there is no module {!r} in {}".format(error.name, sys.prefix),
-            package=package,
-            hint=install(package),
-        )
-    raise Failure(
+        reason = f"there is no module {error.name!r} in {sys.prefix}"
+        return Failure("NPL003", "package_missing", reason, **more)
+    return Failure(
         "NPL003",
-        "package_missing" if package else cause_of_import(error),
-        "cannot import {}: {}".format(job["file"] or job["module"], describe(error)),
-        package=package,
-        hint=install(package),
+        "package_missing" if package else cause_of(error, "import_failed"),
+        f"cannot import {job['file'] or job['module']}: {describe(error)}",
         source=line_of_error(error),
         next_attempt=isinstance(error, ImportError),
         not_tracked=isinstance(error, NotTracked),
+        **more,
     )
 
 
-def cause_of_import(error):
-    """The cause of a failure, from the exception that an import raised."""
+def cause_of(error, otherwise):
+    """The cause of a failure, from the exception that an import or a call raised."""
     if isinstance(error, BarredImport):
         return error.cause
     if isinstance(error, RefusedAction):
         return "refused"
-    return "not_tracked" if isinstance(error, NotTracked) else "import_failed"
+    return "not_tracked" if isinstance(error, NotTracked) else otherwise
+
+
+class Untracked:
+    """The last of the finders: knows a module that nobody found as a file that was not added."""
+
+    @staticmethod
+    def find_spec(fullname, path=None, target=None):
+        if sys._getframe(2).f_code.co_name != "_find_and_load_unlocked":
+            return  # `importlib.util.find_spec` asks whether it is there: it is not
+        parts = fullname.split(".")
+        folder = "/".join(parts) + "/"
+        for file in STATE.untracked:
+            steps = file[: -len(".py")].replace("/__init__", "").split("/")
+            if steps[-len(parts) :] == parts:
+                raise NotTracked(file)
+        for file in STATE.untracked:
+            if file.startswith((folder, "src/" + folder)):
+                raise NotTracked(file)
+
+
+def keep_in_copy(finder):
+    """Let a finder that leads into the working tree lead into the copy that is judged."""
+    find = finder.find_spec
+
+    def find_spec(fullname, path=None, target=None):
+        spec = find(fullname, path, target)
+        if spec is None or not spec.has_location:
+            return spec
+        origin = os.path.realpath(spec.origin)
+        copied = from_copy(origin)
+        if copied == origin or copied is None:
+            return spec if copied else None
+        inside = [os.path.dirname(copied)] if spec.submodule_search_locations else None
+        return importlib.util.spec_from_file_location(
+            fullname, copied, submodule_search_locations=inside
+        )
+
+    finder.find_spec = find_spec
+
+
+def exec_project(module, path):
+    """`SourceFileLoader.exec_module` for files of the project: compiled from the source as it is
+    now (pre-commit's stash makes edits of the same size and time, which bytecode would hide), and
+    run in part where the whole file would work or has failed."""
+    if path in STATE.barred:
+        cause, words = STATE.barred[path]
+        raise BarredImport(cause, f"the process that imported {relative(path)} {words}")
+    with io.open(path, "rb") as file:
+        source = file.read()
+    STATE.record.imports().add(path)
+    file = STATE.record.files.setdefault(path, FileRecord())
+    file.source = digest(source)
+    tree = ast.parse(source, path)
+    STATE.running.append(path)
+    announce()
+    try:
+        run_project(module, tree, path)
+    finally:
+        STATE.record.record_changes(path)
+        STATE.record.add_module(path, module)
+        STATE.running.pop()
+        announce()
+
+
+def announce():
+    """Say which file is being run: the innermost is at fault if the process dies."""
+    if STATE.on_running:
+        STATE.on_running(STATE.running[-1] if STATE.running else None)
+
+
+def run_project(module, tree, path):
+    names, failure = module.__dict__, None
+    if path not in STATE.suspects and not would_work(tree):
+        clean = dict(names)
+        try:
+            exec(compile(tree, path, "exec", dont_inherit=True), names)
+            return
+        except (Exception, SystemExit) as error:
+            if may_be_elsewhere(error):
+                raise
+            failure = error
+        names.clear()
+        names.update(clean)
+    part = STATE.partial_files[path] = PartialFile(tree, path, names, failure)
+    part.run(tree.body)
+
+
+def install_loader():
+    """Patch the one class that every finder (path, editable install, by file) loads source with."""
+    loader = importlib.machinery.SourceFileLoader
+    get_code, exec_module = loader.get_code, loader.exec_module
+
+    def place_of(self, fullname):
+        """(path of a module, whether it is the project's own)."""
+        path = self.get_filename(fullname)
+        real = os.path.realpath(path)
+        copied = from_copy(real)
+        if copied is None:
+            raise NotTracked(os.path.relpath(real, STATE.original).replace(os.sep, "/"))
+        if copied != real:
+            path = real = copied
+        return path, is_project(real) or is_project(path)
+
+    def project_get_code(self, fullname):
+        path, is_own = place_of(self, fullname)
+        if is_own:
+            STATE.record.inputs().note("content", path)
+            with io.open(path, "rb") as file:
+                return compile(file.read(), path, "exec", dont_inherit=True)
+        STATE.record.record_outside(path)
+        return get_code(self, fullname)
+
+    def project_exec_module(self, module):
+        path, is_own = place_of(self, module.__name__)
+        if not STATE.foreign:
+            STATE.record.begin()
+        if is_own:
+            exec_project(module, path)
+        elif STATE.foreign:
+            exec_module(self, module)
+        else:
+            STATE.foreign = module.__name__
+            try:
+                exec_module(self, module)
+            finally:
+                STATE.foreign = None
+                STATE.record.record_outside(path)
+                STATE.record.refresh()
+
+    loader.get_code, loader.exec_module = project_get_code, project_exec_module
+    if STATE.original:
+        for finder in sys.meta_path:
+            with contextlib.suppress(AttributeError, TypeError):  # it cannot be changed, or is old
+                keep_in_copy(finder)
+        sys.meta_path.append(Untracked)
+
+
+def relax_argparse():
+    """A script that parses its arguments when imported gets its defaults, not our command line."""
+    import argparse
+
+    parser = argparse.ArgumentParser
+    original = parser.parse_known_args
+
+    def parse(self, args=None, namespace=None, **kwargs):
+        for action in self._actions:
+            action.required = False
+            if not action.option_strings and action.nargs is None:
+                action.nargs = "?"
+        return original(self, [], namespace, **kwargs)
+
+    parser.parse_known_args = parse

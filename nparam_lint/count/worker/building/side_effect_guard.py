@@ -1,7 +1,5 @@
 """Keeps accidents away from the user: writes, programs and connections are refused."""
 
-from __future__ import annotations
-
 import os
 import sys
 
@@ -15,15 +13,9 @@ class RefusedAction(PermissionError):
 
 
 _WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
-_HARMLESS_PROGRAMS = {
-    "uname",
-    "ldconfig",
-    "lscpu",
-    "nvidia-smi",
-    "rocminfo",
-    "sysctl",
-    "lsb_release",
-}
+_HARMLESS_PROGRAMS = frozenset(
+    "uname ldconfig lscpu nvidia-smi rocminfo sysctl lsb_release".split()
+)
 # Audit event -> which of its arguments is a path that it changes, and which the directory that this
 # starts from.
 _PATHS = {
@@ -40,21 +32,12 @@ _PATHS = {
     "os.setxattr": ((0, None),),
     "sqlite3.connect": ((0, None),),
 }
-_PROGRAMS = {
-    "subprocess.Popen",
-    "os.system",
-    "os.exec",
-    "os.posix_spawn",
-    "os.spawn",
-    "os.startfile",
-}
-_NETWORK = {
-    "socket.connect",
-    "socket.getaddrinfo",
-    "socket.gethostbyname",
-    "socket.sendto",
-    "webbrowser.open",
-}
+_PROGRAMS = frozenset(
+    "subprocess.Popen os.system os.exec os.posix_spawn os.spawn os.startfile".split()
+)
+_NETWORK = frozenset(
+    "socket.connect socket.getaddrinfo socket.gethostbyname socket.sendto webbrowser.open".split()
+)
 
 
 def _may_write(path, directory=-1):
@@ -63,7 +46,7 @@ def _may_write(path, directory=-1):
     path = os.fsdecode(path)
     if isinstance(directory, int) and directory >= 0:  # shutil.rmtree works this way
         try:
-            path = os.path.join(os.readlink("/proc/self/fd/{}".format(directory)), path)
+            path = os.path.join(os.readlink(f"/proc/self/fd/{directory}"), path)
         except OSError:
             return False
     if path in (":memory:", ""):
@@ -77,9 +60,8 @@ def _may_write(path, directory=-1):
 
 def _refuse(what):
     where = line_of(sys._getframe(2))
-    text = "nparam-lint refused {} while it was counting{}".format(
-        without_copy(what), " (asked for at {})".format(where) if where else ""
-    )
+    text = f"nparam-lint refused {without_copy(what)} while it was counting"
+    text += f" (asked for at {where})" if where else ""
     if len(STATE.refusals) < 5 and text not in STATE.refusals:
         STATE.refusals.append(text)
     raise RefusedAction(text)
@@ -93,29 +75,29 @@ def guard(event, args):
         if not writes:
             record_event(event, args)
         elif not _may_write(path):
-            _refuse("to write {!r}".format(os.fsdecode(path)))
+            _refuse(f"to write {os.fsdecode(path)!r}")
     elif event in ("os.listdir", "os.scandir"):
         record_event(event, args)
     elif event in _PATHS:
         for index, directory in _PATHS[event]:
             is_given = directory is not None and directory < len(args)
             if not _may_write(args[index], args[directory] if is_given else -1):
-                _refuse("{} of {!r}".format(event, os.fsdecode(args[index])))
+                _refuse(f"{event} of {os.fsdecode(args[index])!r}")
     elif event in _PROGRAMS:
         program = args[0] if not isinstance(args[0], (list, tuple)) else args[0][0]
         name = os.path.basename(os.fsdecode(program)).split(" ")[0] if program else ""
         if name not in _HARMLESS_PROGRAMS:
-            _refuse("to start the program {!r}".format(name))
+            _refuse(f"to start the program {name!r}")
     elif event in _NETWORK:
         address = args[1] if event in ("socket.connect", "socket.sendto") else args[0]
         if isinstance(address, (str, bytes)) and event == "socket.connect":
             return  # a Unix socket
-        _refuse("a network connection to {!r}".format(address))
+        _refuse(f"a network connection to {address!r}")
     elif event in ("os.kill", "os.killpg") and args[0] in (os.getppid(), 0, -1, 1, -os.getppid()):
-        _refuse("to kill process {}".format(args[0]))
+        _refuse(f"to kill process {args[0]}")
 
 
 def guard_file_writer(target):
     """Refuse what torch.save would write; see `torch_compat.wrap_file_writer`."""
     if STATE.is_guarded and isinstance(target, (str, bytes)) and not _may_write(target):
-        _refuse("to write {!r}".format(os.fsdecode(target)))
+        _refuse(f"to write {os.fsdecode(target)!r}")

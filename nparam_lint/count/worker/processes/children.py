@@ -1,6 +1,4 @@
-"""Processes that do one task each."""
-
-from __future__ import annotations
+"""Processes that do one task each, and what they tell the one above."""
 
 import contextlib
 import io
@@ -12,8 +10,8 @@ import signal
 import sys
 import time
 
+from ..state import STATE
 from ..tracing.failures import Ending
-from .channel import TAB, Channel
 
 # On macOS system libraries that torch loads do not survive a fork.
 _FORKS = "1" if sys.platform.startswith("linux") else "0"
@@ -23,13 +21,14 @@ CAN_FORK = hasattr(os, "fork") and os.environ.get("NPARAM_LINT_FORK", _FORKS) !=
 TAIL = 1 << 16
 DIE_WITH_PARENT, ADOPT_ORPHANS = 1, 36  # PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER
 PAGE = mmap.PAGESIZE  # bytes; 4,096 on most machines, 16 or 64 KB on some with ARM processors
+TAB = b"\t"  # between the two parts of a frame; JSON never has it as it is
 UNREAD = 10.0  # seconds after which what a process was told is left unread
 
 
 def resident(pid="self"):
     """Bytes of memory that a process takes, where the system tells; 0 elsewhere."""
     try:
-        with io.open("/proc/{}/statm".format(pid)) as file:
+        with io.open(f"/proc/{pid}/statm") as file:
             return int(file.read().split()[1]) * PAGE
     except (OSError, ValueError, IndexError):
         return 0
@@ -56,18 +55,56 @@ def mark_output(nonce):
         os.write(2, mark(nonce.encode()))
 
 
+def result_body(result, inputs):
+    """What follows the frame of a result; `inputs`: None where nobody knows them."""
+    return TAB.join(json.dumps(part).encode() for part in (result, inputs))
+
+
+class Channel:
+    """Frames to the process above; whole lines, so that frames of several children never mix."""
+
+    def __init__(self, descriptor, nonce):
+        self.descriptor, self.nonce, self.pid = descriptor, nonce, os.getpid()
+        self.limit = None  # seconds until the next frame; None: that of the task
+
+    def send(self, body=None, **frame):
+        """`body`: a result as JSON, in bytes."""
+        if os.getpid() != self.pid:  # forked by a constructor, and come back from it
+            os._exit(0)
+        if self.limit is not None:
+            frame["limit"] = self.limit
+        # The leading line break ends whatever a start-up file may have printed without one.
+        data = f"\n{self.nonce} {json.dumps(frame)}".encode()
+        view = memoryview(data + (b"\n" if body is None else TAB + body + b"\n"))
+        while view:
+            view = view[os.write(self.descriptor, view) :]
+
+    def send_result(self, number, result, inputs=None, **frame):
+        """The result of a job: what the processes above have to know of it, then all of it, and
+        what it depends on (None: nobody knows)."""
+        result = dict(result)
+        for name in ("next_attempt", "not_tracked"):
+            if result.pop(name, False):
+                frame[name] = True
+        frame.update(event="result", id=number, ok=result["ok"], code=result.get("code"))
+        self.send(result_body(result, inputs), **frame)
+
+    def send_record(self):
+        """What this process has read since it last said so, unless that is nothing."""
+        news = STATE.record.unreported()
+        if news is None or any(news.values()):
+            self.send(json.dumps(news).encode(), event="dependencies")
+
+
 class Child:
     """A process that does one task, or one after the other, its frames, and the end of what it
-    printed. `orders`: what it is told by, if it can be told anything."""
+    printed. `orders`: what it is told by, if it was forked; `process`: if it was not."""
 
-    def __init__(self, task, pid, channel, output, process=None, orders=None):
+    def __init__(self, task, pid, channel, output, orders=None, process=None):
         self.pid, self.process = pid, process
         self.channel, self.output, self.orders = channel, output, orders
-        self.buffer = b""
-        self.open = {channel, output}
-        self.finished = False
-        self.killed = None
-        self.status = None
+        self.buffer, self.open = b"", {channel, output}
+        self.finished, self.killed, self.status = False, None, None
         self.begin(task)
 
     def begin(self, task):
@@ -95,8 +132,12 @@ class Child:
         *lines, self.buffer = self.buffer.split(b"\n")
         for line in lines:
             if line.startswith(nonce):
-                head, mark, body = line[len(nonce) + 1 :].partition(TAB)
-                yield json.loads(head), body if mark else None
+                head, tab, body = line[len(nonce) + 1 :].partition(TAB)
+                frame = json.loads(head)
+                self.deadline = time.monotonic() + frame.get("limit", self.task.limit)
+                self.finished |= frame["event"] == "done"
+                self.idle |= frame["event"] == "idle"
+                yield frame, body if tab else None
 
     def kill(self, ending):
         """End the process, unless it has ended, and whatever it forked. `ending`: why, an Ending;
@@ -113,18 +154,13 @@ class Child:
                 os.kill(self.pid, signal.SIGKILL)
 
     def end(self):
-        """Kill it, and let go of all that is kept of it."""
+        """Kill it, and let go of all that is kept of it; returns how it ended."""
         self.kill(None)
-        self.wait()
-        for descriptor in self.open:
-            os.close(descriptor)
-        self.close()
-
-    def close(self):
-        """Tell it nothing any more."""
-        if self.orders is not None:
-            os.close(self.orders)
-            self.orders = None
+        ending = self.wait()
+        if self.process is None:  # else a thread reads what is open, until nobody writes it
+            for descriptor in (*self.open, self.orders):
+                os.close(descriptor)
+        return ending
 
     def exited(self):
         """Whether the process is gone (something that it forked may still hold its pipes)."""
@@ -133,7 +169,7 @@ class Child:
         elif self.status is None:
             pid, raw = os.waitpid(self.pid, os.WNOHANG)
             if pid:
-                self.status = -os.WTERMSIG(raw) if os.WIFSIGNALED(raw) else os.WEXITSTATUS(raw)
+                self.status = os.waitstatus_to_exitcode(raw)
         return self.status is not None
 
     def wait(self):
@@ -149,9 +185,9 @@ class Child:
             try:
                 name = signal.Signals(-status).name
             except ValueError:
-                name = "signal {}".format(-status)
-            return Ending("died", "was killed by {}".format(name))
-        return Ending("died", "ended with exit status {} before it was counted".format(status))
+                name = f"signal {-status}"
+            return Ending("died", f"was killed by {name}")
+        return Ending("died", f"ended with exit status {status} before it was counted")
 
 
 def fork_child(task, body, nonce):
@@ -165,7 +201,7 @@ def fork_child(task, body, nonce):
     if pid:
         for descriptor in (channel_write, output_write, orders_read):
             os.close(descriptor)
-        return Child(task, pid, channel_read, output_read, orders=orders_write)
+        return Child(task, pid, channel_read, output_read, orders_write)
     status = 1
     try:
         os.setsid()

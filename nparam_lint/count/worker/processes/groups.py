@@ -1,15 +1,15 @@
 """The jobs that share an import path, and the processes that build their models."""
 
-from __future__ import annotations
-
 import collections
 import contextlib
+import dataclasses
 import faulthandler
 import gc
 import json
 import os
 import subprocess
 import sys
+import types
 
 from ..building.device_ladder import make_mode
 from ..building.project_import import import_target, load_lazily, set_arguments, set_import_path
@@ -22,7 +22,7 @@ from ..tracing.project_paths import LAUNCHER, project_modules
 from ..tracing.read_tracer import job_dependencies, start_recording
 from ..tracing.state_snapshot import ProcessSnapshot
 from .children import ADOPT_ORPHANS, CAN_FORK, Child, fork_child, mark_output, prctl, resident
-from .supervision import supervise
+from .supervision import Supervision
 
 START_LIMIT = 300.0  # seconds for importing torch
 SPLITS = 4  # times that a group is split because importing a file changed torch for all others
@@ -54,7 +54,7 @@ class BuilderTask:
         while group.waiting and len(self.given) <= group.ahead():
             self.given.append(group.waiting.popleft())
             if group.one_at_a_time:
-                group.say_building(self.given[-1][0])
+                group.up.send(event="building", id=self.given[-1][0])
             self.child.tell(self.given[-1])
         if not self.given:
             self.child.tell(None)
@@ -66,28 +66,32 @@ class BuilderTask:
         return [BuilderTask(self.group)] if self.group.waiting else []
 
 
+@dataclasses.dataclass(eq=False)
 class GroupTask:
     """The jobs that share an import path, in one process that imports their modules. `files`: how
-    to treat those that have killed a process; `splits`: how often it was split already;
-    `one_at_a_time`: whether a builder is told of a model only after the one before, so that it is
-    known which one kills it; `stays`: whether the process waits for the jobs of the next run,
-    `child` being the one that does."""
+    to treat those that have killed a process; `splits`: how often it was split already; `width`:
+    models that it builds at a time; `one_at_a_time`: whether a builder is told of a model only
+    after the one before, so that it is known which one kills it; `run_size`: how many jobs the run
+    has. The process that does them all waits for those of the next; `child` is one that did."""
 
-    def __init__(
-        self, jobs, settings, torch, files, splits=0, width=1, one_at_a_time=False, stays=False
-    ):
-        self.jobs, self.settings, self.torch = jobs, settings, torch
-        self.files, self.splits = files, splits
-        self.width, self.one_at_a_time = width, one_at_a_time  # models that it builds at a time
-        self.stays, self.child = stays, None
+    jobs: list
+    settings: dict
+    torch: types.ModuleType
+    files: dict
+    splits: int = 0
+    width: int = 1
+    one_at_a_time: bool = False
+    run_size: int = 0
+
+    def __post_init__(self):
+        self.child = None
         self.waiting = collections.deque()  # [job's id, failures], not yet given to a builder
         self.lacks_meta = False  # whether a build had to import what the next will need too
-        self.limit = settings["timeout"] if CAN_FORK else START_LIMIT
-        self.importing = None  # the job whose module is being imported, as its frames tell
-        self.running = None  # the file that is being run for that
-        self.building = {}  # id -> job, of those being built
-        self.torch_changed_by = None  # the job whose module changed torch itself
-        self.state_changed = False
+        self.limit = self.settings["timeout"] if CAN_FORK else START_LIMIT
+        # As its frames tell: the job whose module is being imported, the file that is being run for
+        # that, the jobs that are being built by their ids, and what they changed: "torch", "state".
+        self.importing = self.running = self.changed = None
+        self.building = {}
         self.answered = set()
 
     def imports(self):
@@ -110,23 +114,19 @@ class GroupTask:
             stderr=subprocess.PIPE,
             start_new_session=os.name == "posix",
         )
-        request = {
-            "jobs": self.jobs,
-            "settings": self.settings,
-            "files": self.files,
-            "splits": self.splits,
-        }
+        request = {name: getattr(self, name) for name in ("jobs", "settings", "files", "splits")}
         process.stdin.write(json.dumps(request).encode() + b"\n")
         process.stdin.close()
-        return Child(self, process.pid, process.stdout.fileno(), process.stderr.fileno(), process)
+        channel, output = process.stdout.fileno(), process.stderr.fileno()
+        return Child(self, process.pid, channel, output, process=process)
 
     def run(self, channel, orders):
-        timeout = self.settings["timeout"]
         self.up = channel
+        self.up.limit = self.settings["timeout"]
         STATE.begin_group(
             self.jobs[0]["tolerant"],
             self.files,
-            lambda path: channel.send(event="running", path=path, limit=timeout),
+            lambda path: channel.send(event="running", path=path),
         )
         prctl(ADOPT_ORPHANS, 1)
         self.mode = make_mode(self.torch)
@@ -138,21 +138,27 @@ class GroupTask:
         sys.addaudithook(guard)
         STATE.is_guarded = True
         ready = self.import_all()
-        channel.send_record(limit=timeout)
-        channel.send(event="imported", limit=timeout + GRACE)
+        channel.send_record()
+        channel.limit += GRACE
+        channel.send(event="imported")
         self.own = project_modules()
         # Once, for all that are forked from here.
         self.around = ProcessSnapshot(self.torch, self.own)
         gc.disable()
         gc.freeze()
         if not CAN_FORK:
+            channel.limit -= GRACE  # while it builds by itself
             if self.build(channel, self.take(ready)):
                 os._exit(0)
             return
         self.build_all(ready)
-        if self.stays and len(ready) == len(self.jobs):
-            for jobs in self.more(orders):
+        if self.settings["reuse"] and len(ready) == self.run_size:
+            channel.send(event="idle")
+            for jobs in orders:  # of one run after the other, that rest on what was read before
+                STATE.record.report_all_again()
+                channel.send_record()
                 self.build_all(jobs)
+                channel.send(event="idle")
 
     def take(self, jobs):
         """What builders are told."""
@@ -162,46 +168,31 @@ class GroupTask:
     def build_all(self, jobs):
         mark_output(self.settings["nonce"])
         self.waiting.extend(self.take(jobs))
-        supervise(
-            [BuilderTask(self) for _ in range(min(self.width, len(jobs)))],
-            dict(self.settings, jobs=self.width),
-            self.on_frame,
-            self.on_death,
-        )
-
-    def more(self, orders):
-        """The jobs of one run after the other. What they rest on was read before the first."""
-        while True:
-            self.up.send(event="idle")
-            jobs = next(orders, None)
-            if jobs is None:
-                return
-            STATE.record.report_all_again()
-            self.up.send_record(limit=self.settings["timeout"] + GRACE)
-            yield jobs
+        tasks = [BuilderTask(self) for _ in range(min(self.width, len(jobs)))]
+        settings = dict(self.settings, jobs=self.width)
+        Supervision(tasks, settings, self.on_frame, self.on_death).run()
 
     def import_all(self):
         """The jobs whose modules could be imported. A file that changes torch itself would change
         the counts of all others: the group ends and is split."""
-        timeout = self.settings["timeout"]
         around = ProcessSnapshot(self.torch)
         several = len({job["module"] for job in self.jobs}) > 1
         ready = []
         for job in self.jobs:
             mark_output(self.settings["nonce"])
-            self.up.send(event="importing", id=job["id"], limit=timeout)
+            self.up.send(event="importing", id=job["id"])
             set_arguments(job)
             try:
                 if job["module"] not in self.modules:
                     self.modules[job["module"]] = import_target(job)
                     load_lazily(self.modules[job["module"]], job["callable"])
             except Failure as failure:
-                self.up.send_result(job["id"], failure.result, limit=timeout)
+                self.up.send_result(job["id"], failure.result)
             else:
                 ready.append(job)
             if several and self.splits < SPLITS and around.changed():
-                self.up.send_record(limit=timeout)
-                self.up.send(event="changed torch", id=job["id"])
+                self.up.send_record()
+                self.up.send(event="changed", what="torch")
                 os._exit(0)
         STATE.on_running = None
         return ready
@@ -211,60 +202,61 @@ class GroupTask:
         one changes the process for those that come after; returns whether one did."""
         self.around.begin()
         most = resident() + GROWTH
-        timeout = self.settings["timeout"]
         for order in orders:
             if order is None:
                 break
             number, failures = order
+            job = self.jobs_by_id[number]
             mark_output(self.settings["nonce"])
-            # While it builds by itself its limit is that of the model; else others watch over it.
-            channel.send(event="building", id=number, limit=timeout)
+            channel.send(event="building", id=number)
             if CAN_FORK:  # so that the obituary of one that never returns names a line
-                faulthandler.dump_traceback_later(0.9 * timeout)
-            before = len(sys.modules)
-            ok = False
+                faulthandler.dump_traceback_later(0.9 * self.settings["timeout"])
+            before, ok = len(sys.modules), False
             STATE.begin_model(InputLog())
-            set_arguments(self.jobs_by_id[number])
+            set_arguments(job)
             try:
-                result = self.measure(self.jobs_by_id[number], failures)
-            except NextRung as more:
-                channel.send(event="next rung", id=number, limit=timeout, failures=more.failures)
+                result = ModelBuild(
+                    job=job,
+                    module=self.modules[job["module"]],
+                    torch=self.torch,
+                    mode=self.mode,
+                    failures=failures,
+                    traced=bool(self.own),  # only lines of the project are told
+                ).run()
+            except NextRung as rung:
+                channel.send(event="next rung", id=number, failures=rung.failures)
             else:
                 ok = result["ok"]
-                imported_meta = len(sys.modules) - before > META_IMPORTS
-                channel.send_record(limit=timeout)
-                inputs = job_dependencies(self.jobs_by_id[number])
-                channel.send_result(
-                    number, result, inputs, limit=timeout, imported_meta=imported_meta
-                )
+                imports = len(sys.modules) - before
+                channel.send_record()
+                channel.send_result(number, result, job_dependencies(job), imports=imports)
                 del result
             # A constructor that failed half way may have changed anything.
             if not ok or resident() > most or self.around.changed():
-                channel.send(event="changed state")
+                channel.send(event="changed", what="state")
                 return True
         return False
 
     def on_frame(self, task, frame, body):
         """What a builder says. Where a build had to import what torch computes with on meta (some
         800 modules, a second or more), the group does so once, before it forks again."""
-        limit = self.settings["timeout"] + GRACE
         event = frame["event"]
         if event == "building":
             task.building = frame["id"]
             if not self.one_at_a_time:
-                self.say_building(frame["id"])
+                self.up.send(**frame)
         elif event == "result":
-            self.lacks_meta = self.lacks_meta or frame.pop("imported_meta")
-            self.up.send(body, **dict(frame, limit=limit))
+            self.lacks_meta |= frame["imports"] > META_IMPORTS
+            self.up.send(body, **frame)
             task.given.popleft()
             task.feed()
         elif event == "dependencies":
-            self.up.send(body, event="dependencies", limit=limit)
+            self.up.send(body, **frame)
         elif event == "next rung":
-            self.up.send(event="alive", limit=limit)
+            self.up.send(event="alive")
             task.given.popleft()
             task.given.appendleft([frame["id"], frame["failures"]])
-        elif event == "changed state":
+        elif event == "changed":
             return task.ended()
         return []
 
@@ -272,17 +264,14 @@ class GroupTask:
         """How many models a builder is told of besides the one at hand."""
         return 0 if self.one_at_a_time else int(len(self.waiting) > PLENTY * self.width)
 
-    def say_building(self, number):
-        self.up.send(event="building", id=number, limit=self.settings["timeout"] + GRACE)
-
     def on_death(self, task, ending, tail):
         """The job at hand is at fault; one that had not begun gets another chance, once."""
         if task.given:
             job = self.jobs_by_id[task.given[0][0]]
             if task.building == job["id"] or job.get("requeued"):
                 task.given.popleft()
-                limit = self.settings["timeout"] + GRACE
-                self.up.send_result(job["id"], died(job, ending, tail), limit=limit)
+                result = died("built " + job["label"], ending, tail)
+                self.up.send_result(job["id"], result)
             job["requeued"] = True
         return task.ended()
 
@@ -295,11 +284,3 @@ class GroupTask:
             if self.around.changed():  # by that, and not by a model
                 self.around = ProcessSnapshot(self.torch, self.own)
             gc.freeze()
-
-    def measure(self, job, failures):
-        module = self.modules[job["module"]]
-        traced = bool(self.own)  # only lines of the project are told
-        try:
-            return ModelBuild(job, module, self.torch, self.mode, failures, traced).run()
-        except Failure as failure:
-            return dict(failure.result, notes=failure.result.get("notes") or STATE.refusals)

@@ -1,17 +1,31 @@
-"""Hands the jobs out, and passes the results on."""
-
-from __future__ import annotations
+"""The worker's process, from its orders to its end: it hands the jobs out, and passes the results
+on."""
 
 import collections
+import dataclasses
+import faulthandler
+import gc
+import json
 import os
+import sys
+import warnings
 
+from ..building.device_ladder import patch_initialisers
+from ..building.devices import DEVICES
+from ..building.project_import import install_loader, relax_argparse
+from ..building.side_effect_guard import guard_file_writer
+from ..path_facts import fact
 from ..state import STATE
-from ..tracing.failures import died
-from .channel import result_body
-from .children import CAN_FORK
+from ..torch_compat import wrap_file_writer
+from ..tracing.dependency_record import DependencyRecord
+from ..tracing.failures import describe, died
+from ..tracing.project_paths import OWN, is_within
+from ..tracing.read_tracer import installation
+from .children import ADOPT_ORPHANS, CAN_FORK, DIE_WITH_PARENT, Channel, prctl, result_body
 from .groups import GroupTask
-from .supervision import supervise
+from .supervision import Supervision
 
+PROTOCOL = 4
 MODULES = 500  # that one group imports at most
 
 
@@ -30,7 +44,7 @@ class Server:
         self.answered = set()
 
     def tasks(self, jobs):
-        groups = collections.OrderedDict()
+        groups = {}
         modules = collections.defaultdict(dict)
         for job in jobs:
             attempt = job["attempts"][job["attempt"]]
@@ -40,41 +54,39 @@ class Server:
             # After every model all that the modules of its group hold is looked through.
             part = modules[key].setdefault(job["module"], len(modules[key])) // MODULES
             groups.setdefault((part, *key), []).append(job)
-        width = max(1, self.settings["jobs"] // len(groups))
-        tasks = [self.group(g, width=width) for g in groups.values()]
-        self.hand_over(tasks)
-        return tasks
+        found = [
+            GroupTask(
+                jobs=group,
+                settings=self.settings,
+                torch=self.torch,
+                files=self.files,
+                width=max(1, self.settings["jobs"] // len(groups)),
+                run_size=len(self.jobs),
+            )
+            for group in groups.values()
+        ]
+        if self.kept is not None:  # it does all that there is, if it imported just that
+            before = self.kept.task
+            if len(found) == 1 and found[0].imports() == before.imports():
+                found[0].child = self.kept
+                self.files = found[0].files = before.files
+            else:
+                self.kept.end()
+            self.kept = None
+        return found
 
-    def group(self, jobs, splits=0, width=1, one_at_a_time=False):
-        stays = self.settings["reuse"] and len(jobs) == len(self.jobs)
-        own = self.settings, self.torch, self.files
-        return GroupTask(jobs, *own, splits, width, one_at_a_time, stays)
-
-    def hand_over(self, tasks):
-        """Have the process that was kept do all that there is, if it imported just that."""
-        if self.kept is None:
-            return
-        before = self.kept.task
-        if len(tasks) == 1 and tasks[0].imports() == before.imports():
-            tasks[0].child = self.kept
-            self.files = tasks[0].files = before.files
-        else:
-            self.kept.end()
-        self.kept = None
+    @staticmethod
+    def again(task, jobs, **changes):
+        """What another group does of a task, if anything is left of it to do."""
+        return [dataclasses.replace(task, jobs=jobs, **changes)] if jobs else []
 
     def run(self, alive):
         """Returns a process that waits for the jobs of the next run, if there is one."""
         todo = list(self.jobs.values())
         while todo:
             self.retry = []
-            idle = supervise(
-                self.tasks(todo),
-                self.settings,
-                self.on_frame,
-                self.on_death,
-                alive,
-                lambda: self.channel.send(event="alive"),
-            )
+            groups = Supervision(self.tasks(todo), self.settings, self.on_frame, self.on_death)
+            idle = groups.run(alive, lambda: self.channel.send(event="alive"))
             self.kept = idle[0] if idle else None
             todo = self.retry
         # Without fork a thread reads the orders, in order to see their end: it would take more.
@@ -82,30 +94,25 @@ class Server:
         return self.kept
 
     def on_frame(self, task, frame, body):
-        job = self.jobs.get(frame.get("id"))
-        if frame["event"] == "importing":
+        event, job = frame["event"], self.jobs.get(frame.get("id"))
+        if event in ("importing", "imported"):  # one job after the other, then none any more
             task.importing = job
-        elif frame["event"] == "running":
+        elif event == "running":
             task.running = frame["path"]
-        elif frame["event"] == "changed torch":
-            task.torch_changed_by = job
-        elif frame["event"] == "changed state":
-            task.state_changed = True
-        elif frame["event"] == "imported":
-            task.importing = None
-        elif frame["event"] == "building":
+        elif event == "changed":
+            task.changed = frame["what"]
+        elif event == "building":
             task.building[job["id"]] = job
-        elif frame["event"] == "dependencies":
+        elif event == "dependencies":
             self.channel.send(body, event="dependencies")
-        elif frame["event"] == "result":
+        elif event in ("result", "next rung"):
             task.building.pop(job["id"], None)
             task.answered.add(job["id"])
-            self.answer(job, frame, body)
-        elif frame["event"] == "next rung":  # from a group that builds by itself
-            task.building.pop(job["id"], None)
-            task.answered.add(job["id"])
-            job["failures"] = frame["failures"]
-            self.retry.append(job)
+            if event == "result":
+                self.answer(job, frame, body)
+            else:  # from a group that builds by itself
+                job["failures"] = frame["failures"]
+                self.retry.append(job)
 
     def answer(self, job, frame, body):
         """Pass a result on; or, when the import failed, try the next way to import: every path
@@ -132,14 +139,6 @@ class Server:
             frame = {"id": job["id"], "ok": frame["ok"], "retried": retried, "kept": kept}
             self.channel.send(body, event="result", **frame)
 
-    def at_fault(self, job, ending, tail, what=None):
-        """Answer for a job whose process died; `what` it did, where it was not building."""
-        result = died(job, ending, tail)
-        if what:
-            result["reason"] = "the process that {} {}".format(what, ending.words)
-        frame = {"ok": False, "code": result["code"]}
-        self.answer(job, frame, result_body(result, None))
-
     def on_death(self, task, ending, tail):
         """A group died: because a module or a model changed it for what came next; while importing
         (the file is at fault: try again, reading it in part, then without it); or, where it builds
@@ -147,37 +146,117 @@ class Server:
         left = [j for j in task.jobs if j["id"] not in task.answered]
         if not left:
             return []
-        if task.state_changed:
-            return [self.group(left, task.splits, task.width)]
-        if task.torch_changed_by:
-            name = task.torch_changed_by["module"]
-            own = [j for j in left if j["module"] == name]
-            rest = [j for j in left if j["module"] != name]
-            return [self.group(part, task.splits + 1, task.width) for part in (own, rest) if part]
-        path, suspects = task.running, self.files["suspects"]
+        path, suspects, barred = task.running, self.files["suspects"], self.files["barred"]
+        own = [j for j in left if task.importing and j["module"] == task.importing["module"]]
+        if task.changed == "torch":
+            others, splits = [j for j in left if j not in own], task.splits + 1
+            return [t for part in (own, others) for t in self.again(task, part, splits=splits)]
         if task.importing and path and path not in suspects:
             suspects.append(path)
-            return [self.group(left, task.splits, task.width)]
-        if task.importing:
-            name = task.importing["module"]
-            guilty = [j for j in left if j["module"] == name]
-            if path and path not in self.files["barred"]:
-                self.files["barred"][path] = ending.cause, ending.words
-                guilty = [
-                    j for j in left if j["file"] and os.path.join(STATE.root, j["file"]) == path
-                ]
-            elif not guilty:  # it died between two imports
-                guilty = left
-            for job in guilty:
-                self.at_fault(job, ending, tail, "imported {}".format(job["file"] or job["module"]))
-        elif task.child and not task.building:  # while it waited: nothing of this run
-            return [self.group(left, task.splits, task.width)]
-        elif CAN_FORK and not task.one_at_a_time:
+            return self.again(task, left)
+        waited = task.child and not task.importing and not task.building
+        if task.changed or waited:  # by a model of its own; for this run, of which it did nothing
+            return self.again(task, left)
+        if CAN_FORK and not task.importing and not task.one_at_a_time:
             # A model killed it, and it may not have said which.
-            return [self.group(left, task.splits, one_at_a_time=True)]
-        else:
+            return self.again(task, left, width=1, one_at_a_time=True)
+        if not task.importing:
             guilty = list(task.building.values()) or left
-            for job in guilty:
-                self.at_fault(job, ending, tail)
-        rest = [j for j in left if j not in guilty]
-        return [self.group(rest, task.splits, task.width, task.one_at_a_time)] if rest else []
+        elif path and path not in barred:
+            barred[path] = ending.cause, ending.words
+            guilty = [j for j in left if os.path.join(STATE.root, j["file"] or "") == path]
+        else:  # it may have died between two imports
+            guilty = own or left
+        for job in guilty:
+            verb, name = "built ", job["label"]
+            if task.importing:
+                verb, name = "imported ", job["file"] or job["module"]
+            result = died(verb + name, ending, tail)
+            frame = {"ok": False, "code": result["code"]}
+            self.answer(job, frame, result_body(result, None))
+        return self.again(task, [j for j in left if j not in guilty])
+
+
+def take_standard_streams():
+    """(the orders, the descriptor of the channel): the streams of this process are taken for
+    ourselves; user code gets an empty input and an output that is not the channel."""
+    orders, channel = os.fdopen(os.dup(0), "rb"), os.dup(1)
+    null = os.open(os.devnull, os.O_RDWR)
+    os.dup2(null, 0)
+    os.dup2(2, 1)
+    os.close(null)
+    return orders, channel
+
+
+def read_request(orders):
+    """What to do, as the front end writes it; None when it went away without a word."""
+    line = orders.readline()
+    return json.loads(line) if line.endswith(b"\n") else None
+
+
+def import_torch():
+    # transformers, timm and others print advice at import; warnings of theirs help nobody here.
+    warnings.simplefilter("ignore")
+    # Each process builds on one core, several at a time. Threads would also make forking unsafe.
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
+    gc.disable()  # hardly anything of it is garbage, and to look for that takes 7 % of the time
+    try:
+        import torch
+    finally:
+        gc.enable()
+    patch_initialisers(torch)
+    wrap_file_writer(torch, guard_file_writer)
+    return torch
+
+
+def main():
+    orders, descriptor = take_standard_streams()
+    faulthandler.enable()
+    failure = torch = None
+    is_group = "--group" in sys.argv
+    # The server itself: the end of its orders tells it, and then there is cleaning to do.
+    if is_group:
+        prctl(DIE_WITH_PARENT, 9)
+    else:
+        prctl(ADOPT_ORPHANS, 1)
+    sites = installation()
+    try:  # before we know what to do: the front end may still be reading
+        torch = import_torch()
+    except BaseException as error:
+        failure = error
+    request = read_request(orders)
+    if request is None:
+        os._exit(0)
+    channel = Channel(descriptor, request["settings"]["nonce"])
+    STATE.begin_run(request["settings"], OWN)
+    STATE.record = DependencyRecord()
+    install_loader()
+    relax_argparse()
+    if failure is not None:
+        channel.send(event="no torch", reason=describe(failure), python=sys.executable)
+        os._exit(0)
+    if is_group:
+        GroupTask(torch=torch, **request).run(channel, None)
+        channel.send(event="done")
+        os._exit(0)
+    kept = None
+    while request is not None:
+        STATE.begin_run(request["settings"], OWN)
+        devices = None
+        if request.get("probe"):
+            devices = ["meta", *(n for n, d in DEVICES.items() if d.why_absent(torch) is None)]
+        channel.send(
+            event="ready",
+            protocol=PROTOCOL,
+            torch=str(torch.__version__),
+            python=sys.executable,
+            version=".".join(map(str, sys.version_info[:3])),
+            devices=devices,
+            sites={fact("state", p): state for p, state in sites.items() if not is_within(p)},
+        )
+        gc.freeze()
+        kept = Server(request, channel, torch, kept).run(orders.fileno())
+        request = read_request(orders) if CAN_FORK else None
+    if kept:
+        kept.end()
+    os._exit(0)  # nothing is left to clean up; to take torch down takes longer than many a build

@@ -1,11 +1,11 @@
 """Runs tasks in processes of their own, and watches over them."""
 
-from __future__ import annotations
-
 import collections
 import contextlib
 import io
 import os
+import queue
+import selectors
 import signal
 import sys
 import threading
@@ -17,110 +17,59 @@ from .children import CAN_FORK, resident
 HEARTBEAT = 5.0  # seconds between two signs of life of the server
 
 
-class SelectPoller:
+class SelectPoller(selectors.DefaultSelector):
     """Reads from several pipes at once, without threads (a process with threads must not fork)."""
 
-    def __init__(self):
-        import selectors
-
-        self.selector = selectors.DefaultSelector()
-        self.read_event = selectors.EVENT_READ
-
     def add(self, descriptor, key):
-        self.selector.register(descriptor, self.read_event, key)
-
-    def release(self, descriptor):
-        self.selector.unregister(descriptor)
-
-    def remove(self, descriptor):
-        self.release(descriptor)
-        os.close(descriptor)
+        self.register(descriptor, selectors.EVENT_READ, key)
 
     def poll(self, timeout):
-        for key, _ in self.selector.select(timeout):
+        for key, _ in self.select(timeout):
             data = os.read(key.fd, 1 << 16)
             if not data and key.data is not None:
-                self.remove(key.fd)
+                self.unregister(key.fd)
+                os.close(key.fd)
             yield key.data, data
-
-    def close(self):
-        self.selector.close()
 
 
 class ThreadPoller:
     """The same with a thread for each pipe, for systems whose pipes cannot be selected on."""
 
     def __init__(self):
-        import queue
-
-        self.queue, self.empty = queue.Queue(), queue.Empty
+        self.queue = queue.Queue()
 
     def add(self, descriptor, key):
         def read():
-            while True:
+            data = b"more"
+            while data:
                 try:
                     data = os.read(descriptor, 1 << 16)
                 except OSError:
                     data = b""
                 self.queue.put((key, data))
-                if not data:
-                    return
 
         threading.Thread(target=read, daemon=True).start()
 
-    def remove(self, descriptor):
+    def unregister(self, descriptor):
         """Nothing: its thread ends with the pipe, whose last writer has been killed."""
 
     def poll(self, timeout):
-        try:
+        with contextlib.suppress(queue.Empty):
             yield self.queue.get(timeout=timeout)
             while True:
                 yield self.queue.get_nowait()
-        except self.empty:
-            return
 
     def close(self):
         pass
 
 
-def supervise(tasks, settings, on_frame, on_death, alive=None, heartbeat=None):
-    """Run `tasks`, at most `settings["jobs"]` at a time, each in a process of its own.
+class Supervision:
+    """Runs `tasks`, at most `settings["jobs"]` at a time, each in a process of its own.
 
     A task has `limit` (seconds without a frame) and `start()` → Child. `on_frame(task, frame,
     body)` gets what it sends, and may return tasks to follow. `on_death(task, ending, tail)` is
     told of one that ended otherwise than by its "done" frame, and returns tasks to run instead.
-    `alive`: a descriptor whose end means that nobody waits for the answers any more.
-    `heartbeat()` is called every few seconds. Returns the processes that have done their task and
-    wait for another one (their last frame was "idle").
     """
-    supervision = Supervision(tasks, settings, on_frame, on_death)
-    beat = time.monotonic()
-    if alive is not None:
-        supervision.poller.add(alive, None)
-    try:
-        while supervision.waiting or supervision.running:
-            supervision.start_tasks()
-            if heartbeat and time.monotonic() > beat:
-                beat = time.monotonic() + HEARTBEAT
-                heartbeat()
-            heard = supervision.read_frames()
-            supervision.set_idle_aside()
-            for child in list(supervision.running):
-                supervision.check_limits(child)
-                if supervision.is_over(child, child in heard):
-                    supervision.bury(child)
-                else:
-                    child.gone = child.exited()  # what it still had to say is heard first
-    finally:
-        for child in supervision.running:
-            child.kill(None)
-        supervision.poller.close()
-    return supervision.idle
-
-
-class Supervision:
-    """The processes of one `supervise`: `running` ones, and those that are `idle`; `waiting`: the
-    tasks that have none yet."""
 
     def __init__(self, tasks, settings, on_frame, on_death):
         self.waiting = collections.deque(tasks)
@@ -128,6 +77,33 @@ class Supervision:
         self.on_frame, self.on_death = on_frame, on_death
         self.poller = SelectPoller() if CAN_FORK else ThreadPoller()
         self.running, self.idle = [], []
+
+    def run(self, alive=None, heartbeat=None):
+        """Returns the processes that have done their task and wait for another one (their last
+        frame was "idle"). `alive`: a descriptor whose end means that nobody waits for the answers
+        any more. `heartbeat()` is called every few seconds."""
+        beat = time.monotonic()
+        if alive is not None:
+            self.poller.add(alive, None)
+        try:
+            while self.waiting or self.running:
+                self.start_tasks()
+                if heartbeat and time.monotonic() > beat:
+                    beat = time.monotonic() + HEARTBEAT
+                    heartbeat()
+                heard = self.read_frames()
+                self.set_idle_aside()
+                for child in list(self.running):
+                    self.check_limits(child)
+                    if self.is_over(child, child in heard):
+                        self.bury(child)
+                    else:
+                        child.gone = child.exited()  # what it still had to say is heard first
+        finally:
+            for child in self.running:
+                child.kill(None)
+            self.poller.close()
+        return self.idle
 
     def start_tasks(self):
         while self.waiting and len(self.running) < self.settings["jobs"]:
@@ -156,34 +132,25 @@ class Supervision:
                 child.hear(data, self.nonce)
             else:
                 for frame, body in child.frames(data, self.nonce):
-                    self.take(child, frame, body)
+                    self.waiting.extendleft(self.on_frame(child.task, frame, body) or [])
         return heard
-
-    def take(self, child, frame, body):
-        child.deadline = time.monotonic() + frame.get("limit", child.task.limit)
-        if frame["event"] == "done":
-            child.finished = True
-        elif frame["event"] == "idle":
-            child.idle = True
-        else:
-            self.waiting.extendleft(self.on_frame(child.task, frame, body) or [])
 
     def set_idle_aside(self):
         for child in [child for child in self.running if child.idle]:
             self.running.remove(child)
             self.idle.append(child)
             for descriptor in child.open:
-                self.poller.release(descriptor)
+                self.poller.unregister(descriptor)
             reap_strays([*self.running, *self.idle])
 
     def check_limits(self, child):
         """Kill a process that takes too long, or too much memory."""
         if time.monotonic() > child.deadline and not child.finished:
-            words = "did not finish within {:g} s".format(self.settings["timeout"])
+            words = f"did not finish within {self.settings['timeout']:g} s"
             child.kill(Ending("timed_out", words))
         elif resident(child.pid) > self.settings["memory"] > 0:
             limit = self.settings["memory"] >> 20
-            words = "used more than the {:,} MB of memory that it may".format(limit)
+            words = f"used more than the {limit:,} MB of memory that it may"
             child.kill(Ending("out_of_memory", words))
 
     def is_over(self, child, was_heard):
@@ -201,10 +168,8 @@ class Supervision:
         """End a process and let go of it; another task may take up what it left undone."""
         self.running.remove(child)
         for descriptor in child.open:
-            self.poller.remove(descriptor)
-        child.close()
-        child.kill(None)
-        ending = child.wait()
+            self.poller.unregister(descriptor)
+        ending = child.end()
         reap_strays([*self.running, *self.idle])
         if ending is not None and not child.finished:
             tail = child.tail.decode("utf-8", "replace")
@@ -218,7 +183,7 @@ def reap_strays(running):
     known = {child.pid for child in running}
     for _ in range(100):
         try:
-            with io.open("/proc/self/task/{}/children".format(os.getpid())) as file:
+            with io.open(f"/proc/self/task/{os.getpid()}/children") as file:
                 strays = [int(p) for p in file.read().split() if int(p) not in known]
         except OSError:
             return

@@ -6,9 +6,19 @@ import re
 import shlex
 import sys
 
-from .project_paths import is_project, relative, without_copy
+from .project_paths import OWN, is_project, relative, without_copy
 
 MESSAGE = 500  # characters of an exception's text that are passed on
+# What faulthandler prints of a crash, or of a model that takes too long; and the lines in it that
+# tell nothing of the model.
+STACK = re.compile(r"^(Fatal Python error|Windows fatal exception|Timeout \(\d+:)", re.MULTILINE)
+NOISE = (
+    f'  File "{OWN}',
+    '  File "<nparam ',
+    "Extension modules:",
+    "Current thread's C",
+    "  Binary",
+)
 LINES, OUTPUT = 6, 4000  # lines of an output that are passed on, and characters of them
 
 
@@ -85,8 +95,8 @@ def missing_package(error):
     return name.partition(".")[0] if name else None
 
 
-def died(job, ending, tail):
-    """The result of a job whose process ended without one."""
+def died(what, ending, tail):
+    """The result of a job whose process ended without one; `what`: that it did last, in words."""
     source = None
     for path, line in re.findall(r'File "([^"]+)", line (\d+)', tail):
         if is_project(path):
@@ -96,16 +106,17 @@ def died(job, ending, tail):
         "ok": False,
         "code": "NPL005",
         "cause": ending.cause,
-        "reason": "the process that built {} {}".format(job["label"], ending.words),
+        "reason": f"the process that {what} {ending.words}",
         "source": source,
         "output": last_words(tail),
     }
 
 
 def last_words(tail):
-    """The last lines of an output; of a crash, the first ones that faulthandler printed."""
-    crash = re.search(r"^(Fatal Python error|Windows fatal exception)", tail, re.MULTILINE)
-    lines = without_copy(tail[crash.start() :] if crash else tail).strip().splitlines()
-    if crash:
-        return "\n".join(lines[:LINES])[:OUTPUT]
-    return "\n".join(lines[-LINES:])[-OUTPUT:]
+    """The last lines of an output; of a stack, the first ones that are not of our own code."""
+    stack = STACK.search(tail)
+    if stack is None:
+        return "\n".join(without_copy(tail).strip().splitlines()[-LINES:])[-OUTPUT:]
+    lines = without_copy(tail[stack.start() :]).strip().splitlines()
+    lines = [line for line in lines if not line.startswith(NOISE)]
+    return "\n".join(lines[:LINES])[:OUTPUT]

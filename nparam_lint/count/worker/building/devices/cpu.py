@@ -1,10 +1,7 @@
-"""The processor. What cannot be built on meta is built here: without initialisation, then with."""
-
-from __future__ import annotations
+"""The processor."""
 
 LABEL = "cpu"
-RUNGS = ("cpu without initialisation", "cpu")
-IS_REAL, IS_AUTOMATIC = True, False
+IS_AUTOMATIC = False
 
 
 def why_absent(torch):
@@ -13,10 +10,6 @@ def why_absent(torch):
 
 def free_bytes(torch):
     return None  # the limit of memory is watched over by the process above
-
-
-def moved(torch, model):
-    return model
 
 
 def allocated_bytes(torch):

@@ -1,10 +1,7 @@
 """GPUs of NVIDIA, and of AMD where torch is built with ROCm."""
 
-from __future__ import annotations
-
 LABEL = "cuda:0"
-RUNGS = ()
-IS_REAL, IS_AUTOMATIC = True, True
+IS_AUTOMATIC = True
 
 
 def why_absent(torch):
@@ -15,11 +12,6 @@ def why_absent(torch):
 
 def free_bytes(torch):
     return torch.cuda.mem_get_info(0)[0]
-
-
-def moved(torch, model):
-    with torch.device(LABEL):
-        return torch.nn.Module.to(model, LABEL)
 
 
 def allocated_bytes(torch):

@@ -1,10 +1,7 @@
 """GPUs of Apple (Metal Performance Shaders)."""
 
-from __future__ import annotations
-
 LABEL = "mps:0"
-RUNGS = ()
-IS_REAL, IS_AUTOMATIC = True, False
+IS_AUTOMATIC = False
 
 
 def why_absent(torch):
@@ -17,11 +14,6 @@ def free_bytes(torch):
     # torch 2.5 and later: https://github.com/pytorch/pytorch/pull/128289
     most = getattr(torch.mps, "recommended_max_memory", None)
     return None if most is None else most() - torch.mps.driver_allocated_memory()
-
-
-def moved(torch, model):
-    with torch.device(LABEL):
-        return torch.nn.Module.to(model, LABEL)
 
 
 def allocated_bytes(torch):

@@ -1,10 +1,7 @@
 """GPUs of Intel."""
 
-from __future__ import annotations
-
 LABEL = "xpu:0"
-RUNGS = ()
-IS_REAL, IS_AUTOMATIC = True, False
+IS_AUTOMATIC = False
 
 
 def why_absent(torch):
@@ -20,11 +17,6 @@ def free_bytes(torch):
         return torch.xpu.mem_get_info(0)[0]
     except (AttributeError, RuntimeError):
         return None
-
-
-def moved(torch, model):
-    with torch.device(LABEL):
-        return torch.nn.Module.to(model, LABEL)
 
 
 def allocated_bytes(torch):
