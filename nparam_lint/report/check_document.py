@@ -6,18 +6,32 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from nparam_lint.records import Measured, Report
-from nparam_lint.report.budget_outcomes import ModelBudgets, all_budgets, headline, is_empty
+from nparam_lint.report.budget_outcomes import (
+    ModelBudgets,
+    all_budgets,
+    declared_budgets,
+    is_empty,
+    total_of,
+    worst,
+)
 from nparam_lint.report.document import Document, Page, Parts, Section, Text
 from nparam_lint.report.folded_modules import Modules
 from nparam_lint.report.style import clean, plural
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from nparam_lint.records import ModelReport, ModuleRow
+    from nparam_lint.report.budget_outcomes import JudgedBudget, State
     from nparam_lint.report.document import Json, Options
 
 _ROWS = 20
+_TONES: dict[State, str] = {
+    "holds": "green",
+    "broken": "red",
+    "not checked": "red",
+    "ignored": "dim",
+}
 
 
 def check_document(report: Report) -> Document:
@@ -35,7 +49,7 @@ def failed_check(version: str, error: str) -> Document:
 
 
 def _page(report: Report, options: Options) -> Page:
-    mark, words = headline(report)
+    mark, words = _headline(report)
     summary = _summary(report, options)
     if not (report.models or report.skipped or report.findings or report.error):
         from nparam_lint.report.uncounted import nothing_found
@@ -54,6 +68,49 @@ def _page(report: Report, options: Options) -> Page:
     return Page(tuple(sections), mark, " · ".join(words), "", summary)
 
 
+def _headline(report: Report) -> tuple[str, list[str]]:
+    """A mark and a few words, worst first: `✗`, `2 budgets broken`, `1 warning`. The mark is –
+    where nothing is declared."""
+    if report.error is not None:
+        return "✗", ["nothing could be checked"]
+    declared, told = declared_budgets(report)
+    states = _states(declared)
+    errors = [finding for finding in report.findings if finding.severity == "error"]
+    others = sum(finding not in told for finding in errors)
+    warnings = len(report.findings) - len(errors)
+    parts = [
+        states.get("broken"),
+        states.get("not checked"),
+        others and plural(others, "other error" if others < len(errors) else "error"),
+        states.get("holds"),
+        states.get("ignored"),
+        warnings and plural(warnings, "warning"),
+    ]
+    words = [str(part) for part in parts if part]
+    if not declared:
+        words.append(_undeclared(report))
+    mark = worst(report.findings) or ("✓" if declared or report.source_only else "–")
+    return mark, words
+
+
+def _states(budgets: Iterable[JudgedBudget]) -> dict[State, str]:
+    """How many have come to what: `2 budgets broken`."""
+    counts = Counter(budget.state for budget in budgets)
+    return {
+        state: f"{plural(n, 'budget')} {'hold' if state == 'holds' and n > 1 else state}"
+        for state, n in counts.items()
+    }
+
+
+def _undeclared(report: Report) -> str:
+    if report.source_only:
+        return f"{plural(report.files, 'Python file')}, source only"
+    if not report.models:
+        return "nothing to check"
+    counted = sum(isinstance(model.measurement, Measured) for model in report.models)
+    return f"{plural(counted, 'model')} counted, no budget declared"
+
+
 def _tables(report: Report, options: Options) -> Iterator[Section]:
     """Of every model with a broken budget, and of the largest that stand for themselves."""
     tables: dict[tuple[ModuleRow, ...], ModelReport] = {}
@@ -68,17 +125,13 @@ def _tables(report: Report, options: Options) -> Iterator[Section]:
                 seen.add(name)
     models = list(tables.values())
     others = [model for model in models if not _is_broken(model)]
-    others.sort(key=lambda model: -_total(model))
+    others.sort(key=lambda model: -(total_of(model) or 0))
     left = others[max(options.tables, 0) :]
     hidden = {id(model) for model in left}  # to compare thousands of reports takes minutes
     yield from (_table(model, options) for model in models if id(model) not in hidden)
     if left and options.tables:
         more = f"… and {plural(len(left), 'more table')}: -v, or nparam-lint show TARGET"
         yield Section((Text(more, "dim", kind="verbatim"),), only="text")
-
-
-def _total(model: ModelReport) -> int:
-    return model.measurement.counts.total if isinstance(model.measurement, Measured) else 0
 
 
 def _is_broken(model: ModelReport) -> bool:
@@ -132,15 +185,8 @@ def _counted(report: Report) -> str:
 
 def _budgets(report: Report) -> Iterator[tuple[str, str]]:
     every = all_budgets(report)
-    states = Counter(claim.state for claim in every if not claim.prose)
-    if good := states["holds"]:
-        yield ("green", f"{plural(good, 'budget')} {'holds' if good == 1 else 'hold'}")
-    if states["broken"]:
-        yield ("red", f"{plural(states['broken'], 'budget')} broken")
-    if states["not checked"]:
-        yield ("red", f"{plural(states['not checked'], 'budget')} not checked")
-    if states["ignored"]:
-        yield ("dim", f"{plural(states['ignored'], 'budget')} ignored")
+    states = _states(claim for claim in every if not claim.prose)
+    yield from ((tone, states[state]) for state, tone in _TONES.items() if state in states)
     if held := sum(claim.prose and claim.state == "holds" for claim in every):
         yield ("", f"{plural(held, 'claim')} in prose {'holds' if held == 1 else 'hold'}")
 

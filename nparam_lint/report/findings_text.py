@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from nparam_lint.records import Measured
 from nparam_lint.report import style
 from nparam_lint.report.folded_modules import Modules
+from nparam_lint.report.formats.text import table_lines
 from nparam_lint.report.style import Paint, by_place, clean
-from nparam_lint.report.text_tables import table_lines
 from nparam_lint.rules.catalogue import RULES
 
 if TYPE_CHECKING:

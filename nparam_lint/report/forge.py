@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from typing import TYPE_CHECKING
 
-from nparam_lint.report.budget_outcomes import size
+from nparam_lint.report.budget_rows import size
 from nparam_lint.report.style import by_place
 
 if TYPE_CHECKING:

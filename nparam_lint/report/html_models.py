@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 from nparam_lint.records import Measured
 from nparam_lint.report import style
-from nparam_lint.report.budget_outcomes import budgets_of, failing, rows_of, worst
+from nparam_lint.report.budget_outcomes import budgets_of, worst
+from nparam_lint.report.budget_rows import failing, rows_of
 from nparam_lint.report.folded_modules import make_tree, total_cell
 from nparam_lint.report.html_parts import (
     LISTED,
@@ -26,7 +27,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from nparam_lint.records import Finding, ModelReport, ModuleRow, NotMeasured
-    from nparam_lint.report.budget_outcomes import BudgetRow, JudgedBudget
+    from nparam_lint.report.budget_outcomes import JudgedBudget
+    from nparam_lint.report.budget_rows import BudgetRow
     from nparam_lint.report.folded_modules import Tree, TreeRow
 
 _OPEN = 8  # models up to which all cards are open

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from nparam_lint.records import Measured
 from nparam_lint.report import style
-from nparam_lint.report.budget_outcomes import is_empty
+from nparam_lint.report.budget_outcomes import is_empty, total_of
 from nparam_lint.report.document import Column, Listing, ListingLine, Row, Section, Table, Text
 from nparam_lint.report.style import clean, plural
 
@@ -121,11 +120,13 @@ def _next_step(report: Report) -> tuple[Block, ...]:
     known = [m for m in report.models if m.declared or m.budgets]
     if known or report.error or not (report.models or report.skipped):
         return ()
-    best = max(filter(_stands, report.models), key=lambda m: (m.top_level, _size(m)), default=None)
+    best = max(
+        filter(_stands, report.models), key=lambda m: (m.top_level, total_of(m)), default=None
+    )
     if best is not None:
         name, at = clean(best.target.partition("::")[2].partition("(")[0]), best.position
         where = f"the docstring of {name} ({clean(at.path)}:{at.line})"
-        line = f"nparam: {_size(best):_}"
+        line = f"nparam: {total_of(best):_}"
     elif any(failure.cause == "arguments_missing" for _, failure in report.skipped):
         where = "the model's docstring, with the arguments that build it"
         line = "nparam(width=128, depth=4): 1.2M"
@@ -139,12 +140,7 @@ def _next_step(report: Report) -> tuple[Block, ...]:
 
 def _stands(model: ModelReport) -> bool:
     """Whether it has parameters, and a docstring of the project to write them in."""
-    return _size(model) > 0 and model.target.startswith(f"{model.position.path}::")
-
-
-def _size(model: ModelReport) -> int:
-    found = model.measurement
-    return found.counts.total if isinstance(found, Measured) else 0
+    return bool(total_of(model)) and model.target.startswith(f"{model.position.path}::")
 
 
 def nothing_found(report: Report, options: Options) -> str:

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 
 from nparam_lint.records import Measured
 from nparam_lint.report import style
-from nparam_lint.report.budget_outcomes import ModelBudgets, budgets_of, failing_table, worst
+from nparam_lint.report.budget_outcomes import ModelBudgets, budgets_of, worst
+from nparam_lint.report.budget_rows import failing_table
 from nparam_lint.report.document import Cell, Facts, Parts, Table, Text
 from nparam_lint.report.folded_modules import Modules
 from nparam_lint.report.forge import ranked
@@ -128,7 +129,7 @@ def _block(block: Block) -> Iterator[Pieces]:
             rows.append(f"- {line}: {below}\n" if below else f"- {line}\n")
         yield Pieces("line", "", rows)
     elif isinstance(block, Modules):
-        from nparam_lint.report.text_tables import table_lines
+        from nparam_lint.report.formats.text import table_lines
 
         yield fenced("module", table_lines(block.table, _WIDTH, style.Paint(False)))
     elif isinstance(block, ModelBudgets) and not block.alone:
