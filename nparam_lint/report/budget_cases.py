@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Literal
 
 from nparam_lint.records import NotMeasured
 from nparam_lint.report.budget_outcomes import UNANSWERED, declared_budgets
-from nparam_lint.report.findings_text import findings_lines, findings_with_modules
+from nparam_lint.report.findings import findings_lines, findings_with_modules
 from nparam_lint.report.style import Paint, clean, elide_end
 from nparam_lint.rules.catalogue import RULES
 

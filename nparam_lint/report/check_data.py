@@ -64,23 +64,18 @@ def _model(model: ModelReport) -> Json:
         **_measurement(model.measurement),
         "declared": model.declared,
         "top_level": model.top_level,
-        "budgets": [_budget(budget) for budget in model.budgets],
+        "budgets": [_placed(one) | {"drift": _finite(one.drift)} for one in model.budgets],
     }
 
 
 def _measurement(measured: Measurement) -> Json:
-    common: Json = {
-        "cached": measured.cached,
-        "devices": {
-            name: {
-                key: value
-                for key, value in asdict(device).items()
-                if key != "is_absent" and _said(value)  # `reason` says it
-            }
-            for name, device in measured.devices.items()
-        },
-        "notes": list(measured.notes),
+    devices = {
+        name: {key: value for key, value in asdict(device).items() if value not in (None, ())}
+        for name, device in measured.devices.items()
     }
+    for device in devices.values():
+        del device["is_absent"]  # `reason` says it
+    common = {"cached": measured.cached, "devices": devices, "notes": list(measured.notes)}
     if not isinstance(measured, Measured):
         more: Json = {"modules": [], "cause": measured.cause, "source": measured.source}
         return not_measured_data(measured) | more | common
@@ -118,20 +113,12 @@ def not_measured_data(measured: NotMeasured) -> Json:
     }
 
 
-def _said(value: object) -> bool:
-    return value is not None and value != ()
-
-
 def _module(row: ModuleRow) -> Json:
     # There may be a hundred thousand of them: `asdict` would take seconds.
     found = dict(zip(_ROW, _values(row), strict=True))
     found["frozen"] = row.frozen
     found.update(row.more)
     return found
-
-
-def _budget(budget: BudgetResult) -> Json:
-    return _placed(budget) | {"drift": _finite(budget.drift)}
 
 
 def _placed(item: BudgetResult | Finding) -> Json:

@@ -48,38 +48,39 @@ def _brief(entries: Sequence[ListingLine], width: int, paint: Paint) -> list[str
 class _Columns:
     """Names are cut before counts and changes are."""
 
-    def __init__(self, entries: Sequence[ListingLine], width: int) -> None:
+    def __init__(self, entries: Iterable[ListingLine], width: int) -> None:
         table = [entry for entry in entries if entry.counted]
         self.width = width
         self.before = _widest(entry.before for entry in table)
         self.after = _widest(entry.after for entry in table)
         self.delta = _widest(entry.delta for entry in table)
         self.arrow = 3 if self.before and self.after else 0
-        self.counts = self.before + self.arrow + self.after
+        counts = self.before + self.arrow + self.after
         needed = _widest(entry.verdict[:_VERDICT] for entry in table if entry.delta)
-        room = width - self.counts - self.delta - needed - 8
-        longest = _widest(entry.name for entry in table)
-        self.names = min(longest, max(room, _NAME))
-        if 6 + self.names + self.counts + self.delta > width:  # it stands below, then
+        room = width - counts - self.delta - needed - 8
+        self.names = min(_widest(entry.name for entry in table), max(room, _NAME))
+        self.used = 4 + self.names + counts
+        if self.used + 2 + self.delta > width:  # it stands below, then
             self.delta = 0
 
     def render(self, entries: Sequence[ListingLine], paint: Paint) -> list[str]:
         short = style.elide_apart([entry.name for entry in entries if entry.counted], self.names)
         text = []
         for entry in entries:
-            mark = paint(entry.tone, entry.mark)
             if entry.counted:
-                text += self._counted(entry, f"{mark} {short[entry.name]:<{self.names}}", paint)
+                text += self._counted(entry, short[entry.name], paint)
             else:
                 told = f"{entry.name}  {entry.verdict}"
                 first, *more = style.wrap(told, self.width - 2, hang="    ")
+                mark = paint(entry.tone, entry.mark)
                 text += [f"{mark} {first}", *(f"  {part}" for part in more)]
         return text
 
-    def _counted(self, entry: ListingLine, head: str, paint: Paint) -> list[str]:
+    def _counted(self, entry: ListingLine, name: str, paint: Paint) -> list[str]:
         arrow = " → " if entry.before and entry.after else " " * self.arrow
+        head = f"{paint(entry.tone, entry.mark)} {name:<{self.names}}"
         head += f"  {entry.before:>{self.before}}{arrow}{entry.after:>{self.after}}"
-        used, verdict = 4 + self.names + self.counts, entry.verdict
+        used, verdict = self.used, entry.verdict
         if entry.delta and self.delta:
             head += "  " + paint(entry.tone, f"{entry.delta:>{self.delta}}")
             used += 2 + self.delta
@@ -87,8 +88,7 @@ class _Columns:
             verdict = f"{entry.delta} {verdict}"
         below = [(entry.tone, verdict), ("dim", entry.below)]
         if used + len(verdict) <= self.width:
-            head = f"{head}  {paint(entry.tone, verdict)}" if verdict else head
-            below = below[1:]
+            head += f"  {paint(*below.pop(0))}"
         parts = [
             paint(tone, part)
             for tone, told in below

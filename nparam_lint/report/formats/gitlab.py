@@ -9,7 +9,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from nparam_lint.report.budget_outcomes import UNANSWERED
-from nparam_lint.report.forge import fingerprints, identity, ranked, repository_path
+from nparam_lint.report.findings import fingerprints, identity, ranked, repository_path
 from nparam_lint.report.style import clean
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ import json
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
-from nparam_lint.report.forge import fingerprints, ranked, repository_path
+from nparam_lint.report.findings import fingerprints, ranked, repository_path
 from nparam_lint.report.style import clean, plural
 from nparam_lint.rules.catalogue import RULES, explain
 

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 
 from nparam_lint.report import style
 from nparam_lint.report.budget_outcomes import ModelBudgets, verdict_lines
-from nparam_lint.report.document import Cell, Facts, Listing, Parts, Table, Text
+from nparam_lint.report.document import Facts, Listing, Parts, Text
 from nparam_lint.report.folded_modules import Modules
 from nparam_lint.report.style import Paint, clean
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from nparam_lint.report.document import Block, Document, Options, Section, Step
+    from nparam_lint.report.document import Block, Cell, Document, Options, Section, Step, Table
 
 NARROWEST = 40
 _BETWEEN = 2  # columns
@@ -33,7 +33,7 @@ def render(document: Document, options: Options) -> str:
     shown = [s for s in page.sections if s.only != "page" and (s.always or not options.quiet)]
     parts = [_section(s, options.width, paint) for s in shown if not s.closing]
     if document.report and document.report.findings:
-        from nparam_lint.report.findings_text import findings_lines
+        from nparam_lint.report.findings import findings_lines
 
         parts.append(findings_lines(document.report.findings, options.width, paint))
     parts += [_section(section, options.width, paint) for section in shown if section.closing]
@@ -149,7 +149,7 @@ class _Grid:
     def __init__(self, table: Table, width: int) -> None:
         self.table, self.width = table, width
         self.lead = "  " if any(row.mark for row in table.rows) else ""  # room for marks
-        self.full = [[_cleaned(cell) for cell in row.cells] for row in table.rows]
+        self.full = [[_cleaned(cell) for cell in row.full] for row in table.rows]
         self.dropped: set[int] = set()
         self.short: set[int] = set()
         self.least: dict[int, int] = {}
@@ -233,9 +233,7 @@ class _Grid:
         return style.wrap(cell, room)
 
 
-def _cleaned(cell: Cell | str) -> Cell:
-    if isinstance(cell, str):
-        return Cell(clean(cell))
+def _cleaned(cell: Cell) -> Cell:
     return replace(cell, text=clean(cell.text), short=clean(cell.short))
 
 
@@ -245,11 +243,8 @@ def _written(grid: _Grid, rows: Sequence[list[list[str]]], paint: Paint) -> list
     right = [column.kind == "number" for column in columns]
     text = _head(grid.headers, widths, right, paint)
     for number, (row, lines) in enumerate(zip(table.rows, rows, strict=True)):
-        given = (row.cells[i] for i in grid.shown)
-        tones = [
-            (cell.tone if isinstance(cell, Cell) else "") or column.tone
-            for cell, column in zip(given, columns, strict=True)
-        ]
+        given = [row.full[i] for i in grid.shown]
+        tones = [cell.tone or column.tone for cell, column in zip(given, columns, strict=True)]
         made = [_line(cells, widths, right, tones, paint) for cells in lines]
         if row.mark:
             made[0] = paint(row.mark_tone, row.mark) + made[0][1:]
@@ -314,7 +309,7 @@ def _banded(table: Table, width: int, paint: Paint) -> list[str]:
     label = max(map(len, labels))
     for least in (_HEADING, _SHORT):
         columns = [
-            _with_shares([row.cells[i] for row in table.rows], least == _HEADING)
+            _with_shares([row.full[i] for row in table.rows], least == _HEADING)
             for i in range(1, len(table.columns))
         ]
         widths = [max(least, *map(len, column)) for column in columns]
@@ -336,7 +331,7 @@ def _banded(table: Table, width: int, paint: Paint) -> list[str]:
         text += ["", *head] if text else head
         for number, row in enumerate(table.rows):
             cells = [labels[number], *(columns[i][number] for i in band)]
-            tone = row.cells[0].tone if isinstance(row.cells[0], Cell) else ""
+            tone = row.full[0].tone
             tones = [tone or ("dim" if cell.strip() == "–" else "") for cell in cells]
             tones[0] = tone or "dim"
             line = _line(cells, sizes, right, tones, paint)
@@ -344,7 +339,7 @@ def _banded(table: Table, width: int, paint: Paint) -> list[str]:
     return text
 
 
-def _with_shares(cells: Sequence[Cell | str], shares: bool) -> list[str]:
+def _with_shares(cells: Sequence[Cell], shares: bool) -> list[str]:
     """The cells of one column; below each other, counts and shares are right-aligned."""
     found = [_cleaned(cell) for cell in cells]
     left = max(len(cell.text) for cell in found)
