@@ -10,6 +10,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
@@ -20,13 +21,14 @@ from nparam_lint.report.style import Paint, clean, elide_end
 from nparam_lint.rules.catalogue import RULES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Sequence
     from pathlib import Path
 
     from nparam_lint.records import Finding, Position, Report
     from nparam_lint.report.budget_outcomes import JudgedBudget
     from nparam_lint.report.document import Options
 
+Outcome = Literal["passed", "failed", "error", "skipped"]
 _LONGEST = 40  # characters of a formula in a name
 
 
@@ -39,7 +41,7 @@ class Case:
     name: str
     path: str
     line: int
-    outcome: Literal["passed", "failed", "error", "skipped"] = "passed"
+    outcome: Outcome = "passed"
     message: str = ""
     text: str = ""
 
@@ -54,7 +56,12 @@ def cases(report: Report, root: Path, options: Options) -> list[Case]:
         for finding in report.findings
         if finding.severity == "error" and finding not in told
     ]
-    return list(_distinct(found))
+    seen: Counter[str] = Counter()
+    for place, case in enumerate(found):  # two may say the same of the same: `…[12 #2]`
+        seen[case.name] += 1
+        if seen[case.name] > 1:
+            found[place] = replace(case, name=f"{case.name[:-1]} #{seen[case.name]}]")
+    return found
 
 
 def _of_claim(claim: JudgedBudget, broken: str | None, root: Path, options: Options) -> Case:
@@ -85,7 +92,7 @@ def _case(name: str, at: Position, root: Path) -> Case:
 
 def _wrong(case: Case, errors: Sequence[Finding], lines: Iterable[str]) -> Case:
     message = "; ".join(clean(finding.message) for finding in errors)
-    outcome: Literal["error", "failed"] = "error" if errors[0].code in UNANSWERED else "failed"
+    outcome: Outcome = "error" if errors[0].code in UNANSWERED else "failed"
     return replace(case, outcome=outcome, message=message, text="\n".join(lines))
 
 
@@ -98,12 +105,3 @@ def _excuse(claim: JudgedBudget) -> str:
     wrong = next(result for result in claim.results if not result.ok)
     counted = "nothing was counted" if wrong.actual is None else f"counted {wrong.actual:,}"
     return f"NPL001 is {how}: {counted}, declared {claim.declared}"
-
-
-def _distinct(found: Iterable[Case]) -> Iterator[Case]:
-    """Two budgets may say the same of the same: the second is `…[12 #2]`."""
-    seen: dict[str, int] = {}
-    for case in found:
-        seen[case.name] = seen.get(case.name, 0) + 1
-        number = seen[case.name]
-        yield replace(case, name=f"{case.name[:-1]} #{number}]") if number > 1 else case

@@ -32,7 +32,6 @@ class BudgetRow:
 
     mark: str
     name: str
-    declared: str
     actual: str
     drift: str
     claim: JudgedBudget
@@ -44,7 +43,12 @@ def rows_of(claim: JudgedBudget) -> Iterator[BudgetRow]:
     held = [result for result in claim.results if result.ok]
     groups = grouped((one for one in claim.results if not one.ok), lambda one: one.actual)
     for group in groups.values():
-        yield _row(claim, claim.mark, _named(claim, group), group)
+        first, last = group[0], group[-1]
+        name = claim.name
+        if first.module and first.module != first.selector:  # of a glob, the modules that are off
+            span = first.module if first is last else f"{first.module} … {last.module}"
+            name += f" {style.clean(span)}"
+        yield _row(claim, claim.mark, name, group)
     if held:
         yield _row(claim, "✓" if groups else claim.mark, claim.name, held)
 
@@ -60,16 +64,7 @@ def _row(claim: JudgedBudget, mark: str, name: str, group: Sequence[BudgetResult
         actual = f"{len(group):,} × {first.actual:,}"
     else:
         actual, drift = f"{len(group):,} modules", ""
-    return BudgetRow(mark, name, claim.declared, actual, drift, claim, first)
-
-
-def _named(claim: JudgedBudget, group: Sequence[BudgetResult]) -> str:
-    """Of a glob, the modules that are off."""
-    first, last = group[0], group[-1]
-    if not first.module or first.module == first.selector:
-        return claim.name
-    span = first.module if first is last else f"{first.module} … {last.module}"
-    return f"{claim.name} {style.clean(span)}"
+    return BudgetRow(mark, name, actual, drift, claim, first)
 
 
 def failing(models: Iterable[ModelReport]) -> list[BudgetRow]:
@@ -104,4 +99,4 @@ def failing_table(models: Iterable[ModelReport]) -> Table:
 
 
 def _table_row(row: BudgetRow) -> Row:
-    return Row((row.name, row.declared, row.actual, row.drift), row.mark)
+    return Row((row.name, row.claim.declared, row.actual, row.drift), row.mark)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import asdict, fields
-from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from nparam_lint.records import Measured, ModuleRow
@@ -21,7 +20,6 @@ if TYPE_CHECKING:
     from nparam_lint.report.document import Json
 
 _ROW = tuple(field.name for field in fields(ModuleRow) if field.name != "more")
-_values = attrgetter(*_ROW)
 
 
 def data_of(report: Report) -> Json:
@@ -115,10 +113,7 @@ def not_measured_data(measured: NotMeasured) -> Json:
 
 def _module(row: ModuleRow) -> Json:
     # There may be a hundred thousand of them: `asdict` would take seconds.
-    found = dict(zip(_ROW, _values(row), strict=True))
-    found["frozen"] = row.frozen
-    found.update(row.more)
-    return found
+    return {name: getattr(row, name) for name in _ROW} | {"frozen": row.frozen, **dict(row.more)}
 
 
 def _placed(item: BudgetResult | Finding) -> Json:

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from nparam_lint.records import ModelReport, ModuleRow, NotMeasured
-    from nparam_lint.report.budget_outcomes import JudgedBudget, State
+    from nparam_lint.report.budget_outcomes import JudgedBudget
     from nparam_lint.report.document import Block, Json, Options
 
 _ROWS = 20
@@ -44,12 +44,7 @@ _SAID = {  # of models that were not counted, by cause
     "timed_out": "ran out of time",
     "out_of_memory": "ran out of memory",
 }
-_TONES: dict[State, str] = {
-    "holds": "green",
-    "broken": "red",
-    "not checked": "red",
-    "ignored": "dim",
-}
+_TONES = {"holds": "green", "broken": "red", "not checked": "red", "ignored": "dim"}
 
 
 def check_document(report: Report) -> Document:
@@ -91,24 +86,19 @@ def _headline(report: Report) -> tuple[str, list[str]]:
     declared, told = declared_budgets(report)
     states = _states(declared)
     errors = [finding for finding in report.findings if finding.severity == "error"]
-    others = sum(finding not in told for finding in errors)
-    warnings = len(report.findings) - len(errors)
-    parts = [
-        states.get("broken"),
-        states.get("not checked"),
-        others and plural(others, "other error" if others < len(errors) else "error"),
-        states.get("holds"),
-        states.get("ignored"),
-        warnings and plural(warnings, "warning"),
-    ]
-    words = [str(part) for part in parts if part]
+    if others := sum(finding not in told for finding in errors):
+        states["errors"] = plural(others, "other error" if others < len(errors) else "error")
+    if warnings := len(report.findings) - len(errors):
+        states["warnings"] = plural(warnings, "warning")
+    order = ("broken", "not checked", "errors", "holds", "ignored", "warnings")
+    words = [states[name] for name in order if name in states]
     if not declared:
         words.append(_undeclared(report))
     mark = worst(report.findings) or ("✓" if declared or report.source_only else "–")
     return mark, words
 
 
-def _states(budgets: Iterable[JudgedBudget]) -> dict[State, str]:
+def _states(budgets: Iterable[JudgedBudget]) -> dict[str, str]:
     """How many have come to what: `2 budgets broken`."""
     counts = Counter(budget.state for budget in budgets)
     return {

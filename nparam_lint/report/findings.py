@@ -4,6 +4,7 @@ their like want of them: an order, a path, and an identity."""
 from __future__ import annotations
 
 import hashlib
+import re
 from itertools import groupby
 from typing import TYPE_CHECKING
 
@@ -32,9 +33,11 @@ def findings_lines(findings: Sequence[Finding], width: int, paint: Paint) -> lis
     for _, group in groupby(ordered, key=lambda f: (f.code, f.position, f.target)):
         alike = list(group)
         for finding in alike[:_ALIKE]:
-            remedy = [] if finding.detail or finding.code not in RULES else [finding.code]
-            told = [("", RULES[code].remedy) for code in remedy]
-            told += [(finding.target, text) for text in _paragraphs(finding.detail)]
+            # A line with the indented lines below it is one.
+            parts = re.split(r"\n(?! )", "\n".join(finding.detail)) if finding.detail else []
+            told = [(finding.target, text) for text in parts]
+            if not told and finding.code in RULES:
+                told = [("", RULES[finding.code].remedy)]
             lines += [""] * bool(lines) + _finding(finding, width, paint)
             lines += [n for key in told if key not in said for n in _detail(key[1], width)]
             said.update(told)
@@ -73,17 +76,6 @@ def _finding(finding: Finding, width: int, paint: Paint) -> list[str]:
         first, more = head, style.wrap(warning + clean(finding.message), width, "    ", "    ")
     color = "yellow" if warning else "red"
     return [f"{paint('bold', place)}  {paint(color, finding.code)}{first[len(head) :]}", *more]
-
-
-def _paragraphs(detail: Sequence[str]) -> list[str]:
-    """A line with the indented lines below it is one."""
-    found: list[str] = []
-    for line in detail:
-        if line.startswith(" ") and found:
-            found[-1] += f"\n{line}"
-        else:
-            found.append(line)
-    return found
 
 
 def _detail(text: str, width: int) -> list[str]:

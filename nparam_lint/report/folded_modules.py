@@ -103,10 +103,6 @@ class _Node:
     def name(self) -> str:
         return self.row.path.rpartition(".")[2]
 
-    @property
-    def filled(self) -> bool:
-        return any(child.row.total for child in self.children)
-
 
 def make_tree(modules: Sequence[ModuleRow], depth: int | None, limit: int) -> Tree:
     """`depth` levels below the root; None: the heaviest modules opened first, for as long as the
@@ -136,7 +132,7 @@ def _link(modules: Sequence[ModuleRow]) -> _Node | None:
                 nodes[parent].children.append(node)
                 break
     shapes: dict[tuple[object, ...], int] = {}
-    for node in sorted(nodes.values(), key=_level, reverse=True):
+    for node in reversed(nodes.values()):  # what is inside a module stands after it
         row = node.row
         node.new = row.own + sum(child.new for child in node.children)
         inner = tuple((child.name, child.shape) for child in node.children)
@@ -146,22 +142,14 @@ def _link(modules: Sequence[ModuleRow]) -> _Node | None:
     return nodes.get("")
 
 
-def _level(node: _Node) -> int:
-    return node.row.path.count(".") + 1 if node.row.path else 0
-
-
 def _folded(children: Iterable[_Node]) -> list[list[_Node]]:
     """Neighbours `0, 1, 2, …` of one structure stand together."""
     groups: list[list[_Node]] = []
     for node in children:
-        last = groups[-1][-1] if groups else None
-        if (
-            last is not None
-            and last.shape == node.shape
-            and last.name.isdecimal()
-            and node.name.isdecimal()
-            and int(node.name) == int(last.name) + 1
-        ):
+        last = groups[-1][-1] if groups else node
+        numbered = last.name.isdecimal() and node.name.isdecimal()
+        follows = numbered and int(node.name) == int(last.name) + 1
+        if follows and last.shape == node.shape:
             groups[-1].append(node)
         else:
             groups.append([node])
@@ -209,7 +197,7 @@ def _flatten(root: _Node, depth: int, opened: frozenset[str] = frozenset()) -> T
         if node.row.total == 0 and level:
             empty += times * empties(node, level)
             return
-        inside = node.filled and node.row.shared_with is None
+        inside = node.row.shared_with is None and any(n.row.total for n in node.children)
         closed = not inside or not is_open(node, level)
         label = _label(node.row.path, folded) if level else "(total)"
         if len(group) > 1:

@@ -27,23 +27,6 @@ if TYPE_CHECKING:
 TONES = {"✓": "good", "✗": "bad", "!": "warn", "–": "none", "Δ": "none"}
 _SAID = {"✓": "holds", "✗": "error", "!": "warning", "–": "no verdict", "Δ": "changed"}
 LISTED = 1_000  # findings, or models that were not counted
-
-_PAGE = """\
-<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<title>{title}</title>
-<style>
-{style}</style>
-</head>
-<body>
-{body}
-</body>
-</html>
-"""
 _OPEN = 8  # models up to which all cards are open
 _ROWS = 12_000  # of all module trees together: a browser must still open the page
 _MOST, _LEAST = 300, 8  # of one
@@ -64,8 +47,9 @@ def escape(text: str) -> str:
 
 
 def whole_page(title: str, sections: Iterable[str]) -> str:
-    style = Path(__file__).with_name("page.css").read_text(encoding="utf-8")
-    return _PAGE.format(title=escape(title), style=style, body="\n".join(sections))
+    page, style = (Path(__file__).with_name(f"page.{kind}") for kind in ("html", "css"))
+    made = {"title": escape(title), "style": style.read_text("utf-8"), "body": "\n".join(sections)}
+    return page.read_text("utf-8").format(**made)
 
 
 def mark_html(mark: str) -> str:
@@ -133,16 +117,18 @@ def finding_list(findings: Sequence[Finding]) -> str:
 
 def failing_budgets(models: Sequence[ModelReport]) -> Iterator[str]:
     """What does not hold, with links to the models."""
-    numbers = {id(model): number for number, model in enumerate(models, 1)}
-    rows = failing(models)
-    if rows:
+    links = {id(model): f"#model-{number}" for number, model in enumerate(models, 1)}
+    if rows := failing(models):
         yield "<section><h2>What does not hold</h2>"
-        links = (f"#model-{numbers[id(row.claim.model)]}" for row in rows[:LISTED])
-        shown = [
-            _budget_row(row, f'<a href="{link}">{code_html(row.name)}</a>')
-            for row, link in zip(rows, links, strict=False)
-        ]
-        yield table_html(_COLUMNS, shown)
+        yield table_html(
+            _COLUMNS,
+            [
+                _budget_row(
+                    row, f'<a href="{links[id(row.claim.model)]}">{code_html(row.name)}</a>'
+                )
+                for row in rows[:LISTED]
+            ],
+        )
         yield f"{more_html(len(rows) - LISTED, 'budget')}</section>"
 
 
@@ -152,7 +138,7 @@ def _budget_row(row: BudgetRow, name: str) -> str:
     place = f'<span class="place">{prose}{escape(at.path)}:{at.line}</span>'
     cells = (
         ("", "", name),
-        ("declared", "", f"{code_html(row.declared)} {place}"),
+        ("declared", "", f"{code_html(row.claim.declared)} {place}"),
         ("actual", "number", escape(row.actual)),
         ("drift", "number drift", f"{escape(row.drift)}{_gauge(row)}"),
     )
@@ -334,11 +320,14 @@ def _tree_cells(row: TreeRow, hue: int, whole: int) -> str:
     module = row.module
     chips = "".join(f' <span class="chip">{escape(m)}</span>' for m in _chips(row))
     times = f'<span class="times">{row.times:,} ×</span> ' if row.times > 1 else ""
+    part = row.times * row.new
+    share, width = style.share(part, whole), f"width:{100 * part / whole:.2f}%" if whole else ""
+    bar = f'<i class="bar"><i class="hue-{hue}" style="{width}"></i></i>'
     cells = {
         "module": f'{code_html(row.label)} <span class="type">{escape(module.type)}</span>{chips}',
         "own": _said("own", f"{module.own:,}" if module.own else ""),
         "total": _said("total", times + row.total),
-        "share": _share_bar(row.times * row.new, whole, hue),
+        "share": share and f'{bar}<span class="percent">{share}</span>',
         "source": _said("made at", escape(module.source or "")),
     }
     return "".join(f'<span class="{name}">{cell}</span>' for name, cell in cells.items())
@@ -356,10 +345,3 @@ def _chips(row: TreeRow) -> Iterator[str]:
             yield f"shared with {row.module.shared_with or '(total)'}"
         else:
             yield mark
-
-
-def _share_bar(part: int, whole: int, hue: int) -> str:
-    if not part or not whole:
-        return ""
-    bar = f'<i class="bar"><i class="hue-{hue}" style="width:{100 * part / whole:.2f}%"></i></i>'
-    return f'{bar}<span class="percent">{style.share(part, whole)}</span>'

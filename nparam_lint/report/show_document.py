@@ -43,34 +43,33 @@ def show_document(report: Report) -> Document:
 
 
 def _page(model: ModelReport, options: Options) -> Page:
-    sections = [Section(tuple(blocks)) for blocks in _sections(model, options)]
-    sections[0] = replace(sections[0], title=clean(model.target))
-    if model.budgets:
-        sections.append(Section((ModelBudgets((model,), alone=True),)))
-    shown = tuple(replace(section, always=True) for section in sections)
-    return Page(shown, headline=clean(model.target))
+    first, *others = (Section(tuple(blocks), always=True) for blocks in _blocks(model, options))
+    name = clean(model.target)
+    return Page((replace(first, title=name), *others), headline=name)
 
 
-def _sections(model: ModelReport, options: Options) -> Iterator[list[Block]]:
+def _blocks(model: ModelReport, options: Options) -> Iterator[list[Block]]:
     measured, at = model.measurement, model.position
     defined = Fact("defined", f"{clean(at.path)}:{at.line}")
     if not isinstance(measured, Measured):
         yield [Facts((defined,))]
         yield list(absent(measured))
-        return
-    missing = [
-        f"{name} skipped ({d.reason})" for name, d in measured.devices.items() if d.is_absent
-    ]
-    cached = ["from the cache"] if measured.cached else []
-    how = ", ".join([measured.rung, *cached, *missing])
-    call = Fact("call", clean(measured.call))
-    yield [Facts((call, defined, Fact("counted on", how)))]
-    yield [_totals(measured)]
-    yield list(_devices({n: d for n, d in measured.devices.items() if not d.is_absent}))
-    yield [Modules(measured.modules, options.depth, options.rows or _ROWS)]
-    if options.verbose and measured.parameters:
-        yield [_parameters(measured)]
-    yield list(_remarks(measured))
+    else:
+        missing = [
+            f"{name} skipped ({d.reason})" for name, d in measured.devices.items() if d.is_absent
+        ]
+        cached = ["from the cache"] if measured.cached else []
+        how = ", ".join([measured.rung, *cached, *missing])
+        call = Fact("call", clean(measured.call))
+        yield [Facts((call, defined, Fact("counted on", how)))]
+        yield [_totals(measured)]
+        yield list(_devices({n: d for n, d in measured.devices.items() if not d.is_absent}))
+        yield [Modules(measured.modules, options.depth, options.rows or _ROWS)]
+        if options.verbose and measured.parameters:
+            yield [_parameters(measured)]
+        yield list(_remarks(measured))
+    if model.budgets:
+        yield [ModelBudgets((model,), alone=True)]
 
 
 def absent(measured: NotMeasured, indent: str = "") -> Iterator[Text]:

@@ -94,13 +94,12 @@ def _block(block: Block) -> str:
     if isinstance(block, Parts):
         return f"<p>{escape(block.text)}</p>"
     if isinstance(block, Facts):
-        pairs = "".join(
-            f"<div><dt>{escape(fact.name)}</dt><dd>{fact.count or ''} {words}{below}</dd></div>"
-            for fact in block.facts
-            for words in (escape(fact.text) if fact.kind == "words" else code_html(fact.text),)
-            for below in ("".join(map(_block, fact.below)),)
-        )
-        return f'<dl class="facts">{pairs}</dl>'
+        pairs = []
+        for fact in block.facts:
+            words = escape(fact.text) if fact.kind == "words" else code_html(fact.text)
+            told = f"{fact.count or ''} {words}{''.join(map(_block, fact.below))}"
+            pairs.append(f"<div><dt>{escape(fact.name)}</dt><dd>{told}</dd></div>")
+        return f'<dl class="facts">{"".join(pairs)}</dl>'
     if isinstance(block, Modules):
         return parts.module_tree(block.modules, block.depth, block.limit)
     if isinstance(block, ModelBudgets) and not block.alone:

@@ -16,9 +16,9 @@ from nparam_lint.report.style import Paint, by_place, clean
 from nparam_lint.rules.catalogue import RULES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Sequence
 
-    from nparam_lint.records import Finding, NotMeasured
+    from nparam_lint.records import Finding
     from nparam_lint.report.budget_outcomes import JudgedBudget
     from nparam_lint.report.document import Document, Options
 
@@ -34,7 +34,8 @@ def render(document: Document, options: Options) -> str:
     cases = [_failed(report.error)] if report.error is not None else cases
     others = (finding for finding in sorted(report.findings, key=by_place) if finding not in known)
     cases += map(_other, others)
-    cases += _skipped(report.skipped)
+    for target, failure in report.skipped:
+        cases.append(_case(target.partition("::")[0], target, "skipped", failure.reason))
     outcomes = Counter(child.tag for case in cases for child in case)
     counts = {"tests": len(cases), "failures": outcomes["failure"], "errors": outcomes["error"]}
     told = {name: str(count) for name, count in counts.items()}
@@ -76,7 +77,7 @@ def _failed(error: str) -> ElementTree.Element:
 
 
 def _budget(claim: JudgedBudget, options: Options) -> ElementTree.Element:
-    path, name = _path(claim.model.target), f"{claim.name}: {claim.declared}"
+    path, name = claim.model.target.partition("::")[0], f"{claim.name}: {claim.declared}"
     errors = [finding for finding in claim.findings if finding.severity == "error"]
     if errors:
         outcome: Outcome = "error" if claim.state == "not checked" else "failure"
@@ -84,17 +85,13 @@ def _budget(claim: JudgedBudget, options: Options) -> ElementTree.Element:
         layout = replace(options, width=_WIDTH, color=False)
         text = findings_with_modules(errors, claim.model, layout)
         return _case(path, name, outcome, message, errors[0].code, text)
+    told = findings_lines(claim.findings, _WIDTH, Paint(False))  # as the text report says it
     if claim.state == "holds":
-        return _case(path, name, text=_told(claim.findings))
+        return _case(path, name, text=told)
     # Never "passed", whatever the settings make of it.
     how = "only a warning" if claim.findings else "ignored"
     message = f"does not hold, and the finding is {how}"
-    return _case(path, name, "skipped", message, text=_told(claim.findings))
-
-
-def _told(findings: Sequence[Finding]) -> list[str]:
-    """As the text report says it."""
-    return findings_lines(findings, _WIDTH, Paint(False))
+    return _case(path, name, "skipped", message, text=told)
 
 
 # --- everything else --------------------------------------------------------------------------
@@ -108,13 +105,5 @@ def _other(finding: Finding) -> ElementTree.Element:
     name = f"{finding.target or f'{at.path}:{at.line}'}: {what}"
     outcome: Outcome = "error" if finding.code in UNANSWERED else "failure"
     outcome = outcome if finding.severity == "error" else "passed"
-    return _case(at.path, name, outcome, finding.message, finding.code, _told([finding]))
-
-
-def _skipped(skipped: Iterable[tuple[str, NotMeasured]]) -> Iterator[ElementTree.Element]:
-    for target, failure in skipped:
-        yield _case(_path(target), target, "skipped", failure.reason)
-
-
-def _path(target: str) -> str:
-    return target.partition("::")[0]
+    told = findings_lines([finding], _WIDTH, Paint(False))
+    return _case(at.path, name, outcome, finding.message, finding.code, told)

@@ -121,10 +121,10 @@ def _block(block: Block) -> Iterator[Pieces]:
         rows = []
         for fact in block.facts:
             told = plain_text(fact.text) if fact.kind == "words" else code(fact.text)
-            words = [f"**{plain_text(fact.name)}**" if fact.name else "", fact.count or "", told]
+            name = f"**{plain_text(fact.name)}**" if fact.name else ""
             below = "; ".join(plain_text(text.text.removeprefix("– ")) for text in fact.below)
-            line = " ".join(word for word in words if word)
-            rows.append(f"- {line}: {below}\n" if below else f"- {line}\n")
+            line = " ".join(filter(None, (name, fact.count, told)))
+            rows.append(f"- {line}{f': {below}' if below else ''}\n")
         yield Pieces("line", "", rows)
     elif isinstance(block, Modules):
         from nparam_lint.report.formats.text import table_lines

@@ -135,11 +135,11 @@ def table_lines(table: Table, width: int, paint: Paint) -> list[str]:
         return _banded(table, width, paint)
     grid = _Grid(table, width)
     for step in table.steps:
-        if grid.is_too_wide:
+        if grid.excess > 0:
             grid.give_up(step)
-    if grid.is_too_wide and table.narrow:
+    if grid.excess > 0 and table.narrow:
         return table_lines(table.narrow, width, paint)
-    rooms = grid.rooms() if grid.is_too_wide else {}
+    rooms = grid.rooms() if grid.excess > 0 else {}
     return _written(grid, [grid.lines(row, rooms) for row in grid.cells], paint)
 
 
@@ -183,10 +183,6 @@ class _Grid:
         self.headers[0] = self.lead + self.headers[0]
         self.widths = _widths(self.headers, [self.lines(row, {})[0] for row in self.cells])
         self.excess = sum(self.widths) + _BETWEEN * (len(self.widths) - 1) - self.width
-
-    @property
-    def is_too_wide(self) -> bool:
-        return self.excess > 0
 
     def give_up(self, step: Step) -> None:
         at = next((i for i in self.shown if self.table.columns[i].name == step.column), None)
@@ -240,12 +236,13 @@ def _cleaned(cell: Cell) -> Cell:
 def _written(grid: _Grid, rows: Sequence[list[list[str]]], paint: Paint) -> list[str]:
     table, columns = grid.table, [grid.table.columns[i] for i in grid.shown]
     widths = _widths(grid.headers, [line for lines in rows for line in lines])
-    right = [column.kind == "number" for column in columns]
-    text = _head(grid.headers, widths, right, paint)
+    sides = (">" if column.kind == "number" else "<" for column in columns)
+    specs = [f"{side}{width}" for side, width in zip(sides, widths, strict=True)]
+    text = _head(grid.headers, specs, paint)
     for number, (row, lines) in enumerate(zip(table.rows, rows, strict=True)):
         given = [row.full[i] for i in grid.shown]
         tones = [cell.tone or column.tone for cell, column in zip(given, columns, strict=True)]
-        made = [_line(cells, widths, right, tones, paint) for cells in lines]
+        made = [_line(cells, specs, tones, paint) for cells in lines]
         if row.mark:
             made[0] = paint(row.mark_tone, row.mark) + made[0][1:]
         text += [text[1], *made] if row.rule and number else made
@@ -261,27 +258,17 @@ def _widths(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> list[int]:
     return [max([len(h) + 2, *(len(row[i]) for row in rows)]) for i, h in enumerate(headers)]
 
 
-def _head(
-    headers: Sequence[str], widths: Sequence[int], right: Sequence[bool], paint: Paint
-) -> list[str]:
-    """The headers, and the line below them."""
-    names = _line(headers, widths, right, [""] * len(headers), paint)
-    rule = (" " * _BETWEEN).join("─" * width for width in widths)
+def _head(headers: Sequence[str], specs: Sequence[str], paint: Paint) -> list[str]:
+    """The headers, and the line below them. `specs`: side and width of each column (`>12`)."""
+    names = _line(headers, specs, [""] * len(headers), paint)
+    rule = (" " * _BETWEEN).join(format("", f"─{spec}") for spec in specs)
     return [paint("dim", names), paint("dim", rule)]
 
 
-def _line(
-    cells: Sequence[str],
-    widths: Sequence[int],
-    right: Sequence[bool],
-    tones: Sequence[str],
-    paint: Paint,
-) -> str:
-    padded = [
-        _painted(tone, cell.rjust(width) if is_right else cell.ljust(width), paint)
-        for cell, width, is_right, tone in zip(cells, widths, right, tones, strict=True)
-    ]
-    return (" " * _BETWEEN).join(padded).rstrip()
+def _line(cells: Sequence[str], specs: Sequence[str], tones: Sequence[str], paint: Paint) -> str:
+    padded = map(format, cells, specs)
+    made = (_painted(tone, cell, paint) for tone, cell in zip(tones, padded, strict=True))
+    return (" " * _BETWEEN).join(made).rstrip()
 
 
 def _painted(tone: str, cell: str, paint: Paint) -> str:
@@ -326,15 +313,15 @@ def _banded(table: Table, width: int, paint: Paint) -> list[str]:
     text: list[str] = []
     for band in bands:
         names = [style.elide_end(table.columns[i + 1].name, widths[i]) for i in band]
-        sizes, right = [label, *(widths[i] for i in band)], [False, *[True] * len(band)]
-        head = _head(["", *names], sizes, right, paint)
+        specs = [f"<{label}", *(f">{widths[i]}" for i in band)]
+        head = _head(["", *names], specs, paint)
         text += ["", *head] if text else head
         for number, row in enumerate(table.rows):
             cells = [labels[number], *(columns[i][number] for i in band)]
             tone = row.full[0].tone
             tones = [tone or ("dim" if cell.strip() == "–" else "") for cell in cells]
             tones[0] = tone or "dim"
-            line = _line(cells, sizes, right, tones, paint)
+            line = _line(cells, specs, tones, paint)
             text += [head[1], line] if row.rule and number else [line]
     return text
 
