@@ -14,9 +14,11 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
-from nparam_lint.records import NotMeasured
+from nparam_lint.records import Measured, NotMeasured
 from nparam_lint.report.budget_outcomes import UNANSWERED, declared_budgets
-from nparam_lint.report.findings import findings_lines, findings_with_modules
+from nparam_lint.report.findings import findings_lines
+from nparam_lint.report.folded_modules import Modules
+from nparam_lint.report.formats.text import table_lines
 from nparam_lint.report.style import Paint, clean, elide_end
 from nparam_lint.rules.catalogue import RULES
 
@@ -24,11 +26,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from pathlib import Path
 
-    from nparam_lint.records import Finding, Position, Report
+    from nparam_lint.records import Finding, ModelReport, Position, Report
     from nparam_lint.report.budget_outcomes import JudgedBudget
     from nparam_lint.report.document import Options
 
 Outcome = Literal["passed", "failed", "error", "skipped"]
+_ROWS = 40  # of a table of modules
 _LONGEST = 40  # characters of a formula in a name
 
 
@@ -105,3 +108,16 @@ def _excuse(claim: JudgedBudget) -> str:
     wrong = next(result for result in claim.results if not result.ok)
     counted = "nothing was counted" if wrong.actual is None else f"counted {wrong.actual:,}"
     return f"NPL001 is {how}: {counted}, declared {claim.declared}"
+
+
+def findings_with_modules(
+    findings: Sequence[Finding], model: ModelReport, options: Options
+) -> list[str]:
+    """Findings, then the modules of the model that they are about, where it was measured."""
+    paint, measured = Paint(options.color), model.measurement
+    lines = findings_lines(findings, options.width, paint)
+    if isinstance(measured, Measured):
+        modules = Modules(measured.modules, options.depth, _ROWS)
+        table = table_lines(modules.table, options.width, paint)
+        lines += ["", *table] if table else []
+    return lines

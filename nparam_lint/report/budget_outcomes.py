@@ -16,7 +16,7 @@ from nparam_lint.report import style
 from nparam_lint.report.style import grouped
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from nparam_lint.records import BudgetResult, Finding, ModelReport, Report
     from nparam_lint.report.document import Table
@@ -40,14 +40,13 @@ class ModelBudgets:
     these are shown with them. `alone`: the page is about one model, and says the rest elsewhere."""
 
     models: tuple[ModelReport, ...]
+    make_table: Callable[[Iterable[ModelReport]], Table]
     depth: int | None = None
     alone: bool = False
 
     @property
     def table(self) -> Table:
-        from nparam_lint.report.budget_rows import budgets_table
-
-        return budgets_table(self.models)
+        return self.make_table(self.models)
 
 
 @dataclass(frozen=True, slots=True)

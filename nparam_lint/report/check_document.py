@@ -69,13 +69,23 @@ def _page(report: Report, options: Options) -> Page:
     sections = []
     if not report.error:
         shown = tuple(m for m in report.models if options.verbose or not is_empty(m))
-        sections += [Section((ModelBudgets(shown, options.depth),)), *_tables(report, options)]
+        sections += [
+            Section((ModelBudgets(shown, budgets_table, options.depth),)),
+            *_tables(report, options),
+        ]
     sections.append(Section(tuple(_uncounted(report, options)), only="text"))
     if report.skipped:
         fold = f"Not counted: {plural(len(report.skipped), 'model')}"
         sections.append(Section((_listed(report.skipped),), only="page", fold=fold))
     sections.append(Section(tuple(_next_step(report)), closing=True, only="text"))
     return Page(tuple(sections), mark, " · ".join(words), "", summary)
+
+
+def budgets_table(models: Iterable[ModelReport]) -> Table:
+    """That of formats which have no form of their own for budgets; loaded for these alone."""
+    from nparam_lint.report import budget_rows
+
+    return budget_rows.budgets_table(models)
 
 
 def _headline(report: Report) -> tuple[str, list[str]]:

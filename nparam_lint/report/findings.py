@@ -8,7 +8,6 @@ import re
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from nparam_lint.records import Measured
 from nparam_lint.report import style
 from nparam_lint.report.style import Paint, by_place, clean
 from nparam_lint.rules.catalogue import RULES
@@ -16,11 +15,10 @@ from nparam_lint.rules.catalogue import RULES
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from nparam_lint.records import Finding, ModelReport, Position, Report
+    from nparam_lint.records import Finding, Position, Report
     from nparam_lint.report.document import Options
 
 _ALIKE = 3
-_ROWS = 40
 _DRIFT = ("NPL001", "NPL013")
 
 
@@ -47,22 +45,6 @@ def findings_lines(findings: Sequence[Finding], width: int, paint: Paint) -> lis
     if codes:
         listed = codes[0] if len(codes) == 1 else "CODE"
         lines += ["", paint("dim", f"nparam-lint rule {listed} explains, with an example.")]
-    return lines
-
-
-def findings_with_modules(
-    findings: Sequence[Finding], model: ModelReport, options: Options
-) -> list[str]:
-    """Findings, then the modules of the model that they are about, where it was measured."""
-    from nparam_lint.report.folded_modules import Modules
-    from nparam_lint.report.formats.text import table_lines
-
-    paint, measured = Paint(options.color), model.measurement
-    lines = findings_lines(findings, options.width, paint)
-    if isinstance(measured, Measured):
-        modules = Modules(measured.modules, options.depth, _ROWS)
-        table = table_lines(modules.table, options.width, paint)
-        lines += ["", *table] if table else []
     return lines
 
 

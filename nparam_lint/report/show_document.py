@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from nparam_lint.records import Measured, Report
 from nparam_lint.report import style
 from nparam_lint.report.budget_outcomes import ModelBudgets
-from nparam_lint.report.check_document import check_document
+from nparam_lint.report.check_document import budgets_table, check_document
 from nparam_lint.report.document import (
     Cell,
     Column,
@@ -69,7 +69,7 @@ def _blocks(model: ModelReport, options: Options) -> Iterator[list[Block]]:
             yield [_parameters(measured)]
         yield list(_remarks(measured))
     if model.budgets:
-        yield [ModelBudgets((model,), alone=True)]
+        yield [ModelBudgets((model,), budgets_table, alone=True)]
 
 
 def absent(measured: NotMeasured, indent: str = "") -> Iterator[Text]:

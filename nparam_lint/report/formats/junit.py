@@ -10,8 +10,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 from xml.etree import ElementTree
 
+from nparam_lint.report.budget_cases import findings_with_modules
 from nparam_lint.report.budget_outcomes import UNANSWERED, declared_budgets
-from nparam_lint.report.findings import findings_lines, findings_with_modules
+from nparam_lint.report.findings import findings_lines
 from nparam_lint.report.style import Paint, by_place, clean
 from nparam_lint.rules.catalogue import RULES
 
