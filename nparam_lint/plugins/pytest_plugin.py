@@ -266,9 +266,9 @@ def _color(config: pytest.Config) -> bool:
 
 def _tell(config: pytest.Config, report: Report, root: Path, declared: bool) -> None:
     """With -v, who counted; the warnings; and a warning where nothing is declared."""
+    from nparam_lint.report.check_document import nothing_found
     from nparam_lint.report.document import Options
     from nparam_lint.report.style import clean, plural
-    from nparam_lint.report.uncounted import nothing_found
 
     reporter, who = _reporter(config), report.environment
     if reporter is not None and who is not None and config.option.verbose > 0:

@@ -10,23 +10,28 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
-from nparam_lint.records import NotMeasured
+from nparam_lint.records import Measured, NotMeasured
 from nparam_lint.report.budget_outcomes import UNANSWERED, declared_budgets
-from nparam_lint.report.findings_text import findings_lines, findings_with_modules
+from nparam_lint.report.findings import findings_lines
+from nparam_lint.report.folded_modules import Modules
+from nparam_lint.report.formats.text import table_lines
 from nparam_lint.report.style import Paint, clean, elide_end
 from nparam_lint.rules.catalogue import RULES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Sequence
     from pathlib import Path
 
-    from nparam_lint.records import Finding, Position, Report
+    from nparam_lint.records import Finding, ModelReport, Position, Report
     from nparam_lint.report.budget_outcomes import JudgedBudget
     from nparam_lint.report.document import Options
 
+Outcome = Literal["passed", "failed", "error", "skipped"]
+_ROWS = 40  # of a table of modules
 _LONGEST = 40  # characters of a formula in a name
 
 
@@ -39,7 +44,7 @@ class Case:
     name: str
     path: str
     line: int
-    outcome: Literal["passed", "failed", "error", "skipped"] = "passed"
+    outcome: Outcome = "passed"
     message: str = ""
     text: str = ""
 
@@ -54,7 +59,12 @@ def cases(report: Report, root: Path, options: Options) -> list[Case]:
         for finding in report.findings
         if finding.severity == "error" and finding not in told
     ]
-    return list(_distinct(found))
+    seen: Counter[str] = Counter()
+    for place, case in enumerate(found):  # two may say the same of the same: `…[12 #2]`
+        seen[case.name] += 1
+        if seen[case.name] > 1:
+            found[place] = replace(case, name=f"{case.name[:-1]} #{seen[case.name]}]")
+    return found
 
 
 def _of_claim(claim: JudgedBudget, broken: str | None, root: Path, options: Options) -> Case:
@@ -85,7 +95,7 @@ def _case(name: str, at: Position, root: Path) -> Case:
 
 def _wrong(case: Case, errors: Sequence[Finding], lines: Iterable[str]) -> Case:
     message = "; ".join(clean(finding.message) for finding in errors)
-    outcome: Literal["error", "failed"] = "error" if errors[0].code in UNANSWERED else "failed"
+    outcome: Outcome = "error" if errors[0].code in UNANSWERED else "failed"
     return replace(case, outcome=outcome, message=message, text="\n".join(lines))
 
 
@@ -100,10 +110,14 @@ def _excuse(claim: JudgedBudget) -> str:
     return f"NPL001 is {how}: {counted}, declared {claim.declared}"
 
 
-def _distinct(found: Iterable[Case]) -> Iterator[Case]:
-    """Two budgets may say the same of the same: the second is `…[12 #2]`."""
-    seen: dict[str, int] = {}
-    for case in found:
-        seen[case.name] = seen.get(case.name, 0) + 1
-        number = seen[case.name]
-        yield replace(case, name=f"{case.name[:-1]} #{number}]") if number > 1 else case
+def findings_with_modules(
+    findings: Sequence[Finding], model: ModelReport, options: Options
+) -> list[str]:
+    """Findings, then the modules of the model that they are about, where it was measured."""
+    paint, measured = Paint(options.color), model.measurement
+    lines = findings_lines(findings, options.width, paint)
+    if isinstance(measured, Measured):
+        modules = Modules(measured.modules, options.depth, _ROWS)
+        table = table_lines(modules.table, options.width, paint)
+        lines += ["", *table] if table else []
+    return lines

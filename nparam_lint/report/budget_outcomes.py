@@ -1,27 +1,37 @@
-"""The budgets of a report as they were declared, what came of each, and the sentence above all."""
+"""The budgets of a report as they were declared, what came of each, and the lines that say so.
+
+nanogpt/model.py
+  ✓ GPT                     124,475,904  exact
+    ✓ = vocab_size*n_embd + n_layer*(12*n_embd**2 + 13*n_embd) + 2*n_embd
+    ✓ [transformer.h.*]  12 × 7,087,872  7.1M ± 1%
+"""
 
 from __future__ import annotations
 
-from collections import Counter
-from dataclasses import dataclass
-from math import isnan
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 from nparam_lint.records import Measured
 from nparam_lint.report import style
-from nparam_lint.report.document import Column, Row, Table
-from nparam_lint.report.style import grouped, plural
+from nparam_lint.report.style import grouped
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from nparam_lint.records import BudgetResult, Finding, ModelReport, Report
+    from nparam_lint.report.document import Table
+    from nparam_lint.report.style import Paint
 
 State = Literal["holds", "broken", "not checked", "ignored"]
 # A count that is not what was declared is a failure; these say that there is no answer.
 UNANSWERED = ("NPL002", "NPL003", "NPL004", "NPL005", "NPL007", "NPL008", "NPL009")
 _ON_RESULTS = ("NPL001", "NPL013")
 _UNJUDGED = ("NPL002", "NPL007")  # a formula without a value; a selector that selects nothing
+_ON_BUDGETS = (*_ON_RESULTS, *_UNJUDGED, "NPL011")
+_COLORS = {"✓": "dim", "✗": "red", "!": "yellow", "–": "dim"}
+_WORST = "✗!✓–"
+_PARTS = 3
+_VERDICT = 24  # characters that it has at least
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,12 +40,13 @@ class ModelBudgets:
     these are shown with them. `alone`: the page is about one model, and says the rest elsewhere."""
 
     models: tuple[ModelReport, ...]
+    make_table: Callable[[Iterable[ModelReport]], Table]
     depth: int | None = None
     alone: bool = False
 
     @property
     def table(self) -> Table:
-        return budgets_table(self.models)
+        return self.make_table(self.models)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,11 +88,14 @@ class JudgedBudget:
         return worst(self.findings) or ("✓" if self.state == "holds" else "–")
 
 
+def total_of(model: ModelReport) -> int | None:
+    """None where it was not measured."""
+    return model.measurement.counts.total if isinstance(model.measurement, Measured) else None
+
+
 def is_empty(model: ModelReport) -> bool:
     """Whether there is nothing to say of it: no parameters, and nobody who claims any."""
-    found = model.measurement
-    counted = isinstance(found, Measured) and not found.counts.total
-    return counted and not (model.declared or model.budgets or model.findings)
+    return total_of(model) == 0 and not (model.declared or model.budgets or model.findings)
 
 
 def worst(findings: Iterable[Finding]) -> str:
@@ -105,11 +119,11 @@ def budgets_of(model: ModelReport) -> list[JudgedBudget]:
         JudgedBudget(
             model, tuple(group), tuple(f for f in model.findings if _is_about(f, group, model))
         )
-        for group in as_declared(model.budgets)
+        for group in _as_declared(model.budgets)
     ]
 
 
-def as_declared(results: Iterable[BudgetResult]) -> list[list[BudgetResult]]:
+def _as_declared(results: Iterable[BudgetResult]) -> list[list[BudgetResult]]:
     """Those of one declared budget together."""
     groups = grouped(results, lambda one: (one.declared, one.selector, one.origin, one.position))
     return list(groups.values())
@@ -127,132 +141,172 @@ def _is_about(finding: Finding, group: Sequence[BudgetResult], model: ModelRepor
     return finding.code in (_ON_RESULTS if broken else ("NPL011",))
 
 
-# --- rows -------------------------------------------------------------------------------------
+# --- lines ----------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
-class BudgetRow:
-    """A line of a table of budgets. `name`: with the modules that it is about; `result`: what one
-    of them, and so each that the line stands for, has."""
+class _Line:
+    """`tail` is kept whole where `verdict` must be cut. Without a name and a count, the verdict has
+    the line for itself."""
 
     mark: str
     name: str
-    declared: str
-    actual: str
-    drift: str
-    claim: JudgedBudget
-    result: BudgetResult
+    count: str
+    verdict: str
+    tail: str = ""
+    level: int = 0
+
+    @property
+    def start(self) -> int:
+        return 2 * self.level + 2
+
+    @property
+    def formula(self) -> bool:
+        return self.verdict.startswith("= ")
 
 
-def rows_of(claim: JudgedBudget) -> Iterator[BudgetRow]:
-    """One for all that holds, and one for each count that does not."""
-    held = [result for result in claim.results if result.ok]
-    groups = grouped((one for one in claim.results if not one.ok), lambda one: one.actual)
-    for group in groups.values():
-        yield _row(claim, claim.mark, _named(claim, group), group)
-    if held:
-        yield _row(claim, "✓" if groups else claim.mark, claim.name, held)
+def verdict_lines(block: ModelBudgets, width: int, paint: Paint) -> list[str]:
+    """Below the path of each file its models; the variants of one stand together."""
+    files: dict[str, dict[str, list[_Line]]] = {}
+    for model in block.models:
+        where, _, name = style.clean(model.target).partition("::")
+        variants = files.setdefault(where, {}).setdefault(name.partition("(")[0], [])
+        variants += _lines(model, name)
+    groups = {w: [n for lines in found.values() for n in lines] for w, found in files.items()}
+    if block.alone:
+        return [text for lines in groups.values() for text in _laid_out([lines], width, paint)[0]]
+    text = []
+    found = _laid_out(list(groups.values()), width - 2, paint)
+    for where, lines in zip(groups, found, strict=True):
+        text.append(paint("bold", style.elide_middle(where, width)))
+        text += ["  " + line for line in lines]
+    return text
 
 
-def _row(claim: JudgedBudget, mark: str, name: str, group: Sequence[BudgetResult]) -> BudgetRow:
-    first = group[0]
-    drift = "" if first.ok else style.drift(first)
-    if first.actual is None:
-        actual = "not measured"
-    elif len(group) == 1:
-        actual = f"{first.actual:,}"
-    elif len({result.actual for result in group}) == 1:
-        actual = f"{len(group):,} × {first.actual:,}"
+def _laid_out(groups: Sequence[Sequence[_Line]], width: int, paint: Paint) -> list[list[str]]:
+    """In columns, the same for all groups. Names first: a formula may stand below, and a reason may
+    be cut, but never a drift."""
+    table = [line for lines in groups for line in lines if line.name or line.count]
+    counts = max((len(line.count) for line in table), default=0)
+    room = width - counts - 4
+    longest = max((line.start + len(line.name) for line in table), default=0)
+    needed = (
+        0 if line.formula else min(len(line.verdict), _VERDICT) + len(line.tail) for line in table
+    )
+    labels = min(longest, max(room - max(needed, default=0), room // 2))
+    found = []
+    for lines in groups:
+        short = {
+            start: style.elide_apart((n.name for n in lines if n.start == start), labels - start)
+            for start in {line.start for line in lines}
+        }
+        made = (_told(n, short[n.start][n.name], (labels, counts, width), paint) for n in lines)
+        found.append([text for told in made for text in told])
+    return found
+
+
+def _told(line: _Line, name: str, widths: tuple[int, int, int], paint: Paint) -> list[str]:
+    """A formula that is too long for its column stands after the name, else below it."""
+    labels, counts, width = widths
+    lead = " " * (line.start - 2) + paint(
+        "green" if line.mark == "✓" else _COLORS[line.mark], line.mark
+    )
+    head = f"{lead} {name:<{labels - line.start}}  {line.count:>{counts}}"
+
+    def verdict(room: int) -> str:
+        text = style.elide_end(line.verdict, room - len(line.tail)) + line.tail
+        return paint(_COLORS[line.mark], text)
+
+    if not line.name and not line.count:
+        return [f"{lead} {verdict(width - line.start)}"]
+    length, room = len(line.verdict) + len(line.tail), width - labels - counts - 4
+    if not line.formula or length <= room:
+        return [f"{head}  {verdict(room)}".rstrip()]
+    gap = labels - line.start - len(name) - 1 - length
+    if gap >= 0:
+        return [f"{lead} {name} {verdict(length)}{' ' * gap}  {line.count:>{counts}}"]
+    return [head, " " * (line.start + 2) + verdict(width - line.start - 2)]
+
+
+def _lines(model: ModelReport, name: str) -> list[_Line]:
+    told = {_line_of(budget) for budget in model.budgets}
+    stray = [f for f in model.findings if f.code not in _ON_BUDGETS or _line_of(f) not in told]
+    codes = " ".join(sorted({finding.code for finding in stray}))
+    marks = [worst([finding]) for finding in stray]
+    measured = model.measurement
+    if not isinstance(measured, Measured):
+        reason = f"not measured: {style.short_reason(measured.reason, name)}"
+        return [_Line(min(marks or "–", key=_WORST.index), name, "–", reason)]
+    totals = [budget for budget in model.budgets if not budget.selector]
+    main = min(totals, key=lambda budget: budget.origin == "prose", default=None)
+    rest = _as_declared(budget for budget in model.budgets if budget is not main)
+    lines = [line for group in rest for line in _group_lines(group, model)]
+    verdict, tail = codes or "no budget", ""
+    if main is not None:
+        verdict, tail = _verdict(main)
+        tail += f"  {codes}" if codes else ""
+        marks.append(_budget_mark(main, model))
     else:
-        actual, drift = f"{len(group):,} modules", ""
-    return BudgetRow(mark, name, claim.declared, actual, drift, claim, first)
+        verdict = codes if lines else verdict
+        marks += [line.mark for line in lines]
+    mark = min([*marks, "–"], key=_WORST.index)
+    return [_Line(mark, name, f"{measured.counts.total:,}", verdict, tail), *lines]
 
 
-def _named(claim: JudgedBudget, group: Sequence[BudgetResult]) -> str:
-    """Of a glob, the modules that are off."""
-    first, last = group[0], group[-1]
-    if not first.module or first.module == first.selector:
-        return claim.name
-    span = first.module if first is last else f"{first.module} … {last.module}"
-    return f"{claim.name} {style.clean(span)}"
+def _group_lines(group: list[BudgetResult], model: ModelReport) -> list[_Line]:
+    """One line for what holds, one for each (of a few) that does not; a glob gives many."""
+    held = [budget for budget in group if budget.ok]
+    broken = [budget for budget in group if not budget.ok]
+    lines = [_part(budget, model) for budget in broken[:_PARTS]]
+    if len(broken) > _PARTS:
+        lines.append(_Line(lines[0].mark, f"… and {len(broken) - _PARTS:,} more", "", "", "", 1))
+    if held:
+        line = _part(held[0], model)
+        if len(held) > 1:
+            same = len({budget.actual for budget in held}) == 1
+            count = f"{len(held):,} × {line.count}" if same else f"{len(held):,} modules"
+            line = replace(line, name=f"[{style.clean(held[0].selector)}]", count=count)
+        lines.append(line)
+    return lines
 
 
-def failing(models: Iterable[ModelReport]) -> list[BudgetRow]:
-    """What does not hold, and is reported: errors first, then what is furthest off in proportion,
-    then what nobody could measure."""
-    rows = [row for model in models for claim in budgets_of(model) for row in rows_of(claim)]
-    rows = [row for row in rows if row.mark in ("✗", "!")]
-    return sorted(rows, key=lambda row: (row.mark == "!", -size(row.result)))
+def _part(budget: BudgetResult, model: ModelReport) -> _Line:
+    mark, (verdict, tail) = _budget_mark(budget, model), _verdict(budget)
+    selector = style.clean(budget.selector)
+    if not selector:  # the count stands above
+        return _Line(mark, "", "", verdict, tail, 1)
+    name = f"[{selector}]"
+    if budget.module is not None and budget.module != budget.selector:
+        name += f" {style.clean(budget.module)}"
+    count = "–" if budget.actual is None else f"{budget.actual:,}"
+    return _Line(mark, name, count, verdict, tail, 1)
 
 
-def size(result: BudgetResult) -> float:
-    """How far off, in proportion."""
-    return abs(result.drift) if result.drift is not None and not isnan(result.drift) else 0.0
+def _verdict(budget: BudgetResult) -> tuple[str, str]:
+    declared, prose = style.clean(budget.declared), budget.origin == "prose"
+    if budget.actual is None:
+        return f"declared {declared}", "  not measured"
+    if not budget.ok:
+        said = "prose says" if prose else "declared"
+        return f"{said} {declared}", f"  {style.drift(budget)}".rstrip()
+    where = " (prose)" if prose else ""
+    if budget.low == budget.high:
+        plain = declared.replace("_", "").replace(",", "").isdecimal()
+        return "exact" if plain else f"= {declared}", where
+    bare = declared[:1].isdecimal() and not any(sign in declared for sign in ("..", "±", "+/-"))
+    return f"≈ {declared}" if bare else declared, where
 
 
-# --- the sentence -----------------------------------------------------------------------------
+def _line_of(item: BudgetResult | Finding) -> tuple[str, int]:
+    return item.position.path, item.position.line
 
 
-def headline(report: Report) -> tuple[str, list[str]]:
-    """A mark and a few words, worst first: `✗`, `2 budgets broken`, `1 warning`. The mark is –
-    where nothing is declared."""
-    if report.error is not None:
-        return "✗", ["nothing could be checked"]
-    declared, told = declared_budgets(report)
-    states = Counter(claim.state for claim in declared)
-    errors = [finding for finding in report.findings if finding.severity == "error"]
-    others = sum(finding not in told for finding in errors)
-    warnings = len(report.findings) - len(errors)
-    holds = "holds" if states["holds"] == 1 else "hold"
-    parts = [
-        (states["broken"], "budget", " broken"),
-        (states["not checked"], "budget", " not checked"),
-        (others, "other error" if others < len(errors) else "error", ""),
-        (states["holds"], "budget", f" {holds}"),
-        (states["ignored"], "budget", " ignored"),
-        (warnings, "warning", ""),
-    ]
-    words = [f"{plural(count, noun)}{verb}" for count, noun, verb in parts if count]
-    if not declared:
-        words.append(_undeclared(report))
-    mark = worst(report.findings) or ("✓" if declared or report.source_only else "–")
-    return mark, words
-
-
-def _undeclared(report: Report) -> str:
-    if report.source_only:
-        return f"{plural(report.files, 'Python file')}, source only"
-    if not report.models:
-        return "nothing to check"
-    counted = sum(isinstance(model.measurement, Measured) for model in report.models)
-    return f"{plural(counted, 'model')} counted, no budget declared"
-
-
-_COLUMNS = (
-    Column("model", "code"),
-    Column("declared", "code"),
-    Column("actual", "number"),
-    Column("drift", "number"),
-)
-
-
-def budgets_table(models: Iterable[ModelReport]) -> Table:
-    """All budgets, and the models that have none, in one table."""
-    rows: list[Row] = []
-    for model in models:
-        found = model.measurement
-        made = [_table_row(row) for claim in budgets_of(model) for row in rows_of(claim)]
-        total = f"{found.counts.total:,}" if isinstance(found, Measured) else "not measured"
-        unbudgeted = Row((style.clean(model.target), "", total, ""), worst(model.findings) or "–")
-        rows += made or [unbudgeted]
-    return Table(_COLUMNS, tuple(rows))
-
-
-def failing_table(models: Iterable[ModelReport]) -> Table:
-    """What was counted, and is not what was declared."""
-    rows = tuple(_table_row(row) for row in failing(models) if row.drift)
-    return Table(_COLUMNS, rows, noun="broken budget")
-
-
-def _table_row(row: BudgetRow) -> Row:
-    return Row((row.name, row.declared, row.actual, row.drift), row.mark)
+def _budget_mark(budget: BudgetResult, model: ModelReport) -> str:
+    found = (
+        finding
+        for finding in model.findings
+        if _line_of(finding) == _line_of(budget)
+        # A formula may hold for these arguments and be wrong for others.
+        and finding.code in (("NPL011",) if budget.ok else _ON_BUDGETS)
+    )
+    return worst(found) or ("✓" if budget.ok else "!" if budget.origin == "prose" else "✗")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import asdict, fields
-from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from nparam_lint import __version__
@@ -22,7 +21,6 @@ if TYPE_CHECKING:
     from nparam_lint.report.document import Json
 
 _ROW = tuple(field.name for field in fields(ModuleRow) if field.name != "more")
-_values = attrgetter(*_ROW)
 
 
 def data_of(report: Report) -> Json:
@@ -65,23 +63,18 @@ def _model(model: ModelReport) -> Json:
         **_measurement(model.measurement),
         "declared": model.declared,
         "top_level": model.top_level,
-        "budgets": [_budget(budget) for budget in model.budgets],
+        "budgets": [_placed(one) | {"drift": _finite(one.drift)} for one in model.budgets],
     }
 
 
 def _measurement(measured: Measurement) -> Json:
-    common: Json = {
-        "cached": measured.cached,
-        "devices": {
-            name: {
-                key: value
-                for key, value in asdict(device).items()
-                if key != "is_absent" and _said(value)  # `reason` says it
-            }
-            for name, device in measured.devices.items()
-        },
-        "notes": list(measured.notes),
+    devices = {
+        name: {key: value for key, value in asdict(device).items() if value not in (None, ())}
+        for name, device in measured.devices.items()
     }
+    for device in devices.values():
+        del device["is_absent"]  # `reason` says it
+    common = {"cached": measured.cached, "devices": devices, "notes": list(measured.notes)}
     if not isinstance(measured, Measured):
         more: Json = {"modules": [], "cause": measured.cause, "source": measured.source}
         return not_measured_data(measured) | more | common
@@ -119,20 +112,9 @@ def not_measured_data(measured: NotMeasured) -> Json:
     }
 
 
-def _said(value: object) -> bool:
-    return value is not None and value != ()
-
-
 def _module(row: ModuleRow) -> Json:
     # There may be a hundred thousand of them: `asdict` would take seconds.
-    found = dict(zip(_ROW, _values(row), strict=True))
-    found["frozen"] = row.frozen
-    found.update(row.more)
-    return found
-
-
-def _budget(budget: BudgetResult) -> Json:
-    return _placed(budget) | {"drift": _finite(budget.drift)}
+    return {name: getattr(row, name) for name in _ROW} | {"frozen": row.frozen, **dict(row.more)}
 
 
 def _placed(item: BudgetResult | Finding) -> Json:

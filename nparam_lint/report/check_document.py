@@ -1,4 +1,5 @@
-"""What `check` says: verdicts, tables of what broke and of what is new, findings, a summary."""
+"""What `check` says: verdicts, tables of what broke and of what is new, what was not counted and
+what to do next, a summary."""
 
 from __future__ import annotations
 
@@ -6,18 +7,44 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from nparam_lint.records import Measured, Report
-from nparam_lint.report.budget_outcomes import ModelBudgets, all_budgets, headline, is_empty
-from nparam_lint.report.document import Document, Page, Parts, Section, Text
+from nparam_lint.report.budget_outcomes import (
+    ModelBudgets,
+    all_budgets,
+    declared_budgets,
+    is_empty,
+    total_of,
+    worst,
+)
+from nparam_lint.report.document import (
+    Column,
+    Document,
+    Listing,
+    ListingLine,
+    Page,
+    Parts,
+    Row,
+    Section,
+    Table,
+    Text,
+)
 from nparam_lint.report.folded_modules import Modules
-from nparam_lint.report.style import clean, plural
+from nparam_lint.report.style import clean, plural, short_reason
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
-    from nparam_lint.records import ModelReport, ModuleRow
-    from nparam_lint.report.document import Json, Options
+    from nparam_lint.records import ModelReport, ModuleRow, NotMeasured
+    from nparam_lint.report.budget_outcomes import JudgedBudget
+    from nparam_lint.report.document import Block, Json, Options
 
 _ROWS = 20
+_PACKAGES = 3
+_SAID = {  # of models that were not counted, by cause
+    "arguments_missing": "need arguments",
+    "timed_out": "ran out of time",
+    "out_of_memory": "ran out of memory",
+}
+_TONES = {"holds": "green", "broken": "red", "not checked": "red", "ignored": "dim"}
 
 
 def check_document(report: Report) -> Document:
@@ -35,23 +62,68 @@ def failed_check(error: str) -> Document:
 
 
 def _page(report: Report, options: Options) -> Page:
-    mark, words = headline(report)
+    mark, words = _headline(report)
     summary = _summary(report, options)
     if not (report.models or report.skipped or report.findings or report.error):
-        from nparam_lint.report.uncounted import nothing_found
-
-        nothing = nothing_found(report, options)
-        return Page((), mark, " · ".join(words), nothing, summary)
+        return Page((), mark, " · ".join(words), nothing_found(report, options), summary)
     sections = []
     if not report.error:
         shown = tuple(m for m in report.models if options.verbose or not is_empty(m))
-        sections += [Section((ModelBudgets(shown, options.depth),)), *_tables(report, options)]
-    counted = not (report.error or report.skipped or any(map(is_empty, report.models)))
-    if not (counted and any(model.declared or model.budgets for model in report.models)):
-        from nparam_lint.report.uncounted import uncounted_sections
-
-        sections += uncounted_sections(report, options)
+        sections += [
+            Section((ModelBudgets(shown, budgets_table, options.depth),)),
+            *_tables(report, options),
+        ]
+    sections.append(Section(tuple(_uncounted(report, options)), only="text"))
+    if report.skipped:
+        fold = f"Not counted: {plural(len(report.skipped), 'model')}"
+        sections.append(Section((_listed(report.skipped),), only="page", fold=fold))
+    sections.append(Section(tuple(_next_step(report)), closing=True, only="text"))
     return Page(tuple(sections), mark, " · ".join(words), "", summary)
+
+
+def budgets_table(models: Iterable[ModelReport]) -> Table:
+    """That of formats which have no form of their own for budgets; loaded for these alone."""
+    from nparam_lint.report import budget_rows
+
+    return budget_rows.budgets_table(models)
+
+
+def _headline(report: Report) -> tuple[str, list[str]]:
+    """A mark and a few words, worst first: `✗`, `2 budgets broken`, `1 warning`. The mark is –
+    where nothing is declared."""
+    if report.error is not None:
+        return "✗", ["nothing could be checked"]
+    declared, told = declared_budgets(report)
+    states = _states(declared)
+    errors = [finding for finding in report.findings if finding.severity == "error"]
+    if others := sum(finding not in told for finding in errors):
+        states["errors"] = plural(others, "other error" if others < len(errors) else "error")
+    if warnings := len(report.findings) - len(errors):
+        states["warnings"] = plural(warnings, "warning")
+    order = ("broken", "not checked", "errors", "holds", "ignored", "warnings")
+    words = [states[name] for name in order if name in states]
+    if not declared:
+        words.append(_undeclared(report))
+    mark = worst(report.findings) or ("✓" if declared or report.source_only else "–")
+    return mark, words
+
+
+def _states(budgets: Iterable[JudgedBudget]) -> dict[str, str]:
+    """How many have come to what: `2 budgets broken`."""
+    counts = Counter(budget.state for budget in budgets)
+    return {
+        state: f"{plural(n, 'budget')} {'hold' if state == 'holds' and n > 1 else state}"
+        for state, n in counts.items()
+    }
+
+
+def _undeclared(report: Report) -> str:
+    if report.source_only:
+        return f"{plural(report.files, 'Python file')}, source only"
+    if not report.models:
+        return "nothing to check"
+    counted = sum(isinstance(model.measurement, Measured) for model in report.models)
+    return f"{plural(counted, 'model')} counted, no budget declared"
 
 
 def _tables(report: Report, options: Options) -> Iterator[Section]:
@@ -62,35 +134,134 @@ def _tables(report: Report, options: Options) -> Iterator[Section]:
         found = model.measurement
         if isinstance(found, Measured) and sum(row.total > 0 for row in found.modules) > 1:
             name = model.target.partition("(")[0]
-            broken = _is_broken(model)
-            if broken or (model.top_level and name not in seen and found.modules not in tables):
+            is_new = model.top_level and name not in seen and found.modules not in tables
+            if is_new or _is_broken(model):
                 tables.setdefault(found.modules, model)
                 seen.add(name)
-    models = list(tables.values())
-    others = [model for model in models if not _is_broken(model)]
-    others.sort(key=lambda model: -_total(model))
+    others = [model for model in tables.values() if not _is_broken(model)]
+    others.sort(key=lambda model: -(total_of(model) or 0))
     left = others[max(options.tables, 0) :]
     hidden = {id(model) for model in left}  # to compare thousands of reports takes minutes
-    yield from (_table(model, options) for model in models if id(model) not in hidden)
+    for modules, model in tables.items():
+        if id(model) not in hidden:
+            rung = getattr(model.measurement, "rung", "meta")
+            how = "" if rung == "meta" else f"counted on {rung}"
+            block = Modules(modules, options.depth, options.rows or _ROWS)
+            yield Section((block,), clean(model.target), only="text", note=how)
     if left and options.tables:
         more = f"… and {plural(len(left), 'more table')}: -v, or nparam-lint show TARGET"
         yield Section((Text(more, "dim", kind="verbatim"),), only="text")
-
-
-def _total(model: ModelReport) -> int:
-    return model.measurement.counts.total if isinstance(model.measurement, Measured) else 0
 
 
 def _is_broken(model: ModelReport) -> bool:
     return any(not budget.ok and budget.origin != "prose" for budget in model.budgets)
 
 
-def _table(model: ModelReport, options: Options) -> Section:
-    found = model.measurement
-    assert isinstance(found, Measured)
-    how = "" if found.rung == "meta" else f"counted on {found.rung}"
-    block = Modules(found.modules, options.depth, options.rows or _ROWS)
-    return Section((block,), clean(model.target), only="text", note=how)
+# --- what was not counted, and what to do next ----------------------------------------------------
+
+
+def _uncounted(report: Report, options: Options) -> Iterator[Block]:
+    skipped = report.skipped
+    if report.error:
+        if count := len(report.models) + len(skipped):
+            yield Text(f"{_not_counted(count)}: {clean(report.error.partition(chr(10))[0])}")
+        return
+    empty = sum(map(is_empty, report.models))
+    if empty and not options.verbose:
+        verb, it = ("has", "it") if empty == 1 else ("have", "them")
+        yield Text(f"{plural(empty, 'model')} {verb} no parameters (-v lists {it})", "dim")
+    if skipped:
+        kinds = Counter(_kind(failure) for _, failure in skipped)
+        packages = [kind for kind in kinds if kind.startswith("import ")]
+        for kind in packages[_PACKAGES:]:
+            kinds["import other packages"] += kinds.pop(kind)
+        told = ", ".join(_told(kind, count, len(kinds)) for kind, count in kinds.most_common())
+        it = "it" if len(skipped) == 1 else "them"
+        lists = ":" if options.verbose else f" (-v lists {it})"
+        yield Text(f"{_not_counted(len(skipped))}: {told}{lists}", "dim")
+        names = [kind.partition(" ")[2] for kind in packages[:_PACKAGES]]
+        if options.verbose:
+            yield _listed(skipped)
+        elif names and not report.models and report.environment is not None:
+            python = clean(report.environment.python)
+            yield Text(
+                f"To count them, install {' and '.join(names)} for {python}, or name the project's "
+                "own interpreter with --python."
+            )
+
+
+def _not_counted(count: int) -> str:
+    return "1 model was not counted" if count == 1 else f"{count:,} models were not counted"
+
+
+def _kind(failure: NotMeasured) -> str:
+    if failure.package:
+        return f"import {clean(failure.package)}"
+    return failure.cause if failure.cause in _SAID else "failed"
+
+
+def _told(kind: str, count: int, kinds: int) -> str:
+    """`9 need arguments`; of one kind alone, `they need arguments`."""
+    who = f"{count:,}" if kinds > 1 else "it" if count == 1 else "they"
+    said = f"cannot {kind}" if kind.startswith("import ") else _SAID.get(kind, kind)
+    return f"{who} {said.replace('need ', 'needs ') if count == 1 else said}"
+
+
+def _listed(skipped: Sequence[tuple[str, NotMeasured]]) -> Listing:
+    files: dict[str, list[ListingLine]] = {}
+    for target, failure in skipped:
+        where, _, name = clean(target).partition("::")
+        told = short_reason(failure.reason, name)
+        files.setdefault(where, []).append(ListingLine("–", name, verdict=told, tone="dim"))
+    columns = Column("model", "code"), Column("because", "words")
+    table = Table(
+        columns, tuple(Row((target, failure.reason)) for target, failure in skipped), noun="model"
+    )
+    return Listing(tuple((where, tuple(found)) for where, found in files.items()), table, True)
+
+
+def _next_step(report: Report) -> Iterator[Block]:
+    """How to declare a budget, told with the largest model counted; only where none is declared."""
+    known = [m for m in report.models if m.declared or m.budgets]
+    if known or report.error or not (report.models or report.skipped):
+        return
+    best = max(
+        filter(_stands, report.models), key=lambda m: (m.top_level, total_of(m)), default=None
+    )
+    if best is not None:
+        name, at = clean(best.target.partition("::")[2].partition("(")[0]), best.position
+        where = f"the docstring of {name} ({clean(at.path)}:{at.line})"
+        line = f"nparam: {total_of(best):_}"
+    elif any(failure.cause == "arguments_missing" for _, failure in report.skipped):
+        where = "the model's docstring, with the arguments that build it"
+        line = "nparam(width=128, depth=4): 1.2M"
+    elif report.models:
+        where, line = "the model's docstring", "nparam: 1.2M"
+    else:
+        return
+    text = f"Nothing is declared yet. To hold a count, write it in {where}:"
+    yield from (Text(text), Text("", kind="verbatim"))
+    yield Text(line, "green", "    ", kind="verbatim")
+
+
+def _stands(model: ModelReport) -> bool:
+    """Whether it has parameters, and a docstring of the project to write them in."""
+    return bool(total_of(model)) and model.target.startswith(f"{model.position.path}::")
+
+
+def nothing_found(report: Report, options: Options) -> str:
+    where = f" under {clean(options.place)}" if options.place else ""
+    if not report.files:
+        return f"No Python file{where or ' was found'}: nothing to check."
+    files = plural(report.files, "Python file")
+    if report.source_only:
+        return f"No finding in the source of {files}{where}; nothing was built."
+    if options.declared_only:
+        return f"No budget is declared in {files}{where}: nothing to check."
+    return (
+        f"No model found in {files}{where}: nparam-lint looks for subclasses of torch.nn.Module "
+        "and functions that return them."
+    )
 
 
 # --- the summary: how many models and budgets, how long it took, and who counted ------------------
@@ -98,19 +269,23 @@ def _table(model: ModelReport, options: Options) -> Section:
 
 def _summary(report: Report, options: Options) -> tuple[Parts, ...]:
     budgets = [] if report.error else list(_budgets(report))
-    parts = [("", _counted(report)), *budgets, *_findings(report, bool(budgets))]
-    lines = [Parts((*parts, ("", f"{report.seconds:.1f} s")))]
+    found = _findings(report, bool(budgets))
+    lines = [Parts((("", _counted(report)), *budgets, *found, ("", f"{report.seconds:.1f} s")))]
     if options.quiet:
         return tuple(lines)
-    silent = _silent(report)
-    absent = sorted((name, reason) for name, _, reason, is_absent in silent if is_absent)
-    if report.environment is not None:
-        known = [f"{name} skipped ({reason})" for name, reason in absent]
-        judged = ["judged: what is staged"] if report.staged else []
-        about = [*_environment(report), *known, *judged]
-        lines.append(Parts(tuple(("dim", clean(part)) for part in about), "dim"))
+    silent, where = _silent(report), report.environment
+    if where is not None:
+        absent = sorted((name, reason) for name, _, reason, is_absent in silent if is_absent)
+        about = (
+            f"{where.python} ({where.reason})" if where.reason else where.python,
+            f"torch {where.torch}" if where.torch else "no torch",
+            ", ".join(where.devices),
+            *(f"{name} skipped ({reason})" for name, reason in absent),
+            "judged: what is staged" if report.staged else "",
+        )
+        lines.append(Parts(tuple(("dim", clean(part)) for part in about if part), "dim"))
     for (name, status, reason, is_absent), count in silent.items():
-        if report.environment is None or options.verbose or not is_absent:
+        if where is None or options.verbose or not is_absent:
             text = f"{name} {status} for {plural(count, 'model')}: {clean(reason)}"
             lines.append(Parts((("dim", text),)))
     return tuple(lines)
@@ -122,25 +297,17 @@ def _counted(report: Report) -> str:
         return f"{plural(report.files, 'Python file')}, source only"
     if report.error or not models:
         return "no model measured" if models or report.skipped else "0 models"
-    measured = sum(isinstance(model.measurement, Measured) for model in models)
+    measured = sum(total_of(model) is not None for model in models)
     cached = sum(model.measurement.cached for model in models)
-    text = f"{plural(len(models), 'model')}: {measured:,} measured"
-    if measured < len(models):
-        text += f", {len(models) - measured:,} not measured"
-    return text + (f" ({cached:,} from the cache)" if cached else "")
+    left = f", {len(models) - measured:,} not measured" if measured < len(models) else ""
+    recalled = f" ({cached:,} from the cache)" if cached else ""
+    return f"{plural(len(models), 'model')}: {measured:,} measured{left}{recalled}"
 
 
 def _budgets(report: Report) -> Iterator[tuple[str, str]]:
     every = all_budgets(report)
-    states = Counter(claim.state for claim in every if not claim.prose)
-    if good := states["holds"]:
-        yield ("green", f"{plural(good, 'budget')} {'holds' if good == 1 else 'hold'}")
-    if states["broken"]:
-        yield ("red", f"{plural(states['broken'], 'budget')} broken")
-    if states["not checked"]:
-        yield ("red", f"{plural(states['not checked'], 'budget')} not checked")
-    if states["ignored"]:
-        yield ("dim", f"{plural(states['ignored'], 'budget')} ignored")
+    states = _states(claim for claim in every if not claim.prose)
+    yield from ((tone, states[state]) for state, tone in _TONES.items() if state in states)
     if held := sum(claim.prose and claim.state == "holds" for claim in every):
         yield ("", f"{plural(held, 'claim')} in prose {'holds' if held == 1 else 'hold'}")
 
@@ -148,30 +315,19 @@ def _budgets(report: Report) -> Iterator[tuple[str, str]]:
 def _findings(report: Report, budgets: bool) -> Iterator[tuple[str, str]]:
     """Broken budgets have been counted as such."""
     found = [f for f in report.findings if not (budgets and f.code == "NPL001")]
-    errors = sum(finding.severity == "error" for finding in found)
-    other = len(found) < len(report.findings)
-    if errors:
-        yield ("red", plural(errors, "other error" if other else "error"))
+    if errors := sum(finding.severity == "error" for finding in found):
+        other = "other " if len(found) < len(report.findings) else ""
+        yield ("red", plural(errors, f"{other}error"))
     if len(found) > errors:
         yield ("yellow", plural(len(found) - errors, "warning"))
 
 
-def _environment(report: Report) -> list[str]:
-    where = report.environment
-    assert where is not None
-    python = f"{where.python} ({where.reason})" if where.reason else where.python
-    torch = f"torch {where.torch}" if where.torch else "no torch"
-    return [python, torch, *([", ".join(where.devices)] if where.devices else [])]
-
-
-def _silent(report: Report) -> dict[tuple[str, str, str, bool], int]:
+def _silent(report: Report) -> Counter[tuple[str, str, str, bool]]:
     """What a device did not say is said: it is no agreement. Where meta failed, CPU counted."""
-    silent: dict[tuple[str, str, str, bool], int] = {}
-    for model in report.models:
-        for name, device in model.measurement.devices.items():
-            asked = name != "meta" and isinstance(model.measurement, Measured)
-            if device.status == "skipped" or (device.status == "failed" and asked):
-                reason = device.reason or "no reason given"
-                key = (name, device.status, reason, device.is_absent)
-                silent[key] = silent.get(key, 0) + 1
-    return silent
+    return Counter(
+        (name, device.status, device.reason or "no reason given", device.is_absent)
+        for model in report.models
+        for name, device in model.measurement.devices.items()
+        if device.status == "skipped"
+        or (device.status == "failed" and name != "meta" and total_of(model) is not None)
+    )

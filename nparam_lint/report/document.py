@@ -133,8 +133,12 @@ class Row:
     rule: bool = False
 
     @property
+    def full(self) -> tuple[Cell, ...]:
+        return tuple(cell if isinstance(cell, Cell) else Cell(cell) for cell in self.cells)
+
+    @property
     def texts(self) -> tuple[str, ...]:
-        return tuple(cell if isinstance(cell, str) else cell.text for cell in self.cells)
+        return tuple(cell.text for cell in self.full)
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,7 +216,7 @@ class Section:
     what follows them even there. `only`: `text` for what a terminal needs because it shows less,
     `page` for what other documents have room for. `fold`: what is folded away there, in words
     before the title. `always`: stands also where only the essential is asked for (--quiet).
-    `note`: stands beside the title."""
+    `note`: stands beside the title on a terminal."""
 
     blocks: tuple[Block, ...]
     title: str = ""

@@ -5,7 +5,7 @@ What is shown adds up: the sum of `counted` over the rows is the model's total.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from nparam_lint.report import style
@@ -29,43 +29,67 @@ class Modules:
 
     @property
     def table(self) -> Table:
-        return modules_table(self.modules, self.depth, self.limit)
+        """No rows where the total is all that there is to say. `own` is that of one module, `total`
+        that of all that the row stands for."""
+        tree = make_tree(self.modules, self.depth, self.limit)
+        rows = tree.rows if len(tree.rows) > 1 else ()
+        if self.depth is None and len(rows) > 2 * self.limit:  # flat, of hundreds of layers
+            rows = rows[: self.limit]
+        note = tree.note(len(rows), "--depth shows more")
+        notes = (*([note] if note else []), *_footnotes(self.modules))
+        made = tuple(_row(row, rows[0].module.total) for row in rows)
+        return Table(_COLUMNS, made, _STEPS, notes=notes, noun="module")
 
 
 @dataclass(frozen=True, slots=True)
 class TreeRow:
-    """One line of the table; counts are those of one module of the `times` that it stands for.
+    """One line of the table, with the (first) module that it stands for.
 
     `new`: parameters at or below it that no module before it holds. `closed`: what is below it is
     not shown; `more`: and could be. `marks`: of `tied`, `shared`, `frozen`, `part frozen`.
     """
 
+    module: ModuleRow
     label: str
     level: int
-    type: str
     times: int
-    own: int
-    total: int
     new: int
     closed: bool
-    path: str
-    more: bool = False
-    marks: tuple[str, ...] = ()
-    source: str | None = None
+    more: bool
+    marks: tuple[str, ...]
 
     @property
     def counted(self) -> int:
         """What this row adds to the sum of the rows."""
-        return self.times * (self.new if self.closed else self.own)
+        return self.times * (self.new if self.closed else self.module.own)
+
+    @property
+    def total(self) -> str:
+        """What is counted elsewhere stands in brackets, so that the rest adds up."""
+        elsewhere = self.module.total - self.new
+        if not elsewhere:
+            return f"{self.new:,}"
+        return f"{self.new:,} (+{elsewhere:,})" if self.new else f"({elsewhere:,})"
 
 
 @dataclass(frozen=True, slots=True)
 class Tree:
-    """`empty`: modules without parameters, left out. `deeper`: some rows hold more below them."""
+    """`empty`: modules without parameters, left out."""
 
     rows: tuple[TreeRow, ...]
     empty: int
-    deeper: bool
+
+    def note(self, shown: int, deeper: str) -> str:
+        """What is not among the first rows; `deeper`: said where some hold more below them."""
+        left, notes = self.rows[shown:], []
+        if left:
+            count = sum(row.counted for row in left)
+            notes.append(f"… and {style.plural(len(left), 'row')} with {count:,} parameters")
+        if self.empty:
+            notes.append(f"… and {style.plural(self.empty, 'module')} without parameters")
+        if any(row.more for row in self.rows):
+            notes.append(deeper)
+        return " · ".join(notes)
 
 
 @dataclass(slots=True)
@@ -73,16 +97,11 @@ class _Node:
     row: ModuleRow
     children: list[_Node] = field(default_factory=list)
     new: int = 0
-    height: int = 0
     shape: int = 0
 
     @property
     def name(self) -> str:
         return self.row.path.rpartition(".")[2]
-
-    @property
-    def filled(self) -> bool:
-        return any(child.row.total for child in self.children)
 
 
 def make_tree(modules: Sequence[ModuleRow], depth: int | None, limit: int) -> Tree:
@@ -90,13 +109,13 @@ def make_tree(modules: Sequence[ModuleRow], depth: int | None, limit: int) -> Tr
     table has no more than `limit` rows."""
     root = _link(modules)
     if root is None:
-        return Tree((), 0, False)
+        return Tree((), 0)
     if depth is not None:
         return _flatten(root, depth)
     tree, opened = _flatten(root, 1), frozenset[str]()
     while True:
         heaviest = max((row.counted for row in tree.rows if row.more), default=None)
-        opened |= {row.path for row in tree.rows if row.more and row.counted == heaviest}
+        opened |= {row.module.path for row in tree.rows if row.more and row.counted == heaviest}
         larger = _flatten(root, 1, opened)
         if heaviest is None or len(larger.rows) > limit:
             return tree
@@ -113,10 +132,9 @@ def _link(modules: Sequence[ModuleRow]) -> _Node | None:
                 nodes[parent].children.append(node)
                 break
     shapes: dict[tuple[object, ...], int] = {}
-    for node in sorted(nodes.values(), key=_level, reverse=True):
+    for node in reversed(nodes.values()):  # what is inside a module stands after it
         row = node.row
         node.new = row.own + sum(child.new for child in node.children)
-        node.height = 1 + max((child.height for child in node.children), default=-1)
         inner = tuple((child.name, child.shape) for child in node.children)
         flags = (row.shared_with is None, len(row.tied))
         shape = (row.type, row.own, row.total, row.trainable, node.new, flags, inner)
@@ -124,22 +142,14 @@ def _link(modules: Sequence[ModuleRow]) -> _Node | None:
     return nodes.get("")
 
 
-def _level(node: _Node) -> int:
-    return node.row.path.count(".") + 1 if node.row.path else 0
-
-
 def _folded(children: Iterable[_Node]) -> list[list[_Node]]:
     """Neighbours `0, 1, 2, …` of one structure stand together."""
     groups: list[list[_Node]] = []
     for node in children:
-        last = groups[-1][-1] if groups else None
-        if (
-            last is not None
-            and last.shape == node.shape
-            and last.name.isdecimal()
-            and node.name.isdecimal()
-            and int(node.name) == int(last.name) + 1
-        ):
+        last = groups[-1][-1] if groups else node
+        numbered = last.name.isdecimal() and node.name.isdecimal()
+        follows = numbered and int(node.name) == int(last.name) + 1
+        if follows and last.shape == node.shape:
             groups[-1].append(node)
         else:
             groups.append([node])
@@ -187,60 +197,20 @@ def _flatten(root: _Node, depth: int, opened: frozenset[str] = frozenset()) -> T
         if node.row.total == 0 and level:
             empty += times * empties(node, level)
             return
-        inside = node.filled and node.row.shared_with is None
+        inside = node.row.shared_with is None and any(n.row.total for n in node.children)
         closed = not inside or not is_open(node, level)
         label = _label(node.row.path, folded) if level else "(total)"
         if len(group) > 1:
             label += f" … {_label(group[-1].row.path, folded)} ({len(group):,}×)"
             folded |= {node.row.path.count(".")}
-        row = node.row
-        rows.append(
-            TreeRow(
-                label=label,
-                level=level,
-                type=row.type,
-                times=times,
-                own=row.own,
-                total=row.total,
-                new=node.new,
-                closed=closed,
-                path=row.path,
-                more=closed and inside,
-                marks=_marks(node, closed),
-                source=row.source,
-            )
-        )
-        if is_open(node, level) and row.shared_with is None:
+        more, marks = closed and inside, _marks(node, closed)
+        rows.append(TreeRow(node.row, label, level, times, node.new, closed, more, marks))
+        if is_open(node, level) and node.row.shared_with is None:
             for children in _folded(node.children):
                 visit(children, level + 1, times, folded)
 
     visit([root], 0, 1, frozenset())
-    return Tree(tuple(rows), empty, any(row.more for row in rows))
-
-
-def total_cell(row: TreeRow) -> str:
-    """What is counted elsewhere stands in brackets, so that the rest adds up."""
-    elsewhere = row.total - row.new
-    if not elsewhere:
-        return f"{row.total:,}"
-    return f"{row.new:,} (+{elsewhere:,})" if row.new else f"({elsewhere:,})"
-
-
-def modules_table(modules: Sequence[ModuleRow], depth: int | None, limit: int) -> Table:
-    """No rows where the total is all that there is to say. `own` is that of one module, `total`
-    that of all that the row stands for."""
-    tree = make_tree(modules, depth, limit)
-    rows, notes = tree.rows if len(tree.rows) > 1 else (), []
-    if depth is None and len(rows) > 2 * limit:  # a flat model of hundreds of layers
-        rows, left = rows[:limit], rows[limit:]
-        count = sum(row.counted for row in left)
-        notes.append(f"… and {style.plural(len(left), 'row')} with {count:,} parameters")
-    if tree.empty:
-        notes.append(f"… and {style.plural(tree.empty, 'module')} without parameters")
-    if tree.deeper:
-        notes.append("--depth shows more")
-    table = Table(_COLUMNS, tuple(_row(row, rows[0].total) for row in rows), _STEPS, noun="module")
-    return replace(table, notes=(*([" · ".join(notes)] if notes else []), *_footnotes(modules)))
+    return Tree(tuple(rows), empty)
 
 
 _COLUMNS = (
@@ -279,12 +249,12 @@ def _row(row: TreeRow, whole: int) -> Row:
     return Row(
         (
             Cell(indent + label, tone, short=short),
-            style.clean(row.type),
-            f"{row.own:,}" if row.own else "",
-            Cell((f"{row.times:,} × " if row.times > 1 else "") + total_cell(row), tone),
+            style.clean(row.module.type),
+            f"{row.module.own:,}" if row.module.own else "",
+            Cell((f"{row.times:,} × " if row.times > 1 else "") + row.total, tone),
             style.share(counted, whole),
             Cell(", ".join(row.marks), "yellow", bar=(counted, whole)),
-            style.clean(row.source or ""),
+            style.clean(row.module.source or ""),
         )
     )
 

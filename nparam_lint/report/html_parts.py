@@ -1,40 +1,45 @@
-"""The parts of a page for the browser: marks, tables, findings, the frame around them."""
+"""The parts of a page for the browser: marks, tables, findings; the models of a check as cards, and
+their modules as a tree that a browser folds and unfolds without a script."""
 
 from __future__ import annotations
 
 import html
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from nparam_lint.report.budget_outcomes import worst
+from nparam_lint.records import Measured
+from nparam_lint.report import style
+from nparam_lint.report.budget_outcomes import budgets_of, worst
+from nparam_lint.report.budget_rows import failing, rows_of
+from nparam_lint.report.folded_modules import make_tree
 from nparam_lint.report.style import clean, plural
 from nparam_lint.rules.catalogue import RULES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
-    from nparam_lint.records import Finding
+    from nparam_lint.records import Finding, ModelReport, ModuleRow, NotMeasured
+    from nparam_lint.report.budget_outcomes import JudgedBudget
+    from nparam_lint.report.budget_rows import BudgetRow
+    from nparam_lint.report.folded_modules import TreeRow
 
 TONES = {"✓": "good", "✗": "bad", "!": "warn", "–": "none", "Δ": "none"}
 _SAID = {"✓": "holds", "✗": "error", "!": "warning", "–": "no verdict", "Δ": "changed"}
 LISTED = 1_000  # findings, or models that were not counted
+_OPEN = 8  # models up to which all cards are open
+_ROWS = 12_000  # of all module trees together: a browser must still open the page
+_MOST, _LEAST = 300, 8  # of one
+_HUES = 6
+_UNFOLDED = 40  # rows up to which the whole tree stands open
+_SLIVER = 0.002  # of the whole: what would be thinner is left out of the strip
 
-_PAGE = """\
-<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<title>{title}</title>
-<style>
-{style}</style>
-</head>
-<body>
-{body}
-</body>
-</html>
-"""
+_TREE_HEAD = (
+    '<div class="row head" aria-hidden="true"><span class="module">module</span>'
+    '<span class="own">own</span><span class="total">total</span>'
+    '<span class="share">share</span><span class="source">made at</span></div>'
+)
+_COLUMNS = (("budget of", False), ("declared", False), ("actual", True), ("drift", True))
 
 
 def escape(text: str) -> str:
@@ -42,8 +47,9 @@ def escape(text: str) -> str:
 
 
 def whole_page(title: str, sections: Iterable[str]) -> str:
-    style = Path(__file__).with_name("page.css").read_text(encoding="utf-8")
-    return _PAGE.format(title=escape(title), style=style, body="\n".join(sections))
+    page, style = (Path(__file__).with_name(f"page.{kind}") for kind in ("html", "css"))
+    made = {"title": escape(title), "style": style.read_text("utf-8"), "body": "\n".join(sections)}
+    return page.read_text("utf-8").format(**made)
 
 
 def mark_html(mark: str) -> str:
@@ -74,6 +80,19 @@ def table_html(columns: Sequence[tuple[str, bool]], rows: Sequence[str]) -> str:
     )  # fmt: skip
 
 
+def row_html(mark: str, cells: Iterable[tuple[str, str, str]]) -> str:
+    """`cells`: of each its name, its class, and what is in it."""
+    (_, _, first), *others = cells
+    sign = f"{mark_html(mark) if mark in TONES else mark} " if mark else ""
+    tone = f' class="{TONES[mark]}"' if mark in TONES else ""
+    made = [f'<th scope="row" role="rowheader">{sign}{first}</th>']
+    for name, kind, inside in others:
+        named = f' data-name="{escape(name)}"' if name or kind != "wide" else ""
+        classes = f' class="{kind}"' if kind else ""
+        made.append(f'<td role="cell"{named}{classes}>{inside}</td>')
+    return f'<tr role="row"{tone}>{"".join(made)}</tr>'
+
+
 def more_html(left: int, noun: str) -> str:
     return f'<p class="note">… and {plural(left, f"more {noun}")}</p>' if left > 0 else ""
 
@@ -91,3 +110,238 @@ def finding_list(findings: Sequence[Finding]) -> str:
             f"<p>{escape(finding.message)}</p>{pre_html(detail) if detail else ''}</div></li>"
         )
     return f'<ul class="findings">\n{chr(10).join(lines)}\n</ul>'
+
+
+# --- the budgets of a check ---------------------------------------------------------------------
+
+
+def failing_budgets(models: Sequence[ModelReport]) -> Iterator[str]:
+    """What does not hold, with links to the models."""
+    links = {id(model): f"#model-{number}" for number, model in enumerate(models, 1)}
+    if rows := failing(models):
+        yield "<section><h2>What does not hold</h2>"
+        yield table_html(
+            _COLUMNS,
+            [
+                _budget_row(
+                    row, f'<a href="{links[id(row.claim.model)]}">{code_html(row.name)}</a>'
+                )
+                for row in rows[:LISTED]
+            ],
+        )
+        yield f"{more_html(len(rows) - LISTED, 'budget')}</section>"
+
+
+def _budget_row(row: BudgetRow, name: str) -> str:
+    at = row.claim.results[0].position
+    prose = "in prose, " if row.claim.prose else ""
+    place = f'<span class="place">{prose}{escape(at.path)}:{at.line}</span>'
+    cells = (
+        ("", "", name),
+        ("declared", "", f"{code_html(row.claim.declared)} {place}"),
+        ("actual", "number", escape(row.actual)),
+        ("drift", "number drift", f"{escape(row.drift)}{_gauge(row)}"),
+    )
+    return row_html(row.mark, cells)
+
+
+def _gauge(row: BudgetRow) -> str:
+    """What is declared in grey and what is too much in colour; what is too little, hatched."""
+    actual, value = row.result.actual, row.result.value
+    if row.result.ok or not actual or not value:
+        return ""
+    share = 100 * min(actual, value) / max(actual, value)
+    kind = ' class="gone"' if actual < value else ""
+    return (
+        f'<span class="gauge" aria-hidden="true"><i style="width:{share:.1f}%"></i>'
+        f'<i{kind} style="width:{100 - share:.1f}%"></i></span>'
+    )
+
+
+# --- the models -------------------------------------------------------------------------------
+
+
+def model_cards(models: Sequence[ModelReport], depth: int | None) -> Iterator[str]:
+    if not models:
+        return
+    limit = max(_LEAST, min(_MOST, _ROWS // len(models)))
+    yield f"<section><h2>{plural(len(models), 'model')}</h2>"
+    for number, model in enumerate(models, 1):
+        is_open = len(models) <= _OPEN or worst(model.findings) == "✗"
+        yield _card(model, f"model-{number}", is_open, depth, limit)
+    yield "</section>"
+
+
+def _card(model: ModelReport, name: str, is_open: bool, depth: int | None, limit: int) -> str:
+    found, claims = model.measurement, budgets_of(model)
+    holds = any(claim.mark == "✓" for claim in claims)
+    mark = worst(model.findings) or ("✓" if holds else "–")
+    where, _, called = model.target.partition("::")
+    at = model.position
+    place = f"{at.path}:{at.line}" if at.path == where else f"{where}, {at.path}:{at.line}"
+    total = "<small>not measured</small>"
+    if isinstance(found, Measured):
+        total = f"{found.counts.total:,}<small>parameters</small>"
+    inside = "\n".join(part for part in _inside(model, claims, depth, limit) if part)
+    return (
+        f'<details class="card {TONES[mark]}" id="{name}"{" open" if is_open else ""}>\n<summary>'
+        f'{mark_html(mark)}<span class="title"><b>{escape(called)}</b>'
+        f'<span class="place">{escape(place)} · {_states(claims)}</span></span>'
+        f'<span class="sum">{total}</span></summary>\n<div class="inside">{inside}</div>\n'
+        "</details>"
+    )
+
+
+def _inside(
+    model: ModelReport, claims: Sequence[JudgedBudget], depth: int | None, limit: int
+) -> list[str]:
+    found, own = model.measurement, clean(model.target)
+    called = own.partition("::")[2]
+    rows = [
+        _budget_row(row, code_html(row.name.removeprefix(own).strip() or called))
+        for claim in claims
+        for row in rows_of(claim)
+    ]
+    budgets = table_html(_COLUMNS, rows) if rows else ""
+    told = list(dict.fromkeys(finding for claim in claims for finding in claim.findings))
+    if not isinstance(found, Measured):
+        return [budgets, finding_list(told) if told else _absent(found)]
+    tree = module_tree(found.modules, depth, limit)
+    return [_facts(found), budgets, _advice(told), tree, _remarks(found)]
+
+
+def _states(claims: Sequence[JudgedBudget]) -> str:
+    """What has become of the budgets, in few words."""
+    states = [claim.state for claim in claims if not claim.prose]
+    if len(states) < 2:
+        return f"budget {states[0]}" if states else "no budget"
+    return f"{states.count('holds'):,} of {len(states):,} budgets hold"
+
+
+def _advice(findings: Iterable[Finding]) -> str:
+    """What to do. Not what is told with indented lines: the tree shows the heaviest modules."""
+    told = [
+        f'<p class="advice"><b>{escape(finding.code)}</b> {escape(line)}</p>'
+        for finding in findings
+        for line, after in zip(finding.detail, (*finding.detail[1:], ""), strict=False)
+        if not (line.startswith(" ") or after.startswith(" "))
+    ]
+    return f"<div>{chr(10).join(told)}</div>" if told else ""
+
+
+def _facts(found: Measured) -> str:
+    pairs = []
+    for metric, count in style.shown_metrics(found):
+        if metric.name == "bytes" and count is not None:
+            pairs.append(("size", style.human_bytes(count)))
+        elif metric.name != "total" and count is not None:
+            pairs.append((metric.label, f"{count:,}"))
+    pairs += [
+        ("counted on", found.rung + (", from the cache" if found.cached else "")),
+        ("built as", found.call),
+    ]
+    told = "".join(f"<div><dt>{k}</dt><dd>{escape(v)}</dd></div>" for k, v in pairs if v != "0")
+    return f'<dl class="facts">{told}</dl>'
+
+
+def _remarks(found: Measured) -> str:
+    """What no count includes, what other devices said, and notes."""
+    told = [style.hidden_words(hidden) for hidden in found.hidden]
+    for name, device in found.devices.items():
+        if not device.is_absent and (device.status != "measured" or device.differences):
+            reasons = "; ".join(filter(None, (device.reason, *device.differences)))
+            told.append(f"{name} {device.status}: {reasons}")
+    notes = "".join(f'<p class="note">{escape(text)}</p>' for text in [*told, *found.notes])
+    return f"<div>{notes}</div>" if notes else ""
+
+
+def _absent(found: NotMeasured) -> str:
+    told = (found.reason, f"at {found.source}" if found.source else "", found.hint)
+    return "".join(f"<p>{escape(text)}</p>" for text in told if text)
+
+
+# --- their modules -------------------------------------------------------------------------------
+
+
+def module_tree(modules: Sequence[ModuleRow], depth: int | None, limit: int) -> str:
+    """A strip of what the parts weigh, then the tree in at most `limit` rows; nothing where the
+    total is all that there is to say."""
+    tree = make_tree(modules, depth, limit)
+    if len(tree.rows) < 2:
+        return ""
+    rows = tree.rows[:limit]
+    hues = list(_hues(rows))
+    lines = [*_strip(rows, hues), _TREE_HEAD, '<ul class="tree">']
+    levels = [*(row.level for row in rows[1:]), 0]
+    for row, hue, after in zip(rows, hues, levels, strict=True):
+        cells = _tree_cells(row, hue, rows[0].module.total)
+        lines.append(_branch(row.level, after, cells, len(rows) <= _UNFOLDED))
+    lines.append("</ul>")
+    note = tree.note(len(rows), "what is deeper is not shown here: nparam-lint show TARGET")
+    if note:
+        lines.append(f'<p class="note">{escape(note)}</p>')
+    return "\n".join(lines)
+
+
+def _hues(rows: Sequence[TreeRow]) -> Iterator[int]:
+    """One colour for all that belongs to one part of the model: from where it first divides."""
+    counts = Counter(row.level for row in rows if row.level and row.new)
+    level = min((level for level, count in counts.items() if count > 1), default=1)
+    part = -1
+    for row in rows:
+        part += 0 < row.level <= level
+        yield max(part, 0) % _HUES
+
+
+def _strip(rows: Sequence[TreeRow], hues: Sequence[int]) -> Iterator[str]:
+    parts = [(row, hue) for row, hue in zip(rows, hues, strict=True) if row.counted]
+    if len(parts) < 2:
+        return
+    yield '<div class="strip" aria-hidden="true">'
+    for row, hue in parts:
+        if row.counted >= _SLIVER * rows[0].module.total:
+            told = escape(f"{row.module.path or row.module.type}: {row.counted:,}")
+            share = 100 * row.counted / rows[0].module.total
+            yield f'<i class="hue-{hue}" style="flex-grow:{share:.2f}" title="{told}"></i>'
+    yield "</div>"
+
+
+def _branch(level: int, after: int, cells: str, unfolded: bool) -> str:
+    """A row that opens what is below it, or that closes all that ends with it. `after`: the level
+    of the next row."""
+    if after > level:
+        state = " open" if unfolded or level < 2 else ""
+        return f'<li><details{state}><summary class="row">{cells}</summary>\n<ul>'
+    return f'<li><div class="row">{cells}</div></li>' + "</ul></details></li>" * (level - after)
+
+
+def _tree_cells(row: TreeRow, hue: int, whole: int) -> str:
+    """The name of each column is read aloud; it is seen above the tree."""
+    module = row.module
+    chips = "".join(f' <span class="chip">{escape(m)}</span>' for m in _chips(row))
+    times = f'<span class="times">{row.times:,} ×</span> ' if row.times > 1 else ""
+    part = row.times * row.new
+    share, width = style.share(part, whole), f"width:{100 * part / whole:.2f}%" if whole else ""
+    bar = f'<i class="bar"><i class="hue-{hue}" style="{width}"></i></i>'
+    cells = {
+        "module": f'{code_html(row.label)} <span class="type">{escape(module.type)}</span>{chips}',
+        "own": _said("own", f"{module.own:,}" if module.own else ""),
+        "total": _said("total", times + row.total),
+        "share": share and f'{bar}<span class="percent">{share}</span>',
+        "source": _said("made at", escape(module.source or "")),
+    }
+    return "".join(f'<span class="{name}">{cell}</span>' for name, cell in cells.items())
+
+
+def _said(name: str, cell: str) -> str:
+    return f'<span class="said">{name} </span>{cell}' if cell else ""
+
+
+def _chips(row: TreeRow) -> Iterator[str]:
+    for mark in row.marks:
+        if mark == "tied" and row.module.tied and row.times == 1:
+            yield f"tied: {', '.join(row.module.tied)}"
+        elif mark == "shared":
+            yield f"shared with {row.module.shared_with or '(total)'}"
+        else:
+            yield mark

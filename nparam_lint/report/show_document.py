@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from nparam_lint.records import Measured, Report
 from nparam_lint.report import style
 from nparam_lint.report.budget_outcomes import ModelBudgets
-from nparam_lint.report.check_document import check_document
+from nparam_lint.report.check_document import budgets_table, check_document
 from nparam_lint.report.document import (
     Cell,
     Column,
@@ -43,31 +43,33 @@ def show_document(report: Report) -> Document:
 
 
 def _page(model: ModelReport, options: Options) -> Page:
-    sections = [Section(tuple(blocks)) for blocks in _sections(model, options)]
-    sections[0] = replace(sections[0], title=clean(model.target))
-    if model.budgets:
-        sections.append(Section((ModelBudgets((model,), alone=True),)))
-    shown = tuple(replace(section, always=True) for section in sections)
-    return Page(shown, headline=clean(model.target))
+    first, *others = (Section(tuple(blocks), always=True) for blocks in _blocks(model, options))
+    name = clean(model.target)
+    return Page((replace(first, title=name), *others), headline=name)
 
 
-def _sections(model: ModelReport, options: Options) -> Iterator[list[Block]]:
+def _blocks(model: ModelReport, options: Options) -> Iterator[list[Block]]:
     measured, at = model.measurement, model.position
     defined = Fact("defined", f"{clean(at.path)}:{at.line}")
     if not isinstance(measured, Measured):
         yield [Facts((defined,))]
         yield list(absent(measured))
-        return
-    missing, devices = _by_presence(measured.devices)
-    how = ", ".join([measured.rung, *(["from the cache"] if measured.cached else []), *missing])
-    call = Fact("call", clean(measured.call))
-    yield [Facts((call, defined, Fact("counted on", how)))]
-    yield [_totals(measured)]
-    yield list(_devices(devices))
-    yield [Modules(measured.modules, options.depth, options.rows or _ROWS)]
-    if options.verbose and measured.parameters:
-        yield [_parameters(measured)]
-    yield list(_remarks(measured))
+    else:
+        missing = [
+            f"{name} skipped ({d.reason})" for name, d in measured.devices.items() if d.is_absent
+        ]
+        cached = ["from the cache"] if measured.cached else []
+        how = ", ".join([measured.rung, *cached, *missing])
+        call = Fact("call", clean(measured.call))
+        yield [Facts((call, defined, Fact("counted on", how)))]
+        yield [_totals(measured)]
+        yield list(_devices({n: d for n, d in measured.devices.items() if not d.is_absent}))
+        yield [Modules(measured.modules, options.depth, options.rows or _ROWS)]
+        if options.verbose and measured.parameters:
+            yield [_parameters(measured)]
+        yield list(_remarks(measured))
+    if model.budgets:
+        yield [ModelBudgets((model,), budgets_table, alone=True)]
 
 
 def absent(measured: NotMeasured, indent: str = "") -> Iterator[Text]:
@@ -88,21 +90,10 @@ def _totals(measured: Measured) -> Facts:
         if count is None:
             facts.append(Fact(metric.label, f"unknown: {clean(measured.no_routing or '')}"))
             continue
-        note = metric.note
-        if metric.unit == "bytes":
-            note = f"{style.human_bytes(count)}, {note}"
-        emphasis = ("bold",) if metric.name == "total" else ()
-        facts.append(Fact(metric.label, note, f"{count:,}", *emphasis))
+        size = f"{style.human_bytes(count)}, " if metric.unit == "bytes" else ""
+        tone = "bold" if metric.name == "total" else ""
+        facts.append(Fact(metric.label, size + metric.note, f"{count:,}", tone))
     return Facts(tuple(facts))
-
-
-def _by_presence(
-    devices: Mapping[str, DeviceResult],
-) -> tuple[list[str], dict[str, DeviceResult]]:
-    """Devices that are not there, in words; and the others."""
-    absent = [name for name, device in devices.items() if device.is_absent]
-    words = [f"{name} skipped ({devices[name].reason})" for name in absent]
-    return words, {name: d for name, d in devices.items() if name not in absent}
 
 
 def _devices(devices: Mapping[str, DeviceResult]) -> Iterator[Block]:
@@ -115,8 +106,8 @@ def _devices(devices: Mapping[str, DeviceResult]) -> Iterator[Block]:
         taken = "" if device.bytes is None else style.human_bytes(device.bytes)
         total = "–" if device.total is None else f"{device.total:,}"
         rows.append(Row((name, Cell(device.status, colors[device.status]), total, taken)))
-        for text in [*([device.reason] if device.reason else []), *device.differences]:
-            below.append(Text(f"{name}: {text}", hang="    "))
+        told = filter(None, (device.reason, *device.differences))
+        below += [Text(f"{name}: {text}", hang="    ") for text in told]
     names = Column("device"), Column("status")
     numbers = Column("parameters", "number"), Column("memory", "number")
     yield Table((*names, *numbers), tuple(rows)).filled
@@ -143,8 +134,6 @@ def _parameters(measured: Measured) -> Table:
 
 def _remarks(measured: Measured) -> Iterator[Text]:
     for hidden in measured.hidden:
-        source = f" ({hidden.source})" if hidden.source else ""
-        text = f"! {hidden.path}: {hidden.count:,} parameters that parameters() does not return"
-        yield Text(f"{text}: {hidden.what}{source}", "yellow", hang="  ")
+        yield Text(f"! {style.hidden_words(hidden)}", "yellow", hang="  ")
     for note in measured.notes:
         yield Text(f"note: {note}", hang="  ")

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from nparam_lint.count.worker.capabilities import Metric
-    from nparam_lint.records import BudgetResult, Finding, Measured
+    from nparam_lint.records import BudgetResult, Finding, Hidden, Measured
 
 Item = TypeVar("Item")
 Key = TypeVar("Key")
@@ -49,6 +49,12 @@ def short_reason(reason: str, name: str) -> str:
         return told
     said = told.partition(" raised ")[2]
     return said or told.removeprefix(f"{bare}()").removeprefix(bare).strip()
+
+
+def hidden_words(hidden: Hidden) -> str:
+    source = f" ({hidden.source})" if hidden.source else ""
+    what = f"{hidden.count:,} parameters that parameters() does not return: {hidden.what}"
+    return f"{hidden.path}: {what}{source}"
 
 
 def by_place(finding: Finding) -> tuple[str, int, int, str, str]:

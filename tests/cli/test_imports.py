@@ -70,6 +70,7 @@ def loaded(tmp_path_factory, environ):
 def test_a_check_loads_little(loaded, arguments, most):
     modules = loaded(*arguments, cache=f"cold{len(arguments)}")
     assert len(modules) <= most, modules
+    assert sum(name.startswith("nparam_lint.report") for name in modules) <= 8
     rooms = {name.split(".")[1] for name in modules if "." in name}
     assert rooms.isdisjoint({"analysis", "rewrite", "plugins"})
     rules = [name.rpartition(".")[2] for name in modules if name.startswith("nparam_lint.rules.")]

@@ -25,11 +25,11 @@ from report_samples import (
 
 from nparam_lint import __version__
 from nparam_lint.records import DeviceResult, Finding, Hidden, Position
-from nparam_lint.report import html_models
+from nparam_lint.report import html_parts
 from nparam_lint.report.document import Options
-from nparam_lint.report.html_models import module_tree
+from nparam_lint.report.html_parts import module_tree
 
-STYLE = Path(html_models.__file__).with_name("page.css").read_text(encoding="utf-8")
+STYLE = Path(html_parts.__file__).with_name("page.css").read_text(encoding="utf-8")
 
 
 def html(value, **options) -> str:

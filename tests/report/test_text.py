@@ -498,11 +498,11 @@ def test_the_heaviest_are_opened_until_the_table_is_long():
     modules = rows([(f"m.{i}.{j}", "Linear", 10 * i + j + 1) for i in range(9) for j in range(9)])
     short = make_tree(modules, None, 20)
     assert [row.label for row in short.rows if row.level == 3] == [f"m.8.{j}" for j in range(9)]
-    assert short.deeper
+    assert any(row.more for row in short.rows)
     assert max(row.level for row in make_tree(modules, None, 19).rows) == 2
     whole = make_tree(modules, None, 100)
     assert sum(row.level == 3 for row in whole.rows) == 81
-    assert not whole.deeper
+    assert not any(row.more for row in whole.rows)
 
 
 def test_modules_of_equal_weight_are_opened_together():

@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from nparam_lint.report import style
-from nparam_lint.report.forge import ranked, repository_path
+from nparam_lint.report.findings import ranked, repository_path
 from nparam_lint.report.formats import concise, text
 from nparam_lint.report.style import clean
 from nparam_lint.rules.catalogue import RULES
@@ -45,13 +45,13 @@ def render(document: Document, options: Options) -> str:
 def _annotations(
     level: Severity, findings: Sequence[Finding], room: int, options: Options
 ) -> list[str]:
-    if len(findings) <= room:
-        return [_annotation(finding, options) for finding in findings]
-    shown, left = findings[: room - 1], findings[room - 1 :]
-    title = f"… and {style.plural(len(left), f'more {level}')}, in the log and the job summary"
-    places = [_line(finding) for finding in left[:_LISTED]] + ["…"] * (len(left) > _LISTED)
-    last = _command(level, {"title": title}, "\n".join(places))
-    return [*(_annotation(finding, options) for finding in shown), last]
+    kept = len(findings) if len(findings) <= room else room - 1
+    lines = [_annotation(finding, options) for finding in findings[:kept]]
+    if left := findings[kept:]:
+        title = f"… and {style.plural(len(left), f'more {level}')}, in the log and the job summary"
+        places = [_line(finding) for finding in left[:_LISTED]] + ["…"] * (len(left) > _LISTED)
+        lines.append(_command(level, {"title": title}, "\n".join(places)))
+    return lines
 
 
 def _line(finding: Finding) -> str:

@@ -8,8 +8,9 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+from nparam_lint.records import Position
 from nparam_lint.report.budget_outcomes import UNANSWERED
-from nparam_lint.report.forge import fingerprints, identity, ranked, repository_path
+from nparam_lint.report.findings import fingerprints, identity, ranked, repository_path
 from nparam_lint.report.style import clean
 
 if TYPE_CHECKING:
@@ -23,36 +24,28 @@ def render(document: Document, options: Options) -> str:
     report = document.report
     assert report is not None
     known = fingerprints(report, options)
-    found = [] if report.error is None else [_failure(report.error, options)]
+    found = []
+    if report.error is not None:
+        text = f"nothing could be checked: {report.error}"
+        at, own = Position(_NOWHERE), identity("not checked")
+        found.append(_entry("nparam-lint", "critical", text, at, own, options))
     found += [
-        _entry(
-            finding.code,
-            _severity(finding),
-            finding.message,
-            repository_path(finding.position.path, options),
-            finding.position.line,
-            known[finding],
-        )
-        for finding in dict.fromkeys(ranked(report))
+        _entry(one.code, _severity(one), one.message, one.position, known[one], options)
+        for one in dict.fromkeys(ranked(report))
     ]
     return json.dumps(found, indent=1) + "\n"
 
 
-def _failure(error: str, options: Options) -> dict[str, Any]:
-    text = f"nothing could be checked: {error}"
-    path = repository_path(_NOWHERE, options)
-    return _entry("nparam-lint", "critical", text, path, 1, identity("not checked"))
-
-
 def _entry(
-    code: str, severity: str, message: str, path: str, line: int, fingerprint: str
+    code: str, severity: str, message: str, at: Position, fingerprint: str, options: Options
 ) -> dict[str, Any]:
+    path = clean(repository_path(at.path, options))
     return {
         "check_name": code,
         "description": clean(message),
         "severity": severity,
         "fingerprint": fingerprint,
-        "location": {"path": clean(path), "lines": {"begin": max(line, 1)}},
+        "location": {"path": path, "lines": {"begin": max(at.line, 1)}},
     }
 
 

@@ -6,26 +6,14 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from nparam_lint import __version__
-from nparam_lint.report.budget_outcomes import ModelBudgets
-from nparam_lint.report.document import Cell, Facts, Parts, Table, Text
+from nparam_lint.report import html_parts as parts
+from nparam_lint.report.budget_outcomes import ModelBudgets, budgets_of
+from nparam_lint.report.document import Facts, Parts, Table, Text
+from nparam_lint.report.findings import ranked
 from nparam_lint.report.folded_modules import Modules
-from nparam_lint.report.forge import ranked
-from nparam_lint.report.html_parts import (
-    LISTED,
-    TONES,
-    code_html,
-    escape,
-    finding_list,
-    mark_html,
-    more_html,
-    pre_html,
-    table_html,
-    whole_page,
-)
+from nparam_lint.report.html_parts import LISTED, TONES, code_html, escape, mark_html, more_html
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from nparam_lint.records import Finding
     from nparam_lint.report.document import Block, Document, Options, Page, Row, Section
 
@@ -38,23 +26,14 @@ def render(document: Document, options: Options) -> str:
     before, after = page.around_findings if document.error is None else ([], [])
     blocks = [block for section in (*before, *after) for block in section.blocks]
     models = [b for b in blocks if isinstance(b, ModelBudgets) and not b.alone]
-    told = {finding for block in models for finding in _in_cards(block)}
+    reports = [model for block in models for model in block.models]
+    told = {f for model in reports for claim in budgets_of(model) for f in claim.findings}
     sections = [_header(document, page)]
     for block in models:
-        from nparam_lint.report.html_models import failing_budgets
-
-        sections += failing_budgets(block.models)
+        sections += parts.failing_budgets(block.models)
     sections += [*map(_section, before), _findings(document, told), *map(_section, after)]
     title = f"{page.mark} {_name(document)}: {page.headline or document.command}".lstrip()
-    return whole_page(title, [*filter(None, sections), _foot(page)])
-
-
-def _in_cards(block: ModelBudgets) -> Iterator[Finding]:
-    from nparam_lint.report.budget_outcomes import budgets_of
-
-    for model in block.models:
-        for claim in budgets_of(model):
-            yield from claim.findings
+    return parts.whole_page(title, [*filter(None, sections), _foot(page)])
 
 
 def _findings(document: Document, told: set[Finding]) -> str:
@@ -63,7 +42,7 @@ def _findings(document: Document, told: set[Finding]) -> str:
     if not found:
         return ""
     left = more_html(len(found) - LISTED, "finding")
-    return f"<section><h2>Findings</h2>\n{finding_list(found[:LISTED])}{left}</section>"
+    return f"<section><h2>Findings</h2>\n{parts.finding_list(found[:LISTED])}{left}</section>"
 
 
 def _name(document: Document) -> str:
@@ -74,7 +53,7 @@ def _header(document: Document, page: Page) -> str:
     first, *words = (page.headline or document.command).split(" · ")
     told = f"<p>{escape(' · '.join(words))}</p>" if words else ""
     if document.error is not None:
-        told = pre_html(document.error.splitlines())
+        told = parts.pre_html(document.error.splitlines())
     elif page.nothing:
         told = f"<p>{escape(page.nothing)}</p>"
     sign = "✗" if document.error is not None else page.mark
@@ -99,14 +78,13 @@ def _section(section: Section) -> str:
     inside = "\n".join(part for block in section.blocks if (part := _block(block)))
     if not inside and (section.blocks or not section.title):
         return ""
-    note = f' <span class="dim">{escape(section.note)}</span>' if section.note else ""
     if section.fold:
         title = f" {code_html(section.title)}" if section.title else ""
-        head = f"<summary>{escape(section.fold)}{title}{note}</summary>"
+        head = f"<summary>{escape(section.fold)}{title}</summary>"
         return f"<section><details>{head}{inside}</details></section>"
     if any(isinstance(block, ModelBudgets) and not block.alone for block in section.blocks):
         return inside
-    title = f"<h2>{code_html(section.title)}{note}</h2>\n" if section.title else ""
+    title = f"<h2>{code_html(section.title)}</h2>\n" if section.title else ""
     return f"<section>{title}{inside}</section>"
 
 
@@ -117,21 +95,16 @@ def _block(block: Block) -> str:
     if isinstance(block, Parts):
         return f"<p>{escape(block.text)}</p>"
     if isinstance(block, Facts):
-        pairs = "".join(
-            f"<div><dt>{escape(fact.name)}</dt><dd>{fact.count or ''} {words}{below}</dd></div>"
-            for fact in block.facts
-            for words in (escape(fact.text) if fact.kind == "words" else code_html(fact.text),)
-            for below in ("".join(map(_block, fact.below)),)
-        )
-        return f'<dl class="facts">{pairs}</dl>'
+        pairs = []
+        for fact in block.facts:
+            words = escape(fact.text) if fact.kind == "words" else code_html(fact.text)
+            told = f"{fact.count or ''} {words}{''.join(map(_block, fact.below))}"
+            pairs.append(f"<div><dt>{escape(fact.name)}</dt><dd>{told}</dd></div>")
+        return f'<dl class="facts">{"".join(pairs)}</dl>'
     if isinstance(block, Modules):
-        from nparam_lint.report.html_models import module_tree
-
-        return module_tree(block.modules, block.depth, block.limit)
+        return parts.module_tree(block.modules, block.depth, block.limit)
     if isinstance(block, ModelBudgets) and not block.alone:
-        from nparam_lint.report.html_models import model_cards
-
-        return "".join(model_cards(block.models, block.depth))
+        return "".join(parts.model_cards(block.models, block.depth))
     return _table(block if isinstance(block, Table) else block.table)
 
 
@@ -141,28 +114,16 @@ def _table(made: Table) -> str:
     columns = [(column.name, column.kind == "number") for column in made.columns]
     rows = [_row(row, made) for row in made.rows[:LISTED]]
     notes = "".join(f'<p class="note">{escape(note)}</p>' for note in made.notes)
-    return table_html(columns, rows) + more_html(len(made.rows) - LISTED, made.noun) + notes
+    return parts.table_html(columns, rows) + more_html(len(made.rows) - LISTED, made.noun) + notes
 
 
 def _row(row: Row, made: Table) -> str:
     cells = []
-    for number, (given, column) in enumerate(zip(row.cells, made.columns, strict=True)):
-        cell = given if isinstance(given, Cell) else Cell(given)
-        words = (
-            code_html(cell.text)
-            if column.kind in ("code", "path", "formula")
-            else escape(cell.text)
-        )
+    for cell, column in zip(row.full, made.columns, strict=True):
+        words = code_html(cell.text) if column.kind in _CODE else escape(cell.text)
         words += f" <small>{escape(cell.share)}</small>" if cell.share else ""
         if column.notes:
             words += "".join(f'<p class="note">{escape(note)}</p>' for note in row.below)
-        if number:
-            kind = {"number": ' class="number"', "words": ' class="wide"'}.get(column.kind, "")
-            name = f' data-name="{escape(column.name)}"' if column.kind != "words" else ""
-            cells.append(f'<td role="cell"{name}{kind}>{words}</td>')
-        else:
-            sign = row.mark if row.mark not in TONES else mark_html(row.mark)
-            lead = f"{sign} " if sign else ""
-            cells.append(f'<th scope="row" role="rowheader">{lead}{words}</th>')
-    tone = f' class="{TONES[row.mark]}"' if row.mark in TONES else ""
-    return f'<tr role="row"{tone}>{"".join(cells)}</tr>'
+        kind = {"number": "number", "words": "wide"}.get(column.kind, "")
+        cells.append(("" if kind == "wide" else column.name, kind, words))
+    return parts.row_html(row.mark, cells)

@@ -5,19 +5,21 @@ No standard says what JUnit XML is: this keeps to the schema by which Jenkins re
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 from xml.etree import ElementTree
 
+from nparam_lint.report.budget_cases import findings_with_modules
 from nparam_lint.report.budget_outcomes import UNANSWERED, declared_budgets
-from nparam_lint.report.findings_text import findings_lines, findings_with_modules
+from nparam_lint.report.findings import findings_lines
 from nparam_lint.report.style import Paint, by_place, clean
 from nparam_lint.rules.catalogue import RULES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Sequence
 
-    from nparam_lint.records import Finding, NotMeasured
+    from nparam_lint.records import Finding
     from nparam_lint.report.budget_outcomes import JudgedBudget
     from nparam_lint.report.document import Document, Options
 
@@ -28,32 +30,25 @@ _WIDTH = 100
 def render(document: Document, options: Options) -> str:
     report = document.report
     assert report is not None
-    declared, told = declared_budgets(report)
+    declared, known = declared_budgets(report)
     cases = [_budget(claim, options) for claim in declared]
     cases = [_failed(report.error)] if report.error is not None else cases
-    others = (finding for finding in sorted(report.findings, key=by_place) if finding not in told)
+    others = (finding for finding in sorted(report.findings, key=by_place) if finding not in known)
     cases += map(_other, others)
-    cases += _skipped(report.skipped)
-    counts = {
-        "tests": str(len(cases)),
-        "failures": _count(cases, "failure"),
-        "errors": _count(cases, "error"),
-    }
+    for target, failure in report.skipped:
+        cases.append(_case(target.partition("::")[0], target, "skipped", failure.reason))
+    outcomes = Counter(child.tag for case in cases for child in case)
+    counts = {"tests": len(cases), "failures": outcomes["failure"], "errors": outcomes["error"]}
+    told = {name: str(count) for name, count in counts.items()}
     time = {"time": f"{max(report.seconds, 0):.3f}"}
-    suites = ElementTree.Element("testsuites", {"name": "nparam-lint", **counts, **time})
-    skipped = {"skipped": _count(cases, "skipped")}
-    suite = ElementTree.SubElement(
-        suites, "testsuite", {"name": "nparam-lint", **counts, **skipped, **time}
-    )
+    suites = ElementTree.Element("testsuites", {"name": "nparam-lint", **told, **time})
+    told["skipped"] = str(outcomes["skipped"])
+    suite = ElementTree.SubElement(suites, "testsuite", {"name": "nparam-lint", **told, **time})
     suite.extend(cases)
     ElementTree.indent(suites)
     # ASCII, whatever the terminal: all else becomes character references.
     text = ElementTree.tostring(suites, encoding="us-ascii").decode("ascii")
     return f'<?xml version="1.0" encoding="utf-8"?>\n{text}\n'
-
-
-def _count(cases: Iterable[ElementTree.Element], outcome: Outcome) -> str:
-    return str(sum(case.find(outcome) is not None for case in cases))
 
 
 def _case(
@@ -83,24 +78,21 @@ def _failed(error: str) -> ElementTree.Element:
 
 
 def _budget(claim: JudgedBudget, options: Options) -> ElementTree.Element:
-    path, name = _path(claim.model.target), f"{claim.name}: {claim.declared}"
+    path, name = claim.model.target.partition("::")[0], f"{claim.name}: {claim.declared}"
     errors = [finding for finding in claim.findings if finding.severity == "error"]
-    if not errors and claim.state != "holds":  # never "passed", whatever the settings make of it
-        how = "only a warning" if claim.findings else "ignored"
-        message = f"does not hold, and the finding is {how}"
-        return _case(path, name, "skipped", message, text=_told(claim.findings))
-    if not errors:
-        return _case(path, name, text=_told(claim.findings))
-    outcome: Outcome = "error" if claim.state == "not checked" else "failure"
-    message = "; ".join(finding.message for finding in errors)
-    layout = replace(options, width=_WIDTH, color=False)
-    text = findings_with_modules(errors, claim.model, layout)
-    return _case(path, name, outcome, message, errors[0].code, text)
-
-
-def _told(findings: Sequence[Finding]) -> list[str]:
-    """As the text report says it."""
-    return findings_lines(findings, _WIDTH, Paint(False))
+    if errors:
+        outcome: Outcome = "error" if claim.state == "not checked" else "failure"
+        message = "; ".join(finding.message for finding in errors)
+        layout = replace(options, width=_WIDTH, color=False)
+        text = findings_with_modules(errors, claim.model, layout)
+        return _case(path, name, outcome, message, errors[0].code, text)
+    told = findings_lines(claim.findings, _WIDTH, Paint(False))  # as the text report says it
+    if claim.state == "holds":
+        return _case(path, name, text=told)
+    # Never "passed", whatever the settings make of it.
+    how = "only a warning" if claim.findings else "ignored"
+    message = f"does not hold, and the finding is {how}"
+    return _case(path, name, "skipped", message, text=told)
 
 
 # --- everything else --------------------------------------------------------------------------
@@ -114,13 +106,5 @@ def _other(finding: Finding) -> ElementTree.Element:
     name = f"{finding.target or f'{at.path}:{at.line}'}: {what}"
     outcome: Outcome = "error" if finding.code in UNANSWERED else "failure"
     outcome = outcome if finding.severity == "error" else "passed"
-    return _case(at.path, name, outcome, finding.message, finding.code, _told([finding]))
-
-
-def _skipped(skipped: Iterable[tuple[str, NotMeasured]]) -> Iterator[ElementTree.Element]:
-    for target, failure in skipped:
-        yield _case(_path(target), target, "skipped", failure.reason)
-
-
-def _path(target: str) -> str:
-    return target.partition("::")[0]
+    told = findings_lines([finding], _WIDTH, Paint(False))
+    return _case(at.path, name, outcome, finding.message, finding.code, told)

@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING
 
 from nparam_lint.records import Measured
 from nparam_lint.report import style
-from nparam_lint.report.budget_outcomes import ModelBudgets, budgets_of, failing_table, worst
-from nparam_lint.report.document import Cell, Facts, Parts, Table, Text
+from nparam_lint.report.budget_outcomes import ModelBudgets, budgets_of, worst
+from nparam_lint.report.budget_rows import failing_table
+from nparam_lint.report.document import Facts, Parts, Table, Text
+from nparam_lint.report.findings import ranked
 from nparam_lint.report.folded_modules import Modules
-from nparam_lint.report.forge import ranked
 from nparam_lint.report.style import clean, plural
 
 if TYPE_CHECKING:
@@ -99,16 +100,14 @@ def _section(section: Section) -> Iterator[Pieces]:
     made = [piece for block in section.blocks for piece in _block(block) if piece.rows]
     if section.fold:
         title = f" <code>{html_text(section.title)}</code>" if section.title else ""
-        text = "\n".join(map(whole, made[:-1]))
-        for piece in made[-1:]:
-            head = f"{text}\n{piece.head}" if text else piece.head
-            inside = replace(piece, head=head)
-            done = folded(html_text(section.fold) + title, inside)
-            yield Pieces(f"table of {piece.noun}s", "", [whole(done)]) if section.title else done
+        if made:
+            head = "\n".join([*map(whole, made[:-1]), made[-1].head])
+            done = folded(html_text(section.fold) + title, replace(made[-1], head=head))
+            noun = f"table of {done.noun}s"
+            yield Pieces(noun, "", [whole(done)]) if section.title else done
         return
     if section.title:
-        note = f" {plain_text(section.note)}" if section.note else ""
-        yield Pieces("title", "", [f"**{plain_text(section.title)}**{note}\n"])
+        yield Pieces("title", "", [f"**{plain_text(section.title)}**\n"])
     yield from made
 
 
@@ -122,13 +121,13 @@ def _block(block: Block) -> Iterator[Pieces]:
         rows = []
         for fact in block.facts:
             told = plain_text(fact.text) if fact.kind == "words" else code(fact.text)
-            words = [f"**{plain_text(fact.name)}**" if fact.name else "", fact.count or "", told]
+            name = f"**{plain_text(fact.name)}**" if fact.name else ""
             below = "; ".join(plain_text(text.text.removeprefix("– ")) for text in fact.below)
-            line = " ".join(word for word in words if word)
-            rows.append(f"- {line}: {below}\n" if below else f"- {line}\n")
+            line = " ".join(filter(None, (name, fact.count, told)))
+            rows.append(f"- {line}{f': {below}' if below else ''}\n")
         yield Pieces("line", "", rows)
     elif isinstance(block, Modules):
-        from nparam_lint.report.text_tables import table_lines
+        from nparam_lint.report.formats.text import table_lines
 
         yield fenced("module", table_lines(block.table, _WIDTH, style.Paint(False)))
     elif isinstance(block, ModelBudgets) and not block.alone:
@@ -147,9 +146,8 @@ def _broken(block: ModelBudgets) -> Iterator[Pieces]:
         if broken and isinstance(found, Measured):
             name, total = html_text(model.target), f"{found.counts.total:,}"
             title = f"Modules of <code>{name}</code>: {total} parameters"
-            for piece in _block(Modules(found.modules, block.depth, _ROWS)):
-                if piece.rows:
-                    yield Pieces("module table", "", [whole(folded(title, piece))])
+            (piece,) = _block(Modules(found.modules, block.depth, _ROWS))
+            yield Pieces("module table", "", [whole(folded(title, piece))] if piece.rows else [])
 
 
 def _table(table: Table) -> Pieces:
@@ -171,12 +169,11 @@ def _line(cells: Sequence[str]) -> str:
 
 
 def _cells(row: Row, table: Table) -> Iterator[str]:
-    for given, column in zip(row.cells, table.columns, strict=True):
-        made = given if isinstance(given, Cell) else Cell(given)
+    for made, column in zip(row.full, table.columns, strict=True):
         notes = row.below if column.notes else ()
         text = clean("; ".join(part for part in (made.text, *notes) if part))
         text = style.elide_end(text, _LONGEST)
-        told = cell(text) if column.kind in _CODE else plain_text(text)
+        told = code(text).replace("|", "\\|") if column.kind in _CODE else plain_text(text)
         if made.tone == "bold" and told:
             told = f"**{told}**"
         yield f"{told} ({plain_text(made.share)})" if made.share else told
@@ -258,10 +255,6 @@ def code(text: str) -> str:
     ticks = "`" * (1 + _longest_run(told))
     blank = " " if told.startswith(("`", " ")) or told.endswith(("`", " ")) else ""
     return f"{ticks}{blank}{told}{blank}{ticks}"
-
-
-def cell(text: str) -> str:
-    return code(text).replace("|", "\\|")
 
 
 def html_text(text: str) -> str:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from nparam_lint import __version__
-from nparam_lint.report.forge import fingerprints, ranked, repository_path
+from nparam_lint.report.findings import fingerprints, ranked, repository_path
 from nparam_lint.report.style import clean, plural
 from nparam_lint.rules.catalogue import RULES, explain
 
@@ -40,14 +40,9 @@ def _log(report: Report, options: Options) -> Json:
     kept = findings[:_KEPT]
     codes = sorted({finding.code for finding in kept})
     known = fingerprints(report, options)
+    rules = [_rule(code) for code in codes]
     run = {
-        "tool": {
-            "driver": {
-                "name": "nparam-lint",
-                "version": __version__,
-                "rules": [_rule(code) for code in codes],
-            }
-        },
+        "tool": {"driver": {"name": "nparam-lint", "version": __version__, "rules": rules}},
         "automationDetails": {"id": "nparam-lint/"},
         "columnKind": "unicodeCodePoints",
         "originalUriBaseIds": {_ROOT: {"description": {"text": "The root of the repository."}}},
@@ -60,15 +55,15 @@ def _log(report: Report, options: Options) -> Json:
 def _invocation(report: Report, left: int) -> Json:
     told = []
     if report.error is not None:
-        told.append(_notification("error", "not-checked", report.error))
+        told.append(("error", "not-checked", report.error))
     if left:
         text = f"{plural(left, 'more finding')} left out: no more than {_KEPT:,} are kept of a run"
-        told.append(_notification("warning", "findings-left-out", text))
-    return {"executionSuccessful": report.error is None, "toolExecutionNotifications": told}
-
-
-def _notification(level: str, name: str, text: str) -> Json:
-    return {"level": level, "descriptor": {"id": name}, "message": {"text": _lines([text])}}
+        told.append(("warning", "findings-left-out", text))
+    notes = [
+        {"level": level, "descriptor": {"id": name}, "message": {"text": _lines([text])}}
+        for level, name, text in told
+    ]
+    return {"executionSuccessful": report.error is None, "toolExecutionNotifications": notes}
 
 
 def _rule(code: str) -> Json:
@@ -99,12 +94,11 @@ def _help(rule: Rule) -> str:
 
 def _result(finding: Finding, index: int, fingerprint: str, options: Options) -> Json:
     at = finding.position
-    place: Json = {
-        "physicalLocation": {
-            "artifactLocation": _artifact(repository_path(at.path, options)),
-            "region": {"startLine": max(at.line, 1), "startColumn": max(at.column, 1)},
-        }
-    }
+    uri = _uri(repository_path(at.path, options))
+    # A file of an installed package lies outside of the repository.
+    where = {"uri": f"file://{uri}"} if uri.startswith("/") else {"uri": uri, "uriBaseId": _ROOT}
+    region = {"startLine": max(at.line, 1), "startColumn": max(at.column, 1)}
+    place: Json = {"physicalLocation": {"artifactLocation": where, "region": region}}
     if finding.target:
         place["logicalLocations"] = [{"fullyQualifiedName": clean(finding.target)}]
     return {
@@ -117,13 +111,7 @@ def _result(finding: Finding, index: int, fingerprint: str, options: Options) ->
     }
 
 
-def _artifact(path: str) -> Json:
-    if path.startswith("/"):  # a file of an installed package
-        return {"uri": f"file://{_quoted(path)}"}
-    return {"uri": _quoted(path), "uriBaseId": _ROOT}
-
-
-def _quoted(path: str) -> str:
+def _uri(path: str) -> str:
     """Percent-encoded; a name that is no UTF-8 as the bytes that it has on disk."""
     try:
         return quote(path.encode("utf-8", "surrogateescape"))

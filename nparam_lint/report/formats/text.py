@@ -4,20 +4,25 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import cache
+from itertools import zip_longest
 from typing import TYPE_CHECKING
 
 from nparam_lint.report import style
-from nparam_lint.report.budget_outcomes import ModelBudgets
-from nparam_lint.report.document import Facts, Listing, Parts, Table, Text
+from nparam_lint.report.budget_outcomes import ModelBudgets, verdict_lines
+from nparam_lint.report.document import Facts, Listing, Parts, Text
 from nparam_lint.report.folded_modules import Modules
 from nparam_lint.report.style import Paint, clean
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
-    from nparam_lint.report.document import Block, Document, Options, Section
+    from nparam_lint.report.document import Block, Cell, Document, Options, Section, Step, Table
 
 NARROWEST = 40
+_BETWEEN = 2  # columns
+_LEAST = {"path": 12, "formula": 12, "words": 16}  # characters of a column that is broken
+_BAR = 10  # characters of a bar, where there is room
+_HEADING, _SHORT = 16, 11  # the least width of a column of counts, with shares and without
 
 
 def render(document: Document, options: Options) -> str:
@@ -28,7 +33,7 @@ def render(document: Document, options: Options) -> str:
     shown = [s for s in page.sections if s.only != "page" and (s.always or not options.quiet)]
     parts = [_section(s, options.width, paint) for s in shown if not s.closing]
     if document.report and document.report.findings:
-        from nparam_lint.report.findings_text import findings_lines
+        from nparam_lint.report.findings import findings_lines
 
         parts.append(findings_lines(document.report.findings, options.width, paint))
     parts += [_section(section, options.width, paint) for section in shown if section.closing]
@@ -53,27 +58,19 @@ def _block(block: Block, width: int, paint: Paint) -> Sequence[str]:
     if isinstance(block, Parts):
         return _joined(block, width, paint)
     if isinstance(block, ModelBudgets):
-        from nparam_lint.report.model_lines import verdict_lines, verdict_lines_of
-
-        if block.alone:
-            return verdict_lines_of(block.models[0], width, paint)
-        return verdict_lines(block.models, width, paint)
+        return verdict_lines(block, width, paint)
     if isinstance(block, Listing):
-        from nparam_lint.report.model_lines import listing_lines
+        from nparam_lint.report.listing_lines import listing_lines
 
         return listing_lines(block, width, paint)
-    return (
-        _modules(block, width, paint) if isinstance(block, Modules) else _table(block, width, paint)
-    )
+    if isinstance(block, Modules):
+        return _modules(block, width, paint)
+    return table_lines(block, width, paint)
 
 
-def _table(block: Table | Modules, width: int, paint: Paint) -> list[str]:
-    from nparam_lint.report.text_tables import table_lines
-
-    return table_lines(block if isinstance(block, Table) else block.table, width, paint)
-
-
-_modules = cache(_table)  # an answer that is kept for the next run is laid out twice
+@cache  # an answer that is kept for the next run is laid out twice
+def _modules(block: Modules, width: int, paint: Paint) -> list[str]:
+    return table_lines(block.table, width, paint)
 
 
 def _text(block: Text, width: int, paint: Paint) -> list[str]:
@@ -125,3 +122,213 @@ def _joined(block: Parts, width: int, paint: Paint) -> list[str]:
             lines += [paint(tone, piece) for piece in pieces]
             used = len(pieces[-1])
     return lines
+
+
+# --- tables ---------------------------------------------------------------------------------------
+
+
+def table_lines(table: Table, width: int, paint: Paint) -> list[str]:
+    """The table in at most `width`, as far as it can be done; nothing where it has no rows."""
+    if not table.rows:
+        return []
+    if table.bands:
+        return _banded(table, width, paint)
+    grid = _Grid(table, width)
+    for step in table.steps:
+        if grid.excess > 0:
+            grid.give_up(step)
+    if grid.excess > 0 and table.narrow:
+        return table_lines(table.narrow, width, paint)
+    rooms = grid.rooms() if grid.excess > 0 else {}
+    return _written(grid, [grid.lines(row, rooms) for row in grid.cells], paint)
+
+
+class _Grid:
+    """The cells of a table as text, and which columns are still shown."""
+
+    def __init__(self, table: Table, width: int) -> None:
+        self.table, self.width = table, width
+        self.lead = "  " if any(row.mark for row in table.rows) else ""  # room for marks
+        self.full = [[_cleaned(cell) for cell in row.full] for row in table.rows]
+        self.dropped: set[int] = set()
+        self.short: set[int] = set()
+        self.least: dict[int, int] = {}
+        self.bar = _BAR
+        self.fill()
+
+    def fill(self) -> None:
+        """What is cut is cut no more than the width demands."""
+        self.cells = [[self._text(cell, i) for i, cell in enumerate(row)] for row in self.full]
+        self.measure()
+        for at, least in self.least.items():
+            room = max(max(len(row[at]) for row in self.cells) - self.excess, least)
+            for row in self.cells:
+                name = row[at].lstrip()
+                indent = row[at][: len(row[at]) - len(name)]
+                row[at] = indent + style.elide_middle(name, max(room - len(indent), 1))
+            self.measure()
+
+    def _text(self, cell: Cell, column: int) -> str:
+        text = cell.short or cell.text if column in self.short else cell.text
+        bar = style.bar(*cell.bar, self.bar)
+        return f"{bar.ljust(self.bar)} {text}" if bar and text else bar or text
+
+    def measure(self) -> None:
+        """`shown`: the first column in any case, and the others where they have something in any
+        row. `excess`: how much too wide it is."""
+        columns = enumerate(self.table.columns)
+        there = (i for i, c in columns if not i or c.empty or any(row[i] for row in self.cells))
+        self.shown = [i for i in there if i not in self.dropped]
+        self.headers = [self.table.columns[i].name for i in self.shown]
+        self.headers[0] = self.lead + self.headers[0]
+        self.widths = _widths(self.headers, [self.lines(row, {})[0] for row in self.cells])
+        self.excess = sum(self.widths) + _BETWEEN * (len(self.widths) - 1) - self.width
+
+    def give_up(self, step: Step) -> None:
+        at = next((i for i in self.shown if self.table.columns[i].name == step.column), None)
+        if at is None:
+            return
+        if step.what == "drop":
+            self.dropped.add(at)
+            self.bar = self.bar and _BAR  # there is room again
+        elif step.what == "bar":
+            self.bar = step.least
+        elif step.what == "short":
+            self.short.add(at)
+        else:
+            self.least[at] = step.least
+        self.fill()
+
+    def rooms(self) -> dict[int, int]:
+        """How wide each column that can be broken may be. Paths come last: they take what is
+        left."""
+        widths = dict(zip(self.shown, self.widths, strict=True))
+        broken = [i for i in self.shown if self.table.columns[i].kind in _LEAST]
+        broken.sort(key=lambda i: self.table.columns[i].kind == "path")
+        room = sum(widths[i] for i in broken) - self.excess
+        rooms: dict[int, int] = {}
+        for place, i in enumerate(broken, 1):
+            others = sum(min(widths[j], room // 2) for j in broken[place:])
+            rooms[i] = max(room - others, _LEAST[self.table.columns[i].kind])
+            lines = [line for row in self.cells for line in self._broken(row[i], i, rooms[i])]
+            room -= max([len(self.table.columns[i].name) + 2, *map(len, lines)])
+        return rooms
+
+    def lines(self, row: Sequence[str], rooms: Mapping[int, int]) -> list[list[str]]:
+        """The lines that a row takes, with room for a mark before each."""
+        cells = [self._broken(row[i], i, rooms[i]) if i in rooms else [row[i]] for i in self.shown]
+        lines = (list(line) for line in zip_longest(*cells, fillvalue=""))
+        return [[self.lead + first, *rest] for first, *rest in lines]
+
+    def _broken(self, cell: str, column: int, room: int) -> list[str]:
+        kind = self.table.columns[column].kind
+        if kind == "path":
+            return style.wrap_path(cell, room)
+        if kind == "formula":
+            return style.wrap_formula(cell, room, "", " " if cell.startswith("(") else "  ")
+        return style.wrap(cell, room)
+
+
+def _cleaned(cell: Cell) -> Cell:
+    return replace(cell, text=clean(cell.text), short=clean(cell.short))
+
+
+def _written(grid: _Grid, rows: Sequence[list[list[str]]], paint: Paint) -> list[str]:
+    table, columns = grid.table, [grid.table.columns[i] for i in grid.shown]
+    widths = _widths(grid.headers, [line for lines in rows for line in lines])
+    sides = (">" if column.kind == "number" else "<" for column in columns)
+    specs = [f"{side}{width}" for side, width in zip(sides, widths, strict=True)]
+    text = _head(grid.headers, specs, paint)
+    for number, (row, lines) in enumerate(zip(table.rows, rows, strict=True)):
+        given = [row.full[i] for i in grid.shown]
+        tones = [cell.tone or column.tone for cell, column in zip(given, columns, strict=True)]
+        made = [_line(cells, specs, tones, paint) for cells in lines]
+        if row.mark:
+            made[0] = paint(row.mark_tone, row.mark) + made[0][1:]
+        text += [text[1], *made] if row.rule and number else made
+        for note in row.below:
+            wrapped = style.wrap(clean(note), grid.width, "      ", "      ")
+            text += [paint("yellow", part) for part in wrapped]
+    notes = (part for note in table.notes for part in style.wrap(note, grid.width))
+    return text + [paint("dim", style.elide_middle(part, grid.width)) for part in notes]
+
+
+def _widths(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> list[int]:
+    """A column is at least two wider than its header, so that a line of headers is easy to read."""
+    return [max([len(h) + 2, *(len(row[i]) for row in rows)]) for i, h in enumerate(headers)]
+
+
+def _head(headers: Sequence[str], specs: Sequence[str], paint: Paint) -> list[str]:
+    """The headers, and the line below them. `specs`: side and width of each column (`>12`)."""
+    names = _line(headers, specs, [""] * len(headers), paint)
+    rule = (" " * _BETWEEN).join(format("", f"─{spec}") for spec in specs)
+    return [paint("dim", names), paint("dim", rule)]
+
+
+def _line(cells: Sequence[str], specs: Sequence[str], tones: Sequence[str], paint: Paint) -> str:
+    padded = map(format, cells, specs)
+    made = (_painted(tone, cell, paint) for tone, cell in zip(tones, padded, strict=True))
+    return (" " * _BETWEEN).join(made).rstrip()
+
+
+def _painted(tone: str, cell: str, paint: Paint) -> str:
+    """`times`: dim up to the last ×; a bar is drawn in a colour of its own, blanks in none."""
+    core = cell.strip()
+    if not paint.enabled or not core:
+        return cell
+    before, _, after = cell.partition(core)
+    if tone == "times":
+        times, sign, number = core.rpartition(" × ")
+        return before + paint("dim", times + sign) + number + after
+    rest = core.lstrip(style.EIGHTHS)
+    text = rest.lstrip()
+    bar = paint("cyan", core[: len(core) - len(rest)]) + rest[: len(rest) - len(text)]
+    return before + bar + paint(tone, text) + after
+
+
+# --- columns beside each other, as many as fit ----------------------------------------------------
+
+
+def _banded(table: Table, width: int, paint: Paint) -> list[str]:
+    """With shares where these fit beside the counts, else without; else as many tables as it
+    takes, with a blank line between."""
+    labels = [clean(row.texts[0]) for row in table.rows]
+    label = max(map(len, labels))
+    for least in (_HEADING, _SHORT):
+        columns = [
+            _with_shares([row.full[i] for row in table.rows], least == _HEADING)
+            for i in range(1, len(table.columns))
+        ]
+        widths = [max(least, *map(len, column)) for column in columns]
+        bands: list[list[int]] = []
+        room = 0
+        for number, wide in enumerate(widths):
+            if not bands or room < wide + _BETWEEN:
+                bands.append([])
+                room = width - label
+            bands[-1].append(number)
+            room -= wide + _BETWEEN
+        if len(bands) == 1:
+            break
+    text: list[str] = []
+    for band in bands:
+        names = [style.elide_end(table.columns[i + 1].name, widths[i]) for i in band]
+        specs = [f"<{label}", *(f">{widths[i]}" for i in band)]
+        head = _head(["", *names], specs, paint)
+        text += ["", *head] if text else head
+        for number, row in enumerate(table.rows):
+            cells = [labels[number], *(columns[i][number] for i in band)]
+            tone = row.full[0].tone
+            tones = [tone or ("dim" if cell.strip() == "–" else "") for cell in cells]
+            tones[0] = tone or "dim"
+            line = _line(cells, specs, tones, paint)
+            text += [head[1], line] if row.rule and number else [line]
+    return text
+
+
+def _with_shares(cells: Sequence[Cell], shares: bool) -> list[str]:
+    """The cells of one column; below each other, counts and shares are right-aligned."""
+    found = [_cleaned(cell) for cell in cells]
+    left = max(len(cell.text) for cell in found)
+    right = max(len(cell.share) for cell in found) if shares else 0
+    return [f"{c.text:>{left}}" + (f"  {c.share:>{right}}" if right else "") for c in found]

@@ -1,0 +1,130 @@
+"""Findings as lines of text, for the formats that show them to people; and what GitHub, GitLab and
+their like want of them: an order, a path, and an identity."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+from nparam_lint.report import style
+from nparam_lint.report.style import Paint, by_place, clean
+from nparam_lint.rules.catalogue import RULES
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from nparam_lint.records import Finding, Position, Report
+    from nparam_lint.report.document import Options
+
+_ALIKE = 3
+_DRIFT = ("NPL001", "NPL013")
+
+
+def findings_lines(findings: Sequence[Finding], width: int, paint: Paint) -> list[str]:
+    """Warnings first: what must be mended stands last, next to the summary. Of a budget that many
+    modules break, a few; what has been said of a model is not said again."""
+    lines: list[str] = []
+    said: set[tuple[str, str]] = set()
+    ordered = sorted(findings, key=lambda f: (f.severity == "error", by_place(f)))
+    for _, group in groupby(ordered, key=lambda f: (f.code, f.position, f.target)):
+        alike = list(group)
+        for finding in alike[:_ALIKE]:
+            # A line with the indented lines below it is one.
+            parts = re.split(r"\n(?! )", "\n".join(finding.detail)) if finding.detail else []
+            told = [(finding.target, text) for text in parts]
+            if not told and finding.code in RULES:
+                told = [("", RULES[finding.code].remedy)]
+            lines += [""] * bool(lines) + _finding(finding, width, paint)
+            lines += [n for key in told if key not in said for n in _detail(key[1], width)]
+            said.update(told)
+        if len(alike) > _ALIKE:
+            lines += ["", paint("dim", f"… and {len(alike) - _ALIKE:,} more like it")]
+    codes = sorted({finding.code for finding in findings if finding.code in RULES})
+    if codes:
+        listed = codes[0] if len(codes) == 1 else "CODE"
+        lines += ["", paint("dim", f"nparam-lint rule {listed} explains, with an example.")]
+    return lines
+
+
+def _finding(finding: Finding, width: int, paint: Paint) -> list[str]:
+    at = finding.position
+    place = f"{clean(at.path)}:{at.line}:{at.column}"
+    head = f"{place}  {finding.code}"
+    warning = "warning: " if finding.severity == "warning" else ""
+    first, *more = style.wrap(f"{head}  {warning}{clean(finding.message)}", width, hang="    ")
+    if not first.startswith(head):  # a path that fills the line, or has blanks to wrap at
+        first, more = head, style.wrap(warning + clean(finding.message), width, "    ", "    ")
+    color = "yellow" if warning else "red"
+    return [f"{paint('bold', place)}  {paint(color, finding.code)}{first[len(head) :]}", *more]
+
+
+def _detail(text: str, width: int) -> list[str]:
+    """As it was laid out where it fits, wrapped under its own indent where it does not."""
+    lines = []
+    for line in text.splitlines() or [""]:
+        line = clean(line)
+        indent = "    " + " " * (len(line) - len(line.lstrip()))
+        fits = len(line) + 4 <= width
+        lines += ["    " + line] if fits else style.wrap(line.strip(), width, indent, indent + "  ")
+    return [line.rstrip() for line in lines]
+
+
+# --- for forges -----------------------------------------------------------------------------------
+
+
+def ranked(report: Report) -> list[Finding]:
+    """Worst first: errors before warnings, of broken budgets those that are furthest off in
+    proportion, then by place. Forges show a few and drop the rest."""
+    from nparam_lint.report.budget_rows import size
+
+    off: dict[Position, float] = {}
+    for model in report.models:
+        for budget in model.budgets:
+            if not budget.ok:
+                off[budget.position] = max(off.get(budget.position, 0.0), size(budget))
+
+    def rank(finding: Finding) -> tuple[object, ...]:
+        drift = off.get(finding.position, 0.0) if finding.code in _DRIFT else 0.0
+        return (finding.severity != "error", -drift, by_place(finding))
+
+    return sorted(report.findings, key=rank)
+
+
+def repository_path(path: str, options: Options) -> str:
+    """From the root of the repository, in which the project may lie in a directory of its own."""
+    path = path.removeprefix("./")
+    inside = options.prefix.strip("/")
+    return f"{inside}/{path}" if inside and not path.startswith("/") else path
+
+
+def fingerprints(report: Report, options: Options) -> dict[Finding, str]:
+    """An identity for each finding that outlives its line and its numbers, so that a forge knows it
+    again: of its path, target, code and selector. Of several that these do not tell apart, each is
+    known by its rank among them, in the order of the source and of the model's modules."""
+    selectors: dict[tuple[str, Position], str] = {}
+    order: dict[Finding, int] = {}
+    for model in report.models:
+        selectors |= {(model.target, b.position): b.selector for b in model.budgets}
+        for finding in model.findings:
+            order.setdefault(finding, len(order))
+
+    def place(finding: Finding) -> tuple[object, ...]:
+        at = finding.position
+        return (at.path, at.line, at.column, order.get(finding, -1), by_place(finding))
+
+    seen: dict[tuple[str, ...], int] = {}
+    found: dict[Finding, str] = {}
+    for finding in sorted(set(report.findings), key=place):
+        selector = selectors.get((finding.target, finding.position), "")
+        path = repository_path(finding.position.path, options)
+        key = (path, finding.target, finding.code, selector)
+        rank = seen[key] = seen.get(key, -1) + 1
+        found[finding] = identity(*key, *([str(rank)] if rank else []))
+    return found
+
+
+def identity(*parts: str) -> str:
+    """One text for several, of a length that every forge takes."""
+    return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()
