@@ -7,8 +7,8 @@ import shlex
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from nparam_lint.claims import FormulaError, UnknownName, matches
 from nparam_lint.claims.grammar import round_count
-from nparam_lint.claims.notation import FormulaError, UnknownName, matches
 from nparam_lint.count.worker.capabilities import METRICS, is_accelerator
 from nparam_lint.records import BudgetResult, Finding, Position
 from nparam_lint.rules.catalogue import RULES
@@ -16,8 +16,8 @@ from nparam_lint.rules.catalogue import RULES
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from nparam_lint.claims import Selector
     from nparam_lint.claims.grammar import Bounds, Tolerance
-    from nparam_lint.claims.notation import Selector
     from nparam_lint.records import Budget, Measured, ModuleRow, NotMeasured
 
 HEAVIEST = 5  # modules named below a broken total

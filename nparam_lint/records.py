@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Literal
 from nparam_lint.count.worker.capabilities import WITH_FIELDS
 
 if TYPE_CHECKING:
+    from nparam_lint.claims import Selector, Target
     from nparam_lint.claims.grammar import Tolerance, Value
-    from nparam_lint.claims.notation import Selector, Target
 
 Severity = Literal["error", "warning"]
 Origin = Literal["docstring", "config", "prose"]

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from nparam_lint.analysis.closed_forms.observations import Value
     from nparam_lint.analysis.closed_forms.parameter_forms import ClosedForm
-    from nparam_lint.claims.notation import Target
+    from nparam_lint.claims import Target
     from nparam_lint.config.settings import Settings
     from nparam_lint.discover import Discovery
 

@@ -9,8 +9,8 @@ from nparam_lint.analysis.closed_forms.fitting import fit
 from nparam_lint.analysis.closed_forms.form_writer import factored
 from nparam_lint.analysis.closed_forms.observations import Built, exactly, families
 from nparam_lint.analysis.closed_forms.polynomial import Samples
+from nparam_lint.claims import FormulaError
 from nparam_lint.claims.expression import Formula
-from nparam_lint.claims.notation import FormulaError
 from nparam_lint.judge import amount, selected
 
 if TYPE_CHECKING:

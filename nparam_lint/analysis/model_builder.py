@@ -7,7 +7,7 @@ from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from nparam_lint.analysis.closed_forms.observations import Built, Outcome, Point
-from nparam_lint.claims.notation import Selector, Target, matches
+from nparam_lint.claims import Selector, Target, matches
 from nparam_lint.discover import Discovery, discover
 from nparam_lint.gate import RunContext, count_models
 from nparam_lint.gate.requests import request_model

@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 
     from nparam_lint.analysis.closed_forms.constraints import Constraint
     from nparam_lint.analysis.closed_forms.search import Goal, Search, Unknown, Whole
+    from nparam_lint.claims import Selector, Target
     from nparam_lint.claims.expression import Formula
-    from nparam_lint.claims.notation import Selector, Target
     from nparam_lint.config.settings import Settings
     from nparam_lint.gate import Progress
     from nparam_lint.records import VariableRow

@@ -1,2 +1,116 @@
 """What earlier runs found out, in the cache directory of the user: without it a run gives the same
-answers, only later."""
+answers, only later. Here: the answer of the last run, printed again if nothing changed.
+
+Nothing is read but the state of files and directories (times, size, inode), as git does it; whoever
+changes a file changes its state. This is all that a run without a change imports.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from stat import S_IFMT, S_ISLNK
+
+from nparam_lint.cache.store import Store, digest, directory, tool
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+# What a shell changes from command to command, and no answer depends on.
+_PASSING = ("_", "SHLVL", "OLDPWD", "PWD")
+
+
+def replay(
+    arguments: Sequence[str],
+    environ: Mapping[str, str],
+    changed: Callable[[str, Mapping[str, str]], None],
+) -> int | None:
+    """Print what the last run with these arguments printed; returns its exit code. None: it may
+    come out otherwise now, or there was none. `changed` is told the interpreter that the last run
+    built with, and the environment, where a Python file has another content: then something must be
+    built, most likely."""
+    if any(word.startswith("--no-c") for word in arguments):  # as argparse abbreviates it
+        return None
+    try:
+        store, name = Store(directory(environ), os.getcwd()), name_of(arguments, environ)
+        head, _, rest = (store.load(name) or b"").partition(b"\n")
+        code, length, python = head.split(b" ", 2)
+        text, lines = rest[: int(length)], rest[int(length) :].split(b"\n")
+        same = True
+        for line in lines:
+            state, was, path = line.split(b" ", 2)
+            if was == LOOKED:
+                same = same and look_of(path) == state
+            elif state_of(path) != state and (was == UNREAD or content_of(path) != was):
+                same = False
+                if python and path.endswith(b".py") and was != UNREAD:
+                    changed(os.fsdecode(python), environ)
+                    break
+        if not same:
+            return None
+        store.note_use(name)
+    except (AttributeError, OSError, ValueError):  # no directory, no output, no such entry
+        return None
+    try:
+        sys.stdout.buffer.write(text)
+        sys.stdout.flush()
+    except BrokenPipeError:  # `nparam-lint | head`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        return 1
+    return int(code)
+
+
+def name_of(arguments: Sequence[str], environ: Mapping[str, str]) -> str:
+    """The entry's name: all that decides on an answer besides files."""
+    variables = sorted(f"{k}={v}" for k, v in environ.items() if k not in _PASSING)
+    look = (sys.stdout.encoding, str(sys.stdout.isatty()), str(sys.stderr.isatty()), _width())
+    parts = (tool(), os.getcwd(), *look, str(len(arguments)), *arguments, *variables)
+    return "run-" + digest(*(part.encode("utf-8", "surrogateescape") for part in parts))
+
+
+def state_of(path: bytes) -> bytes:
+    """What changes whenever a file or a directory does; of what is not there, that."""
+    try:
+        state = os.stat(path)
+    except (OSError, ValueError):
+        return NOTHING
+    return b"%d:%d:%d:%d" % (state.st_mtime_ns, state.st_ctime_ns, state.st_size, state.st_ino)
+
+
+NOTHING = b"-"  # the state of what is not there
+UNREAD = b"-"  # of a file that is known by its state alone
+LOOKED = b"?"  # of a path of which it only matters what it is, and where it leads
+
+
+def look_of(path: bytes) -> bytes:
+    """What stands at a path: a link and its target, another kind of file, or nothing."""
+    try:
+        mode = os.lstat(path).st_mode
+        return digest(os.readlink(path)).encode() if S_ISLNK(mode) else b"%o" % S_IFMT(mode)
+    except OSError:
+        return UNREAD
+
+
+def content_of(path: bytes) -> bytes:
+    """A name for what a file contains, or for the names in a directory."""
+    try:
+        if os.path.isdir(path):
+            return digest(*sorted(os.listdir(path))).encode()
+        with open(path, "rb", buffering=0) as file:
+            return digest(file.read()).encode()
+    except OSError:
+        return UNREAD
+
+
+def _width() -> str:
+    """The width of the terminal, also when a hook runner captures the output."""
+    try:
+        return str(os.get_terminal_size(sys.__stdout__.fileno()).columns)  # type: ignore[union-attr]
+    except (AttributeError, OSError, ValueError):
+        pass
+    try:
+        with open("/dev/tty", "rb", buffering=0) as terminal:
+            return str(os.get_terminal_size(terminal.fileno()).columns)
+    except (AttributeError, OSError):
+        return ""

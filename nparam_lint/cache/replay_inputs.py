@@ -7,7 +7,7 @@ import sys
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from nparam_lint.cache.replay import LOOKED, NOTHING, UNREAD, content_of, look_of, name_of, state_of
+from nparam_lint.cache import LOOKED, NOTHING, UNREAD, content_of, look_of, name_of, state_of
 from nparam_lint.cache.store import Store, directory
 from nparam_lint.repository import ask_git
 

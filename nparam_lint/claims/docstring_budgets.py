@@ -9,8 +9,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from nparam_lint.claims.grammar import EXAMPLES, Value, parse_value
-from nparam_lint.claims.notation import (
+from nparam_lint.claims import (
     Selector,
     TextError,
     Unclosed,
@@ -20,6 +19,7 @@ from nparam_lint.claims.notation import (
     read_selector,
     shifted,
 )
+from nparam_lint.claims.grammar import EXAMPLES, Value, parse_value
 from nparam_lint.records import DocLine
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from nparam_lint.claims.notation import (
+from nparam_lint.claims import (
     FormulaError,
     FormulaSyntaxError,
     TextError,

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Literal
 
-from nparam_lint.claims.notation import (
+from nparam_lint.claims import (
     FormulaError,
     FormulaSyntaxError,
     TextError,

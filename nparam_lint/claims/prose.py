@@ -11,9 +11,9 @@ import re
 from bisect import bisect_right
 from typing import TYPE_CHECKING
 
+from nparam_lint.claims import Selector, TextError
 from nparam_lint.claims.docstring_budgets import MENTION, Declared, budget_lines
 from nparam_lint.claims.grammar import Value, parse_value
-from nparam_lint.claims.notation import Selector, TextError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -19,7 +19,7 @@ def _begin(python: str, environ: Mapping[str, str]) -> None:
 
 def main() -> int:
     """Run the command line; returns the exit code."""
-    from nparam_lint.cache.replay import replay
+    from nparam_lint.cache import replay
 
     code = replay(sys.argv[1:], os.environ, _begin)
     if code is not None:

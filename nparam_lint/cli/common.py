@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from nparam_lint.config.settings import Settings
-    from nparam_lint.report.document import Document, Options
+    from nparam_lint.report import Document, Options
     from nparam_lint.report.formats import Need
     from nparam_lint.repository.snapshot import Snapshot
 
@@ -210,7 +210,7 @@ def deliver_failure(
         from nparam_lint.report.check_document import failed_check
 
         document = failed_check(str(error))
-    from nparam_lint.report.document import Options
+    from nparam_lint.report import Options
 
     text = render(asked.format, document, Options())
     try:
@@ -261,7 +261,7 @@ def _append_step_summary(document: Document, options: Options, environ: Mapping[
 
 
 def layout(options: argparse.Namespace, settings: Settings, environ: Mapping[str, str]) -> Options:
-    from nparam_lint.report.document import Options
+    from nparam_lint.report import Options
 
     verbose = int(getattr(options, "verbose", 0))
     return Options(

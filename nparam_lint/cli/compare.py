@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Mapping, Sequence
 
-    from nparam_lint.claims.notation import Target
+    from nparam_lint.claims import Target
     from nparam_lint.config.settings import Settings
-    from nparam_lint.report.document import Document
+    from nparam_lint.report import Document
 
 USAGE = "nparam-lint compare TARGET TARGET… [options]"
 DESCRIPTION = (

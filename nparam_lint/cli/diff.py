@@ -12,8 +12,8 @@ from nparam_lint import UsageError
 from nparam_lint.analysis.diff import Base, DiffReport
 from nparam_lint.analysis.documents.diff_document import diff_document
 from nparam_lint.analysis.revision_diff import Checkout, compare_revisions, find_moves, is_below
+from nparam_lint.claims import TextError
 from nparam_lint.claims.grammar import parse_tolerance
-from nparam_lint.claims.notation import TextError
 from nparam_lint.cli import common
 from nparam_lint.repository.git import GitError, open_repository
 from nparam_lint.repository.snapshot import copied
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from nparam_lint.analysis.revision_diff import Moves
     from nparam_lint.claims.grammar import Tolerance
     from nparam_lint.config.settings import Settings
-    from nparam_lint.report.document import Document
+    from nparam_lint.report import Document
     from nparam_lint.repository.git import Repository
     from nparam_lint.repository.snapshot import Snapshot
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from nparam_lint.records import VariableRow
-    from nparam_lint.report.document import Document
+    from nparam_lint.report import Document
 
 _NAME = re.compile(r"[^\W\d]\w*(\[(\d+|'\w+')\])*")
 USAGE = "nparam-lint formula TARGET [--vary a,b,…] [options]"

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from nparam_lint import UsageError
-from nparam_lint.claims.notation import Selector, Target, TextError, parse_selected, parse_target
+from nparam_lint.claims import Selector, Target, TextError, parse_selected, parse_target
 from nparam_lint.cli import common
 from nparam_lint.gate import show
 from nparam_lint.records import NotMeasured

@@ -10,9 +10,9 @@ from nparam_lint import UsageError, __version__
 from nparam_lint.analysis.closed_forms.search import Unknown
 from nparam_lint.analysis.documents.solve_document import solve_document
 from nparam_lint.analysis.solver import Question, Solutions, solve
+from nparam_lint.claims import FormulaError, TextError
 from nparam_lint.claims.expression import parse_formula
 from nparam_lint.claims.grammar import parse_value
-from nparam_lint.claims.notation import FormulaError, TextError
 from nparam_lint.cli import common
 from nparam_lint.cli.show import locate
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from nparam_lint.claims.expression import Formula
-    from nparam_lint.report.document import Document
+    from nparam_lint.report import Document
 
 USAGE = "nparam-lint solve TARGET… --budget 10M --vary a,b [options]"
 DESCRIPTION = (

@@ -12,8 +12,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from nparam_lint.claims import TextError, parse_selected, parse_target
 from nparam_lint.claims.grammar import parse_value
-from nparam_lint.claims.notation import TextError, parse_selected, parse_target
 from nparam_lint.config.settings import (
     BUDGET,
     GENERAL,
@@ -29,7 +29,7 @@ from nparam_lint.records import Budget, Position, Problem, Recipe
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from nparam_lint.claims.notation import Target
+    from nparam_lint.claims import Target
     from nparam_lint.config.positions import Positions
     from nparam_lint.config.settings import Key
     from nparam_lint.repository.snapshot import Snapshot

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from msgspec import Meta, ValidationError, convert
 
 from nparam_lint.cache.store import Store, directory
+from nparam_lint.claims import TextError, read_arguments, read_expression
 from nparam_lint.claims.grammar import parse_tolerance
-from nparam_lint.claims.notation import TextError, read_arguments, read_expression
 from nparam_lint.count.worker.capabilities import DEVICE_NAMES
 from nparam_lint.rules.catalogue import RULES
 
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from nparam_lint.cache.replay_inputs import ReplayInputs
+    from nparam_lint.claims import Target
     from nparam_lint.claims.grammar import Tolerance
-    from nparam_lint.claims.notation import Target
     from nparam_lint.records import Budget, Position, Recipe, Severity
     from nparam_lint.repository.snapshot import Snapshot
 

@@ -208,8 +208,7 @@ def _settings(context: BuildContext, worker: Worker) -> dict[str, Any]:
 
 def _cache_of(context: BuildContext) -> MeasurementCache:
     """The cache of a project that has a `store`."""
-    from nparam_lint.cache.dependencies import ProjectState
-    from nparam_lint.cache.measurement_cache import MeasurementCache
+    from nparam_lint.cache.measurement_cache import MeasurementCache, ProjectState
 
     assert context.store is not None
     snapshot = context.snapshot

@@ -3,9 +3,35 @@
 Reads only: nothing of the user's is imported here, and neither is torch.
 """
 
-from nparam_lint.discover.files import find_root, list_files, list_importable, list_project
-from nparam_lint.discover.models import Discovery, discover
-from nparam_lint.discover.scan import scan_source
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cached_property
+from operator import attrgetter
+from typing import TYPE_CHECKING, Literal
+
+from nparam_lint.discover.files import (
+    find_root,
+    list_files,
+    list_importable,
+    list_project,
+    reader,
+)
+from nparam_lint.discover.import_plan import ImportPlanner
+from nparam_lint.discover.name_resolution import (
+    Names,
+    Symbol,
+    is_factory,
+    is_hinted,
+    is_module,
+    is_whole_model,
+    takes_nothing,
+)
+from nparam_lint.discover.scan import ClassFacts, scan_source
+from nparam_lint.discover.source_tree import SourceTree
+from nparam_lint.discover.syntax import rare_collection, tail
+from nparam_lint.records import Definition, Parameter, Position
 
 __all__ = [
     "Discovery",
@@ -16,3 +42,270 @@ __all__ = [
     "list_project",
     "scan_source",
 ]
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Sequence
+    from pathlib import Path
+
+    from nparam_lint.cache.store import Store
+    from nparam_lint.discover.parallel_scan import Scan
+    from nparam_lint.discover.scan import FunctionFacts
+    from nparam_lint.records import ImportAttempt, Problem
+
+_FEW = 300
+_FEW_WORDS = 50  # up to which searching for each costs less than telling the words of a file apart
+# What turns a file into the words in it, at the speed of memory.
+_NO_WORD = bytes(b if b > 127 or chr(b).isalnum() or chr(b) == "_" else 32 for b in range(256))
+_REGISTERS_MODEL = re.compile(
+    r"regist\w*\.?\w*(model|net|backbone|arch|encoder|module)|(model|backbone|net)\w*\.regist", re.I
+)
+_BUILDS = re.compile(r"(from|build|create|make|load|get)_")
+
+
+class Models:
+    """Decides by bases, annotations and returned values. Cycles end as "no model"."""
+
+    def __init__(self, names: Names) -> None:
+        self.names = names
+        self._models: dict[Symbol, bool] = {}
+
+    def is_model(self, symbol: Symbol | None) -> bool:
+        """Is this class an `nn.Module`?"""
+        if symbol is None or symbol.kind not in ("class", "outside"):
+            return False
+        if symbol.kind == "outside":
+            return is_module(symbol.name)
+        if symbol not in self._models:
+            self._models[symbol] = False  # until the bases say otherwise: they may form a cycle
+            self._models[symbol] = any(self.is_model(base) for base in self.names.bases(symbol))
+        return self._models[symbol]
+
+    def makes_model(self, symbol: Symbol | None) -> bool:
+        """Does calling this give a model?"""
+        if symbol is None:
+            return False
+        if symbol.kind == "outside":
+            return is_whole_model(symbol.name) or is_factory(symbol.name)
+        if symbol.kind == "method":
+            owner, _, name = symbol.name.rpartition(".")
+            return bool(_BUILDS.match(name)) and self.is_model(Symbol("class", symbol.where, owner))
+        if symbol.kind == "function":
+            if symbol not in self._models:
+                self._models[symbol] = False
+                facts = self.names.functions(symbol.where)[symbol.name]
+                self._models[symbol] = self._is_factory(symbol.where, facts)
+            return self._models[symbol]
+        return self.is_model(symbol)
+
+    def _is_factory(self, path: str, facts: FunctionFacts) -> bool:
+        if facts.declares:
+            return True
+        if facts.hands_back or self._may_be_model(path, facts.takes):
+            return False  # it changes or wraps a model that it is given
+        called = (self.names.resolve(path, name, local=facts.imports) for name in facts.returned)
+        if any(map(self.makes_model, called)) or self._may_be_model(path, facts.gives, whole=True):
+            return True
+        registered = any(_REGISTERS_MODEL.search(name) for name in facts.decorators)
+        return registered and bool(facts.returned)
+
+    def _may_be_model(self, path: str, names: Iterable[str], whole: bool = False) -> bool:
+        for name in names:
+            symbol = self.names.resolve(path, name)
+            if symbol is not None and symbol.kind == "outside" and whole:
+                if is_whole_model(symbol.name):
+                    return True
+            elif self.is_model(symbol):
+                return True
+        return False
+
+    def modules(self, path: str) -> frozenset[str]:
+        """The qualified names of the `nn.Module` classes of one file."""
+        names = self.names.classes(path)
+        return frozenset(n for n in names if self.is_model(Symbol("class", path, n)))
+
+    def model_names(self, path: str) -> set[str]:
+        """The names under which this file offers models or factories to other files."""
+        facts = self.names.tree.facts(path)
+        own = {*self.names.classes(path), *self.names.functions(path)}
+        others = {item.bound for item in facts.imports if item.bound != (item.name or "")}
+        others |= {alias for alias, _ in facts.aliases}
+        found = {name for name in own if self.makes_model(self.names.resolve(path, name))}
+        found |= {name for name in others if self.makes_model(self.names.lookup(path, name))}
+        return {tail(name) for name in found}
+
+    def definitions(self, path: str, *, declared_only: bool = False) -> list[Definition]:
+        """The models and factories of one file, in its order."""
+        found = []
+        for facts in (*self.names.classes(path).values(), *self.names.functions(path).values()):
+            is_class = isinstance(facts, ClassFacts)
+            symbol = Symbol("class" if is_class else "function", path, facts.qualname)
+            hidden = declared_only or facts.hidden
+            inner = facts.init.docstring if isinstance(facts, ClassFacts) and facts.init else ()
+            if facts.declares or (not hidden and self.makes_model(symbol)):
+                definition = Definition(
+                    path,
+                    facts.qualname,
+                    "class" if is_class else "factory",
+                    facts.line,
+                    facts.column,
+                    tuple(lines for lines in (facts.docstring, inner) if lines),
+                    self.parameters(symbol),
+                )
+                found.append(definition)
+        return sorted(found, key=attrgetter("line", "column"))
+
+    def parameters(self, symbol: Symbol) -> tuple[Parameter, ...] | None:
+        """What a function or a constructor takes; None where it is inherited from an installed
+        package."""
+        if symbol.kind == "function":
+            return self.names.functions(symbol.where)[symbol.name].parameters
+        found = self._constructor(symbol, set())
+        return () if found == "nothing" else found
+
+    def _constructor(
+        self, symbol: Symbol, seen: set[Symbol]
+    ) -> tuple[Parameter, ...] | Literal["nothing"] | None:
+        """ "nothing": neither the class nor its bases bring a constructor of their own."""
+        if symbol.kind == "outside":
+            name = tail(symbol.name)
+            plain = name in ("object", "ABC", "Generic", "Protocol") or name.endswith("Mixin")
+            return "nothing" if plain or takes_nothing(symbol.name) else None
+        if symbol.kind != "class" or symbol in seen:
+            return "nothing"
+        seen.add(symbol)
+        facts = self.names.classes(symbol.where)[symbol.name]
+        if facts.init is not None:
+            return facts.init.parameters
+        inherited: tuple[Parameter, ...] | Literal["nothing"] | None = "nothing"
+        for base in self.names.bases(symbol):
+            inherited = self._constructor(base, seen)
+            if inherited != "nothing":
+                break
+        if facts.fields is None:
+            return inherited
+        before = inherited if isinstance(inherited, tuple) else ()
+        own = {item.name for item in facts.fields}
+        return (*(item for item in before if item.name not in own), *facts.fields)
+
+
+# --- from files to definitions ---
+
+
+@dataclass(frozen=True)
+class Discovery:
+    """What was found in `files`, of which those that could matter were `parsed`. `plan`, `names`
+    and `modules` answer for any file of the project."""
+
+    files: tuple[str, ...]
+    parsed: tuple[str, ...]
+    definitions: tuple[Definition, ...]
+    problems: tuple[Problem, ...]
+    models: Models
+
+    @property
+    def tree(self) -> SourceTree:
+        return self.models.names.tree
+
+    @cached_property
+    def positions(self) -> dict[tuple[str, str], Position]:
+        """(path, qualified name) → where it is defined."""
+        return {(d.path, d.qualname): Position(d.path, d.line, d.column) for d in self.definitions}
+
+    @cached_property
+    def _planner(self) -> ImportPlanner:
+        return ImportPlanner(self.tree)
+
+    @rare_collection()  # one plan may follow the imports of thousands of files
+    def plan(self, path: str) -> tuple[ImportAttempt, ...]:
+        """The ways to import the file, best first."""
+        return self._planner.plan(path)
+
+    def modules(self, path: str) -> frozenset[str]:
+        """The qualified names of the `nn.Module` classes that the file defines."""
+        return self.models.modules(path) if path in self.tree.files else frozenset()
+
+    def names(self, path: str) -> frozenset[str]:
+        """The names at the file's top level; empty where there is no such file."""
+        return self.models.names.names(path) if path in self.tree.files else frozenset()
+
+
+@rare_collection()
+def discover(
+    root: Path,
+    files: Sequence[str],
+    *,
+    read: Callable[[str], bytes] | None = None,
+    importable: Iterable[str] | None = None,
+    wanted: Collection[str] = (),
+    declared_only: bool = False,
+    store: Store | None = None,
+    scan: Scan = scan_source,
+) -> Discovery:
+    """Find the model classes and the factories in `files` (relative to `root`).
+
+    `read` replaces reading from disk (it raises OSError); `importable` the files that imports may
+    reach (default: all Python files of the project). Test files count for what declares a budget
+    only. With `declared_only` so do all files, and those without the word `nparam` are not even
+    parsed: the hook's fast way. `wanted` files (named by the user, or by a budget in the config)
+    are looked through in full in either case. `store`: where what a file's content says is kept
+    for the next run; after it asked for plans, the caller has `SourceTree.remember` keep those too.
+    `scan`: what reads a file; a function at the top level of a module.
+    """
+    if importable is None:
+        importable = list_importable(root) if read is None else ()
+    every = {*importable, *files}
+    tree = SourceTree(every, read or reader(root), root.absolute().name, store, scan)
+    models = Models(Names(tree))
+    strict: set[str] = set()  # those in which only a declared budget makes a definition
+    parsed: list[str] = []
+    rest: list[str] = []
+    for path in files:
+        source = tree.source(path)
+        if path not in wanted and (declared_only or _is_test(path, source)):
+            strict.add(path)
+        # One that is empty perhaps could not be read: parsing it brings out why.
+        if not source:
+            parsed.append(path)
+        elif b"class " in source or b"def " in source:
+            if b"nparam" in source if path in strict else is_hinted(source):
+                parsed.append(path)
+            elif path not in strict:
+                rest.append(path)
+    tree.scan_all(parsed)
+    parsed += _naming_models(tree, models, rest)
+    problems = [problem for path in parsed if (problem := tree.facts(path).problem)]
+    parsed = sorted(set(parsed))
+    found = [item for p in parsed for item in models.definitions(p, declared_only=p in strict)]
+    tree.remember()
+    return Discovery(tuple(files), tuple(parsed), tuple(found), tuple(problems), models)
+
+
+def _is_test(path: str, source: bytes) -> bool:
+    *folders, name = path.split("/")
+    if not {"test", "tests", "testing"}.isdisjoint(folders) or name == "conftest.py":
+        return True
+    # timm has layers/test_time_pool.py, which is a layer.
+    return (name.startswith("test_") or name.endswith("_test.py")) and b"def test_" in source
+
+
+def _naming_models(tree: SourceTree, models: Models, rest: list[str]) -> list[str]:
+    """Of the files without a word of torch those that may hold a model all the same, because they
+    name one of the repository's (`class Tiny(BaseNet)`)."""
+    if len(rest) <= _FEW:  # parsing them costs less than finding out
+        return [path for path in rest if tree.leads_to(path).files]
+    # The chain from a base to its heir may lead through any file of the project, so ask them all.
+    fresh = [path for path in tree.files.difference(rest) if is_hinted(tree.source(path))]
+    left = sorted(tree.files.difference(fresh))
+    added: set[str] = set()
+    while fresh and left:
+        words = {name.encode() for path in fresh for name in models.model_names(path)}
+        fresh = [path for path in left if _has_any(words, tree.source(path))]
+        added.update(fresh)
+        left = [path for path in left if path not in added]
+    return sorted(added.intersection(rest))
+
+
+def _has_any(words: set[bytes], source: bytes) -> bool:
+    if len(words) <= _FEW_WORDS and not any(word in source for word in words):
+        return False
+    return not words.isdisjoint(source.translate(_NO_WORD).split())

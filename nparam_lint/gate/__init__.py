@@ -32,7 +32,7 @@ from nparam_lint.records import Environment, ImportAttempt, Measured, Position, 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from nparam_lint.claims.notation import Target
+    from nparam_lint.claims import Target
     from nparam_lint.config.settings import Settings
     from nparam_lint.discover import Discovery
     from nparam_lint.discover.parallel_scan import Scan

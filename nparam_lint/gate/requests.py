@@ -6,8 +6,8 @@ import difflib
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from nparam_lint.claims import Target
 from nparam_lint.claims.docstring_budgets import has_prose_count, parse_docstring
-from nparam_lint.claims.notation import Target
 from nparam_lint.judge import finding
 from nparam_lint.records import Budget, NotMeasured, Position, Recipe
 

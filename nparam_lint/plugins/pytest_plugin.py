@@ -204,8 +204,8 @@ def _count(config: pytest.Config) -> list[Case]:
     from nparam_lint.discover import find_root
     from nparam_lint.gate import check
     from nparam_lint.records import Position
+    from nparam_lint.report import Options
     from nparam_lint.report.budget_cases import cases
-    from nparam_lint.report.document import Options
 
     root = find_root(config.rootpath)
     show = _progress(config)
@@ -266,8 +266,8 @@ def _color(config: pytest.Config) -> bool:
 
 def _tell(config: pytest.Config, report: Report, root: Path, declared: bool) -> None:
     """With -v, who counted; the warnings; and a warning where nothing is declared."""
+    from nparam_lint.report import Options
     from nparam_lint.report.check_document import nothing_found
-    from nparam_lint.report.document import Options
     from nparam_lint.report.style import clean, plural
 
     reporter, who = _reporter(config), report.environment

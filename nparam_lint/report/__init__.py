@@ -1,1 +1,289 @@
-"""What a command says, as text: `document` is what is said, `formats` the ways to write it."""
+"""What a command has to say, before it is known in which format.
+
+Every command makes one `Document`; every module of `report.formats` renders documents. For
+programs there is `data`, a command's own JSON document; for people there is `page`, made of the
+blocks below; for tools that know findings there is `report`. A format that has nothing of its own
+for `Modules`, `ModelBudgets` or `Listing` renders the `table` of such a block.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from nparam_lint.records import Report
+    from nparam_lint.report.budget_outcomes import ModelBudgets
+    from nparam_lint.report.folded_modules import Modules
+
+Json = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How a document is to look; decided by the command line, which knows the terminal.
+
+    `depth`: levels of modules below the root (None: as many as make a short table). `tables`: how
+    many tables of top-level models are printed; those of broken budgets always are. `rows`: how
+    many rows a table has before it is summed up (None: what suits the table). `place`: what was
+    searched, in words (`src`). `declared_only`: models without a budget were left out. `prefix`:
+    where the project lies in its repository (`packages/nets`), for what links to files.
+    """
+
+    width: int = 80
+    color: bool = False
+    depth: int | None = None
+    verbose: int = 0
+    quiet: bool = False
+    tables: int = 5
+    rows: int | None = None
+    place: str = ""
+    declared_only: bool = False
+    prefix: str = ""
+
+
+# --- blocks: what a section is made of ------------------------------------------------------------
+# A `tone` is a name that `style.Paint` knows: "dim", "red", "bold", …
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A paragraph. `indent` stands before its first line, `hang` before the others. A formula is
+    broken where formulas can be, verbatim text nowhere."""
+
+    text: str
+    tone: str = ""
+    indent: str = ""
+    hang: str = ""
+    kind: Literal["words", "formula", "verbatim"] = "words"
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """Short remarks beside each other, as pairs of a tone and a text: with a dot between, on as
+    many lines as it takes; or, `plain`, with two blanks between, on one line."""
+
+    parts: tuple[tuple[str, str], ...]
+    tone: str = ""
+    plain: bool = False
+
+    @property
+    def text(self) -> str:
+        return ("  " if self.plain else " · ").join(text for _, text in self.parts)
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """`count`, where there is one, stands in a column of numbers; `text` after it, and paragraphs
+    `below`."""
+
+    name: str
+    text: str = ""
+    count: str | None = None
+    tone: str = ""
+    kind: Literal["words", "formula", "target"] = "words"
+    below: tuple[Text, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """Names with what is to be said of each; names in the given tone, behind the indent."""
+
+    facts: tuple[Fact, ...]
+    tone: str = "dim"
+    indent: str = "  "
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """`code` is what stands in the source; `path`, `formula` and `words` may go on in further
+    lines, broken as each of them can be. `notes`: those below a row stand here, in formats whose
+    rows are one line. `empty`: stands on a terminal also where nothing is in it."""
+
+    name: str
+    kind: Literal["text", "number", "code", "path", "formula", "words"] = "text"
+    tone: str = ""
+    notes: bool = False
+    empty: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """`share`: of a whole, given up first where there is no room. `short`: what stands in place of
+    the text where a table is narrow. `bar`: a part and its whole, drawn before the text."""
+
+    text: str
+    tone: str = ""
+    share: str = ""
+    short: str = ""
+    bar: tuple[int, int] = (0, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """`mark`: one character before the row, in the tone `mark_tone`. `below`: notes on lines of
+    their own. `rule`: a line above it."""
+
+    cells: tuple[Cell | str, ...]
+    mark: str = ""
+    mark_tone: str = ""
+    below: tuple[str, ...] = ()
+    rule: bool = False
+
+    @property
+    def full(self) -> tuple[Cell, ...]:
+        return tuple(cell if isinstance(cell, Cell) else Cell(cell) for cell in self.cells)
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        return tuple(cell.text for cell in self.full)
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What is given up where a table is too wide: a column, what is longer than the `short` of its
+    cells, the middle of its texts down to `least` characters, or all of its bars but `least`."""
+
+    what: Literal["drop", "short", "shorten", "bar"]
+    column: str
+    least: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """`steps` are tried one after the other until the table fits; then `narrow` stands in its
+    place. `bands`: columns that do not fit stand in a second table below. `notes`: its last
+    lines."""
+
+    columns: tuple[Column, ...]
+    rows: tuple[Row, ...]
+    steps: tuple[Step, ...] = ()
+    narrow: Table | None = None
+    bands: bool = False
+    notes: tuple[str, ...] = ()
+    noun: str = "row"
+
+    @property
+    def filled(self) -> Table:
+        """Without the columns that have nothing in any row; the first stands in any case."""
+        texts = [row.texts for row in self.rows]
+        kept = [i for i in range(len(self.columns)) if not i or any(text[i] for text in texts)]
+        rows = [replace(row, cells=tuple(row.cells[i] for i in kept)) for row in self.rows]
+        return replace(self, columns=tuple(self.columns[i] for i in kept), rows=tuple(rows))
+
+
+@dataclass(frozen=True, slots=True)
+class ListingLine:
+    """A line of a listing. `before`, `after` and `delta` stand in columns; `verdict` follows them,
+    and `below` stands on a line of its own. Without any count, `verdict` follows the name."""
+
+    mark: str
+    name: str
+    before: str = ""
+    after: str = ""
+    delta: str = ""
+    verdict: str = ""
+    below: str = ""
+    tone: str = ""
+
+    @property
+    def counted(self) -> bool:
+        return bool(self.before or self.after)
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """Lines about models, below the path of each file; and the same as a table. `brief`: verdicts
+    are cut at the end of the line rather than wrapped."""
+
+    files: tuple[tuple[str, tuple[ListingLine, ...]], ...]
+    table: Table
+    brief: bool = False
+
+
+# The last two stand where their tables are made.
+Block: TypeAlias = "Text | Parts | Facts | Table | Listing | Modules | ModelBudgets"
+
+
+# --- the page -------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """`lead`: what is told before the findings, wherever these do not stand at the end. `closing`:
+    what follows them even there. `only`: `text` for what a terminal needs because it shows less,
+    `page` for what other documents have room for. `fold`: what is folded away there, in words
+    before the title. `always`: stands also where only the essential is asked for (--quiet).
+    `note`: stands beside the title on a terminal."""
+
+    blocks: tuple[Block, ...]
+    title: str = ""
+    lead: bool = False
+    closing: bool = False
+    only: Literal["", "text", "page"] = ""
+    fold: str = ""
+    always: bool = False
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """`mark`: ✓, ✗, !, Δ (changed) or – (nothing declared), before the `headline`; empty where
+    there is no verdict to give: then findings stand at the end everywhere. `nothing`: all that
+    there is to say on a terminal, where nothing was found. `foot`: what stands small at the end of
+    a document (default: `summary`)."""
+
+    sections: tuple[Section, ...] = ()
+    mark: str = ""
+    headline: str = ""
+    nothing: str = ""
+    summary: tuple[Parts, ...] = ()
+    foot: str = ""
+
+    @property
+    def around_findings(self) -> tuple[list[Section], list[Section]]:
+        """Of a document that is no terminal, the sections before the findings and those after."""
+        shown = [section for section in self.sections if section.only != "text"]
+        if not self.mark:
+            return shown, []
+        return [s for s in shown if s.lead], [s for s in shown if not s.lead]
+
+
+@dataclass(frozen=True, slots=True)
+class FormSource:
+    """A closed form, written for programs: `where` holds the choices that it is about."""
+
+    where: tuple[tuple[str, str], ...]
+    python: str
+    latex: str
+    value: int
+
+
+@dataclass(frozen=True, slots=True)
+class FormSources:
+    """What the formats `python` and `latex` are made of. `signature`: the parameters of a function,
+    with defaults; `about`: the paragraphs of its docstring; `missing`: why a case has no form;
+    `modules`: name, LaTeX and value of each part."""
+
+    forms: tuple[FormSource, ...]
+    signature: str
+    about: tuple[str, ...]
+    missing: tuple[str, ...]
+    modules: tuple[tuple[str, str, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """`command`: what made it. `data` and `page` are made when a format asks. `error`: why there is
+    no answer at all. `report`: the findings, and the models that they are about. `lines`: what is
+    said in one line each, `path:line:column: …` where there is a place."""
+
+    command: str
+    data: Callable[[], Json]
+    page: Callable[[Options], Page]
+    error: str | None = None
+    report: Report | None = None
+    lines: tuple[str, ...] = ()
+    forms: Callable[[Options], FormSources] | None = None

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from nparam_lint.records import Finding, ModelReport, Position, Report
+    from nparam_lint.report import Options
     from nparam_lint.report.budget_outcomes import JudgedBudget
-    from nparam_lint.report.document import Options
 
 Outcome = Literal["passed", "failed", "error", "skipped"]
 _ROWS = 40  # of a table of modules

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from nparam_lint.records import BudgetResult, Finding, ModelReport, Report
-    from nparam_lint.report.document import Table
+    from nparam_lint.report import Table
     from nparam_lint.report.style import Paint
 
 State = Literal["holds", "broken", "not checked", "ignored"]

@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from math import isnan
 from typing import TYPE_CHECKING
 
-from nparam_lint.report import style
+from nparam_lint.report import Column, Row, Table, style
 from nparam_lint.report.budget_outcomes import budgets_of, total_of, worst
-from nparam_lint.report.document import Column, Row, Table
 from nparam_lint.report.style import grouped
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
         NotMeasured,
         Report,
     )
-    from nparam_lint.report.document import Json
+    from nparam_lint.report import Json
 
 _ROW = tuple(field.name for field in fields(ModuleRow) if field.name != "more")
 

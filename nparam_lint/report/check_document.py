@@ -7,15 +7,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from nparam_lint.records import Measured, Report
-from nparam_lint.report.budget_outcomes import (
-    ModelBudgets,
-    all_budgets,
-    declared_budgets,
-    is_empty,
-    total_of,
-    worst,
-)
-from nparam_lint.report.document import (
+from nparam_lint.report import (
     Column,
     Document,
     Listing,
@@ -27,15 +19,22 @@ from nparam_lint.report.document import (
     Table,
     Text,
 )
-from nparam_lint.report.folded_modules import Modules
+from nparam_lint.report.budget_outcomes import (
+    ModelBudgets,
+    all_budgets,
+    declared_budgets,
+    is_empty,
+    total_of,
+    worst,
+)
 from nparam_lint.report.style import clean, plural, short_reason
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from nparam_lint.records import ModelReport, ModuleRow, NotMeasured
+    from nparam_lint.report import Block, Json, Options
     from nparam_lint.report.budget_outcomes import JudgedBudget
-    from nparam_lint.report.document import Block, Json, Options
 
 _ROWS = 20
 _PACKAGES = 3
@@ -144,6 +143,8 @@ def _tables(report: Report, options: Options) -> Iterator[Section]:
     hidden = {id(model) for model in left}  # to compare thousands of reports takes minutes
     for modules, model in tables.items():
         if id(model) not in hidden:
+            from nparam_lint.report.folded_modules import Modules  # a passing hook has none
+
             rung = getattr(model.measurement, "rung", "meta")
             how = "" if rung == "meta" else f"counted on {rung}"
             block = Modules(modules, options.depth, options.rows or _ROWS)

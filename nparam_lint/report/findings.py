@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from nparam_lint.records import Finding, Position, Report
-    from nparam_lint.report.document import Options
+    from nparam_lint.report import Options
 
 _ALIKE = 3
 _DRIFT = ("NPL001", "NPL013")

@@ -8,8 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from nparam_lint.report import style
-from nparam_lint.report.document import Cell, Column, Row, Step, Table
+from nparam_lint.report import Cell, Column, Row, Step, Table, style
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -18,7 +18,7 @@ from nparam_lint.report import style
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from nparam_lint.report.document import Listing, ListingLine
+    from nparam_lint.report import Listing, ListingLine
     from nparam_lint.report.style import Paint
 
 _NAME, _VERDICT = 8, 24  # characters that they have at least

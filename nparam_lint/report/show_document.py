@@ -6,10 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from nparam_lint.records import Measured, Report
-from nparam_lint.report import style
-from nparam_lint.report.budget_outcomes import ModelBudgets
-from nparam_lint.report.check_document import budgets_table, check_document
-from nparam_lint.report.document import (
+from nparam_lint.report import (
     Cell,
     Column,
     Document,
@@ -21,7 +18,10 @@ from nparam_lint.report.document import (
     Step,
     Table,
     Text,
+    style,
 )
+from nparam_lint.report.budget_outcomes import ModelBudgets
+from nparam_lint.report.check_document import budgets_table, check_document
 from nparam_lint.report.folded_modules import Modules
 from nparam_lint.report.style import clean
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from nparam_lint.records import DeviceResult, ModelReport, NotMeasured
-    from nparam_lint.report.document import Block, Options
+    from nparam_lint.report import Block, Options
 
 _ROWS = 60
 

@@ -14,8 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from nparam_lint import UsageError
-from nparam_lint.claims.expression import Formula
-from nparam_lint.claims.notation import (
+from nparam_lint.claims import (
     Selector,
     Target,
     TextError,
@@ -23,6 +22,7 @@ from nparam_lint.claims.notation import (
     parse_target,
     read_expression,
 )
+from nparam_lint.claims.expression import Formula
 from nparam_lint.gate import RunContext, measure, read_source
 from nparam_lint.gate.requests import Selection
 from nparam_lint.judge import judge

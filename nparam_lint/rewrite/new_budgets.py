@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from nparam_lint.claims.notation import Target
+    from nparam_lint.claims import Target
     from nparam_lint.config.settings import Settings
     from nparam_lint.gate import Progress
     from nparam_lint.gate.requests import ProjectSource

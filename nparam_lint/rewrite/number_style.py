@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from nparam_lint.claims import TextError
 from nparam_lint.claims.expression import Formula
 from nparam_lint.claims.grammar import Number, Tolerance, parse_value
-from nparam_lint.claims.notation import TextError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -6,7 +6,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from nparam_lint import __version__
-from nparam_lint.report.document import (
+from nparam_lint.report import (
     Column,
     Document,
     Json,
@@ -24,7 +24,7 @@ from nparam_lint.rewrite.edits import Edit, Left, unified_diff
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from nparam_lint.report.document import Block
+    from nparam_lint.report import Block
     from nparam_lint.rewrite.edits import Plan
 
 _HINTS = 12

@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 from weakref import ref
 
-from nparam_lint.discover.models import Models
+from nparam_lint.discover import Models
 from nparam_lint.discover.name_resolution import Names, Symbol, is_module
 from nparam_lint.discover.source_tree import SourceTree
 from nparam_lint.discover.syntax import FUNCTIONS, Function, character, flat

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nparam_lint.claims.notation import (
+from nparam_lint.claims import (
     METRICS,
     Selector,
     Target,

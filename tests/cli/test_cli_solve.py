@@ -11,7 +11,7 @@ import pytest
 
 from nparam_lint.analysis.documents.solve_document import solve_document
 from nparam_lint.analysis.solver import Met, Solutions, Solved
-from nparam_lint.report.document import Options
+from nparam_lint.report import Options
 from nparam_lint.report.formats import render
 
 MODELS = """\

@@ -7,7 +7,7 @@ from textwrap import dedent
 
 import pytest
 
-from nparam_lint.claims.notation import Selector, Target
+from nparam_lint.claims import Selector, Target
 from nparam_lint.config import ConfigError, describe, load_settings
 from nparam_lint.records import Position, Recipe
 

@@ -8,7 +8,7 @@ from textwrap import dedent
 
 import pytest
 
-from nparam_lint.claims.notation import parse_target
+from nparam_lint.claims import parse_target
 from nparam_lint.config import load_settings
 from nparam_lint.gate import check, show
 from nparam_lint.records import Measured, NotMeasured, Position

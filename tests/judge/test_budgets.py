@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
+from nparam_lint.claims import parse_selector, parse_target
 from nparam_lint.claims.grammar import parse_tolerance, parse_value
-from nparam_lint.claims.notation import parse_selector, parse_target
 from nparam_lint.judge import judge, judge_devices, judge_hidden, judge_not_measured
 from nparam_lint.records import (
     Budget,

@@ -28,9 +28,8 @@ from nparam_lint.analysis.roles import find_roles
 from nparam_lint.analysis.solver import Met, Solutions, Solved
 from nparam_lint.cli.main import main
 from nparam_lint.records import Position
-from nparam_lint.report import formats
+from nparam_lint.report import Options, formats
 from nparam_lint.report.check_document import check_document
-from nparam_lint.report.document import Options
 from nparam_lint.report.show_document import show_document
 from nparam_lint.rewrite.edits import Edit, Left, Plan
 from nparam_lint.rewrite.plan_document import plan_document

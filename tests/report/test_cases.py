@@ -7,8 +7,8 @@ import pytest
 from report_samples import broken_net, budget, glob_gpt, measured, model, net, prose, report
 
 from nparam_lint.records import Finding, NotMeasured, Position
+from nparam_lint.report import Options
 from nparam_lint.report.budget_cases import Case, cases
-from nparam_lint.report.document import Options
 
 ROOT = Path("/project")
 AT = Position("net.py", 12, 5)

@@ -17,8 +17,7 @@ from nparam_lint.analysis.documents.compare_document import (
 )
 from nparam_lint.analysis.roles import RolePart, Roles
 from nparam_lint.records import Hidden, Measured, ModuleRow, NotMeasured
-from nparam_lint.report import formats
-from nparam_lint.report.document import Options
+from nparam_lint.report import Options, formats
 
 
 def column(name, parts, given="", tied=(), active=None):

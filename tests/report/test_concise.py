@@ -5,7 +5,7 @@ from render_samples import rendered
 from report_samples import everything, report
 
 from nparam_lint.records import Finding, Position
-from nparam_lint.report.document import Options
+from nparam_lint.report import Options
 
 
 def test_one_line_for_each_finding_sorted_by_place():
@@ -41,7 +41,7 @@ def test_a_format_loads_no_other():
     code = (
         "import sys; from nparam_lint.records import Report;"
         "from nparam_lint.report.check_document import check_document;"
-        "from nparam_lint.report.document import Options;"
+        "from nparam_lint.report import Options;"
         "from nparam_lint.report.formats import render;"
         "render('concise', check_document(Report(None, (), ())), Options());"
         "print(sorted(m for m in sys.modules if m.startswith('nparam_lint.report.formats.')))"

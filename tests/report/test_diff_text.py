@@ -15,7 +15,7 @@ from diff_samples import (
 
 from nparam_lint.analysis.documents.diff_document import diff_document
 from nparam_lint.analysis.documents.diff_words import change
-from nparam_lint.report.document import Options
+from nparam_lint.report import Options
 from nparam_lint.report.formats import render
 
 

@@ -27,7 +27,7 @@ from report_samples import (
 )
 
 from nparam_lint.records import Finding, Position
-from nparam_lint.report.document import Options
+from nparam_lint.report import Options
 from nparam_lint.report.formats import formats_for
 
 REPORTS = {

@@ -9,7 +9,7 @@ from report_samples import broken_net, everything, failed, glob_gpt, many, measu
 from report_samples import net as net_rows
 
 from nparam_lint.records import Finding, Position
-from nparam_lint.report.document import Options
+from nparam_lint.report import Options
 
 
 def github(value, **options) -> str:

@@ -25,8 +25,7 @@ from report_samples import (
 
 from nparam_lint import __version__
 from nparam_lint.records import DeviceResult, Finding, Hidden, Position
-from nparam_lint.report import html_parts
-from nparam_lint.report.document import Options
+from nparam_lint.report import Options, html_parts
 from nparam_lint.report.html_parts import module_tree
 
 STYLE = Path(html_parts.__file__).with_name("page.css").read_text(encoding="utf-8")

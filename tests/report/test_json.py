@@ -21,7 +21,7 @@ from report_samples import (
 
 from nparam_lint import __version__
 from nparam_lint.records import BudgetResult, DeviceResult, Finding, Position
-from nparam_lint.report.document import Options
+from nparam_lint.report import Options
 
 NULL = type(None)
 COUNTS = {"total": int, "trainable": int, "frozen": int, "buffers": int, "bytes": int}

@@ -25,7 +25,7 @@ from report_samples import (
 )
 
 from nparam_lint.records import DeviceResult, Finding, NotMeasured, ParameterRow, Position
-from nparam_lint.report.document import Options
+from nparam_lint.report import Options
 from nparam_lint.report.folded_modules import make_tree
 from nparam_lint.report.style import (
     bar,

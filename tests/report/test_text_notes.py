@@ -22,7 +22,7 @@ from report_samples import (
 )
 
 from nparam_lint.records import DeviceResult, Finding, NotMeasured, Position
-from nparam_lint.report.document import Options
+from nparam_lint.report import Options
 from nparam_lint.report.style import elide_apart, short_reason
 
 

@@ -20,7 +20,7 @@ from nparam_lint.analysis.closed_forms.polynomial import (
     power_of_two,
     rounded,
 )
-from nparam_lint.claims.notation import read_expression
+from nparam_lint.claims import read_expression
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

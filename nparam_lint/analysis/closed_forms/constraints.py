@@ -17,7 +17,7 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Literal
 
 from nparam_lint.analysis.closed_forms.compiled_form import NoPolynomial, read
-from nparam_lint.claims.notation import FormulaError, read_expression
+from nparam_lint.claims import FormulaError, read_expression
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence

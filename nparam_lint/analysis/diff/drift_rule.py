@@ -11,8 +11,8 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from nparam_lint.analysis.diff.fold_changes import lines_of
+from nparam_lint.claims import TextError, parse_selector
 from nparam_lint.claims.grammar import Number, parse_value
-from nparam_lint.claims.notation import TextError, parse_selector
 from nparam_lint.records import Finding, Measured
 from nparam_lint.rules.catalogue import RULES
 

@@ -7,10 +7,10 @@ from dataclasses import asdict, dataclass, replace
 from string import ascii_uppercase
 from typing import TYPE_CHECKING
 
+from nparam_lint import report as doc
 from nparam_lint.analysis.roles import ROLES, RolePart
 from nparam_lint.count.worker.capabilities import METRICS
 from nparam_lint.records import Measured, NotMeasured
-from nparam_lint.report import document as doc
 from nparam_lint.report import style
 from nparam_lint.report.check_data import measured_data, not_measured_data
 from nparam_lint.report.show_document import absent

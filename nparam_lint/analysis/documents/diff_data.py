@@ -13,7 +13,7 @@ from nparam_lint.report import check_data
 if TYPE_CHECKING:
     from nparam_lint.analysis.diff import DiffReport, ModelDiff, ModuleChange
     from nparam_lint.records import ModuleRow
-    from nparam_lint.report.document import Json
+    from nparam_lint.report import Json
 
 _MODEL = (
     *("target", "status", "delta", "before_target", "evidence"),

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from nparam_lint import report as doc
 from nparam_lint.analysis.diff.fold_changes import lines_of
 from nparam_lint.analysis.documents import diff_words as words
 from nparam_lint.analysis.documents.diff_data import as_report, data_of
-from nparam_lint.report import document as doc
 from nparam_lint.report import style
 from nparam_lint.report.style import clean, grouped, plural
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
+from nparam_lint import report as doc
 from nparam_lint.analysis.closed_forms.form_writer import expanded, factored
 from nparam_lint.analysis.closed_forms.observations import exactly
 from nparam_lint.analysis.closed_forms.parameter_forms import ClosedForm, NoForm, Wrong
 from nparam_lint.analysis.closed_forms.polynomial import ZERO, Polynomial
-from nparam_lint.claims.notation import exact_text
-from nparam_lint.report import document as doc
+from nparam_lint.claims import exact_text
 from nparam_lint.report import style
 from nparam_lint.report.style import clean
 

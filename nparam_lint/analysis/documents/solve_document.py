@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING
 
-from nparam_lint.report import document as doc
+from nparam_lint import report as doc
 from nparam_lint.report import style
 from nparam_lint.report.style import clean
 

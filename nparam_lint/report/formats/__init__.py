@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from nparam_lint.report.document import Document, Options
+    from nparam_lint.report import Document, Options
 
 Need = Literal["", "findings", "forms"]
 

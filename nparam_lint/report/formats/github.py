@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from nparam_lint.records import Finding, Severity
-    from nparam_lint.report.document import Document, Options
+    from nparam_lint.report import Document, Options
 
 _SHOWN = 10  # of each level in a step
 _LISTED = 20  # of those that have no annotation

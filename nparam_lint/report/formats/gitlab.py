@@ -15,7 +15,7 @@ from nparam_lint.report.style import clean
 
 if TYPE_CHECKING:
     from nparam_lint.records import Finding
-    from nparam_lint.report.document import Document, Options
+    from nparam_lint.report import Document, Options
 
 _NOWHERE = "pyproject.toml"  # the format knows no finding without a file; here is what we are told
 

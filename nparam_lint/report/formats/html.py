@@ -6,16 +6,16 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from nparam_lint import __version__
+from nparam_lint.report import Facts, Parts, Table, Text
 from nparam_lint.report import html_parts as parts
 from nparam_lint.report.budget_outcomes import ModelBudgets, budgets_of
-from nparam_lint.report.document import Facts, Parts, Table, Text
 from nparam_lint.report.findings import ranked
 from nparam_lint.report.folded_modules import Modules
 from nparam_lint.report.html_parts import LISTED, TONES, code_html, escape, mark_html, more_html
 
 if TYPE_CHECKING:
     from nparam_lint.records import Finding
-    from nparam_lint.report.document import Block, Document, Options, Page, Row, Section
+    from nparam_lint.report import Block, Document, Options, Page, Row, Section
 
 _ROWS = 300
 _CODE = ("code", "path", "formula")

@@ -8,7 +8,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from nparam_lint.report.document import Document, Options
+    from nparam_lint.report import Document, Options
 
 
 def render(document: Document, options: Options) -> str:  # noqa: ARG001

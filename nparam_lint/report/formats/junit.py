@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from nparam_lint.records import Finding
+    from nparam_lint.report import Document, Options
     from nparam_lint.report.budget_outcomes import JudgedBudget
-    from nparam_lint.report.document import Document, Options
 
 Outcome = Literal["passed", "failure", "error", "skipped"]
 _WIDTH = 100

@@ -11,10 +11,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from nparam_lint.records import Measured
-from nparam_lint.report import style
+from nparam_lint.report import Facts, Parts, Table, Text, style
 from nparam_lint.report.budget_outcomes import ModelBudgets, budgets_of, worst
 from nparam_lint.report.budget_rows import failing_table
-from nparam_lint.report.document import Facts, Parts, Table, Text
 from nparam_lint.report.findings import ranked
 from nparam_lint.report.folded_modules import Modules
 from nparam_lint.report.style import clean, plural
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from nparam_lint.records import Finding
-    from nparam_lint.report.document import Block, Document, Options, Page, Row, Section
+    from nparam_lint.report import Block, Document, Options, Page, Row, Section
 
 COMMENT = 65_536  # characters that GitHub takes for a comment; counted in bytes, to be safe
 SUMMARY = 1_000_000  # bytes: GitHub drops a step's summary above 1,024 KiB as a whole

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from nparam_lint.report.document import Document, Options
+    from nparam_lint.report import Document, Options
 
 
 def render(document: Document, options: Options) -> str:

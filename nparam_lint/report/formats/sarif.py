@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from nparam_lint.records import Finding, Report
-    from nparam_lint.report.document import Document, Json, Options
+    from nparam_lint.report import Document, Json, Options
     from nparam_lint.rules.catalogue import Rule
 
 _SCHEMA = (

@@ -7,16 +7,15 @@ from functools import cache
 from itertools import zip_longest
 from typing import TYPE_CHECKING
 
-from nparam_lint.report import style
+from nparam_lint.report import Facts, Listing, Parts, Table, Text, style
 from nparam_lint.report.budget_outcomes import ModelBudgets, verdict_lines
-from nparam_lint.report.document import Facts, Listing, Parts, Text
-from nparam_lint.report.folded_modules import Modules
 from nparam_lint.report.style import Paint, clean
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from nparam_lint.report.document import Block, Cell, Document, Options, Section, Step, Table
+    from nparam_lint.report import Block, Cell, Document, Options, Section, Step
+    from nparam_lint.report.folded_modules import Modules
 
 NARROWEST = 40
 _BETWEEN = 2  # columns
@@ -63,9 +62,9 @@ def _block(block: Block, width: int, paint: Paint) -> Sequence[str]:
         from nparam_lint.report.listing_lines import listing_lines
 
         return listing_lines(block, width, paint)
-    if isinstance(block, Modules):
-        return _modules(block, width, paint)
-    return table_lines(block, width, paint)
+    if isinstance(block, Table):
+        return table_lines(block, width, paint)
+    return _modules(block, width, paint)
 
 
 @cache  # an answer that is kept for the next run is laid out twice
