@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import pytest
 from discover_project import discovered, targets
 
-from nparam_lint.discover import models
+from nparam_lint import discover as models
 
 if TYPE_CHECKING:
     from pathlib import Path
