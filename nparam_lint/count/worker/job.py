@@ -11,7 +11,7 @@ from .building.call_target import Call, resolve_names
 from .building.device_ladder import RUNGS, rung
 from .building.devices import devices_to_compare
 from .building.partial_exec import explain_name_error, partial_file_of
-from .building.side_effect_guard import RefusedAction
+from .building.side_effect_guard import RefusedAction, is_refusal
 from .counting.count_model import Count
 from .state import STATE
 from .tracing.failures import Failure, NextRung, NotTracked, describe, missing_package
@@ -107,6 +107,11 @@ class ModelBuild:
             r"'_(modules|parameters)'|before Module\.__init__\(\) call", reason
         ):
             hint = "its constructor must call super().__init__() before it assigns anything"
+        elif is_refusal(error) and not STATE.refusals:
+            hint = (
+                "while a model is counted it may write to the temporary directory alone; it may "
+                "connect to nothing, and start no programs"
+            )
         lost, package = explain_name_error(error, self.module)
         package = package or missing_package(error)
         return Failure(
@@ -259,7 +264,7 @@ def only_module(torch, value, text):
 
 def cause_of(error):
     """The cause of a failure, from the exception that a call raised."""
-    if isinstance(error, RefusedAction):
+    if is_refusal(error):
         return "refused"
     if isinstance(error, NotTracked):
         return "not_tracked"

@@ -20,7 +20,7 @@ from ..tracing.failures import (
 )
 from ..tracing.project_modules import is_ours
 from ..tracing.project_paths import is_project, line_of_error, relative
-from .side_effect_guard import RefusedAction
+from .side_effect_guard import is_refusal
 
 
 def shadows(root):
@@ -134,6 +134,6 @@ def cause_of_import(error):
     """The cause of a failure, from the exception that an import raised."""
     if isinstance(error, BarredImport):
         return error.cause
-    if isinstance(error, RefusedAction):
+    if is_refusal(error):
         return "refused"
     return "not_tracked" if isinstance(error, NotTracked) else "import_failed"
