@@ -139,7 +139,7 @@ FAIL = {
     "Resolves": ("NPL004", "refused a network connection to 'weights.invalid'", "socket.getaddr"),
     "StartsProgram": ("NPL004", "refused to start the program 'touch'", "subprocess.run("),
     "StartsShell": ("NPL004", "refused to start the program 'touch'", "os.system("),
-    "Spawns": ("NPL004", "refused to start the program 'sh'", "os.posix_spawn("),
+    "Spawns": ("NPL004", "refused to start the program 'echo > evil.txt'", "os.posix_spawn("),
     "Replaced": ("NPL004", "Replaced() returned int, not a model", None),
     "KillsParent": ("NPL004", "refused to kill process", "os.kill("),
     "KillsParentGroup": ("NPL004", "refused to kill process", "os.killpg("),

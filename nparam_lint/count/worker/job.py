@@ -12,7 +12,7 @@ from .building.device_ladder import RUNGS, rung
 from .building.devices import DEVICES
 from .building.partial_exec import explain_name_error, partial_file_of
 from .building.project_import import cause_of
-from .building.side_effect_guard import RefusedAction
+from .building.side_effect_guard import RefusedAction, is_refusal
 from .counting.count_model import Count
 from .state import STATE
 from .tracing.failures import Failure, NextRung, NotTracked, describe, missing_package
@@ -23,6 +23,10 @@ NOT_THE_DEVICE = (NameError, ImportError, SystemExit, KeyboardInterrupt, MemoryE
 MOST_OF_MEMORY = 0.95  # of what a device has free: a model that needs more is not built there
 BEFORE_SUPER = re.compile(r"'_(modules|parameters)'|before Module\.__init__\(\) call")
 CALL_SUPER = "its constructor must call super().__init__() before it assigns anything"
+ONLY_COUNTED = (
+    "while a model is counted it may write to the temporary directory alone; it may connect to "
+    "nothing, and start no programs"
+)
 MISSING_ARGUMENTS = re.compile(r"missing \d+ required .*argument")  # as Python words it
 TOO_LARGE = re.compile("overflow(ed)? (with sizes|when unpacking)|multiplication overflow", re.I)
 
@@ -103,6 +107,7 @@ class ModelBuild:
             verb = "needs what git does not have: "
         reason = f"{self.text} {verb}{describe(error)}"
         is_early = isinstance(error, AttributeError) and BEFORE_SUPER.search(reason)
+        is_denied = is_refusal(error) and not STATE.refusals  # by the kernel, which says no more
         lost, package = explain_name_error(error, self.module)
         package = package or missing_package(error)
         is_short = isinstance(error, TypeError) and MISSING_ARGUMENTS.search(reason)
@@ -112,7 +117,7 @@ class ModelBuild:
             "package_missing" if package else cause,
             reason + lost,
             package=package,
-            hint=CALL_SUPER if is_early else None,
+            hint=CALL_SUPER if is_early else ONLY_COUNTED if is_denied else None,
             source=line_of_error(error),
             devices=devices,
             notes=self.partial_note(),

@@ -20,6 +20,7 @@ class State:
         self.library, self.torch_directory = "", ""
         # The audit hook refuses writes; it cannot be taken off again.
         self.is_guarded = False
+        self.is_kernel_guarded = False  # nor can what the kernel refuses be allowed again
         self.skips_initialisers = False  # `torch.nn.init.*_` do nothing
         self.begin_run({"root": "", "names": (), "temporary": "", "snapshot": None}, own="")
         self.begin_group(False, {"suspects": (), "barred": {}}, None)

@@ -24,7 +24,7 @@ from ..tracing.failures import (
 )
 from ..tracing.project_paths import from_copy, is_ours, is_project, line_of_error, relative
 from .partial_exec import PartialFile, may_be_elsewhere, would_work
-from .side_effect_guard import RefusedAction
+from .side_effect_guard import is_refusal
 
 
 def shadows(root):
@@ -121,7 +121,7 @@ def cause_of(error, otherwise):
     """The cause of a failure, from the exception that an import or a call raised."""
     if isinstance(error, BarredImport):
         return error.cause
-    if isinstance(error, RefusedAction):
+    if is_refusal(error):
         return "refused"
     return "not_tracked" if isinstance(error, NotTracked) else otherwise
 

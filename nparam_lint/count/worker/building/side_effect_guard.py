@@ -1,10 +1,14 @@
 """Keeps accidents away from the user: writes, programs and connections are refused."""
 
+import errno
 import os
+import re
+import stat
 import sys
+import urllib.parse
 
 from ..state import STATE
-from ..tracing.project_paths import is_project, line_of, without_copy
+from ..tracing.project_paths import line_of, without_copy
 from ..tracing.read_tracer import record_event
 
 
@@ -13,9 +17,7 @@ class RefusedAction(PermissionError):
 
 
 _WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
-_HARMLESS_PROGRAMS = frozenset(
-    "uname ldconfig lscpu nvidia-smi rocminfo sysctl lsb_release".split()
-)
+HARMLESS_PROGRAMS = frozenset("uname ldconfig lscpu nvidia-smi rocminfo sysctl lsb_release".split())
 # Audit event -> which of its arguments is a path that it changes, and which the directory that this
 # starts from.
 _PATHS = {
@@ -23,20 +25,29 @@ _PATHS = {
     "os.remove": ((0, 1),),
     "os.rmdir": ((0, 1),),
     "os.rename": ((0, 2), (1, 3)),
-    "os.link": ((1, 3),),
+    "os.link": ((0, 2), (1, 3)),  # what is written through the one name changes the other
     "os.symlink": ((1, 2),),
     "os.truncate": ((0, None),),
     "os.chmod": ((0, 2),),
     "os.chown": ((0, 3),),
     "os.utime": ((0, 3),),
     "os.setxattr": ((0, None),),
-    "sqlite3.connect": ((0, None),),
 }
-_PROGRAMS = frozenset(
-    "subprocess.Popen os.system os.exec os.posix_spawn os.spawn os.startfile".split()
-)
+# Audit event -> which of its arguments is the program, and which its list of arguments.
+_PROGRAMS = {
+    "subprocess.Popen": (0, 1),
+    "os.system": (0, None),
+    "os.exec": (0, 1),
+    "os.posix_spawn": (0, 1),
+    "os.spawn": (1, 2),
+    "os.startfile": (0, None),
+}
+_SYSTEM = ("/bin", "/sbin", "/usr/bin", "/usr/sbin", "/usr/local/bin")  # where programs are
+_SHELLS = {"sh", "bash", "dash"}
+_NO_OUTPUT = re.compile(r"(2|&)?>\s*/dev/null|2>&1")
 _NETWORK = frozenset(
-    "socket.connect socket.getaddrinfo socket.gethostbyname socket.sendto webbrowser.open".split()
+    "socket.connect socket.getaddrinfo socket.gethostbyname socket.sendto socket.sendmsg "
+    "socket.bind webbrowser.open".split()
 )
 
 
@@ -52,10 +63,69 @@ def _may_write(path, directory=-1):
     if path in (":memory:", ""):
         return True
     path = os.path.realpath(path)
-    if path == STATE.temporary or path.startswith((STATE.temporary + os.sep, "/dev/")):
-        return True
-    # Bytecode of installed packages: importing them anywhere writes it; refusing slows every run.
-    return path.rpartition(".")[2].startswith("pyc") and not is_project(path)
+    return path == STATE.temporary or path.startswith(STATE.temporary + os.sep) or _is_device(path)
+
+
+def _is_device(path):
+    """Whether what is written to `path` goes to a terminal, a GPU or nowhere: neither to a disk nor
+    to /dev/shm, which is memory that outlives its process."""
+    if os.name == "nt":
+        return os.path.basename(path).lower() == "nul"
+    try:
+        return path.startswith("/dev/") and stat.S_ISCHR(os.stat(path).st_mode)
+    except OSError:
+        return False
+
+
+def _changes_database(name):
+    """Whether SQLite would make or change a file outside of the temporary directory."""
+    name = os.fsdecode(name)
+    if name.startswith("file:"):  # a URI
+        parts = urllib.parse.urlsplit(name)
+        asked = urllib.parse.parse_qs(parts.query)
+        if asked.get("mode") in (["ro"], ["memory"]) or asked.get("immutable") == ["1"]:
+            return False
+        name = urllib.parse.unquote(parts.path)
+    return not _may_write(name)
+
+
+def _harmful_program(program, arguments):
+    """What is refused of a program that is to be started, in words; None where it only tells what
+    machine this is."""
+    words = [os.fsdecode(word) for word in arguments or ()]
+    name = os.fsdecode(program) if program else words[0] if words else ""
+    if arguments is None:  # a line for the shell
+        line = _NO_OUTPUT.sub(" ", name)
+        if re.search(r"[;&|<>$`()\n]", line):
+            return name
+        words = line.split()
+        name = words[0] if words else ""
+    elif os.path.basename(name) in _SHELLS and words[1:2] == ["-c"] and len(words) == 3:
+        return _harmful_program(words[2], None)
+    folder, base = os.path.split(name)
+    return None if base in HARMLESS_PROGRAMS and folder in ("", *_SYSTEM) else base or name
+
+
+def is_refusal(error):
+    """Whether an exception says that something was refused, by the hook or by the kernel."""
+    try:
+        text = str(error)
+    except BaseException:
+        text = ""
+    denied = STATE.is_kernel_guarded and os.strerror(errno.EACCES) in text
+    # What a library caught, it often raises again in its own words, with these in them.
+    told = any(refusal in text for refusal in STATE.refusals)
+    return denied or told or isinstance(error, RefusedAction)
+
+
+def refuse_interpreters():
+    """Another Python would not have the hook, and multiprocessing starts it without an event."""
+    import multiprocessing.util
+
+    def refused(path, args, descriptors):
+        _refuse(f"to start the program {os.path.basename(os.fsdecode(path))!r}")
+
+    multiprocessing.util.spawnv_passfds = refused
 
 
 def _refuse(what):
@@ -83,15 +153,20 @@ def guard(event, args):
             is_given = directory is not None and directory < len(args)
             if not _may_write(args[index], args[directory] if is_given else -1):
                 _refuse(f"{event} of {os.fsdecode(args[index])!r}")
+    elif event == "sqlite3.connect":
+        if _changes_database(args[0]):
+            _refuse(f"to write the database {os.fsdecode(args[0])!r}")
     elif event in _PROGRAMS:
-        program = args[0] if not isinstance(args[0], (list, tuple)) else args[0][0]
-        name = os.path.basename(os.fsdecode(program)).split(" ")[0] if program else ""
-        if name not in _HARMLESS_PROGRAMS:
-            _refuse(f"to start the program {name!r}")
+        program, words = _PROGRAMS[event]
+        words = None if words is None else args[words]
+        harmful = _harmful_program(args[program], [words] if isinstance(words, str) else words)
+        if harmful is not None:
+            _refuse(f"to start the program {harmful!r}")
     elif event in _NETWORK:
-        address = args[1] if event in ("socket.connect", "socket.sendto") else args[0]
-        if isinstance(address, (str, bytes)) and event == "socket.connect":
-            return  # a Unix socket
+        of_socket = event.startswith("socket.") and "get" not in event
+        address = args[1] if of_socket else args[0]
+        if of_socket and (address is None or isinstance(address, (str, bytes))):
+            return  # a Unix socket, or one that is connected already
         _refuse(f"a network connection to {address!r}")
     elif event in ("os.kill", "os.killpg") and args[0] in (os.getppid(), 0, -1, 1, -os.getppid()):
         _refuse(f"to kill process {args[0]}")

@@ -12,8 +12,9 @@ import sys
 import types
 
 from ..building.device_ladder import make_mode
+from ..building.kernel_guard import restrict
 from ..building.project_import import import_target, load_lazily, set_arguments, set_import_path
-from ..building.side_effect_guard import guard
+from ..building.side_effect_guard import guard, refuse_interpreters
 from ..job import ModelBuild
 from ..state import STATE
 from ..tracing.dependency_record import InputLog
@@ -136,7 +137,10 @@ class GroupTask:
         os.environ["PWD"] = STATE.root
         start_recording(self.torch)
         sys.addaudithook(guard)
+        refuse_interpreters()
+        STATE.is_kernel_guarded = restrict(STATE.temporary)
         STATE.is_guarded = True
+        sys.dont_write_bytecode = True  # it would be refused each time
         ready = self.import_all()
         channel.send_record()
         channel.limit += GRACE

@@ -1,0 +1,164 @@
+"""Has the kernel refuse what the audit hook cannot see: what C code, and programs that were
+started, write, delete, run or connect to.
+
+Linux alone: Landlock (5.13 and later, https://docs.kernel.org/userspace-api/landlock.html) for
+files and TCP, and a seccomp filter for all other sockets. Both need no privileges, cannot be taken
+off again, and hold for every process that is started afterwards.
+"""
+
+import contextlib
+import ctypes
+import os
+import platform
+import stat
+import struct
+import sys
+
+from .side_effect_guard import HARMLESS_PROGRAMS
+
+CREATE_RULESET, ADD_RULE, RESTRICT_SELF = 444, 445, 446  # the same on every architecture
+_VERSION = 1  # flag of CREATE_RULESET: only tell the version
+_PATH_BENEATH = 1
+_NO_NEW_PRIVILEGES = 38  # of prctl
+
+# Rights to files, include/uapi/linux/landlock.h; reading is not among them and stays free.
+_EXECUTE, _WRITE_FILE, _TRUNCATE = 1 << 0, 1 << 1, 1 << 14
+_REMOVE_MAKE = sum(1 << bit for bit in range(4, 13))
+_REFER = 1 << 13  # to link or rename between directories
+_ADDED_IN = {2: _REFER, 3: _TRUNCATE}  # version -> right
+_TCP, _TCP_SINCE = 0b11, 4  # to bind and to connect; version
+_SCOPE_SIGNAL = 1 << 1  # no signals to processes outside
+
+# machine -> (how a filter knows it, numbers of the calls `socket` and `seccomp`)
+_MACHINES = {"x86_64": (0xC000003E, 41, 317), "aarch64": (0xC00000B7, 198, 277)}
+_INTERNET, _STREAM = (2, 10, 17), 1  # AF_INET, AF_INET6, AF_PACKET; SOCK_STREAM
+_SET_FILTER, _KEEP_SPECULATION = 1, 4  # else Python is slower on some processors
+
+OFF = os.environ.get("NPARAM_LINT_KERNEL_GUARD") == "0"
+
+
+def _call(number, *arguments):
+    """A system call; raises OSError."""
+    result = ctypes.CDLL(None, use_errno=True).syscall(number, *arguments)
+    if result < 0:
+        code = ctypes.get_errno()
+        raise OSError(code, os.strerror(code))
+    return result
+
+
+def landlock_version():
+    """Of the kernel's Landlock; 0 where there is none."""
+    if OFF or sys.platform != "linux":
+        return 0
+    try:
+        return _call(CREATE_RULESET, None, ctypes.c_size_t(0), ctypes.c_uint32(_VERSION))
+    except (OSError, AttributeError):
+        return 0
+
+
+def _has_seccomp():
+    return not OFF and sys.platform == "linux" and platform.machine() in _MACHINES
+
+
+def guards():
+    """What keeps accidents away here: a word for each kind of guard, the kernel's last."""
+    found = ["audit hook"]
+    version = landlock_version()
+    if version:
+        found.append(f"Landlock {version}")
+    if _has_seccomp():
+        found.append("seccomp")
+    return found
+
+
+def restrict(temporary):
+    """From here on this process, and whatever it starts, may write below `temporary` and to devices
+    alone, start harmless programs alone, and open no connection. Where the kernel refuses, the
+    audit hook is what is left. Returns whether it keeps files from being written."""
+    is_restricted = False
+    with contextlib.suppress(OSError):
+        if landlock_version():
+            _no_new_privileges()
+            _restrict_files(landlock_version(), temporary)
+            is_restricted = True
+    with contextlib.suppress(OSError):
+        if _has_seccomp():
+            _no_new_privileges()
+            # Where Landlock refuses to connect, the audit hook may name the address first.
+            _refuse_sockets(even_tcp=landlock_version() < _TCP_SINCE)
+    return is_restricted
+
+
+def _no_new_privileges():
+    ctypes.CDLL(None).prctl(_NO_NEW_PRIVILEGES, 1, 0, 0, 0)
+
+
+def _restrict_files(version, temporary):
+    write = _WRITE_FILE | _REMOVE_MAKE
+    for since, right in _ADDED_IN.items():
+        write |= right if version >= since else 0
+    ruleset = struct.pack("=Q", write | _EXECUTE)
+    if version >= _TCP_SINCE:
+        ruleset += struct.pack("=Q", _TCP)
+    if version >= 6:
+        ruleset += struct.pack("=Q", _SCOPE_SIGNAL)
+    descriptor = _call(CREATE_RULESET, ruleset, ctypes.c_size_t(len(ruleset)), ctypes.c_uint32(0))
+    try:
+        _allow(descriptor, temporary, write)
+        for path in _devices():
+            _allow(descriptor, path, write & (_WRITE_FILE | _TRUNCATE))
+        for path in _programs():
+            _allow(descriptor, path, _EXECUTE)
+        _call(RESTRICT_SELF, ctypes.c_int(descriptor), ctypes.c_uint32(0))
+    finally:
+        os.close(descriptor)
+
+
+def _allow(ruleset, path, rights):
+    with contextlib.suppress(FileNotFoundError, PermissionError):
+        parent = os.open(path, os.O_PATH | os.O_CLOEXEC)
+        try:
+            rule = struct.pack("=Qi", rights, parent)
+            _call(ADD_RULE, ctypes.c_int(ruleset), ctypes.c_int(_PATH_BENEATH), rule, 0)
+        finally:
+            os.close(parent)
+
+
+def _devices():
+    """What in /dev may be written to: terminals, /dev/null, GPUs; neither disks nor /dev/shm, which
+    is memory that outlives its process."""
+    for entry in os.scandir("/dev"):
+        with contextlib.suppress(OSError):
+            if stat.S_ISCHR(entry.stat().st_mode) or entry.name in ("pts", "dri", "nvidia-caps"):
+                yield entry.path
+
+
+def _programs():
+    """The harmless ones, the shell that may run them, and what loads a program into memory."""
+    places = ("/bin", "/sbin", "/usr/bin", "/usr/sbin", "/usr/local/bin")
+    for name in (*HARMLESS_PROGRAMS, "sh", "ldconfig.real"):
+        for path in {os.path.realpath(os.path.join(place, name)) for place in places}:
+            if os.path.isfile(path):
+                yield path
+    with open("/proc/self/maps") as maps:
+        loaded = {line.split()[-1] for line in maps}
+    for path in loaded:
+        if os.path.basename(path).startswith(("ld-", "ld.")):
+            yield path
+
+
+def _refuse_sockets(even_tcp):
+    """A filter in the kernel's language (linux/filter.h): (code, jump if true, if false, value)."""
+    machine, socket, seccomp = _MACHINES[platform.machine()]
+    load, equal, both, answer = 0x20, 0x15, 0x54, 0x06
+    allow, refuse = (answer, 0, 0, 0x7FFF0000), (answer, 0, 0, 0x00050000 | 13)  # EACCES
+    families = [(equal, len(_INTERNET) - place, 0, one) for place, one in enumerate(_INTERNET)]
+    # The low half of an argument stands first, here and in all machines above.
+    kind = [(load, 0, 0, 24), (both, 0, 0, 0xF), (equal, 0, 1, 0 if even_tcp else _STREAM)]
+    program = [(load, 0, 0, 4), (equal, 1, 0, machine), allow]
+    program += [(load, 0, 0, 0), (equal, 1, 0, socket), allow]
+    program += [(load, 0, 0, 16), *families, allow, *kind, allow, refuse]
+    code = b"".join(struct.pack("=HBBI", *step) for step in program)
+    kept = ctypes.create_string_buffer(code, len(code))
+    head = struct.pack("@HP", len(program), ctypes.addressof(kept))
+    _call(seccomp, ctypes.c_uint(_SET_FILTER), ctypes.c_uint(_KEEP_SPECULATION), head)

@@ -1,0 +1,158 @@
+"""What the project's code does outside of the model is refused: each try is run, and everything
+outside is compared byte by byte. With the kernel's guard, and without it."""
+
+import ast
+import contextlib
+import os
+import shutil
+import socket
+import sqlite3
+from pathlib import Path
+
+import pytest
+from worker_runs import PROJECTS, Run, make_jobs, run, snapshot
+
+from nparam_lint.count.worker.building.kernel_guard import landlock_version
+
+SOURCE = PROJECTS / "hostile" / "harm"
+TRIES = [
+    node.name
+    for node in ast.parse((SOURCE / "h.py").read_text()).body
+    if isinstance(node, ast.FunctionDef)
+    and not node.args.args
+    and node.name not in ("right", "write")
+]
+# Tries of C code and of processes, which no audit hook sees: only the kernel refuses them.
+UNSEEN = {
+    "connects_through_c",
+    "database_attached",
+    "database_copied",
+    "gloo",
+    "jit_saves",
+    "loader_spawns",
+    "makes_fifo",
+    "makes_node",
+    "makes_shared_memory",
+    "multiprocessing_forkserver",
+    "multiprocessing_spawn",
+    "program_through_c",
+    "removes_through_c",
+    "renames_through_c",
+    "sends_through_c",
+    "storage_maps_shared",
+    "maps_shared",
+    "maps_shared_new",
+    "tcp_store",
+    "torch_spawns",
+    "truncates_through_c",
+    "writes_through_c",
+}
+
+# Those whose refusal is lost: in another process, or in C++ code that goes on all the same.
+QUIET = {"autograd_profiler_writes", "fork_writes", "multiprocessing_fork", "profiler_writes"}
+
+pytestmark = pytest.mark.skipif(os.name != "posix", reason="tries what POSIX has")
+
+
+class Listener:
+    """Hears whether anybody connects, or sends a datagram."""
+
+    def __init__(self) -> None:
+        self.stream, self.datagrams = (
+            socket.socket(socket.AF_INET, kind) for kind in (socket.SOCK_STREAM, socket.SOCK_DGRAM)
+        )
+        self.stream.bind(("127.0.0.1", 0))
+        self.port = self.stream.getsockname()[1]
+        self.stream.listen(64)
+        self.datagrams.bind(("127.0.0.1", self.port))
+        for one in (self.stream, self.datagrams):
+            one.setblocking(False)
+
+    def heard(self) -> bool:
+        """Whether it did; it listens no longer."""
+        found = []
+        for one, ask in ((self.stream, self.stream.accept), (self.datagrams, self._datagram)):
+            with one, contextlib.suppress(BlockingIOError):
+                found.append(ask())
+        return bool(found)
+
+    def _datagram(self) -> bytes:
+        return self.datagrams.recv(10)
+
+
+def outside(place: Path) -> dict[str, object]:
+    """All that a try may have changed."""
+    found: dict[str, object] = dict(snapshot(place))
+    for path in place.rglob("*"):
+        kept = path.lstat()
+        found[f"{path} state"] = kept.st_mode, kept.st_nlink, kept.st_mtime_ns, kept.st_ino
+    memory = Path("/dev/shm")
+    return found | {str(p): "shared" for p in memory.glob("*nparam-lint-evil*")}
+
+
+class Visit:
+    """A run of some tries, and what was changed by them."""
+
+    def __init__(self, root: Path, names: list[str], guard: str) -> None:
+        project, self.place, home = root / "project", root / "place", root / "home"
+        shutil.copytree(SOURCE, project)
+        for folder in (self.place, home, self.place / "folder.pycache"):
+            folder.mkdir()
+        (self.place / "victim.txt").write_text("victim")
+        (self.place / "module.pyc").write_text("bytecode")
+        (self.place / "folder.pycache" / "kept").write_text("kept")
+        with sqlite3.connect(self.place / "right.db") as base:
+            base.execute("create table a (b)")
+            base.execute("insert into a values (1)")
+        base.close()
+        listener = Listener()
+        before = outside(root)
+        environ = {
+            "HARM_PLACE": str(self.place),
+            "HARM_PORT": str(listener.port),
+            "HOME": str(home),
+            "NPARAM_LINT_KERNEL_GUARD": guard,
+        }
+        jobs = make_jobs(project, [f"h.py::{name}" for name in names])
+        self.run: Run = run(project, jobs, timeout=8, environ=environ)
+        after = outside(root)
+        self.changed = {k for k in before.keys() | after.keys() if before.get(k) != after.get(k)}
+        self.heard = listener.heard()
+
+
+@pytest.fixture(scope="module")
+def all_tries(tmp_path_factory: pytest.TempPathFactory) -> Visit:
+    if not landlock_version():
+        pytest.skip("this kernel has no Landlock")
+    return Visit(tmp_path_factory.mktemp("harm"), [*TRIES, "right"], "1")
+
+
+def test_the_kernel_lets_no_harm_be_done(all_tries: Visit) -> None:
+    assert all_tries.changed == set()
+    assert not all_tries.heard
+
+
+def test_the_hook_alone_lets_little_harm_be_done(tmp_path: Path) -> None:
+    names = [name for name in TRIES if name not in UNSEEN]
+    visit = Visit(tmp_path, [*names, "right"], "0")
+    assert (visit.changed, visit.heard) == (set(), False)
+    assert visit.run.measured("h.py::right").counts.total == 9
+
+
+@pytest.mark.parametrize("name", [name for name in TRIES if name not in UNSEEN | QUIET])
+def test_the_line_of_a_try_is_named(all_tries: Visit, name: str) -> None:
+    """Where the hook saw it, and the exception was not lost in another process."""
+    failure = all_tries.run.failed(f"h.py::{name}")
+    assert failure.cause == "refused", failure
+    assert (failure.source or "").startswith("h.py:")
+
+
+def test_what_the_kernel_refused_is_explained(all_tries: Visit) -> None:
+    failure = all_tries.run.failed("h.py::jit_saves")
+    assert failure.cause == "refused"
+    assert "may write to the temporary directory alone" in (failure.hint or "")
+
+
+def test_what_does_no_harm_is_allowed(all_tries: Visit) -> None:
+    found = all_tries.run.measured("h.py::right")
+    assert (found.counts.total, found.notes) == (9, ())

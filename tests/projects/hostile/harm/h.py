@@ -1,0 +1,396 @@
+"""Each function tries to do harm outside of the model: to the file VICTIM, to the directory PLACE or
+by the network. Whether it raises does not matter; what is there afterwards does."""
+
+import ctypes
+import datetime
+import multiprocessing
+import os
+import pathlib
+import shutil
+import socket
+import sqlite3
+import subprocess
+import sys
+import tempfile
+
+import torch
+import torch.nn as nn
+
+PLACE = pathlib.Path(os.environ["HARM_PLACE"])
+VICTIM = PLACE / "victim.txt"
+PORT = int(os.environ["HARM_PORT"])
+C = ctypes.CDLL(None)
+
+
+def write(path=PLACE / "evil.txt"):
+    path = os.fspath(path)
+    with open(path, "w") as file:
+        file.write("evil")
+
+
+class Data(torch.utils.data.Dataset):
+    def __len__(self):
+        return 2
+
+    def __getitem__(self, index):
+        write()
+        return torch.zeros(1)
+
+
+# --- programs and processes -----------------------------------------------------------------------
+
+
+def shell_redirects():
+    os.system(f"uname -a | cat > {PLACE}/evil.txt")
+
+
+def shell_has_harmless_last():
+    os.system(f"touch {PLACE}/evil.txt; ls /bin/uname")
+
+
+def shell_has_harmless_first():
+    os.system(f"uname && touch {PLACE}/evil.txt")
+
+
+def shell_substitutes():
+    os.system(f"uname $(touch {PLACE}/evil.txt)")
+
+
+def shell_on_lines():
+    os.system(f"uname\ntouch {PLACE}/evil.txt")
+
+
+def popen_shell():
+    os.popen(f"uname > {PLACE}/evil.txt").read()
+
+
+def subprocess_shell():
+    subprocess.run(f"uname > {PLACE}/evil.txt", shell=True)
+
+
+def program_of_that_name():
+    program = pathlib.Path(tempfile.gettempdir()) / "uname"
+    program.write_text(f"#!/bin/sh\ntouch {PLACE}/evil.txt\n")
+    program.chmod(0o755)
+    subprocess.run([str(program)])
+
+
+def program_through_c():
+    C.system(f"touch {PLACE}/evil.txt".encode())
+
+
+def fork_writes():
+    pid = os.fork()
+    if pid == 0:
+        try:
+            write()
+        finally:
+            os._exit(0)
+    os.waitpid(pid, 0)
+
+
+def _in(context):
+    process = multiprocessing.get_context(context).Process(target=write)
+    process.start()
+    process.join()
+
+
+def multiprocessing_fork():
+    _in("fork")
+
+
+def multiprocessing_spawn():
+    _in("spawn")
+
+
+def multiprocessing_forkserver():
+    _in("forkserver")
+
+
+def torch_spawns():
+    import torch.multiprocessing
+
+    torch.multiprocessing.spawn(_rank, nprocs=1)
+
+
+def _rank(number):
+    write()
+
+
+def loader_forks():
+    list(torch.utils.data.DataLoader(Data(), num_workers=1))
+
+
+def loader_spawns():
+    list(torch.utils.data.DataLoader(Data(), num_workers=1, multiprocessing_context="spawn"))
+
+
+def pool():
+    with multiprocessing.Pool(1) as workers:
+        workers.map(write, [PLACE / "evil.txt"])
+
+
+# --- files ----------------------------------------------------------------------------------------
+
+
+def torch_saves():
+    torch.save({"a": 1}, PLACE / "evil.pt")
+
+
+def torch_saves_the_old_way():
+    torch.save({"a": 1}, PLACE / "evil.pt", _use_new_zipfile_serialization=False)
+
+
+def jit_saves():
+    torch.jit.save(torch.jit.script(nn.Linear(2, 2)), str(PLACE / "evil.pt"))
+
+
+def profiler_writes():
+    with torch.profiler.profile() as profile:
+        torch.ones(1)
+    profile.export_chrome_trace(str(PLACE / "evil.json"))
+
+
+def autograd_profiler_writes():
+    with torch.autograd.profiler.profile() as profile:
+        torch.ones(1)
+    profile.export_chrome_trace(str(PLACE / "evil.json"))
+
+
+def maps_shared():
+    torch.from_file(str(VICTIM), shared=True, size=1, dtype=torch.uint8).fill_(7)
+
+
+def maps_shared_new():
+    torch.from_file(str(PLACE / "evil.bin"), shared=True, size=4, dtype=torch.uint8)
+
+
+def storage_maps_shared():
+    torch.UntypedStorage.from_file(str(VICTIM), True, 1)[0] = 7
+
+
+def maps():
+    import mmap
+
+    with open(VICTIM, "r+b") as file:
+        mmap.mmap(file.fileno(), 0)[0] = 7
+
+
+def database():
+    sqlite3.connect(PLACE / "evil.db").execute("create table a (b)")
+
+
+def database_by_address():
+    sqlite3.connect(f"file:{PLACE}/evil.db?mode=rwc", uri=True).execute("create table a (b)")
+
+
+def database_attached():
+    base = sqlite3.connect(":memory:")
+    base.execute(f"attach '{PLACE}/evil.db' as evil")
+    base.execute("create table evil.a (b)")
+
+
+def database_copied():
+    base = sqlite3.connect(":memory:")
+    base.execute("create table a (b)")
+    base.execute(f"vacuum into '{PLACE}/evil.db'")
+
+
+def makes_fifo():
+    os.mkfifo(PLACE / "evil")
+
+
+def makes_node():
+    os.mknod(PLACE / "evil")
+
+
+def makes_directory():
+    (PLACE / "evil").mkdir()
+
+
+def links_out():
+    os.link(VICTIM, PLACE / "evil")
+
+
+def links_symbolically():
+    os.symlink(VICTIM, PLACE / "evil")
+
+
+def links_in_and_writes():
+    inside = pathlib.Path(tempfile.gettempdir()) / "inside"
+    os.link(VICTIM, inside)
+    write(inside)
+
+
+def writes_through_link():
+    inside = pathlib.Path(tempfile.gettempdir()) / "inside2"
+    os.symlink(VICTIM, inside)
+    write(inside)
+
+
+def writes_shared_memory():
+    write("/dev/shm/nparam-lint-evil")
+
+
+def makes_shared_memory():
+    from multiprocessing import shared_memory
+
+    shared_memory.SharedMemory("nparam-lint-evil", create=True, size=8)
+
+
+def writes_through_c():
+    C.creat(os.fsencode(PLACE / "evil.txt"), 0o644)
+
+
+def removes_through_c():
+    C.unlink(os.fsencode(VICTIM))
+
+
+def renames_through_c():
+    C.rename(os.fsencode(VICTIM), os.fsencode(PLACE / "evil"))
+
+
+def truncates_through_c():
+    C.truncate(os.fsencode(VICTIM), 1)
+
+
+def removes_what_looks_like_bytecode():
+    os.remove(PLACE / "module.pyc")
+
+
+def removes_tree_that_looks_like_bytecode():
+    shutil.rmtree(PLACE / "folder.pycache")
+
+
+def writes_what_looks_like_bytecode():
+    write(PLACE / "other.pyc")
+
+
+def truncates():
+    os.truncate(VICTIM, 1)
+
+
+def changes_mode():
+    VICTIM.chmod(0o600)
+
+
+def changes_times():
+    os.utime(VICTIM, (1, 1))
+
+
+def copies():
+    shutil.copy(VICTIM, PLACE / "evil.txt")
+
+
+def moves():
+    shutil.move(VICTIM, PLACE / "evil.txt")
+
+
+def by_descriptor():
+    folder = os.open(PLACE, os.O_RDONLY)
+    os.open("evil.txt", os.O_CREAT | os.O_WRONLY, dir_fd=folder)
+
+
+def removes_by_descriptor():
+    folder = os.open(PLACE, os.O_RDONLY)
+    os.unlink("victim.txt", dir_fd=folder)
+
+
+def renames_in():
+    os.rename(VICTIM, pathlib.Path(tempfile.gettempdir()) / "stolen")
+
+
+def renames_out():
+    inside = pathlib.Path(tempfile.gettempdir()) / "outgoing"
+    write(inside)
+    os.rename(inside, VICTIM)
+
+
+def compiles():
+    import py_compile
+
+    py_compile.compile(__file__, cfile=str(PLACE / "evil.pyc"))
+
+
+def logs():
+    import logging
+
+    logging.basicConfig(filename=PLACE / "evil.log")
+    logging.error("evil")
+
+
+# --- the network ----------------------------------------------------------------------------------
+
+
+def connects():
+    socket.create_connection(("127.0.0.1", PORT)).sendall(b"evil")
+
+
+def connects_through_c():
+    descriptor = C.socket(2, 1, 0)
+    address = b"\x02\x00" + PORT.to_bytes(2, "big") + b"\x7f\x00\x00\x01" + b"\x00" * 8
+    C.connect(descriptor, address, 16)
+
+
+def sends_datagram():
+    socket.socket(socket.AF_INET, socket.SOCK_DGRAM).sendto(b"evil", ("127.0.0.1", PORT))
+
+
+def sends_message():
+    sender = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    sender.sendmsg([b"evil"], [], 0, ("127.0.0.1", PORT))
+
+
+def sends_through_c():
+    descriptor = C.socket(2, 2, 0)
+    address = b"\x02\x00" + PORT.to_bytes(2, "big") + b"\x7f\x00\x00\x01" + b"\x00" * 8
+    C.sendto(descriptor, b"evil", 4, 0, address, 16)
+
+
+def opens_address():
+    import urllib.request
+
+    urllib.request.urlopen(f"http://127.0.0.1:{PORT}/")
+
+
+def tcp_store():
+    import torch.distributed
+
+    limit = datetime.timedelta(seconds=1)
+    torch.distributed.TCPStore("127.0.0.1", PORT, is_master=False, timeout=limit)
+
+
+def gloo():
+    import torch.distributed
+
+    os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT=str(PORT), RANK="1", WORLD_SIZE="2")
+    torch.distributed.init_process_group("gloo", timeout=datetime.timedelta(seconds=1))
+
+
+# --- what is allowed ------------------------------------------------------------------------------
+
+
+def right():
+    """Nothing here is refused."""
+    inside = pathlib.Path(tempfile.mkdtemp())
+    write(inside / "a")
+    os.rename(inside / "a", inside / "b")
+    os.link(inside / "b", inside / "c")
+    (inside / "folder").mkdir()
+    shutil.move(inside / "c", inside / "folder")
+    shutil.rmtree(inside / "folder")
+    torch.save({"a": 1}, inside / "a.pt")
+    sqlite3.connect(inside / "a.db").execute("create table a (b)")
+    reader = sqlite3.connect(f"file:{PLACE}/right.db?mode=ro", uri=True)
+    assert reader.execute("select * from a").fetchall() == [(1,)]
+    with open(os.devnull, "w") as null:
+        null.write("nothing")
+    with tempfile.TemporaryFile() as file:
+        file.write(b"nothing")
+    left, _ = socket.socketpair()
+    left.send(b"nothing")
+    assert subprocess.check_output(["uname", "-s"], text=True).strip() == os.uname().sysname
+    assert os.system("uname -s > /dev/null 2>&1") == 0
+    assert os.popen("uname -s 2>/dev/null").read().strip() == os.uname().sysname
+    assert sys.stdout is not None
+    return nn.Linear(2, 3)
