@@ -353,12 +353,14 @@ class ModelReport:
 
 @dataclass(frozen=True, slots=True)
 class Environment:
-    """The interpreter that built the models, and why it was chosen."""
+    """The interpreter that built the models, and why it was chosen. `guards`: what kept accidents
+    away from the user; nothing where all measurements were known."""
 
     python: str
     reason: str
     torch: str | None = None
     devices: tuple[str, ...] = ()
+    guards: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

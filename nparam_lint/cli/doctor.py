@@ -47,6 +47,7 @@ def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
         ("python version", answers.python or "?"),
         ("torch", answers.torch or f"cannot be imported: {answers.broken}"),
         ("devices", _devices(answers.devices)),
+        ("guards", ", ".join(answers.guards) or "?"),
         ("limits", f"{allowed}, {limit.jobs} at a time"),
         ("cache", "not used: --no-cache" if options.no_cache else _cache(settings.store)),
     ]

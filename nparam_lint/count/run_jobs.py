@@ -95,13 +95,14 @@ class BuildContext:
 @dataclass(slots=True)
 class Answers:
     """What a run brought: measurements by job id, and what the worker said of its interpreter
-    (`devices`: those that are there, where no job was given).
+    (`devices`: those that are there, where no job was given; `guards`: against accidents).
     `broken`: why nothing at all could be measured (no torch), else None."""
 
     measurements: dict[int, Measurement] = field(default_factory=dict)
     torch: str | None = None
     python: str | None = None
     devices: tuple[str, ...] = ()
+    guards: tuple[str, ...] = ()
     broken: str | None = None
 
 
@@ -238,6 +239,7 @@ def _read_answers(
                 return "unreadable", "the worker's first answer cannot be read"
             answers.torch, answers.python = torch, python
             answers.devices = tuple(map(str, frame.get("devices") or ()))
+            answers.guards = tuple(map(str, frame.get("guards") or ()))
             if cache:
                 cache.sites = frame.get("sites")
             # It watches over its own children; this only catches the worker itself hanging.

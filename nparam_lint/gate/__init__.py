@@ -64,7 +64,7 @@ class CountResult:
         if self.interpreter is None:
             return None
         python, reason = self.interpreter.python, self.interpreter.reason
-        return Environment(python, reason, self.answers.torch, tuple(devices))
+        return Environment(python, reason, self.answers.torch, tuple(devices), self.answers.guards)
 
     @property
     def error(self) -> str | None:

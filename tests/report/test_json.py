@@ -29,7 +29,10 @@ MODULE = {"path": str, "type": str, "own": int, "total": int, "trainable": int}
 SCHEMA = {
     "version": int,
     "tool": {"name": str, "version": str},
-    "environment": (NULL, {"python": str, "reason": str, "torch": (str, NULL), "devices": [str]}),
+    "environment": (
+        NULL,
+        {"python": str, "reason": str, "torch": (str, NULL), "devices": [str], "guards": [str]},
+    ),
     "error": (NULL, str),
     "models": [
         {

@@ -12,6 +12,7 @@ import warnings
 
 from ..building.device_ladder import patch_initialisers
 from ..building.devices import DEVICES
+from ..building.kernel_guard import guards
 from ..building.project_import import install_loader, relax_argparse
 from ..building.side_effect_guard import guard_file_writer
 from ..path_facts import fact
@@ -252,6 +253,7 @@ def main():
             python=sys.executable,
             version=".".join(map(str, sys.version_info[:3])),
             devices=devices,
+            guards=guards(),
             sites={fact("state", p): state for p, state in sites.items() if not is_within(p)},
         )
         gc.freeze()
