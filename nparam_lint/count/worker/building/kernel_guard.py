@@ -107,6 +107,8 @@ def _restrict_files(version, temporary):
         _allow(descriptor, temporary, write)
         for path in _devices():
             _allow(descriptor, path, write & (_WRITE_FILE | _TRUNCATE))
+        if os.path.exists("/dev/nvidiactl"):  # its driver keeps files there that it shares
+            _allow(descriptor, "/dev/shm", write)
         for path in _programs():
             _allow(descriptor, path, _EXECUTE)
         _call(RESTRICT_SELF, ctypes.c_int(descriptor), ctypes.c_uint32(0))
