@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from nparam_lint import UsageError
 from nparam_lint.discover import SourceTree, join, parent, place_of, reader, within
 from nparam_lint.records import Elsewhere
-from nparam_lint.repository import deleted_files
+from nparam_lint.repository import ask_git, deleted_files
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -30,6 +30,9 @@ _COMPUTED = re.compile(
     rb"|iter_modules|walk_packages|resolve_name|get_class|instantiate|locate)\s*\("
     rb"|(?<![\w.])exec\s*\("
 )
+
+# What a folder of source may hold for models to read.
+_DATA = tuple(".yaml .yml .json .toml .ini .cfg .csv .txt .npy .npz .pt .pth .pkl".split())
 
 
 def with_dependents(
@@ -173,9 +176,7 @@ def _perhaps(
 ) -> Callable[[str, Recipe], str]:
     """Says why a model of one of the files `starts` may depend on a place, where nobody knows what
     its build reads; nothing where that is out of the question."""
-    # Any code may read what is no source.
-    data = (p for p in source.places if p not in tree.files and p not in tree.folders)
-    place = next(data, None)
+    place = _data(source, tree)
     reached = {*starts, *importers}.intersection(tree.files)
     computed = _led(importers, (p for p in reached if _COMPUTED.search(tree.source(p))))
 
@@ -186,3 +187,17 @@ def _perhaps(
         return f"may depend on {place or source.places[0]}: what it reads is known once it is built"
 
     return why
+
+
+def _data(source: ProjectSource, tree: SourceTree) -> str | None:
+    """A place that is no source, or a file in one that models may read: any code may do that."""
+    settings, git = source.settings, ("ls-files", "-co", "--exclude-standard", "-z")
+    for place in source.places:
+        if place in tree.folders:
+            listed = ask_git(settings.home / place, *git) or b""
+            names = (os.fsdecode(name) for name in listed.split(b"\0"))
+            if found := [join(place, name) for name in names if name.endswith(_DATA)]:
+                return found[0]
+        elif place not in tree.files:
+            return place
+    return None

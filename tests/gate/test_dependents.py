@@ -256,11 +256,40 @@ def test_a_link_to_a_file(project, asked):
         assert report["summary"]["elsewhere"]["dependent"] == len(OF_DEEP)
 
 
-def test_a_star_imports_the_modules_that_a_package_names(project, asked):
+@pytest.mark.parametrize("place", ["conf", "layers"])
+def test_a_directory_with_data(project, asked, place):
+    (project / "conf").mkdir()
+    (project / place / "wide.yaml").write_text("10")
+    report, _ = asked(project, place, "--static")
+    dependent = len(OF_MIXER) if place == "layers" else 0
+    possible = len(EVERY) - dependent
+    assert report["summary"]["elsewhere"] == {
+        "declared": len(EVERY),
+        "dependent": dependent,
+        "possible": possible,
+    }
+
+
+@pytest.mark.parametrize(
+    "imports",
+    [
+        "from layers import *",  # its __all__ names the module
+        "from layers import (  # all\n    deep as d,\n)",
+        "import os, layers.deep as d",
+        "import torch; import layers.deep",
+        "try: from layers.deep import Deep\nexcept ImportError: pass",
+        "if True:import layers.deep",
+        "from layers import \\\n    deep",
+        "def later():\n    from layers.deep import Deep",
+    ],
+)
+def test_every_form_of_import(project, asked, imports):
     (project / "layers" / "__init__.py").write_text('__all__ = ["deep"]\n')
-    (project / "starred.py").write_text(net("Starred", "from layers import *", "deep.Deep(10)"))
+    (project / "more.py").write_text(net("More", imports))
+    (project / "other.py").write_text(net("Other", imports.replace("deep", "unused")))
     report, _ = asked(project, "layers/deep.py", "--static")
-    assert report["summary"]["elsewhere"]["dependent"] == len(OF_DEEP) + 1
+    also = "*" in imports  # the other one imports it too
+    assert report["summary"]["elsewhere"]["dependent"] == len(OF_DEEP) + 1 + also
 
 
 def test_what_a_recipe_of_the_config_imports(project, asked, tmp_path):
