@@ -328,7 +328,7 @@ def test_nothing_depends_on_it(built, nparam_lint):
     )
 
 
-def test_an_answer_that_is_given_again(tmp_path, nparam_lint_process):
+def test_an_answer_that_is_given_again(tmp_path, nparam_lint, nparam_lint_process):
     """It is not what nobody knew better at first; and it rests on what models elsewhere read."""
     layer = "nn.Linear(int(open(open('name').read()).read()), 10)"
     root = made(
@@ -340,7 +340,7 @@ def test_an_answer_that_is_given_again(tmp_path, nparam_lint_process):
         for path in (*root.rglob("*"), root):  # what has just changed is not relied upon
             os.utime(path, (1_600_000_000, 1_600_000_000))
         time.sleep(0.06)
-        done = nparam_lint_process("b", "--format", "concise", "-v", cwd=root, **cache)
+        done = nparam_lint("b", "--format", "concise", cwd=root, **cache)
         text = nparam_lint_process("b", cwd=root, **cache).stdout
         return done.returncode, " ".join(text.split())
 
