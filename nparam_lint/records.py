@@ -340,7 +340,8 @@ class Finding:
 class ModelReport:
     """One target: what was asked, what was measured, what was declared. `position` is where the
     model is defined (or declared, for an installed package). `top_level`: no other model of the
-    run contains it, so that its table is printed."""
+    run contains it, so that its table is printed. `because`: why it is checked although no path
+    that was given holds it."""
 
     target: str
     position: Position
@@ -349,6 +350,7 @@ class ModelReport:
     findings: tuple[Finding, ...] = ()
     declared: bool = False
     top_level: bool = True
+    because: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -364,12 +366,23 @@ class Environment:
 
 
 @dataclass(frozen=True, slots=True)
+class Elsewhere:
+    """The models that are declared outside of the paths that were given: how many there are, how
+    many of them depend on what was given, and how many may, for all that is known."""
+
+    declared: int
+    dependent: int
+    possible: int
+
+
+@dataclass(frozen=True, slots=True)
 class Report:
     """Everything that one run found out; what a formatter is given. `findings` holds all findings,
     those of the models too, sorted by place. `skipped`: undeclared models that were not counted,
     with the reason (they need arguments, for instance). `error`: why nothing could be measured at
     all (the interpreter has no torch, say). `staged`: what was judged is what git would commit;
-    `source_only`: nothing was to be built."""
+    `source_only`: nothing was to be built; `elsewhere`: what lies outside of the paths that were
+    given, None where these are the whole project."""
 
     environment: Environment | None
     models: tuple[ModelReport, ...]
@@ -380,3 +393,4 @@ class Report:
     error: str | None = None
     staged: bool = False
     source_only: bool = False
+    elsewhere: Elsewhere | None = None

@@ -26,7 +26,7 @@ from nparam_lint.count.worker.path_facts import answer, fact
 from nparam_lint.records import Measured, Measurement, NotMeasured
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
     from pathlib import Path
 
     from nparam_lint.cache.replay_inputs import ReplayInputs
@@ -153,6 +153,7 @@ class MeasurementCache:
         self.known = 0  # measurements that are kept with what they rest on
         self.checked: dict[str, Facts | None] = {}  # by name; None where they hold no more
         self._key = cache(self._key_of)
+        self._known_facts = cache(lambda name: self._load(name, Facts))
 
     # --- recall -------------------------------------------------------------------------------
 
@@ -181,6 +182,35 @@ class MeasurementCache:
                     return replace(found, cached=True)
         return None
 
+    def paths_read(self, jobs: Iterable[Job], is_named: Callable[[str], bool]) -> list[str | None]:
+        """For each job the first of the named paths that a build of it has read; empty where it has
+        read none of them, and would read the same now; None where that is not known."""
+
+        @cache
+        def read_in(name: str) -> str:
+            facts: Facts = self._known_facts(name) or {}
+            for asked, was in facts.items():
+                question, _, place = asked.partition("\0")
+                if question.startswith("entries/") or question == "importable":
+                    continue  # asked to import anything, of all that lies there
+                # To be there is asked of every directory above a file that is read.
+                is_read = question in ("content", "names", "state")
+                if is_named(place) and (is_read or self.state.answer(asked) != was):
+                    return place
+            return ""
+
+        def read_by(job: Job) -> str | None:
+            earlier = ""
+            for entry in self._load(f"model-{self._key(job)}", tuple[CachedMeasurement, ...]) or ():
+                names = (entry.inputs, entry.shared)
+                read = read_in(names[0]) or read_in(names[1])
+                if all(self._if_unchanged(name) is not None for name in names):
+                    return read  # what a build would read now
+                earlier = earlier or read
+            return earlier or None
+
+        return [read_by(job) for job in jobs]
+
     def tell_inputs(self, replay_inputs: ReplayInputs, home: str) -> None:
         """Tell the files and directories that what is known rests on; `home`: the project's
         directory in the working tree."""
@@ -199,7 +229,7 @@ class MeasurementCache:
     def _if_unchanged(self, name: str) -> Facts | None:
         """The facts of that name, if all of them hold."""
         if name not in self.checked:
-            known: Facts | None = self._load(name, Facts)
+            known: Facts | None = self._known_facts(name)
             holds = known is not None and self.state.holds(known)
             self.checked[name] = known if holds else None
             if holds:

@@ -27,7 +27,10 @@ if TYPE_CHECKING:
 MANY = 200
 
 USAGE = "nparam-lint [PATH…] [options]"
-DESCRIPTION = "Count the models below PATH and check their budgets."
+DESCRIPTION = (
+    "Count the models below PATH, and those declared elsewhere that depend on it, and check their "
+    "budgets."
+)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -67,7 +70,7 @@ def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
         if options.staged:
             paths, settings = _staged(options, environ, stack)
         else:
-            paths = common.checked_paths(options.paths)
+            paths = _given_paths(options)
             settings = common.settings_for(options, environ, paths[0] if paths else Path.cwd())
         if options.fix and (left := _fix(options, paths, settings, environ)) is not None:
             return left
@@ -172,7 +175,7 @@ def _staged(
     pushed = _pushed(environ)
     commit = repository.resolve(pushed) if pushed else None
     copy = stack.enter_context(copied(repository, commit))
-    paths = [_copied(copy, path) for path in given]
+    paths = [_copied(copy, path, may_be_gone=True) for path in given]
     start = copy.copy_of(start)
     if options.config:
         options.config = str(_copied(copy, Path(options.config)))
@@ -184,13 +187,37 @@ def _pushed(environ: Mapping[str, str]) -> str | None:
     return environ.get("PRE_COMMIT_TO_REF") or environ.get("PRE_COMMIT_LOCAL_BRANCH") or None
 
 
-def _copied(copy: Snapshot, path: Path) -> Path:
+def _copied(copy: Snapshot, path: Path, *, may_be_gone: bool = False) -> Path:
     copied = copy.copy_of(path)
     if not copied.exists():
         if path.exists():
             raise UsageError(f"{path} is not in the index; next: git add {shlex.quote(str(path))}")
-        common.checked_paths([str(path)])
+        if not (may_be_gone and _is_gone(path)):
+            common.checked_paths([str(path)])
     return copied
+
+
+def _given_paths(options: argparse.Namespace) -> list[Path]:
+    """The paths, absolute: what models may depend on, so of any kind, and files that were deleted.
+    Raises UsageError for what never was."""
+    if options.fix:
+        return common.checked_paths(options.paths)
+    paths = [Path(text).absolute() for text in options.paths]
+    common.checked_paths(
+        [
+            text
+            for text, path in zip(options.paths, paths, strict=True)
+            if not (path.is_file() or path.is_dir() or _is_gone(path))
+        ]
+    )
+    return paths
+
+
+def _is_gone(path: Path) -> bool:
+    """Whether git had a file at or below a path."""
+    from nparam_lint.repository import deleted_files
+
+    return bool(deleted_files(path.absolute()))
 
 
 # --- config files that nobody reads -----------------------------------------------------------

@@ -134,7 +134,7 @@ def checked_paths(texts: list[str]) -> list[Path]:
     """The paths that were given, absolute. Raises UsageError for one that cannot be checked."""
     paths = [Path(text) for text in texts]
     for path in paths:
-        if not path.exists():
+        if not (path.is_file() or path.is_dir()):
             target = "::" in str(path)
             hint = f"; to see one model: nparam-lint show '{path}'" if target else ""
             raise UsageError(f"there is no file or directory {path}{hint}")

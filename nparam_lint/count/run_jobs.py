@@ -91,6 +91,11 @@ class BuildContext:
     snapshot: Snapshot | None = None
     store: Store | None = None
 
+    @property
+    def home(self) -> Path:
+        """The project's directory in the working tree."""
+        return self.snapshot.original_of(self.root) if self.snapshot else self.root
+
 
 @dataclass(slots=True)
 class Answers:
@@ -147,12 +152,27 @@ def run_jobs(
             cache.settle(built=True)
             cache.save(answers.torch, answers.python)
     if replay_inputs and cache and cache.known == len(jobs):
-        snapshot = context.snapshot
-        home = snapshot.original_of(context.root) if snapshot else context.root
-        cache.tell_inputs(replay_inputs, str(home))
+        cache.tell_inputs(replay_inputs, str(context.home))
     elif replay_inputs and jobs:  # some of them rest on nothing that is known
         replay_inputs.is_complete = False
     return answers
+
+
+def what_was_read(
+    context: BuildContext,
+    jobs: Sequence[Job],
+    is_named: Callable[[str], bool],
+    replay_inputs: ReplayInputs | None = None,
+) -> list[str | None]:
+    """For each job the first path, of those that are named, that an earlier build of it has read;
+    empty where it read none of them, and would read the same now; None where that is not known."""
+    cache = _cache_of(context)
+    if cache.installation() is None:
+        return [None] * len(jobs)
+    found = cache.paths_read(jobs, is_named)
+    if replay_inputs:
+        cache.tell_inputs(replay_inputs, str(context.home))
+    return found
 
 
 def _ask_worker(

@@ -13,10 +13,14 @@ from typing import TYPE_CHECKING, Literal
 
 from nparam_lint.discover.files import (
     find_root,
+    join,
     list_files,
     list_importable,
     list_project,
+    parent,
+    place_of,
     reader,
+    within,
 )
 from nparam_lint.discover.import_plan import ImportPlanner
 from nparam_lint.discover.name_resolution import (
@@ -35,12 +39,18 @@ from nparam_lint.records import Definition, Parameter, Position
 
 __all__ = [
     "Discovery",
+    "SourceTree",
     "discover",
     "find_root",
+    "join",
     "list_files",
     "list_importable",
     "list_project",
+    "parent",
+    "place_of",
+    "reader",
     "scan_source",
+    "within",
 ]
 
 if TYPE_CHECKING:
@@ -238,6 +248,7 @@ def discover(
     importable: Iterable[str] | None = None,
     wanted: Collection[str] = (),
     declared_only: bool = False,
+    elsewhere: Collection[str] = (),
     store: Store | None = None,
     scan: Scan = scan_source,
 ) -> Discovery:
@@ -246,10 +257,11 @@ def discover(
     `read` replaces reading from disk (it raises OSError); `importable` the files that imports may
     reach (default: all Python files of the project). Test files count for what declares a budget
     only. With `declared_only` so do all files, and those without the word `nparam` are not even
-    parsed: the hook's fast way. `wanted` files (named by the user, or by a budget in the config)
-    are looked through in full in either case. `store`: where what a file's content says is kept
-    for the next run; after it asked for plans, the caller has `SourceTree.remember` keep those too.
-    `scan`: what reads a file; a function at the top level of a module.
+    parsed: the hook's fast way; it is that of the files `elsewhere` in any case. `wanted` files
+    (named by the user, or by a budget in the config) are looked through in full in either case.
+    `store`: where what a file's content says is kept for the next run; after it asked for plans,
+    the caller has `SourceTree.remember` keep those too. `scan`: what reads a file; a function at
+    the top level of a module.
     """
     if importable is None:
         importable = list_importable(root) if read is None else ()
@@ -261,7 +273,7 @@ def discover(
     rest: list[str] = []
     for path in files:
         source = tree.source(path)
-        if path not in wanted and (declared_only or _is_test(path, source)):
+        if path not in wanted and (declared_only or path in elsewhere or _is_test(path, source)):
             strict.add(path)
         # One that is empty perhaps could not be read: parsing it brings out why.
         if not source:

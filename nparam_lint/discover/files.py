@@ -13,7 +13,7 @@ from nparam_lint import UsageError
 from nparam_lint.repository import ask_git
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
     _Below = Callable[[Path], list[str]]  # the files below a directory, relative to it
 
@@ -70,7 +70,7 @@ def list_files(
     def below(path: Path) -> list[str]:
         if tracked is None:
             return _below(path)
-        folder = _relative(path, root)
+        folder = place_of(path, root)
         prefix = f"{folder}/" if folder else ""
         return _own(path, (n.removeprefix(prefix) for n in tracked if n.startswith(prefix)))
 
@@ -115,7 +115,7 @@ def _listed(root: Path, paths: Sequence[Path], exclude: Sequence[str], below: _B
     is_excluded = _patterns(exclude)
     found: set[str] = set()
     for path in paths or (root,):
-        relative = _relative(path, root)
+        relative = place_of(path, root)
         if path.is_file():
             if path.suffix == ".py":
                 found.add(relative)
@@ -152,7 +152,14 @@ def ancestors(folder: str) -> Iterator[str]:
         yield folder
 
 
-def _relative(path: Path, root: Path) -> str:
+def within(places: Collection[str]) -> Callable[[str], bool]:
+    """Whether a path lies at or below one of these; where there are none, any does."""
+    known = frozenset(places)
+    return lambda path: not (known and known.isdisjoint(ancestors(path)))
+
+
+def place_of(path: Path, root: Path) -> str:
+    """The path relative to the root, which itself is "". Raises UsageError for one outside."""
     # Lexically first: a symbolic link inside the project keeps its own name there.
     given, base = os.path.abspath(path), os.path.abspath(root)
     for here, there in ((Path(given), Path(base)), (Path(given).resolve(), Path(base).resolve())):

@@ -30,6 +30,9 @@ _IMPORT = re.compile(
     r"|import[ \t]+([^\n#;]+))",
     re.MULTILINE,
 )
+# Statements that do not begin their line: `try: import x`, `import torch; import x`.
+_BEHIND = re.compile(r"[:;][ \t]*(?=(?:from|import)[ \t])")
+_HINTS = tuple(a + b for a in (": ", ":", "; ", ";") for b in ("import ", "from "))
 _NAME = re.compile(r"(\w+)(?:\s+as\s+\w+)?")
 _COMMENT = re.compile(r"#[^\n]*")
 _MUCH = 2_000_000  # bytes that take longer to read than another process takes to start
@@ -299,6 +302,8 @@ def _moved(facts: FileFacts, path: str) -> FileFacts:
 
 
 def _imports(text: str) -> Iterator[tuple[int, str, tuple[str, ...]]]:
+    if any(hint in text for hint in _HINTS):  # to look at each colon takes three times as long
+        text = _BEHIND.sub("\n", text)
     for dots, module, names, plain in _IMPORT.findall(text):
         if plain:
             for item in plain.split(","):

@@ -14,10 +14,26 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from nparam_lint import UsageError
 from nparam_lint.count.interpreter import Interpreter, NoInterpreter, find_interpreter, watched
-from nparam_lint.count.run_jobs import Answers, BuildContext, Job, Limits, default_memory, run_jobs
+from nparam_lint.count.run_jobs import (
+    Answers,
+    BuildContext,
+    Job,
+    Limits,
+    default_memory,
+    run_jobs,
+    what_was_read,
+)
 from nparam_lint.count.worker_process import end_waiting, start_early
-from nparam_lint.discover import discover, list_files, list_project, scan_source
+from nparam_lint.discover import (
+    discover,
+    list_files,
+    list_project,
+    place_of,
+    scan_source,
+    within,
+)
 from nparam_lint.gate.judgements import assemble_report, complete_codes, judge_models
 from nparam_lint.gate.requests import (
     ModelRequest,
@@ -101,14 +117,24 @@ def check(
     """Check every model under `paths` (the whole project when empty). `declared_only`: leave out
     the models that nobody declares a budget for. `static_only`: build nothing.
 
-    Raises NoInterpreter, and UsageError for a path outside of the project.
+    So are the declared models elsewhere in the project that depend on what is under `paths`, which
+    may be data that they read, or gone. Raises NoInterpreter, and UsageError for a path outside of
+    the project.
     """
     start = time.monotonic()
-    context = RunContext(settings, environ, progress)
+    context, elsewhere = RunContext(settings, environ, progress), None
     try:
         if not static_only:
             start_worker_early(context)
-        source = read_source(settings, paths, _scan(declared_only), declared_only=declared_only)
+        source = read_source(
+            settings, paths, _scan(declared_only), declared_only=declared_only, dependents=True
+        )
+        if source.places:
+            from nparam_lint.gate.dependents import with_dependents
+
+            source, elsewhere = with_dependents(
+                source, lambda requests: _paths_read(requests, source, context, static_only)
+            )
         report = measure(
             source,
             Selection() if static_only else select_models(source.requests, declared_only),
@@ -121,7 +147,8 @@ def check(
         )
     finally:
         end_waiting()
-    return replace(report, source_only=static_only, seconds=time.monotonic() - start)
+    seconds = time.monotonic() - start
+    return replace(report, source_only=static_only, elsewhere=elsewhere, seconds=seconds)
 
 
 def show(
@@ -181,29 +208,45 @@ def read_source(
     scan: Scan = scan_source,
     *,
     declared_only: bool = False,
+    dependents: bool = False,
 ) -> ProjectSource:
     """Find the models under `paths` (the whole project when empty), and what is declared. `scan`:
-    what reads a file."""
-    copy = settings.snapshot
+    what reads a file. `dependents`: what is declared elsewhere in the project is wanted as well,
+    for `with_dependents` to choose from; then a path may be of any kind, or gone."""
+    root, copy = settings.root, settings.snapshot
+    places = dict.fromkeys(place_of(path, root) for path in paths)
+    if dependents:  # others may know what a link leads to by its own name
+        for path in paths:
+            with suppress(UsageError):
+                places[place_of(path.resolve(), root.resolve())] = None
+    places = {} if "" in places else places
+    tracked = copy.files(root) if copy else None
+    there = [path for path in paths if path.exists()]
     if copy:
-        files = list_files(settings.root, paths, settings.exclude, copy.files(settings.root))
-        importable = copy.files(settings.root, importable=True)
+        files = list_files(root, there, settings.exclude, tracked)
+        importable = copy.files(root, importable=True)
     else:
-        files, importable = list_project(settings.root, paths, settings.exclude)
+        files, importable = list_project(root, there, settings.exclude)
+    files = files if there or not paths else []
+    others: set[str] = set()
+    if places and dependents:
+        others = set(list_files(root, (), settings.exclude, tracked)).difference(files)
     budgeted = {b.target.location for b in settings.budgets if b.target.is_path}
     found = discover(
-        settings.root,
-        files,
+        root,
+        [*files, *sorted(others)],
         importable=importable,
         declared_only=declared_only,
-        wanted=budgeted & set(files),
+        elsewhere=others,
+        wanted=budgeted & {*files, *others},
         store=settings.store,
         scan=scan,
     )
     if settings.replay_inputs:
         settings.replay_inputs.add_source(str(settings.home), found.tree.files, found.tree.digest)
-    requests, findings = declared_requests(found, settings, _scope(settings.root, paths))
-    return ProjectSource(settings, files, found, requests, findings)
+    in_scope = within(() if dependents else places)
+    requests, findings = declared_requests(found, settings, in_scope)
+    return ProjectSource(settings, files, found, requests, findings, tuple(places))
 
 
 def _read_targets(settings: Settings, targets: Sequence[Target]) -> ProjectSource:
@@ -225,14 +268,6 @@ def _read_targets(settings: Settings, targets: Sequence[Target]) -> ProjectSourc
     return ProjectSource(settings, files, found, requests, findings)
 
 
-def _scope(root: Path, paths: Sequence[Path]) -> Callable[[str], bool]:
-    """Whether a location lies under the given paths."""
-    places = [os.path.relpath(p.absolute(), root).replace(os.sep, "/") for p in paths]
-    if not places or "." in places:
-        return lambda _: True
-    return lambda location: any(location == p or location.startswith(f"{p}/") for p in places)
-
-
 def _scan(declared_only: bool) -> Scan:
     """What reads a file: the rules look at all that is read, unless only budgets are wanted."""
     if declared_only:
@@ -248,9 +283,9 @@ def static_findings(source: ProjectSource, definitions_only: bool = False) -> li
 
     found = source.found
     files = sorted({d.path for d in found.definitions}) if definitions_only else found.parsed
-    return lint_files(
-        found.tree, [(path, found.modules(path)) for path in files], source.settings.store
-    )
+    own = set(source.files)
+    modules = [(path, found.modules(path)) for path in files if path in own]
+    return lint_files(found.tree, modules, source.settings.store)
 
 
 # --- count ------------------------------------------------------------------------------------
@@ -281,11 +316,38 @@ def count_models(
         meanwhile()
         return CountResult()
     settings = context.settings
-    interpreter = context.interpreter or _interpreter(context)
-    if settings.replay_inputs:
-        unread = watched(interpreter)
-        settings.replay_inputs.unread.update(unread or ())
-        settings.replay_inputs.is_complete &= unread is not None
+    interpreter = _interpreter(context)
+    builds, jobs = _planned(requests, found, context, interpreter)
+    answers = run_jobs(builds, jobs, context.progress, settings.replay_inputs, meanwhile)
+    return CountResult(answers, interpreter)
+
+
+def _paths_read(
+    requests: Sequence[ModelRequest],
+    source: ProjectSource,
+    context: RunContext,
+    static_only: bool,
+) -> list[str | None]:
+    """What earlier builds have read, of the places that were given; see `what_was_read`. A run
+    that builds nothing asks for no interpreter, without which nobody knows."""
+    settings = source.settings
+    if static_only or not requests or not settings.store.folder:
+        return [None] * len(requests)
+    builds, jobs = _planned(requests, source.found, context, _interpreter(context))
+    read = what_was_read(builds, jobs, within(source.places), settings.replay_inputs)
+    if None in read and settings.replay_inputs:  # the next run knows more
+        settings.replay_inputs.is_complete = False
+    return read
+
+
+def _planned(
+    requests: Sequence[ModelRequest],
+    found: Discovery,
+    context: RunContext,
+    interpreter: Interpreter,
+) -> tuple[BuildContext, list[Job]]:
+    """What the worker is to be told, with a job for each request."""
+    settings = context.settings
     plans = {r.target.location: _import_attempts(r.target, settings.root, found) for r in requests}
     found.tree.remember()  # what the plans asked of files that nothing else looked into
     jobs = [_job(n, r, settings, plans[r.target.location]) for n, r in enumerate(requests)]
@@ -299,8 +361,7 @@ def count_models(
         settings.snapshot,
         settings.store,
     )
-    answers = run_jobs(builds, jobs, context.progress, settings.replay_inputs, meanwhile)
-    return CountResult(answers, interpreter)
+    return builds, jobs
 
 
 def limits(settings: Settings) -> Limits:
@@ -310,8 +371,16 @@ def limits(settings: Settings) -> Limits:
 
 
 def _interpreter(context: RunContext) -> Interpreter:
-    settings = context.settings
-    return find_interpreter(settings.home, settings.python, settings.python_from, context.environ)
+    """The interpreter to build with. An answer that may be given again rests on what it is."""
+    settings, told = context.settings, context.settings.replay_inputs
+    interpreter = context.interpreter or find_interpreter(
+        settings.home, settings.python, settings.python_from, context.environ
+    )
+    if told:
+        unread = watched(interpreter)
+        told.unread.update(unread or ())
+        told.is_complete &= unread is not None
+    return interpreter
 
 
 def _cores() -> int:

@@ -78,6 +78,9 @@ def judge_models(
         else:
             judged = _judge_failure(request, answer, own)
         results, findings = judged
+        if request.because:
+            said = f"checked because {request.target.callable} {request.because}"
+            findings = [replace(item, detail=(*item.detail, said)) for item in findings]
         reports.append(
             ModelReport(
                 str(request.target),
@@ -87,6 +90,7 @@ def judge_models(
                 tuple(findings),
                 request.is_declared,
                 isinstance(answer, Measured) and answer.type not in inner,
+                request.because,
             )
         )
     return reports, [one for one in skipped if one[0] not in declared]

@@ -28,7 +28,7 @@ class ModelRequest:
     """A model to build: its target, where it is defined or declared, how to build it, and what is
     declared about it. `values`: other values for arguments of the call; `factors`: what to multiply
     arguments by. `parameters`, `variables`: whether the answer lists every parameter, and the
-    arguments that can be varied."""
+    arguments that can be varied. `because`: see `ModelReport`."""
 
     target: Target
     position: Position
@@ -40,6 +40,7 @@ class ModelRequest:
     factors: Mapping[str, int] = field(default_factory=dict)
     parameters: bool = False
     variables: bool = False
+    because: str = ""
 
     @property
     def is_declared(self) -> bool:
@@ -50,13 +51,15 @@ class ModelRequest:
 @dataclass(frozen=True, slots=True)
 class ProjectSource:
     """What the source of some files says, before anything is built: the models that it asks for,
-    with their budgets, and the findings about the declarations themselves."""
+    with their budgets, and the findings about the declarations themselves. `places`: the paths that
+    were given, relative to the root; empty where these are the whole project."""
 
     settings: Settings
     files: Sequence[str]
     found: Discovery
     requests: Sequence[ModelRequest]
     findings: Sequence[Finding]
+    places: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

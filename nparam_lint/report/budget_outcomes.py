@@ -166,10 +166,14 @@ class _Line:
 
 
 def verdict_lines(block: ModelBudgets, width: int, paint: Paint) -> list[str]:
-    """Below the path of each file its models; the variants of one stand together."""
+    """Below the path of each file its models; the variants of one stand together. Beside the path,
+    why they are checked although it was not given."""
     files: dict[str, dict[str, list[_Line]]] = {}
+    reasons: dict[str, dict[str, None]] = {}
     for model in block.models:
         where, _, name = style.clean(model.target).partition("::")
+        if model.because:
+            reasons.setdefault(where, {})[style.clean(model.because)] = None
         variants = files.setdefault(where, {}).setdefault(name.partition("(")[0], [])
         variants += _lines(model, name)
     groups = {w: [n for lines in found.values() for n in lines] for w, found in files.items()}
@@ -179,6 +183,8 @@ def verdict_lines(block: ModelBudgets, width: int, paint: Paint) -> list[str]:
     found = _laid_out(list(groups.values()), width - 2, paint)
     for where, lines in zip(groups, found, strict=True):
         text.append(paint("bold", style.elide_middle(where, width)))
+        for reason in reasons.get(where, ()):
+            text += [paint("dim", line) for line in style.wrap(reason, width, "  ", "  ")]
         text += ["  " + line for line in lines]
     return text
 

@@ -52,6 +52,7 @@ def _summary(report: Report) -> Json:
         "warnings": len(report.findings) - errors,
         "skipped": len(report.skipped),
         "files": report.files,
+        "elsewhere": None if report.elsewhere is None else asdict(report.elsewhere),
         "seconds": _finite(report.seconds) or 0.0,
     }
 
@@ -63,6 +64,7 @@ def _model(model: ModelReport) -> Json:
         **_measurement(model.measurement),
         "declared": model.declared,
         "top_level": model.top_level,
+        "because": model.because or None,
         "budgets": [_placed(one) | {"drift": _finite(one.drift)} for one in model.budgets],
     }
 

@@ -10,6 +10,8 @@ from nparam_lint.records import Measured, Report
 from nparam_lint.report import (
     Column,
     Document,
+    Fact,
+    Facts,
     Listing,
     ListingLine,
     Page,
@@ -76,6 +78,9 @@ def _page(report: Report, options: Options) -> Page:
     if report.skipped:
         fold = f"Not counted: {plural(len(report.skipped), 'model')}"
         sections.append(Section((_listed(report.skipped),), only="page", fold=fold))
+    if besides := [Fact(clean(m.target), m.because) for m in report.models if m.because]:
+        fold = f"Checked besides: {plural(len(besides), 'model')}"
+        sections.append(Section((Facts(tuple(besides)),), only="page", fold=fold))
     sections.append(Section(tuple(_next_step(report)), closing=True, only="text"))
     return Page(tuple(sections), mark, " · ".join(words), "", summary)
 
@@ -126,14 +131,16 @@ def _undeclared(report: Report) -> str:
 
 
 def _tables(report: Report, options: Options) -> Iterator[Section]:
-    """Of every model with a broken budget, and of the largest that stand for themselves."""
+    """Of every model with a broken budget, and of the largest that stand for themselves, as far as
+    they were asked for."""
     tables: dict[tuple[ModuleRow, ...], ModelReport] = {}
     seen: set[str] = set()
     for model in report.models:  # one table for what is the same, one for the variants of a model
         found = model.measurement
         if isinstance(found, Measured) and sum(row.total > 0 for row in found.modules) > 1:
             name = model.target.partition("(")[0]
-            is_new = model.top_level and name not in seen and found.modules not in tables
+            is_asked = model.top_level and not model.because
+            is_new = is_asked and name not in seen and found.modules not in tables
             if is_new or _is_broken(model):
                 tables.setdefault(found.modules, model)
                 seen.add(name)
@@ -252,17 +259,31 @@ def _stands(model: ModelReport) -> bool:
 
 def nothing_found(report: Report, options: Options) -> str:
     where = f" under {clean(options.place)}" if options.place else ""
-    if not report.files:
-        return f"No Python file{where or ' was found'}: nothing to check."
     files = plural(report.files, "Python file")
-    if report.source_only:
-        return f"No finding in the source of {files}{where}; nothing was built."
-    if options.declared_only:
-        return f"No budget is declared in {files}{where}: nothing to check."
-    return (
-        f"No model found in {files}{where}: nparam-lint looks for subclasses of torch.nn.Module "
-        "and functions that return them."
-    )
+    if not report.files:
+        said = f"No Python file{where or ' was found'}: nothing to check."
+    elif report.source_only:
+        said = f"No finding in the source of {files}{where}; nothing was built."
+    elif options.declared_only:
+        said = f"No budget is declared in {files}{where}: nothing to check."
+    else:
+        said = (
+            f"No model found in {files}{where}: nparam-lint looks for subclasses of torch.nn.Module"
+            " and functions that return them."
+        )
+    elsewhere = _elsewhere(report)
+    return f"{said} Elsewhere: {elsewhere}." if elsewhere else said
+
+
+def _elsewhere(report: Report) -> str:
+    """How many of the models that are declared outside of the given paths depend on these."""
+    if report.elsewhere is None or not report.elsewhere.declared:
+        return ""
+    it = report.elsewhere
+    verb = "depends" if it.dependent <= 1 else "depend"
+    may = f", {it.possible} may" if it.possible else ""
+    models = plural(it.declared, "declared model")
+    return f"{it.dependent or 'none'} of {models} {verb} on the given paths{may}"
 
 
 # --- the summary: how many models and budgets, how long it took, and who counted ------------------
@@ -272,6 +293,8 @@ def _summary(report: Report, options: Options) -> tuple[Parts, ...]:
     budgets = [] if report.error else list(_budgets(report))
     found = _findings(report, bool(budgets))
     lines = [Parts((("", _counted(report)), *budgets, *found, ("", f"{report.seconds:.1f} s")))]
+    if elsewhere := _elsewhere(report):
+        lines.append(Parts((("dim", f"elsewhere: {elsewhere}"),)))
     if options.quiet:
         return tuple(lines)
     silent, where = _silent(report), report.environment

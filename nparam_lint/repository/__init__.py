@@ -42,6 +42,22 @@ def ask_git(directory: str | Path, *arguments: str) -> bytes | None:
     return done.stdout if done.returncode == 0 else None
 
 
+def deleted_files(path: Path) -> list[Path]:
+    """The files that git knows at or below a path where nothing is any more: those of the index,
+    else of the last commit, else of the last one that deleted any."""
+    near = next(place for place in path.parents if place.is_dir())
+    deleted = ("--diff-filter=D", "--no-renames", "--name-only", "--relative", "-z")
+    for command in (
+        ("ls-files", "-z"),
+        ("diff-index", "--cached", *deleted, "HEAD"),
+        ("log", "-1", "--format=", *deleted),
+    ):
+        listed = ask_git(near, "--literal-pathspecs", *command, "--", str(path))
+        if names := [name for name in (listed or b"").split(b"\0") if name.strip()]:
+            return [near / os.fsdecode(name) for name in names]
+    return []
+
+
 def make_directory(prefix: str) -> str:
     """A new temporary directory, which the caller has to remove."""
     while True:

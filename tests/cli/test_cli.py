@@ -179,7 +179,9 @@ def test_an_absolute_path_from_elsewhere_gives_paths_of_the_project(nparam_lint,
 def test_a_path_in_a_subdirectory_is_named_from_the_project(nparam_lint, right):
     done = nparam_lint("block.py", "--format", "json", "--declared", cwd=right / "nets")
     assert (done.returncode, done.stderr) == (0, "")
-    assert [m["target"] for m in document(done.stdout)["models"]] == ["nets/block.py::Block(64)"]
+    models = {m["target"]: m["because"] for m in document(done.stdout)["models"]}
+    because = "depends on nets/block.py"
+    assert models == {"nets/block.py::Block(64)": None, "nets/lm.py::TiedLM": because}
 
 
 def test_a_project_without_models_is_no_error(nparam_lint, tmp_path):
@@ -197,7 +199,7 @@ def test_a_project_without_models_is_no_error(nparam_lint, tmp_path):
     [
         (["nope/net.py"], "there is no file or directory nope/net.py"),
         (["plain.py::Net"], "nparam-lint show 'plain.py::Net'"),
-        (["nparam-lint.toml"], "nparam-lint.toml is not a Python file"),
+        (["init", "nparam-lint.toml"], "nparam-lint.toml is not a Python file"),
         (["--format", "jsn"], "there is no format 'jsn'; did you mean json?"),
         (["--fromat", "json"], "--fromat"),
         (["--device", "gpu", "--jobs", "0"], "option --jobs is '0', expected a whole number"),

@@ -1,0 +1,203 @@
+"""The models that depend on the paths that were given, and are declared elsewhere in the project.
+
+Who edits a layer and checks its file asks about the models that are made of it. Two sources know
+these: the import statements of the project's files, and what earlier builds have read (the cache),
+which is all that knows of data, and of modules whose names are computed. What neither knows of, and
+may depend on what was given, is built: then the cache knows.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from nparam_lint import UsageError
+from nparam_lint.discover import SourceTree, join, parent, place_of, reader, within
+from nparam_lint.records import Elsewhere
+from nparam_lint.repository import ask_git, deleted_files
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+    from nparam_lint.gate.requests import ModelRequest, ProjectSource
+    from nparam_lint.records import Recipe
+
+# What runs a file that no import statement names.
+_COMPUTED = re.compile(
+    rb"\b(import_module|__import__|spec_from_file_location|SourceFileLoader|run_path|run_module"
+    rb"|iter_modules|walk_packages|resolve_name|get_class|instantiate|locate)\s*\("
+    rb"|(?<![\w.])exec\s*\("
+)
+
+# What a folder of source may hold for models to read.
+_DATA = tuple(".yaml .yml .json .toml .ini .cfg .csv .txt .npy .npz .pt .pth .pkl".split())
+
+
+def with_dependents(
+    source: ProjectSource, paths_read: Callable[[Sequence[ModelRequest]], Sequence[str | None]]
+) -> tuple[ProjectSource, Elsewhere]:
+    """A source that was read with its `dependents`, without what is declared elsewhere and depends
+    on none of its `places`; and how much that was. `paths_read`: for each model the place that an
+    earlier build of it has read; empty where it read none, None where that is not known.
+
+    Raises UsageError for a place that never was, or has no project around it.
+    """
+    own, tree = within(source.places), _tree(source)
+    outside = [r for r in source.requests if r.is_declared and not own(r.target.location)]
+    at_fault = {f.target.partition("::")[0] or f.position.path for f in source.findings}
+    locations = {*at_fault, *(r.target.location for r in outside)}
+    files = {at: _file(tree, at) for at in locations if not own(at)}
+    importers = _importers(tree, files.values())
+    led = _led(importers, filter(own, tree.files))
+    why = {at: f"depends on {led[file]}" for at, file in files.items() if file in led}
+    if config := _config_among(source):
+        why = dict.fromkeys(files, f"is configured by {config}")
+    for request in outside:
+        request.because = why.get(request.target.location, "")
+    left = [r for r in outside if not r.because]
+    unknown = []
+    for request, path in zip(left, paths_read(left), strict=True):
+        request.because = f"depends on {path}" if path else ""
+        unknown += [request] if path is None else []
+    if unknown:
+        perhaps = _perhaps(source, tree, importers, files.values())
+        for request in unknown:
+            request.because = perhaps(files[request.target.location], request.recipe)
+    kept = {*why, *filter(own, locations), *(r.target.location for r in outside if r.because)}
+    narrowed = replace(
+        source,
+        requests=[r for r in source.requests if own(r.target.location) or r.because],
+        findings=[
+            f for f in source.findings if (f.target.partition("::")[0] or f.position.path) in kept
+        ],
+    )
+    may = sum(bool(r.because) for r in unknown)
+    return narrowed, Elsewhere(len(outside), sum(bool(r.because) for r in outside) - may, may)
+
+
+# --- what the source says ---------------------------------------------------------------------
+
+
+def _tree(source: ProjectSource) -> SourceTree:
+    """The project's files with those among the places that are gone: what still imports them is to
+    be found. Raises UsageError for a place that never was."""
+    tree, settings = source.found.tree, source.settings
+    gone: set[str] = set()
+    for place in source.places:
+        if not os.path.lexists(settings.root / place):
+            files = deleted_files(settings.home / place)
+            if not files:
+                raise UsageError(f"there is no file or directory {place}")
+            gone.update(place_of(path, settings.home) for path in files)
+    if not tree.files:
+        path = settings.home / source.places[0]
+        raise UsageError(f"{path} is outside of a project: no Python file is around it")
+    python = {path for path in gone if path.endswith(".py")}
+    if not python:
+        return tree
+    read = reader(settings.root)
+    return SourceTree(tree.files | python, read, tree.name, settings.store)
+
+
+def _file(tree: SourceTree, location: str) -> str:
+    """The file of the project that a target's location means, if any: itself, or a module's."""
+    if location.endswith(".py"):
+        return location
+    prefixes = (join(root, location.replace(".", "/")) for root in ("", "src"))
+    return next(filter(None, map(tree.module_file, prefixes)), location)
+
+
+def _importers(tree: SourceTree, starts: Iterable[str]) -> dict[str, list[str]]:
+    """For each file that importing these may run, the files that import it."""
+    found: dict[str, list[str]] = {}
+    seen = set(starts)
+    todo = sorted(seen)
+    for path in todo:
+        for other in _run_by(tree, path):
+            found.setdefault(other, []).append(path)
+            if other not in seen:
+                seen.add(other)
+                todo.append(other)
+    return found
+
+
+def _run_by(tree: SourceTree, path: str) -> Iterator[str]:
+    """The files that importing one of them runs besides: its packages', and what it imports."""
+    folder = parent(path)
+    while folder and tree.is_package(folder):
+        yield join(folder, "__init__.py")
+        folder = parent(folder)
+    if path in tree.files:
+        yield from tree.leads_to(path).files
+        if b"import *" in tree.source(path):
+            yield from _starred(tree, path)
+
+
+def _starred(tree: SourceTree, path: str) -> Iterator[str]:
+    """The modules that `from package import *` imports since the package's `__all__` names them."""
+    for item in tree.facts(path).imports:
+        if item.name == "*":
+            located = tree.locate(path, item.module) or ("", None)
+            package = tree.relative(path, item.level, item.module) if item.level else located[1]
+            if package is not None and tree.is_package(package):
+                names = tree.facts(join(package, "__init__.py")).exports or ()
+                yield from filter(None, (tree.module_file(join(package, name)) for name in names))
+
+
+def _led(importers: Mapping[str, Sequence[str]], ends: Iterable[str]) -> dict[str, str]:
+    """For each file from which imports lead to one of these `ends`, the nearest of them."""
+    # What a package holds says more than its __init__, which is run for all of it.
+    found = {end: end for end in sorted(ends, key=lambda end: (end.endswith("__init__.py"), end))}
+    todo = list(found)
+    for path in todo:
+        for importer in importers.get(path, ()):
+            if importer not in found:
+                found[importer] = found[path]
+                todo.append(importer)
+    return found
+
+
+def _config_among(source: ProjectSource) -> str | None:
+    """The place that is a config file of ours, if one is: all models depend on it."""
+    settings = source.settings
+    configs = {os.path.realpath(path) for path in (settings.config, *settings.extended) if path}
+    real = (os.path.realpath(settings.root / place) for place in source.places)
+    found = (place for place, path in zip(source.places, real, strict=True) if path in configs)
+    return next(found, None)
+
+
+def _perhaps(
+    source: ProjectSource,
+    tree: SourceTree,
+    importers: Mapping[str, Sequence[str]],
+    starts: Iterable[str],
+) -> Callable[[str, Recipe], str]:
+    """Says why a model of one of the files `starts` may depend on a place, where nobody knows what
+    its build reads; nothing where that is out of the question."""
+    place = _data(source, tree)
+    reached = {*starts, *importers}.intersection(tree.files)
+    computed = _led(importers, (p for p in reached if _COMPUTED.search(tree.source(p))))
+
+    def why(file: str, recipe: Recipe) -> str:
+        imports = "import" in f"{recipe.setup} {recipe.call}"
+        if place is None and file not in computed and not imports:
+            return ""
+        return f"may depend on {place or source.places[0]}: what it reads is known once it is built"
+
+    return why
+
+
+def _data(source: ProjectSource, tree: SourceTree) -> str | None:
+    """A place that is no source, or a file in one that models may read: any code may do that."""
+    settings, git = source.settings, ("ls-files", "-co", "--exclude-standard", "-z")
+    for place in source.places:
+        if place in tree.folders:
+            listed = ask_git(settings.home / place, *git) or b""
+            names = (os.fsdecode(name) for name in listed.split(b"\0"))
+            if found := [join(place, name) for name in names if name.endswith(_DATA)]:
+                return found[0]
+        elif place not in tree.files:
+            return place
+    return None

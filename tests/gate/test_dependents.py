@@ -1,0 +1,356 @@
+"""A path that is given asks for the models that depend on it as well, wherever these are."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import time
+from textwrap import dedent
+
+import pytest
+from sample_repository import GIT
+
+
+def net(name, imports="", layer="nn.Linear(10, 10)", budget=110):
+    """The source of a model with 110 parameters."""
+    doc = f'    """nparam: {budget}"""\n' if budget else ""
+    return (
+        f"import torch.nn as nn\n{imports}\n\n"
+        f"class {name}(nn.Module):\n{doc}"
+        "    def __init__(self):\n"
+        "        super().__init__()\n"
+        f"        self.a = {layer}\n"
+    )
+
+
+MIXER = """
+    import torch.nn as nn
+
+
+    class Mixer(nn.Module):
+        def __init__(self, width):
+            super().__init__()
+            self.a = nn.Linear(width, width)
+"""
+READ = "nn.Linear(int(open(__file__[:-3] + '.yaml').read()), 10)"
+FILES = {
+    "layers/__init__.py": "",
+    "layers/mixer.py": MIXER,
+    "layers/deep.py": "from .mixer import Mixer as Deep\n",
+    "layers/unused.py": "",
+    "nets/__init__.py": "",
+    "nets/direct.py": net("Direct", "from layers.mixer import Mixer", "Mixer(10)"),
+    "nets/through.py": net("Through", "from layers import deep", "deep.Deep(10)"),
+    "nets/lazy.py": net("Lazy", "", "__import__('layers.mixer').mixer.Mixer(10)"),
+    "nets/data.py": net("Data", "", READ),
+    "nets/data.yaml": "10",
+    "nets/alone.py": net("Alone"),
+    "nets/silent.py": net("Silent", "from layers.mixer import Mixer", "Mixer(10)", None),
+    "nets/listed.py": net("Listed", "from layers.mixer import Mixer", "Mixer(10)", None),
+    "nets/module.py": net("Module", "from layers.mixer import Mixer", "Mixer(10)", None),
+    "old/made.py": net("Made", "import layers.deep"),
+    "test_nets.py": net("Tested", "from layers.deep import Deep", "Deep(10)"),
+    "README.md": "# Nets\n",
+    "nparam-lint.toml": """
+        device = "meta"
+        exclude = ["old"]
+        [budgets]
+        "nets/listed.py::Listed" = 110
+        "nets.module::Module()" = 110
+    """,
+}
+OF_DEEP = {"nets/through.py::Through", "test_nets.py::Tested"}
+OF_MIXER = OF_DEEP | {"nets/direct.py::Direct", "nets/listed.py::Listed", "nets.module::Module()"}
+LAZY, DATA, ALONE = "nets/lazy.py::Lazy", "nets/data.py::Data", "nets/alone.py::Alone"
+OF_DATA = {DATA: "depends on nets/data.yaml"}
+EVERY = OF_MIXER | {LAZY, DATA, ALONE}
+
+
+@pytest.fixture
+def project(tmp_path):
+    """A project that is committed, for a test to change."""
+    return made(tmp_path / "project")
+
+
+def made(root, files=FILES):
+    for name, text in files.items():
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(dedent(text))
+    git(root, "init", "-q")
+    git(root, "add", ".")
+    git(root, "commit", "-qm", "all")
+    return root
+
+
+def git(root, *arguments):
+    subprocess.run(["git", *arguments], cwd=root, env=os.environ | GIT, check=True)
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory, nparam_lint):
+    """A project of which everything was built before."""
+    root = made(tmp_path_factory.mktemp("built") / "project")
+    assert nparam_lint("--declared", "-q", cwd=root).returncode == 0
+    return root
+
+
+@pytest.fixture
+def asked(nparam_lint):
+    """Asks about paths: the exit code, and for each model why it was checked."""
+
+    def ask(root, *arguments, **more):
+        done = nparam_lint(*arguments, "--format", "json", cwd=root, **more)
+        assert not done.stderr, done.stderr
+        report = json.loads(done.stdout)
+        return report, {model["target"]: model["because"] for model in report["models"]}
+
+    return ask
+
+
+def on(path, *targets):
+    return dict.fromkeys(targets, f"depends on {path}")
+
+
+@pytest.mark.parametrize("hook", [False, True], ids=["", "--declared"])
+@pytest.mark.parametrize(
+    ("paths", "expected"),
+    [
+        (["layers/mixer.py"], on("layers/mixer.py", LAZY, *OF_MIXER)),
+        (["layers/deep.py"], on("layers/deep.py", *OF_DEEP)),
+        (["layers/unused.py"], {}),
+        (["layers/__init__.py"], on("layers/__init__.py", LAZY, *OF_MIXER)),
+        (["nets/__init__.py"], on("nets/__init__.py", *EVERY - {"test_nets.py::Tested"})),
+        (["layers/unused.py", "layers/deep.py"], on("layers/deep.py", *OF_DEEP)),
+        (["nets/data.yaml"], OF_DATA),
+        (["nets/data.yaml", "layers/deep.py"], on("layers/deep.py", *OF_DEEP) | OF_DATA),
+        (["README.md"], {}),
+        (["test_nets.py"], {"test_nets.py::Tested": None}),
+        (["nets/alone.py", "nets/data.yaml"], {ALONE: None} | OF_DATA),
+        (["nparam-lint.toml"], dict.fromkeys(EVERY, "is configured by nparam-lint.toml")),
+        (["old"], {}),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)  # fmt: skip
+def test_what_depends_on_a_path(built, asked, paths, expected, hook):
+    report, models = asked(built, *paths, *["--declared"] * hook)
+    found = {
+        name: why for name, why in models.items() if not (name.startswith("layers") or why is None)
+    }
+    assert found == {name: why for name, why in expected.items() if why}
+    assert {name for name, why in expected.items() if why is None} <= models.keys()
+    named = sum(why is None for why in expected.values())
+    assert report["summary"]["elsewhere"] == {
+        "declared": len(EVERY) - named,
+        "dependent": len(found),
+        "possible": 0,
+    }
+    assert all(model["cached"] for model in report["models"] if model["declared"])
+
+
+@pytest.mark.parametrize("paths", [["layers"], ["layers", "README.md"], ["layers/"]], ids=" ".join)
+def test_a_directory_is_named_by_what_is_in_it(built, asked, paths):
+    _, models = asked(built, *paths, "--declared")
+    assert models.keys() == OF_MIXER | {LAZY}
+    assert models["nets/direct.py::Direct"] == "depends on layers/mixer.py"
+    assert models["nets/through.py::Through"] == "depends on layers/deep.py"
+
+
+@pytest.mark.parametrize("paths", [[], ["."], ["{}"], ["nets", "."]], ids=str)
+def test_the_whole_project_has_nothing_elsewhere(built, asked, paths):
+    report, models = asked(built, *(path.format(built) for path in paths), "--declared")
+    assert models == dict.fromkeys(EVERY)
+    assert report["summary"]["elsewhere"] is None
+
+
+def test_where_nothing_is_known_what_may_depend_is_built(project, asked, tmp_path):
+    cache = {"NPARAM_LINT_CACHE_DIR": str(tmp_path / "cache")}
+    may = "may depend on {}: what it reads is known once it is built"
+    report, models = asked(project, "layers/deep.py", "--declared", **cache)
+    assert models == on("layers/deep.py", *OF_DEEP) | {LAZY: may.format("layers/deep.py")}
+    assert report["summary"]["elsewhere"] == {"declared": 8, "dependent": 2, "possible": 1}
+    _, models = asked(project, "layers/deep.py", "--declared", **cache)
+    assert models == on("layers/deep.py", *OF_DEEP)
+    _, models = asked(project, "nets/data.yaml", "--declared", **cache)
+    perhaps = EVERY - OF_DEEP - {LAZY}  # those were built
+    assert models == dict.fromkeys(perhaps, may.format("nets/data.yaml"))
+    _, models = asked(project, "nets/data.yaml", "--declared", **cache)
+    assert models == OF_DATA
+
+
+def test_a_change_that_breaks_models_elsewhere(project, asked, nparam_lint):
+    """In the working tree, and in the index."""
+    path = project / "layers" / "mixer.py"
+    path.write_text(path.read_text().replace("(width, width)", "(width, width + 1)"))
+    done = nparam_lint("layers/mixer.py", cwd=project)
+    assert done.returncode == 1, done.stdout
+    assert "nets/direct.py\n  depends on layers/mixer.py\n  ✗ Direct" in done.stdout
+    assert "    checked because Direct depends on layers/mixer.py\n" in done.stdout
+    assert "elsewhere: 5 of 8 declared models depend on the given paths, 1 may\n" in done.stdout
+    told = nparam_lint("layers/mixer.py", "--format", "concise", cwd=project).stdout
+    assert told.count(" NPL001 ") == 6
+    assert nparam_lint("nets/alone.py", cwd=project).returncode == 0
+    assert asked(project, "layers/mixer.py", "--staged")[0]["findings"] == []
+    git(project, "add", ".")
+    report, models = asked(project, "layers/mixer.py", "--staged", "--declared")
+    assert len(report["findings"]) == 6
+    assert models.keys() == OF_MIXER | {LAZY}
+
+
+@pytest.mark.parametrize(
+    ("gone", "given"),
+    [
+        (["rm", "-q", "layers/deep.py"], ["layers/deep.py"]),
+        (["mv", "layers/deep.py", "layers/new.py"], ["layers/deep.py", "layers/new.py"]),
+        (["rm", "-rq", "layers"], ["layers"]),
+    ],
+    ids=lambda value: " ".join(value),
+)
+@pytest.mark.parametrize("state", ["working tree", "index", "commit"])
+def test_a_file_that_is_gone(project, asked, gone, given, state):
+    git(project, *gone)
+    if state == "working tree":
+        git(project, "reset", "-q")
+    if state == "commit":
+        git(project, "commit", "-qm", "gone")
+    staged = ["--staged"] * (state == "index")
+    report, _ = asked(project, *given, *staged, "--static")
+    assert report["summary"]["elsewhere"]["dependent"] == (2 if "layers/deep.py" in given else 5)
+
+
+def test_what_imports_a_file_that_is_gone_is_built(project, asked):
+    (project / "layers" / "deep.py").unlink()
+    report, models = asked(project, "layers/deep.py", "--declared")
+    assert models.keys() >= OF_DEEP
+    assert {f["target"] for f in report["findings"]} == OF_DEEP
+
+
+def test_data_that_a_model_looked_for_in_vain(project, asked):
+    """It is not known from the import statements, nor by its content."""
+    layer = "nn.Linear(11 if __import__('os').path.exists('wide') else 10, 10)"
+    (project / "nets" / "alone.py").write_text(net("Alone", "", layer))
+    assert asked(project)[0]["findings"] == []
+    (project / "wide").touch()
+    report, models = asked(project, "wide")
+    assert models == on("wide", ALONE)
+    assert [finding["code"] for finding in report["findings"]] == ["NPL001"]
+
+
+def test_declarations_elsewhere_that_cannot_be_read(project, asked):
+    """Of what depends on the path, they are reported; other findings about its source are not."""
+    wrong = net("Net", "from layers.deep import Deep", "[Deep(10)]", "about 20")
+    (project / "wrong.py").write_text(wrong)
+    (project / "other.py").write_text(wrong.replace("layers.deep", "layers.mixer"))
+    (project / "broken.py").write_text(f"{wrong}\ndef (\n")
+    for how in ("--static", "--declared"):
+        report, _ = asked(project, "layers/deep.py", how)
+        found = {(finding["path"], finding["code"]) for finding in report["findings"]}
+        assert found == {("wrong.py", "NPL002"), ("broken.py", "NPL003")}
+
+
+def test_a_link_to_a_file(project, asked):
+    (project / "here").symlink_to("layers")
+    (project / "deep.py").symlink_to("layers/deep.py")
+    for path in ("here/deep.py", "deep.py"):
+        report, _ = asked(project, path, "--static")
+        assert report["summary"]["elsewhere"]["dependent"] == len(OF_DEEP)
+
+
+@pytest.mark.parametrize("place", ["conf", "layers"])
+def test_a_directory_with_data(project, asked, place):
+    (project / "conf").mkdir()
+    (project / place / "wide.yaml").write_text("10")
+    report, _ = asked(project, place, "--static")
+    dependent = len(OF_MIXER) if place == "layers" else 0
+    possible = len(EVERY) - dependent
+    assert report["summary"]["elsewhere"] == {
+        "declared": len(EVERY),
+        "dependent": dependent,
+        "possible": possible,
+    }
+
+
+@pytest.mark.parametrize(
+    "imports",
+    [
+        "from layers import *",  # its __all__ names the module
+        "from layers import (  # all\n    deep as d,\n)",
+        "import os, layers.deep as d",
+        "import torch; import layers.deep",
+        "try: from layers.deep import Deep\nexcept ImportError: pass",
+        "if True:import layers.deep",
+        "from layers import \\\n    deep",
+        "def later():\n    from layers.deep import Deep",
+    ],
+)
+def test_every_form_of_import(project, asked, imports):
+    (project / "layers" / "__init__.py").write_text('__all__ = ["deep"]\n')
+    (project / "more.py").write_text(net("More", imports))
+    (project / "other.py").write_text(net("Other", imports.replace("deep", "unused")))
+    report, _ = asked(project, "layers/deep.py", "--static")
+    also = "*" in imports  # the other one imports it too
+    assert report["summary"]["elsewhere"]["dependent"] == len(OF_DEEP) + 1 + also
+
+
+def test_what_a_recipe_of_the_config_imports(project, asked, tmp_path):
+    recipe = '{ setup = "import layers.deep", call = "Alone()" }'
+    with (project / "nparam-lint.toml").open("a") as file:
+        file.write(f'[arguments]\n"nets/alone.py::Alone" = {recipe}\n')
+    _, models = asked(project, "layers/deep.py", NPARAM_LINT_CACHE_DIR=str(tmp_path / "cache"))
+    assert models[ALONE].startswith("may depend on layers/deep.py")
+
+
+@pytest.mark.parametrize(
+    ("paths", "message"),
+    [
+        (["layers/mixer.py", "../away/data.yaml"], "data.yaml is outside the project root "),
+        (["../away/data.yaml"], "data.yaml is outside of a project: no Python file is around it"),
+        (["layers/never.py"], "there is no file or directory layers/never.py"),
+        (["never"], "there is no file or directory never"),
+        (["--staged", "new.yaml"], "new.yaml is not in the index; next: git add new.yaml"),
+        (["--fix", "nets/data.yaml"], "nets/data.yaml is not a Python file"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_what_is_outside_or_not_there(project, nparam_lint, paths, message):
+    (project.parent / "away").mkdir()
+    (project.parent / "away" / "data.yaml").touch()
+    (project / "new.yaml").touch()
+    done = nparam_lint(*paths, cwd=project)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert message in done.stderr
+
+
+def test_nothing_depends_on_it(built, nparam_lint):
+    done = nparam_lint("layers/unused.py", cwd=built)
+    assert " ".join(done.stdout.split()).endswith(
+        " Elsewhere: none of 8 declared models depends on the given paths."
+    )
+
+
+def test_an_answer_that_is_given_again(tmp_path, nparam_lint, nparam_lint_process):
+    """It is not what nobody knew better at first; and it rests on what models elsewhere read."""
+    layer = "nn.Linear(int(open(open('name').read()).read()), 10)"
+    root = made(
+        tmp_path / "project", {"net.py": net("Net", "", layer), "name": "a", "a": "10", "b": ""}
+    )
+    cache = {"NPARAM_LINT_CACHE_DIR": str(tmp_path / "cache"), "NPARAM_LINT_DEVICE": "meta"}
+
+    def ask():
+        for path in (*root.rglob("*"), root):  # what has just changed is not relied upon
+            os.utime(path, (1_600_000_000, 1_600_000_000))
+        time.sleep(0.06)
+        done = nparam_lint("b", "--format", "concise", cwd=root, **cache)
+        text = nparam_lint_process("b", cwd=root, **cache).stdout
+        return done.returncode, " ".join(text.split())
+
+    code, text = ask()
+    assert code == 0
+    assert (
+        "Elsewhere: none of 1 declared model depends" in text
+    )  # the first of the two has built it
+    (root / "b").write_text("11")
+    (root / "name").write_text("b")
+    code, text = ask()
+    assert code == 1, text
+    assert "depends on b" in text
