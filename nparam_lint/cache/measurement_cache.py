@@ -53,7 +53,8 @@ class Dependencies:
 
 @dataclass(frozen=True, slots=True)
 class ImportedFile:
-    """A file of the project that was run. `source`: digest of its content. `imports`: files that it
+    """A file of the project that was run. `source`: digest of its content; None where it read what
+    nobody knows. `imports`: files that it
     imports. `changes`: files whose state it changed when it was run; "": that of the process."""
 
     source: str | None
@@ -294,8 +295,9 @@ class MeasurementCache:
         self._save(f"python-{self.context}", (torch, python, sites))
         self.checked["python"] = sites
         shared = self._named("shared", self.shared)
+        unknown = {fact("content", p) for p, file in self.files.items() if file.source is None}
         for (key, ok, body, _), (inputs, changes) in zip(self.pending, self.closed, strict=True):
-            if not self._has_new(inputs):
+            if not self._has_new(inputs) and unknown.isdisjoint(inputs):
                 name = self._named("inputs", inputs)
                 entry = CachedMeasurement(name, shared, ok, body.decode(), changes, self.companions)
                 self._keep(f"model-{key}", entry)

@@ -17,7 +17,7 @@ from .counting.count_model import Count
 from .state import STATE
 from .tracing.failures import Failure, NextRung, NotTracked, describe, missing_package
 from .tracing.project_paths import line_of, line_of_error, relative
-from .tracing.read_tracer import record_callers, record_classes
+from .tracing.read_tracer import record_callers, record_classes, record_held
 
 NOT_THE_DEVICE = (NameError, ImportError, SystemExit, KeyboardInterrupt, MemoryError, RefusedAction)
 MOST_OF_MEMORY = 0.95  # of what a device has free: a model that needs more is not built there
@@ -102,6 +102,7 @@ class ModelBuild:
         if isinstance(error, MemoryError):
             reason = f"{self.text} ran out of memory"
             return Failure("NPL005", "out_of_memory", reason, devices=devices)
+        record_held()
         verb = "" if isinstance(error, SystemExit) else "raised "
         if isinstance(error, NotTracked):
             verb = "needs what git does not have: "
@@ -163,6 +164,7 @@ class ModelBuild:
             hint = f'declare an input: {{ call = "{text}", input = "torch.zeros(1, …)" }}'
             raise Failure("NPL009", "lazy", reason, hint=hint)
         record_classes({type(module) for module in count.modules.values()})
+        record_held()  # as long as the model is there
         result = count.result(self.job["parameters"])
         total = result["modules"][0]["total"]
         for another in (1, 2, 3) if drew(before, random_state(torch)) else ():
