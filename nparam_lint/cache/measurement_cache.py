@@ -9,6 +9,7 @@ matter.
 
 from __future__ import annotations
 
+import json
 import os
 import platform
 import time
@@ -22,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 from nparam_lint.cache.file_facts import json_decoder
 from nparam_lint.cache.store import digest, tool
 from nparam_lint.count.worker.capabilities import LADDER, is_present
-from nparam_lint.count.worker.path_facts import answer, fact
+from nparam_lint.count.worker.path_facts import answer, escaped, fact, unescaped
 from nparam_lint.records import Measured, Measurement, NotMeasured
 
 if TYPE_CHECKING:
@@ -96,7 +97,7 @@ class ProjectState:
         self._entries = cache(self._entries_of)
 
     def path(self, place: str) -> str:
-        return os.path.normpath(os.path.join(self.root, place))
+        return os.path.normpath(os.path.join(self.root, unescaped(place)))
 
     def holds(self, facts: Facts) -> bool:
         """Whether all answers are what they were."""
@@ -115,7 +116,7 @@ class ProjectState:
         """The entries of a directory, by the names that these would be imported by."""
         found: dict[str, str] = {}
         try:
-            entries = sorted(os.listdir(self.path(place)))
+            entries = sorted(map(escaped, os.listdir(self.path(place))))
         except OSError:
             return found
         for entry in entries:
@@ -187,7 +188,7 @@ class MeasurementCache:
         directory in the working tree."""
         for asked in {asked for facts in self.checked.values() for asked in facts or ()}:
             question, _, place = asked.partition("\0")
-            path = os.path.normpath(os.path.join(home, place))
+            path = os.path.normpath(os.path.join(home, unescaped(place)))
             if question == "state":
                 replay_inputs.unread.add(path)
             elif question in ("lstat", "readlink"):
@@ -208,11 +209,9 @@ class MeasurementCache:
         return self.checked[name]
 
     def _key_of(self, job: Job) -> str:
-        from msgspec.json import encode
-
         fields = {k: v for k, v in asdict(job).items() if k not in ("id", "label")}
         device = _accelerators() if job.device not in LADDER else ""
-        return digest(self.context.encode(), device.encode(), encode(fields))
+        return digest(self.context.encode(), device.encode(), json.dumps(fields).encode())
 
     # --- learn --------------------------------------------------------------------------------
 

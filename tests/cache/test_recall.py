@@ -365,6 +365,18 @@ UNSEEN = {
     "opened_below": below_open("int(os.read(os.open('w.txt', os.O_RDONLY, dir_fd=D), 9))"),
     "asked_below": below_open("os.stat('w.txt', dir_fd=D).st_size"),
     "listed_open": below_open("len(os.listdir(D))"),
+    "read_by_name_that_is_no_text": Case(
+        {
+            "a.py": net(
+                f"{HERE}\nread = lambda: (H / os.fsdecode(b'w\\xff')).read_text()", "int(read())"
+            ),
+            "w\udcff": "16",
+        },
+        lambda p: edit(p / "w\udcff", "16", "32"),
+    ),
+    "defined_in_name_that_is_no_text": Case(
+        {"m\udcff.py": net("", 16)}, lambda p: edit(p / "m\udcff.py", "16", "32")
+    ),
     "walked_open": below_open("sum(len(files) for *_, files, _ in os.fwalk(H / 'd'))"),
 }
 # Here nothing changes what others can see, so that what has nothing to do with it is recalled.

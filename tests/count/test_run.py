@@ -439,6 +439,25 @@ def test_what_is_withheld_is_not_shown(name: str, value: str, text: str, shown: 
     assert Secrets({name: value}).mask(text) == shown
 
 
+@on_linux
+def test_names_and_texts_that_are_not_utf_8(tmp_path: Path) -> None:
+    """Bytes of a file's name, and halves of surrogate pairs, are shown as Python escapes them."""
+    (tmp_path / "h\udcff.py").write_text(
+        "import torch.nn as nn\n"
+        "def said():\n    raise ValueError('bad \\ud800 here')\n"
+        "def named():\n    'Doc \\ud800'\n    m = nn.Sequential()\n"
+        "    m.add_module('\\udc80', nn.Linear(2, 2))\n    return m\n"
+    )
+    jobs = make_jobs(tmp_path, [f"h\udcff.py::{name}" for name in ("said", "named")])
+    found = run_jobs(BuildContext(PYTHON, tmp_path, os.environ), jobs).measurements
+    said, named = (found[job.id] for job in jobs)
+    assert isinstance(said, NotMeasured)
+    assert said.reason == r"said() raised ValueError: bad \ud800 here"
+    assert said.source == r"h\udcff.py:3"
+    assert isinstance(named, Measured)
+    assert [row.path for row in named.modules] == ["", r"\udc80"]
+
+
 def test_no_secret_reaches_a_report(tmp_path: Path) -> None:
     """Not even one that a file of the project holds, too."""
     (tmp_path / ".env").write_text("postgres://me:s3cr3tpw@db.example/x")
