@@ -10,6 +10,7 @@ import types
 from .building.call_target import Call, resolve_names
 from .building.device_ladder import RUNGS, rung
 from .building.devices import DEVICES
+from .building.downloads import Download
 from .building.partial_exec import explain_name_error, partial_file_of
 from .building.project_import import cause_of
 from .building.side_effect_guard import RefusedAction, is_refusal
@@ -106,6 +107,9 @@ class ModelBuild:
         verb = "" if isinstance(error, SystemExit) else "raised "
         if isinstance(error, NotTracked):
             verb = "needs what git does not have: "
+        download = Download(error)
+        if download.what:
+            verb = f"needs to download {download.what}: "
         reason = f"{self.text} {verb}{describe(error)}"
         is_early = isinstance(error, AttributeError) and BEFORE_SUPER.search(reason)
         is_denied = is_refusal(error) and not STATE.refusals  # by the kernel, which says no more
@@ -113,12 +117,15 @@ class ModelBuild:
         package = package or missing_package(error)
         is_short = isinstance(error, TypeError) and MISSING_ARGUMENTS.search(reason)
         cause = cause_of(error, "arguments_missing" if is_short else "raised")
+        hint = CALL_SUPER if is_early else ONLY_COUNTED if is_denied else None
+        if download.what:
+            cause, hint = "refused", download.hint(self.text, self.call.names)
         return Failure(
             "NPL004",
             "package_missing" if package else cause,
             reason + lost,
             package=package,
-            hint=CALL_SUPER if is_early else ONLY_COUNTED if is_denied else None,
+            hint=hint,
             source=line_of_error(error),
             devices=devices,
             notes=self.partial_note(),
@@ -127,7 +134,7 @@ class ModelBuild:
     def build(self, context):
         """One build: (model, call). The call is made anew each time, because constructors change
         the config objects that they are given."""
-        call = Call(self.job, self.module)
+        call = self.call = Call(self.job, self.module)
         self.text = call.text
         with context:
             try:
