@@ -49,7 +49,7 @@ TEMPORARY_CACHES = (
     " TORCH_EXTENSIONS_DIR CUDA_CACHE_PATH"
 ).split()
 _SECRET_NAME = re.compile(
-    r"TOKEN|SECRET|PASSW|PASSPHRASE|(^|_)(PASS|PW|KEYS?|AUTH|PAT)\d*(_|$)|_PWD\d*$|CRED|PRIVATE"
+    r"TOKEN(?!IZ)|SECRET|PASSW|PASSPHRASE|(^|_)(PASS|PW|KEYS?|AUTH|PAT)\d*(_|$)|_PWD\d*$|(^|_)CRED|CREDS|CREDENTIAL|PRIVATE"
     r"|APIKEY|AUTHORIZATION|BEARER|JWT|COOKIE|WEBHOOK|(^|_)DSN$|CONN(ECTION)?_?STR",
     re.IGNORECASE,
 )
@@ -72,7 +72,8 @@ _RANDOM = re.compile(
     r"[0-9a-fA-F]{40,}|(?=.*[a-z])(?=.*[A-Z])(?=.*\d.*\D.*\d)(?!.*[0-9a-f]{8}(-[0-9a-f]{4}){3})"
     r"[\w+=-][\w+/=-]{19,}"
 )
-_WORDS = ("true", "false", "none", "null", "auto", "disabled", "enabled")  # nobody's secret
+# Nobody's secret, whatever has it.
+_PLAIN = re.compile(r".{0,3}|\d{1,9}|true|false|none|null|auto|disabled|enabled", re.I | re.S)
 _OF_TOOLS = re.compile(r"^(SSH|GPG|GIT)_")  # they reach what is not the build's
 # What a terminal, a shell or a CI service notes of this one run: no count may depend on it, so that
 # what was measured in one terminal holds in the next.
@@ -117,7 +118,7 @@ class Secrets:
     def __init__(self, environ: Mapping[str, str]) -> None:
         self.names = [name for name, value in environ.items() if _is_secret(name, value)]
         parts = {part for name in self.names for part in _parts(environ[name])}
-        parts = {part for part in parts if len(part) > 3 and part.lower() not in _WORDS}
+        parts = {part for part in parts if not _PLAIN.fullmatch(part)}
         self._shown = re.compile("|".join(map(_shown, sorted(parts, key=len, reverse=True))))
 
     def mask(self, text: str) -> str:

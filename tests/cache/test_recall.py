@@ -628,6 +628,27 @@ def test_a_project_in_shared_memory(nparam_lint: Callable[..., Any], tmp_path: P
         shutil.rmtree(root)
 
 
+def test_memory_that_another_process_shares(
+    nparam_lint: Callable[..., Any], tmp_path: Path
+) -> None:
+    if not os.access("/dev/shm", os.W_OK):
+        pytest.skip("no /dev/shm")
+    shared = Path("/dev/shm") / f"nparam-lint-test-{os.getpid()}"
+    root = tmp_path / "project"
+    new_repository(root)
+    source = "import mmap, os\nfrom _posixshmem import shm_open\ndef w():\n"
+    source += f"    fd = shm_open('/{shared.name}', os.O_RDONLY, 0)\n"
+    source += "    return mmap.mmap(fd, 8, prot=mmap.PROT_READ)[0]"
+    write(root, {"a.py": net(source, "w()")})
+    checker = Checker(nparam_lint, root, tmp_path / "cache")
+    try:
+        for width in (16, 32):
+            save_width(shared, width)
+            assert checker.check().totals == {"a.py::Net": 4 * width + 4}
+    finally:
+        shared.unlink()
+
+
 # --- models that know of each other --------------------------------------------------------------
 
 COMPANY = {

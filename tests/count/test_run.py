@@ -361,7 +361,7 @@ def test_the_environment_loses(name: str) -> None:
     "name",
     [
         *("PATH", "HOME", "LD_LIBRARY_PATH", "CUDA_VISIBLE_DEVICES", "VIRTUAL_ENV", "LANG"),
-        *("KEYBOARD", "MONKEY", "COMPASS", "BYPASS", "PASSENGERS", "AUTHOR"),
+        *("KEYBOARD", "MONKEY", "COMPASS", "BYPASS", "PASSENGERS", "AUTHOR", "SACRED"),
     ],
 )
 def test_the_environment_keeps(name: str) -> None:
@@ -431,6 +431,7 @@ def test_a_value_that_is_no_secret_is_kept(value: str) -> None:
         ("DATABASE_URL", "pg://u:p%40ssword@h/x", "password p@ssword", "password …"),
         ("DB_PASSWORD", "abcd", "abcd, abcdef", "…, abcdef"),
         ("USE_TOKEN", "true", "x is true", "x is true"),
+        ("MAX_TOKENS", "4096", "a size of 4096", "a size of 4096"),
         ("MY_TOKEN", "abcdefghijkl", "it is abcdefgh …", "it is … …"),
         ("ANY", "x", "at https://a:b@host/x", "at https://…@host/x"),
     ],

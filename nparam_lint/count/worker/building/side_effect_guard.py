@@ -13,6 +13,7 @@ from ..tracing.read_tracer import (
     record_c_function,
     record_event,
     record_library,
+    record_map,
     record_read,
     record_unseen,
 )
@@ -176,6 +177,8 @@ def guard(event, args):
                 _refuse(f"{event} of {os.fsdecode(args[index])!r}")
     elif event == "sqlite3.connect":
         _open_database(args[0])
+    elif event == "mmap.__new__":
+        record_map(args[0])
     elif event == "ctypes.dlopen":
         record_library(args[0])
     elif event == "ctypes.dlsym":

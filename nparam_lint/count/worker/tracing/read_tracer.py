@@ -20,7 +20,6 @@ from .dependency_record import recordable_path
 from .project_paths import (
     OWN,
     find_libraries,
-    is_known_by_version,
     is_project,
     may_be_ours,
     project_file,
@@ -57,6 +56,13 @@ def record_read(path):
         STATE.record.inputs().note("content", path)
 
 
+def record_map(descriptor):
+    """A file that is mapped, by whomever it was opened; of shared memory, the file that it is."""
+    path = None if descriptor == -1 else path_of_open(descriptor)
+    if path is not None and path.startswith("/"):
+        record_read(path)
+
+
 def record_library(name):
     """A library that ctypes loads; of one without a path, what is mapped will tell which it is."""
     if name is not None:
@@ -67,7 +73,7 @@ def record_library(name):
 
 def record_c_function(frame):
     """A function of C that the project's code asks for by its name: it may read anything."""
-    while frame is not None and is_known_by_version(frame.f_code.co_filename):
+    while frame is not None and frame.f_code.co_filename.startswith(STATE.library + "ctypes"):
         frame = frame.f_back
     name = OWN if frame is None else frame.f_code.co_filename
     if is_project(name) or not name.startswith((OWN, *STATE.packages)):
