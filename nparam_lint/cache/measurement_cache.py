@@ -9,6 +9,7 @@ matter.
 
 from __future__ import annotations
 
+import json
 import os
 import platform
 import time
@@ -22,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 from nparam_lint.cache.file_facts import json_decoder
 from nparam_lint.cache.store import digest, tool
 from nparam_lint.count.worker.capabilities import LADDER, is_present
-from nparam_lint.count.worker.path_facts import answer, fact
+from nparam_lint.count.worker.path_facts import answer, escaped, fact, unescaped
 from nparam_lint.records import Measured, Measurement, NotMeasured
 
 if TYPE_CHECKING:
@@ -53,7 +54,8 @@ class Dependencies:
 
 @dataclass(frozen=True, slots=True)
 class ImportedFile:
-    """A file of the project that was run. `source`: digest of its content. `imports`: files that it
+    """A file of the project that was run. `source`: digest of its content; None where it read what
+    nobody knows. `imports`: files that it
     imports. `changes`: files whose state it changed when it was run; "": that of the process."""
 
     source: str | None
@@ -95,7 +97,7 @@ class ProjectState:
         self._entries = cache(self._entries_of)
 
     def path(self, place: str) -> str:
-        return os.path.normpath(os.path.join(self.root, place))
+        return os.path.normpath(os.path.join(self.root, unescaped(place)))
 
     def holds(self, facts: Facts) -> bool:
         """Whether all answers are what they were."""
@@ -114,7 +116,7 @@ class ProjectState:
         """The entries of a directory, by the names that these would be imported by."""
         found: dict[str, str] = {}
         try:
-            entries = sorted(os.listdir(self.path(place)))
+            entries = sorted(map(escaped, os.listdir(self.path(place))))
         except OSError:
             return found
         for entry in entries:
@@ -216,7 +218,7 @@ class MeasurementCache:
         directory in the working tree."""
         for asked in {asked for facts in self.checked.values() for asked in facts or ()}:
             question, _, place = asked.partition("\0")
-            path = os.path.normpath(os.path.join(home, place))
+            path = os.path.normpath(os.path.join(home, unescaped(place)))
             if question == "state":
                 replay_inputs.unread.add(path)
             elif question in ("lstat", "readlink"):
@@ -237,11 +239,9 @@ class MeasurementCache:
         return self.checked[name]
 
     def _key_of(self, job: Job) -> str:
-        from msgspec.json import encode
-
         fields = {k: v for k, v in asdict(job).items() if k not in ("id", "label")}
         device = _accelerators() if job.device not in LADDER else ""
-        return digest(self.context.encode(), device.encode(), encode(fields))
+        return digest(self.context.encode(), device.encode(), json.dumps(fields).encode())
 
     # --- learn --------------------------------------------------------------------------------
 
@@ -324,8 +324,9 @@ class MeasurementCache:
         self._save(f"python-{self.context}", (torch, python, sites))
         self.checked["python"] = sites
         shared = self._named("shared", self.shared)
+        unknown = {fact("content", p) for p, file in self.files.items() if file.source is None}
         for (key, ok, body, _), (inputs, changes) in zip(self.pending, self.closed, strict=True):
-            if not self._has_new(inputs):
+            if not self._has_new(inputs) and unknown.isdisjoint(inputs):
                 name = self._named("inputs", inputs)
                 entry = CachedMeasurement(name, shared, ok, body.decode(), changes, self.companions)
                 self._keep(f"model-{key}", entry)

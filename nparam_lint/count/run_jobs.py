@@ -18,6 +18,7 @@ from nparam_lint.count.worker_process import (
     SILENCE,
     TAB,
     CannotStart,
+    Secrets,
     Worker,
     running,
     worker_environment,
@@ -135,7 +136,12 @@ def run_jobs(
     cache = _cache_of(context) if context.store and jobs else None
     known = cache.installation() if cache else None
     recalled = {job.id: cache.recall(job) for job in jobs} if cache and known else {}
-    found = {number: measured for number, measured in recalled.items() if measured}
+    secrets = Secrets(context.environ)
+    found = {
+        number: _with_hint(_without_secrets(measured, secrets), secrets)
+        for number, measured in recalled.items()
+        if measured
+    }
     left = [job for job in jobs if job.id not in found]
     if cache and known and not left and cache.settle(built=False):
         meanwhile()
@@ -186,6 +192,7 @@ def _ask_worker(
     answers, output = Answers(), ""
     cause: Cause = "no_worker"
     try:
+        secrets = Secrets(context.environ)
         with running(context.python, context.environ) as worker:
             if cache:  # what it imported for an earlier run is not imported again
                 cache.start = min(cache.start, worker.start)
@@ -193,8 +200,8 @@ def _ask_worker(
             jobs_given = [asdict(job) for job in jobs]
             worker.send({"settings": settings, "jobs": jobs_given, "probe": not jobs})
             meanwhile()
-            cause, why = _read_answers(worker, jobs, answers, cache, progress)
-        output = worker.tail_text()
+            cause, why = _read_answers(worker, jobs, answers, secrets, cache, progress)
+        output = secrets.mask(worker.tail_text())
     except CannotStart as error:
         meanwhile()
         why = str(error)
@@ -243,6 +250,7 @@ def _read_answers(
     worker: Worker,
     jobs: Sequence[Job],
     answers: Answers,
+    secrets: Secrets,
     cache: MeasurementCache | None,
     progress: Callable[[int, int, str], None] | None,
 ) -> tuple[Cause, str]:
@@ -270,8 +278,13 @@ def _read_answers(
             number = frame.get("id")
             if type(number) is int and number in by_id:
                 text, _, inputs = body.partition(TAB)
-                found = measurement(frame.get("ok") is True, text)
-                answers.measurements[number] = found
+                read = measurement(frame.get("ok") is True, text)
+                found = _without_secrets(read, secrets)
+                answers.measurements[number] = _with_hint(found, secrets)
+                if found != read:
+                    from msgspec.json import encode
+
+                    text = encode(found)
                 if cache and frame.get("kept") is True:
                     inputs = b"" if frame.get("retried") else inputs
                     cache.learn(by_id[number], found, text, inputs)
@@ -304,6 +317,35 @@ def measurement(ok: bool, body: bytes) -> Measurement:
         reason = f"the worker's answer cannot be read ({error})"
         return NotMeasured("NPL005", reason, cause="unreadable")
     return replace(found, notes=tuple(dict.fromkeys(found.notes)), cached=False)
+
+
+def _without_secrets(found: Measurement, secrets: Secrets) -> Measurement:
+    """A measurement in whose texts nothing is shown that is withheld from builds."""
+    mask = secrets.mask
+    devices = {
+        name: replace(device, reason=device.reason and mask(device.reason))
+        for name, device in found.devices.items()
+    }
+    notes = tuple(map(mask, found.notes))
+    if isinstance(found, Measured):
+        return replace(found, devices=devices, notes=notes)
+    return replace(
+        found,
+        devices=devices,
+        notes=notes,
+        reason=mask(found.reason),
+        output=mask(found.output),
+        hint=found.hint and mask(found.hint),
+    )
+
+
+def _with_hint(found: Measurement, secrets: Secrets) -> Measurement:
+    """A failure for want of a variable says that it was withheld."""
+    if isinstance(found, Measured) or found.hint:
+        return found
+    lost = next((name for name in secrets.names if repr(name) in found.reason), None)
+    hint = lost and f"{lost} looks like a secret, which builds do not get; build without it"
+    return replace(found, hint=hint)
 
 
 def _check(found: Measured) -> None:

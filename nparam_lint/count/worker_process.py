@@ -48,10 +48,33 @@ TEMPORARY_CACHES = (
     "MPLCONFIGDIR TORCHINDUCTOR_CACHE_DIR TRITON_CACHE_DIR NUMBA_CACHE_DIR HF_MODULES_CACHE"
     " TORCH_EXTENSIONS_DIR CUDA_CACHE_PATH"
 ).split()
-_SECRET = re.compile(
-    r"TOKEN|SECRET|PASSW|_PWD$|CREDENTIAL|_KEY(_ID)?$|APIKEY|^SSH_|^GPG_|^GIT_|_AUTH$",
+_SECRET_NAME = re.compile(
+    r"TOKEN(?!IZ)|SECRET|PASSW|PASSPHRASE|(^|_)(PASS|PW|KEYS?|AUTH|PAT)\d*(_|$)|_PWD\d*$|(^|_)CRED|CREDS|CREDENTIAL|PRIVATE"
+    r"|APIKEY|AUTHORIZATION|BEARER|JWT|COOKIE|WEBHOOK|(^|_)DSN$|CONN(ECTION)?_?STR",
     re.IGNORECASE,
 )
+# What holds credentials, whatever it is called: an address with a user's password or a token in it;
+# `password=…` in a connection string; tokens that say by their first letters what they are.
+_IN_ADDRESS = r"(?<=://)(?:[^\s/@:'\"]*:[^\s/@'\"]+|[^\s/@:'\"]{12,})(?=@)"
+_NAMED = (
+    r"\b(?:pass(?:word|wd|phrase)?|pwd|secret|token|sig|\w*(?:api|access|account|private)_?key)"
+    r"['\"]?\s*[=:]\s*['\"]?([^\s;&,'\"]{4,})"
+)
+_TOKENS = (
+    r"\b(?:gh[pousr]_|github_pat_|hf_|sk-|xox[abprs]-|glpat-|AKIA|ASIA|AIza|eyJ)[\w.-]{16,}"
+    r"|-----BEGIN [A-Z ]*PRIVATE KEY-----"
+)
+_SECRET_VALUE = re.compile(f"{_IN_ADDRESS}|{_NAMED}|{_TOKENS}", re.IGNORECASE)
+_CREDENTIALS = re.compile(f"{_IN_ADDRESS}|{_TOKENS}")  # in any text
+# What looks as if drawn by chance: 40 digits in base 16; a key in base 64, which has small and
+# large letters and several numbers. (The names of GPUs have dashes among their digits.)
+_RANDOM = re.compile(
+    r"[0-9a-fA-F]{40,}|(?=.*[a-z])(?=.*[A-Z])(?=.*\d.*\D.*\d)(?!.*[0-9a-f]{8}(-[0-9a-f]{4}){3})"
+    r"[\w+=-][\w+/=-]{19,}"
+)
+# Nobody's secret, whatever has it.
+_PLAIN = re.compile(r".{0,3}|\d{1,9}|true|false|none|null|auto|disabled|enabled", re.I | re.S)
+_OF_TOOLS = re.compile(r"^(SSH|GPG|GIT)_")  # they reach what is not the build's
 # What a terminal, a shell or a CI service notes of this one run: no count may depend on it, so that
 # what was measured in one terminal holds in the next.
 _PASSING = re.compile(
@@ -70,12 +93,66 @@ def worker_environment(environ: Mapping[str, str], place: str) -> dict[str, str]
     kept = {
         name: value
         for name, value in environ.items()
-        if not any(kind.search(name) for kind in (_SECRET, _OWN_SWITCHES, _PASSING))
+        if not any(kind.search(name) for kind in (_OF_TOOLS, _OWN_SWITCHES, _PASSING))
+        and not _is_secret(name, value)
     }
     kept.update(OFFLINE)
     kept.update({name: f"{place}{os.sep}{name.lower()}" for name in TEMPORARY_CACHES})
     kept.update(TMPDIR=place, TEMP=place, TMP=place)
     return kept
+
+
+def _is_secret(name: str, value: str) -> bool:
+    found = _SECRET_NAME.search(name) or _SECRET_VALUE.search(value)
+    return bool(found) or _is_random(value)
+
+
+def _is_random(value: str) -> bool:
+    return _RANDOM.fullmatch(value) is not None and len(set(value)) > 10
+
+
+class Secrets:
+    """What is withheld from builds, and which no report may show: a file of the project may hold
+    the same."""
+
+    def __init__(self, environ: Mapping[str, str]) -> None:
+        self.names = [name for name, value in environ.items() if _is_secret(name, value)]
+        parts = {part for name in self.names for part in _parts(environ[name])}
+        parts = {part for part in parts if not _PLAIN.fullmatch(part)}
+        self._shown = re.compile("|".join(map(_shown, sorted(parts, key=len, reverse=True))))
+
+    def mask(self, text: str) -> str:
+        """`text` with `…` in place of all that is withheld, and of credentials in any address."""
+        if self._shown.pattern:
+            text = self._shown.sub("…", text)
+        return _CREDENTIALS.sub("…", text)
+
+
+def _parts(value: str) -> Iterator[str]:
+    """A secret as a whole, and what in it is one by itself; as they are written in messages."""
+    found = {value.strip(), " ".join(value.split())}
+    for match in _SECRET_VALUE.finditer(value):
+        word = match[1] or match[0]
+        found |= {word, word.partition(":")[2]}
+    if "/" not in value:  # user:password
+        found.add(value.partition(":")[2])
+    found.update(word for word in re.findall(r"[\w+/=-]{20,}", value) if _is_random(word))
+    for part in found:
+        yield part
+        yield json.dumps(part)[1:-1]
+        yield repr(part)[1:-1]
+        if "%" in part:
+            from urllib.parse import unquote
+
+            yield unquote(part)
+
+
+def _shown(part: str) -> str:
+    """A pattern for where a secret is shown, also where a message was cut in the middle of it."""
+    whole = re.escape(part)
+    if len(part) < 8:  # it may be part of a word by chance
+        return rf"(?<!\w){whole}(?!\w)"
+    return rf"{whole}|{re.escape(part[:6])}\S*(?= …)"
 
 
 _waiting: list[Worker] = []  # those that have nothing to do

@@ -18,7 +18,7 @@ from worker_runs import LINUX, MODES, PROJECTS, PYTHON, make_jobs
 import nparam_lint
 from nparam_lint.count import worker_process
 from nparam_lint.count.run_jobs import PROTOCOL, Answers, BuildContext, Job, Limits, run_jobs
-from nparam_lint.count.worker_process import worker_environment
+from nparam_lint.count.worker_process import Secrets, worker_environment
 from nparam_lint.records import Measured, NotMeasured
 
 on_posix = pytest.mark.skipif(os.name != "posix", reason="the fake interpreter is a script")
@@ -349,6 +349,8 @@ def test_progress_is_told(jobs: list[Job]) -> None:
         "PYTHONSTARTUP",
         "PYTHONBREAKPOINT",
         "PYTHONINSPECT",
+        *("MY_CREDS", "DB_PASS", "DB_PWD", "SENTRY_DSN", "OPENAI_KEY_2", "MY_PAT", "SMTP_PASS"),
+        *("CONNECTION_STRING", "SESSION_COOKIE", "BASIC_AUTH", "SIGNING_JWT", "SLACK_WEBHOOK"),
     ],
 )
 def test_the_environment_loses(name: str) -> None:
@@ -356,10 +358,130 @@ def test_the_environment_loses(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["PATH", "HOME", "LD_LIBRARY_PATH", "CUDA_VISIBLE_DEVICES", "VIRTUAL_ENV", "LANG"]
+    "name",
+    [
+        *("PATH", "HOME", "LD_LIBRARY_PATH", "CUDA_VISIBLE_DEVICES", "VIRTUAL_ENV", "LANG"),
+        *("KEYBOARD", "MONKEY", "COMPASS", "BYPASS", "PASSENGERS", "AUTHOR", "SACRED"),
+    ],
 )
 def test_the_environment_keeps(name: str) -> None:
     assert worker_environment({name: "x"}, "/temporary")[name] == "x"
+
+
+SECRET_VALUES = [
+    "postgres://me:s3cr3tpw@db.example/x",
+    "mongodb+srv://u:p%40ssword@h",
+    "redis://:abcdef@localhost",
+    "https://0123456789abcdef0123456789abcdef@o1.example.io/1",
+    "Server=x;User=me;Password=hunter2hunter;",
+    '{"password": "hunter2hunter"}',
+    "https://x.example/?sv=1&sig=abcdef12345",
+    "AKIAIOSFODNN7EXAMPLE1234",
+    "ghp_abcdefghijklmnopqrstuvwxyz",
+    "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIx.abcdef",
+    "a8Fj2kLmZ0qWeRtYuIoP1234",
+    "wJalrXUtnFEMI/K7MDENG/bPxRfiCY1EXAMPLEKEY",
+    "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b",
+    "-----BEGIN RSA PRIVATE KEY-----\nabc",
+]
+
+
+@pytest.mark.parametrize("value", SECRET_VALUES)
+def test_a_value_that_is_a_secret_is_withheld_and_never_shown(value: str) -> None:
+    environ = {"ANY": value}
+    assert "ANY" not in worker_environment(environ, "/temporary")
+    mask = Secrets(environ).mask
+    for text in (value, repr({"ANY": value}), json.dumps({"ANY": value}), f"{value!s}/more"):
+        shown = mask(f"cannot connect: {text}")
+        assert "…" in shown
+        assert value not in shown
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "GPU-8f6b2c1e-1111-2222-3333-444455556666",
+        "/usr/lib/Python3X/site/abcABC12345",
+        "RelWithDebInfo2024Build",
+        "https://pypi.example/simple",
+        "ssh://git@github.com/x",
+        "http://proxy.example:8080",
+        "max_split_size_mb:128,expandable_segments:True",
+        "-DCMAKE_BUILD_TYPE=Release -O3",
+        "unix:///var/run/docker.sock",
+        "sqlite:///x.db",
+        "postgresql://localhost/x",
+        "x86_64-conda-linux-gnu",
+    ],
+)
+def test_a_value_that_is_no_secret_is_kept(value: str) -> None:
+    assert worker_environment({"ANY": value}, "/temporary")["ANY"] == value
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "text", "shown"),
+    [
+        ("MY_CREDS", "me:hunter2hunter", "pw hunter2hunter!", "pw …!"),
+        (
+            "DATABASE_URL",
+            "pg://me:s3cr3tpw@h/x",
+            "user me, password s3cr3tpw",
+            "user me, password …",
+        ),
+        ("DATABASE_URL", "pg://u:p%40ssword@h/x", "password p@ssword", "password …"),
+        ("DB_PASSWORD", "abcd", "abcd, abcdef", "…, abcdef"),
+        ("USE_TOKEN", "true", "x is true", "x is true"),
+        ("MAX_TOKENS", "4096", "a size of 4096", "a size of 4096"),
+        ("MY_TOKEN", "abcdefghijkl", "it is abcdefgh …", "it is … …"),
+        ("ANY", "x", "at https://a:b@host/x", "at https://…@host/x"),
+    ],
+)
+def test_what_is_withheld_is_not_shown(name: str, value: str, text: str, shown: str) -> None:
+    assert Secrets({name: value}).mask(text) == shown
+
+
+@on_linux
+def test_names_and_texts_that_are_not_utf_8(tmp_path: Path) -> None:
+    """Bytes of a file's name, and halves of surrogate pairs, are shown as Python escapes them."""
+    (tmp_path / "h\udcff.py").write_text(
+        "import torch.nn as nn\n"
+        "def said():\n    raise ValueError('bad \\ud800 here')\n"
+        "def named():\n    'Doc \\ud800'\n    m = nn.Sequential()\n"
+        "    m.add_module('\\udc80', nn.Linear(2, 2))\n    return m\n"
+    )
+    jobs = make_jobs(tmp_path, [f"h\udcff.py::{name}" for name in ("said", "named")])
+    found = run_jobs(BuildContext(PYTHON, tmp_path, os.environ), jobs).measurements
+    said, named = (found[job.id] for job in jobs)
+    assert isinstance(said, NotMeasured)
+    assert said.reason == r"said() raised ValueError: bad \ud800 here"
+    assert said.source == r"h\udcff.py:3"
+    assert isinstance(named, Measured)
+    assert [row.path for row in named.modules] == ["", r"\udc80"]
+
+
+def test_no_secret_reaches_a_report(tmp_path: Path) -> None:
+    """Not even one that a file of the project holds, too."""
+    (tmp_path / ".env").write_text("postgres://me:s3cr3tpw@db.example/x")
+    (tmp_path / "h.py").write_text(
+        "import os, sys\ndef said():\n    raise ValueError(open('.env').read())\n"
+        "def printed():\n    print(open('.env').read(), file=sys.stderr, flush=True)\n"
+        "    os._exit(3)\n"
+        "def asked():\n    return os.environ['DATABASE_URL']\n"
+    )
+    environ = {**os.environ, "DATABASE_URL": "postgres://me:s3cr3tpw@db.example/x"}
+    context = BuildContext(PYTHON, tmp_path, environ)
+    jobs = make_jobs(tmp_path, [f"h.py::{name}" for name in ("said", "printed", "asked")])
+    found = run_jobs(context, jobs).measurements
+    said, printed, asked = (found[job.id] for job in jobs)
+    assert isinstance(said, NotMeasured)
+    assert said.reason == "said() raised ValueError: …"
+    assert isinstance(printed, NotMeasured)
+    assert printed.output == "…"
+    assert isinstance(asked, NotMeasured)
+    assert asked.reason == "asked() raised KeyError: 'DATABASE_URL'"
+    assert (
+        asked.hint == "DATABASE_URL looks like a secret, which builds do not get; build without it"
+    )
 
 
 def test_the_environment_is_offline_and_elsewhere() -> None:

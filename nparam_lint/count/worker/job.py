@@ -10,6 +10,7 @@ import types
 from .building.call_target import Call, resolve_names
 from .building.device_ladder import RUNGS, rung
 from .building.devices import DEVICES
+from .building.downloads import Download
 from .building.partial_exec import explain_name_error, partial_file_of
 from .building.project_import import cause_of
 from .building.side_effect_guard import RefusedAction, is_refusal
@@ -17,7 +18,7 @@ from .counting.count_model import Count
 from .state import STATE
 from .tracing.failures import Failure, NextRung, NotTracked, describe, missing_package
 from .tracing.project_paths import line_of, line_of_error, relative
-from .tracing.read_tracer import record_callers, record_classes
+from .tracing.read_tracer import record_callers, record_classes, record_held
 
 NOT_THE_DEVICE = (NameError, ImportError, SystemExit, KeyboardInterrupt, MemoryError, RefusedAction)
 MOST_OF_MEMORY = 0.95  # of what a device has free: a model that needs more is not built there
@@ -102,9 +103,13 @@ class ModelBuild:
         if isinstance(error, MemoryError):
             reason = f"{self.text} ran out of memory"
             return Failure("NPL005", "out_of_memory", reason, devices=devices)
+        record_held()
         verb = "" if isinstance(error, SystemExit) else "raised "
         if isinstance(error, NotTracked):
             verb = "needs what git does not have: "
+        download = Download(error)
+        if download.what:
+            verb = f"needs to download {download.what}: "
         reason = f"{self.text} {verb}{describe(error)}"
         is_early = isinstance(error, AttributeError) and BEFORE_SUPER.search(reason)
         is_denied = is_refusal(error) and not STATE.refusals  # by the kernel, which says no more
@@ -112,12 +117,15 @@ class ModelBuild:
         package = package or missing_package(error)
         is_short = isinstance(error, TypeError) and MISSING_ARGUMENTS.search(reason)
         cause = cause_of(error, "arguments_missing" if is_short else "raised")
+        hint = CALL_SUPER if is_early else ONLY_COUNTED if is_denied else None
+        if download.what:
+            cause, hint = "refused", download.hint(self.text, self.call.names)
         return Failure(
             "NPL004",
             "package_missing" if package else cause,
             reason + lost,
             package=package,
-            hint=CALL_SUPER if is_early else ONLY_COUNTED if is_denied else None,
+            hint=hint,
             source=line_of_error(error),
             devices=devices,
             notes=self.partial_note(),
@@ -126,7 +134,7 @@ class ModelBuild:
     def build(self, context):
         """One build: (model, call). The call is made anew each time, because constructors change
         the config objects that they are given."""
-        call = Call(self.job, self.module)
+        call = self.call = Call(self.job, self.module)
         self.text = call.text
         with context:
             try:
@@ -163,6 +171,7 @@ class ModelBuild:
             hint = f'declare an input: {{ call = "{text}", input = "torch.zeros(1, …)" }}'
             raise Failure("NPL009", "lazy", reason, hint=hint)
         record_classes({type(module) for module in count.modules.values()})
+        record_held()  # as long as the model is there
         result = count.result(self.job["parameters"])
         total = result["modules"][0]["total"]
         for another in (1, 2, 3) if drew(before, random_state(torch)) else ():

@@ -9,12 +9,24 @@ from __future__ import annotations
 import hashlib
 import io
 import os
+import re
 import stat
 
 LARGE = 1 << 26  # bytes of a file that is not read in order to see whether it is the same
 # The functions themselves: the worker puts others in their place, which take notes.
 STAT, LSTAT = os.stat, os.lstat
 _KINDS = ((stat.S_ISREG, "file"), (stat.S_ISDIR, "directory"), (stat.S_ISLNK, "link"))
+
+
+def escaped(text, backslash="\\"):
+    r"""`text` in which no half of a surrogate pair is left: neither UTF-8 nor JSON has any. Python
+    has them for the bytes of a file's name that are not UTF-8 (`\udcff`)."""
+    return re.sub("[\ud800-\udfff]", lambda half: f"{backslash}u{ord(half[0]):04x}", text)
+
+
+def unescaped(path):
+    """The path that was `escaped`."""
+    return re.sub(r"\\u(dc[89a-f][0-9a-f])", lambda half: chr(int(half[1], 16)), path)
 
 
 def fact(question, path):

@@ -3,6 +3,8 @@
 Where torch changes one of them, this is the file to change.
 """
 
+import functools
+
 
 def tensor_makers():
     """The functions that make a tensor on the device that is asked for (`torch.empty`, …). torch
@@ -34,6 +36,32 @@ def wrap_file_writer(torch, check):
         return writer(target, *args, **kwargs)
 
     torch._C.PyTorchFileWriter = checked_writer
+
+
+def wrap_file_readers(torch, note):
+    """Call `note(file, is_shared)` before torch opens a file in C++, as above: to map it, or to
+    read an archive. `is_shared`: what is written to the tensor would go to the file.
+    (`torch.jit.load` asks first whether the file is there, which is seen.)"""
+    map_tensor, map_storage = torch.from_file, torch.UntypedStorage.from_file
+    reader = torch._C.PyTorchFileReader
+
+    @functools.wraps(map_tensor)
+    def from_file(filename, shared=None, *args, **kwargs):
+        note(filename, shared)
+        return map_tensor(filename, shared, *args, **kwargs)
+
+    def storage_from_file(filename, shared=False, *args, **kwargs):
+        note(filename, shared)
+        return map_storage(filename, shared, *args, **kwargs)
+
+    class Reader(reader):
+        def __init__(self, source, *args, **kwargs):
+            note(source, False)
+            super().__init__(source, *args, **kwargs)
+
+    torch.from_file = from_file
+    torch.UntypedStorage.from_file = staticmethod(storage_from_file)
+    torch._C.PyTorchFileReader = Reader  # a class: torch.package asks what is one
 
 
 # A module's own parts are read from the dictionaries in which torch registers them. The methods

@@ -26,6 +26,7 @@ class Call:
         self.job = job
         self.function = self.find(job["callable"])
         self.arguments = {}
+        self.names = {}  # what the call was evaluated in
         self.text = job["callable"]
 
     def find(self, qualname):
@@ -70,7 +71,7 @@ class Call:
         return names
 
     def __call__(self):
-        names = self.namespace()
+        names = self.names = self.namespace()
         if self.job["call"]:
             self.text = self.job["call"]
             if self.job["setup"]:

@@ -11,8 +11,9 @@ import types
 from typing import NamedTuple
 
 from ..state import STATE
-from ..tracing.failures import NotTracked, describe
+from ..tracing.failures import NotTracked
 from ..tracing.project_paths import relative
+from .downloads import explain
 
 WORK_CALLS = re.compile(
     r"^_*(main|run|train|test|eval|evaluate|demo|cli|app|start|launch|fit|bench|benchmark|profile|"
@@ -205,7 +206,7 @@ class PartialFile:
         try:
             chosen = node.body if eval(code, self.namespace) else node.orelse
         except Exception as error:
-            why = "set under a condition at line {} that failed (" + describe(error) + ")"
+            why = "set under a condition at line {} that failed (" + explain(error) + ")"
             self.lose(node, why)
         else:
             self.run(chosen)
@@ -255,7 +256,7 @@ class PartialFile:
             refused = isinstance(node, ast.Raise) or isinstance(error, AssertionError)
             if may_be_elsewhere(error) or refused:
                 raise
-            why, package = "lost at line {}: " + describe(error), None
+            why, package = "lost at line {}: " + explain(error), None
             if isinstance(error, ModuleNotFoundError):
                 package = (error.name or "").split(".")[0]
             elif isinstance(error, NameError):
@@ -282,7 +283,7 @@ class PartialFile:
     def why_lost(self, name):
         """The Loss of a name that the source defines; None where it tells of none."""
         if name not in self.lost and self.failure is not None:
-            return Loss(describe(self.failure))
+            return Loss(explain(self.failure))
         return self.lost.get(name)
 
     def changed_by(self, call, seen):

@@ -18,11 +18,11 @@ from ..tracing.failures import (
     BarredImport,
     Failure,
     NotTracked,
-    describe,
     install,
     missing_package,
 )
 from ..tracing.project_paths import from_copy, is_ours, is_project, line_of_error, relative
+from .downloads import explain
 from .partial_exec import PartialFile, may_be_elsewhere, would_work
 from .side_effect_guard import is_refusal
 
@@ -109,7 +109,7 @@ def import_failure(job, error):
     return Failure(
         "NPL003",
         "package_missing" if package else cause_of(error, "import_failed"),
-        f"cannot import {job['file'] or job['module']}: {describe(error)}",
+        f"cannot import {job['file'] or job['module']}: {explain(error)}",
         source=line_of_error(error),
         next_attempt=isinstance(error, ImportError),
         not_tracked=isinstance(error, NotTracked),

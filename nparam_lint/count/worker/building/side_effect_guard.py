@@ -9,7 +9,14 @@ import urllib.parse
 
 from ..state import STATE
 from ..tracing.project_paths import line_of, without_copy
-from ..tracing.read_tracer import record_event
+from ..tracing.read_tracer import (
+    record_c_function,
+    record_event,
+    record_library,
+    record_map,
+    record_read,
+    record_unseen,
+)
 
 
 class RefusedAction(PermissionError):
@@ -77,16 +84,31 @@ def _is_device(path):
         return False
 
 
-def _changes_database(name):
-    """Whether SQLite would make or change a file outside of the temporary directory."""
-    name = os.fsdecode(name)
-    if name.startswith("file:"):  # a URI
-        parts = urllib.parse.urlsplit(name)
+def _open_database(name):
+    """Refuse a database that SQLite would make or change outside of the temporary directory; else
+    note that it is read."""
+    path, is_changed = _database(name)
+    if is_changed:
+        _refuse(f"to write the database {os.fsdecode(name)!r}")
+    if path in (":memory:", ""):  # which files are attached to it, nobody sees
+        record_unseen(sys._getframe(2))
+        return
+    for end in ("", "-wal", "-journal"):  # what was committed last may still stand beside it
+        record_read(path + end)
+
+
+def _database(name):
+    """The path of a database, and whether SQLite would make or change it."""
+    path = os.fsdecode(name)
+    if path.startswith("file:"):  # a URI
+        parts = urllib.parse.urlsplit(path)
         asked = urllib.parse.parse_qs(parts.query)
-        if asked.get("mode") in (["ro"], ["memory"]) or asked.get("immutable") == ["1"]:
-            return False
-        name = urllib.parse.unquote(parts.path)
-    return not _may_write(name)
+        path = urllib.parse.unquote(parts.path)
+        if asked.get("mode") == ["memory"]:
+            return ":memory:", False
+        if asked.get("mode") == ["ro"] or asked.get("immutable") == ["1"]:
+            return path, False
+    return path, not _may_write(path)
 
 
 def _harmful_program(program, arguments):
@@ -154,8 +176,13 @@ def guard(event, args):
             if not _may_write(args[index], args[directory] if is_given else -1):
                 _refuse(f"{event} of {os.fsdecode(args[index])!r}")
     elif event == "sqlite3.connect":
-        if _changes_database(args[0]):
-            _refuse(f"to write the database {os.fsdecode(args[0])!r}")
+        _open_database(args[0])
+    elif event == "mmap.__new__":
+        record_map(args[0])
+    elif event == "ctypes.dlopen":
+        record_library(args[0])
+    elif event == "ctypes.dlsym":
+        record_c_function(sys._getframe(1))
     elif event in _PROGRAMS:
         program, words = _PROGRAMS[event]
         words = None if words is None else args[words]
@@ -176,3 +203,11 @@ def guard_file_writer(target):
     """Refuse what torch.save would write; see `torch_compat.wrap_file_writer`."""
     if STATE.is_guarded and isinstance(target, (str, bytes)) and not _may_write(target):
         _refuse(f"to write {os.fsdecode(target)!r}")
+
+
+def guard_file_reader(source, is_shared):
+    """Note what torch reads or maps in C++; see `torch_compat.wrap_file_readers`."""
+    if STATE.is_guarded and (isinstance(source, (str, bytes)) or hasattr(source, "__fspath__")):
+        if is_shared and not _may_write(source):
+            _refuse(f"to map {os.fsdecode(source)!r} for writing")
+        record_read(source)

@@ -10,6 +10,7 @@ import signal
 import sys
 import time
 
+from ..path_facts import escaped
 from ..state import STATE
 from ..tracing.failures import Ending
 
@@ -55,9 +56,14 @@ def mark_output(nonce):
         os.write(2, mark(nonce.encode()))
 
 
+def body_of(value):
+    """What follows a frame, as JSON that every reader takes."""
+    return escaped(json.dumps(value, ensure_ascii=False), r"\\").encode()
+
+
 def result_body(result, inputs):
     """What follows the frame of a result; `inputs`: None where nobody knows them."""
-    return TAB.join(json.dumps(part).encode() for part in (result, inputs))
+    return TAB.join(map(body_of, (result, inputs)))
 
 
 class Channel:
@@ -93,7 +99,7 @@ class Channel:
         """What this process has read since it last said so, unless that is nothing."""
         news = STATE.record.unreported()
         if news is None or any(news.values()):
-            self.send(json.dumps(news).encode(), event="dependencies")
+            self.send(body_of(news), event="dependencies")
 
 
 class Child:

@@ -20,7 +20,7 @@ from ..state import STATE
 from ..tracing.dependency_record import InputLog
 from ..tracing.failures import Failure, NextRung, died
 from ..tracing.project_paths import LAUNCHER, project_modules
-from ..tracing.read_tracer import job_dependencies, start_recording
+from ..tracing.read_tracer import job_dependencies, record_held, start_recording
 from ..tracing.state_snapshot import ProcessSnapshot
 from .children import ADOPT_ORPHANS, CAN_FORK, Child, fork_child, mark_output, prctl, resident
 from .supervision import Supervision
@@ -142,6 +142,7 @@ class GroupTask:
         STATE.is_guarded = True
         sys.dont_write_bytecode = True  # it would be refused each time
         ready = self.import_all()
+        record_held()
         channel.send_record()
         channel.limit += GRACE
         channel.send(event="imported")

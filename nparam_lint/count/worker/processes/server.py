@@ -14,10 +14,10 @@ from ..building.device_ladder import patch_initialisers
 from ..building.devices import DEVICES
 from ..building.kernel_guard import guards
 from ..building.project_import import install_loader, relax_argparse
-from ..building.side_effect_guard import guard_file_writer
+from ..building.side_effect_guard import guard_file_reader, guard_file_writer
 from ..path_facts import fact
 from ..state import STATE
-from ..torch_compat import wrap_file_writer
+from ..torch_compat import wrap_file_readers, wrap_file_writer
 from ..tracing.dependency_record import DependencyRecord
 from ..tracing.failures import describe, died
 from ..tracing.project_paths import OWN, is_within
@@ -207,6 +207,7 @@ def import_torch():
         gc.enable()
     patch_initialisers(torch)
     wrap_file_writer(torch, guard_file_writer)
+    wrap_file_readers(torch, guard_file_reader)
     return torch
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib.machinery
 import os
+import re
 import sys
 import time
 
@@ -11,7 +13,8 @@ from ..state import STATE
 from .project_paths import OWN, file_of, is_known_by_version, is_project
 from .state_snapshot import process_state
 
-PASSING = ("/proc/", "/sys/", "/dev/")
+PASSING = re.compile("/(proc|sys|dev(?!/shm))/")
+EXTENSIONS = tuple(importlib.machinery.EXTENSION_SUFFIXES)
 
 
 class InputLog:
@@ -21,6 +24,7 @@ class InputLog:
     def __init__(self):
         self.facts = {}
         self.imports = set()
+        self.is_complete = True  # whether nothing was read that nobody knows
 
     def note(self, question, path):
         """That the "content" of a file or the "names" in a directory is being read. What that is
@@ -30,7 +34,9 @@ class InputLog:
 
     def report(self, start=0):
         """What was read after the first `start` facts, as JSON, with paths as the front end knows
-        them. None where something was changed since."""
+        them. None where something was changed since, or where nobody knows what was read."""
+        if not self.is_complete:
+            return None
         found = {}
         for (question, path), known in list(self.facts.items())[start:]:
             told = known
@@ -43,8 +49,8 @@ class InputLog:
 
 
 class FileRecord:
-    """A file of the project that was run: a digest of it, the files that it imports, and those
-    whose state it changed ("": that of the process)."""
+    """A file of the project that was run: a digest of it (None: it read what nobody knows), the
+    files that it imports, and those whose state it changed ("": that of the process)."""
 
     def __init__(self):
         self.source, self.imports, self.changes = None, set(), set()
@@ -59,6 +65,8 @@ class DependencyRecord:
         self.shared = InputLog()  # what was read while modules were imported, by whichever
         self.model_inputs = None  # InputLog of the model that is being built
         self.known_modules = set()
+        self.held = frozenset()  # files that were mapped or open before anything was imported
+        self.looks_at_held = False  # whether there is compiled code that may have mapped others
         self.report_all_again()
         self.snapshot = None  # StateSnapshot of all files that were run
         self.process = None
@@ -114,7 +122,10 @@ class DependencyRecord:
             path = file_of(name)
             if not isinstance(path, str) or not os.path.isabs(path):
                 continue
-            if not (path.startswith(OWN) or is_known_by_version(path) or is_project(path)):
+            if path.startswith(OWN) or is_known_by_version(path):
+                continue
+            self.looks_at_held |= path.endswith(EXTENSIONS)
+            if not is_project(path):
                 self.record_outside(path)
 
     # Which file changes what others hold: a model that these are part of depends on it, although
@@ -181,4 +192,4 @@ def recordable_path(path):
         if not is_known_by_version(path):
             STATE.record.record_outside(path)
         return None
-    return None if path.startswith(PASSING) else path
+    return None if PASSING.match(path) else path

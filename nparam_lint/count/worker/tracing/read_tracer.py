@@ -4,18 +4,31 @@ from __future__ import annotations
 
 import builtins
 import contextlib
+import functools
 import importlib
 import importlib.machinery
 import importlib.util
+import io
 import os
 import pathlib
+import re
 import sys
 
 from ..path_facts import answer, kind_of
 from ..state import STATE
 from .dependency_record import recordable_path
-from .project_paths import OWN, find_libraries, is_project, may_be_ours, project_file, upwards
+from .project_paths import (
+    OWN,
+    find_libraries,
+    is_project,
+    may_be_ours,
+    project_file,
+    upwards,
+)
 from .state_snapshot import StateSnapshot
+
+_DELETED = " (deleted)"  # the system's words, after the path
+_NO_FILES = ("/memfd:", "/SYSV", "/dev/zero")  # memory that has a name
 
 
 def record_event(event, args):
@@ -28,15 +41,90 @@ def record_event(event, args):
     importing = caller.startswith("<frozen importlib")
     if importing and (event != "open" or str(args[0]).endswith((".py", ".pyc"))):
         return
-    path = recordable_path("." if args[0] is None else args[0])
+    place = "." if args[0] is None else args[0]
+    if isinstance(place, int) and event != "open":  # a directory that is open; a file was noted
+        place = path_of_open(place)
+    path = recordable_path(place)
     if path is not None:
         STATE.record.inputs().note("content" if event == "open" else "names", path)
 
 
+def record_read(path):
+    """A file that is about to be opened by C, which raises no event."""
+    path = recordable_path(path)
+    if path is not None and STATE.record.on:
+        STATE.record.inputs().note("content", path)
+
+
+def record_map(descriptor):
+    """A file that is mapped, by whomever it was opened; of shared memory, the file that it is."""
+    path = None if descriptor == -1 else path_of_open(descriptor)
+    if path is not None and path.startswith("/"):
+        record_read(path)
+
+
+def record_library(name):
+    """A library that ctypes loads; of one without a path, what is mapped will tell which it is."""
+    if name is not None:
+        STATE.record.looks_at_held = True
+        if os.sep in os.fsdecode(name):
+            record_read(name)
+
+
+def record_c_function(frame):
+    """A function of C that the project's code asks for by its name: it may read anything."""
+    while frame is not None and frame.f_code.co_filename.startswith(STATE.library + "ctypes"):
+        frame = frame.f_back
+    name = OWN if frame is None else frame.f_code.co_filename
+    if is_project(name) or not name.startswith((OWN, *STATE.packages)):
+        record_unseen(frame)
+
+
+def record_unseen(frame):
+    """Something was read that nobody knows: what comes of it is not kept. While modules are
+    imported, that is what the files at work hold."""
+    if STATE.record.model_inputs is not None:
+        STATE.record.model_inputs.is_complete = False
+        return
+    while frame is not None:
+        file = STATE.record.files.get(frame.f_code.co_filename)
+        if file is not None:
+            file.source = None
+        frame = frame.f_back
+
+
+def record_held():
+    """What is mapped or open now, and was not before: opened by whatever compiled code."""
+    record = STATE.record
+    record.record_modules()
+    for path in held_files() - record.held if record.looks_at_held else ():
+        told = recordable_path(path)
+        if told is None:
+            continue
+        if told.endswith(_DELETED):
+            record_unseen(sys._getframe(1))
+        elif is_project(told):
+            record.inputs().note("content", told)
+        else:  # a library, as a rule
+            record.record_outside(told)
+
+
+def held_files():
+    """The files that this process has mapped or open, where the system tells."""
+    found = set()
+    with contextlib.suppress(OSError):
+        with io.open("/proc/self/maps", encoding="utf-8", errors="surrogateescape") as maps:
+            found.update(re.findall(" (/.*)", maps.read()))
+        for number in os.listdir("/proc/self/fd"):
+            with contextlib.suppress(OSError):  # that of the list itself
+                found.add(os.readlink("/proc/self/fd/" + number))
+    return {path for path in found if path.startswith("/") and not path.startswith(_NO_FILES)}
+
+
 def record_query(question, path, found, kwargs=()):
     """A question about a path other than what it contains, and the answer."""
-    if STATE.record.on and "dir_fd" not in kwargs:
-        path = recordable_path(path)
+    if STATE.record.on:
+        path = recordable_path(below_open(path, kwargs.get("dir_fd")))
         if path is not None:
             inputs = STATE.record.inputs()
             # For its size, perhaps, or for code that reads it unseen.
@@ -44,6 +132,23 @@ def record_query(question, path, found, kwargs=()):
                 inputs.note("content", path)
             else:
                 inputs.facts.setdefault((question, path), found)
+
+
+def path_of_open(descriptor):
+    """The path of what is open; None, and nothing is kept, where the system does not tell."""
+    try:
+        return os.readlink(f"/proc/self/fd/{descriptor}")
+    except OSError:
+        record_unseen(sys._getframe(1))
+        return None
+
+
+def below_open(path, directory):
+    """A path that starts from a directory that is open, if any."""
+    if directory is None or isinstance(path, int):
+        return path
+    directory = path_of_open(directory)
+    return directory and os.path.join(directory, os.fsdecode(path))
 
 
 def record_callers(frame):
@@ -125,6 +230,7 @@ def start_recording(torch):
     watch_path_queries()
     STATE.record.snapshot = StateSnapshot(torch, lenient=True)
     STATE.record.refresh()
+    STATE.record.held = held_files()
     STATE.record.on = True
 
 
@@ -174,6 +280,17 @@ def watch_path_queries():
 
         return ask
 
+    open_file = os.open
+
+    @functools.wraps(open_file)
+    def open_below(path, flags, mode=0o777, *, dir_fd=None):
+        descriptor = open_file(path, flags, mode, dir_fd=dir_fd)
+        if dir_fd is not None and not flags & (os.O_WRONLY | os.O_RDWR):  # no event tells of it
+            record_read(below_open(path, dir_fd))
+        return descriptor
+
+    os.open = open_below
+    os.supports_dir_fd.add(open_below)
     queries = {"stat": kind_of, "lstat": kind_of, "readlink": os.fsdecode, "access": str}
     for name, told in queries.items():
         original = getattr(os, name)

@@ -1,0 +1,141 @@
+"""Tells that a model wanted to download its weights, and which call builds it without."""
+
+import ast
+import contextlib
+import re
+
+from ..tracing.failures import describe
+from ..tracing.project_paths import is_project, relative
+from .call_arguments import Calls, is_call, written_in
+from .side_effect_guard import is_refusal
+
+# Files of packages that fetch weights; and of those that fetch anything.
+_HUBS = re.compile(
+    r"[/\\](torch[/\\]hub\.py|torchvision[/\\]_internally_replaced_utils\.py"
+    r"|timm[/\\]models[/\\]_(hub|builder)\.py|open_clip[/\\]pretrained\.py"
+    r"|transformers[/\\](utils[/\\]hub|\w+_utils)\.py|(huggingface_hub|gdown|modelscope)[/\\].*)$"
+)
+_FETCHERS = re.compile(
+    r"[/\\](urllib[/\\]request\.py|http[/\\]client\.py|wget\.py"
+    r"|(requests|httpx|urllib3|aiohttp|fsspec)[/\\].*)$"
+)
+_PROGRAMS = re.compile(r"to start the program '[^']*\b(wget|curl|aria2c|gdown|gsutil)\b")
+_HUB_CACHES = re.compile(r"mkdir of '[^']*[/\\]\.cache('|[/\\](?!matplotlib|fontconfig|pip|numba))")
+_WEIGHTS = re.compile(r"\.(pth|pt|bin|safetensors|ckpt|npz|h5|onnx|tar|pkl|zip)(\.\w+)?([?#]|$)")
+# What libraries say that are told to stay offline.
+_OFFLINE = re.compile(
+    r"offline|LocalEntryNotFound|traffic has been disabled|couldn't connect", re.I
+)
+# Arguments that say whether weights are wanted, or which.
+_WANTS = re.compile(r"(^|_)(pretrained|weights)(_|$)|^(load|download)(_|$)|^(ckpt|checkpoint)(_|$)")
+
+
+class Download:
+    """What an error tells of a download that was wanted. `what`: that, in words; None where the
+    error is another one."""
+
+    def __init__(self, error):
+        self.errors = []
+        while error is not None and not any(error is one for one in self.errors):
+            self.errors.append(error)
+            error = error.__cause__ or error.__context__
+        self.frames = list(self.all_frames())
+        self.what = self.in_words()
+
+    def all_frames(self):
+        """(frame, line) of all that was at work, the outermost first."""
+        for error in self.errors:
+            trace = error.__traceback__
+            while trace is not None:
+                yield trace.tb_frame, trace.tb_lineno
+                trace = trace.tb_next
+
+    def in_words(self):
+        inner = []  # what the project's code called in the end
+        for frame, _ in reversed(self.frames):
+            if is_project(frame.f_code.co_filename):
+                break
+            inner.append(frame)
+        files = [frame.f_code.co_filename for frame in inner]
+        from_hub = any(map(_HUBS.search, files))
+        fetched = from_hub or any(map(_FETCHERS.search, files))
+        text = " ".join(map(describe, self.errors))
+        is_offline = from_hub and _OFFLINE.search(text)
+        if not is_offline and not any(map(is_refusal, self.errors)):
+            return None
+        from_hub = from_hub or _HUB_CACHES.search(text)
+        if not (fetched or from_hub or _PROGRAMS.search(text)):
+            return None
+        address = next(filter(None, map(address_in, inner)), None)
+        wanted = from_hub or any(wish_in(frame) for frame, _ in self.frames)
+        what = "weights" if wanted or (address and _WEIGHTS.search(address)) else "a file"
+        return f"{what} from {address}" if address else what
+
+    def hint(self, text, names):
+        """The next step: the call that needs no download, where an argument says so. `text`: the
+        call; `names`: what it is evaluated in."""
+        call = None
+        with contextlib.suppress(Exception):
+            call = without_weights(text, names)
+        step = f"build it by {call}" if call else self.change()
+        return f"counting needs no downloads; next: {step}"
+
+    def change(self):
+        """What to change in the project's code."""
+        caller = None
+        for frame, line in self.frames:
+            wish = wish_in(frame)
+            if wish and caller:
+                return f"pass {wish[0]}={refusal_of(wish[1])} at {caller}"
+            if is_project(frame.f_code.co_filename):
+                caller = f"{relative(frame.f_code.co_filename)}:{line}"
+        return "let an argument decide whether they are loaded"
+
+
+def explain(error):
+    """An error of an import, in words."""
+    what = Download(error).what
+    return (f"it needs to download {what}: " if what else "") + describe(error)
+
+
+def address_in(frame):
+    for name in ("url", "fullurl"):
+        value = frame.f_locals.get(name)
+        value = getattr(value, "full_url", value)
+        if isinstance(value, str) and value.startswith(("http://", "https://")):
+            return value
+    return None
+
+
+def wish_in(frame):
+    """(name, value) of an argument by which a function was asked for weights."""
+    code = frame.f_code
+    for name in code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]:
+        if _WANTS.search(name) and is_wish(frame.f_locals.get(name)):
+            return name, frame.f_locals[name]
+    return None
+
+
+def is_wish(value):
+    """Whether a value asks for weights: True, a name, or a member of an enumeration of them."""
+    return value is True or (isinstance(value, str) and value != "") or hasattr(value, "url")
+
+
+def refusal_of(value):
+    return False if value is True else None
+
+
+def without_weights(text, names):
+    """The call with other arguments, by which nothing is downloaded; None where it has none."""
+    tree = ast.parse(text.strip(), mode="eval")
+    if not is_call(tree.body):
+        return None
+    calls, changes = Calls(tree, names), {}
+    for node, signature in calls.calls:
+        given = written_in(node, signature)
+        for name, parameter in signature.parameters.items():
+            value = calls.value(given[name]) if name in given else parameter.default
+            if _WANTS.search(name) and is_wish(value):
+                changes[name] = refusal_of(value)
+    calls.change(changes)
+    return ast.unparse(tree) if changes else None
