@@ -7,6 +7,7 @@ import argparse
 import os
 import shutil
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -127,6 +128,9 @@ def settings_for(
         raise UsageError(f"the configuration is wrong\n{error}") from None
     if settings.format not in FORMATS:
         raise UsageError(refusal("nparam-lint", settings.format, formats_for("findings")))
+    if start.is_relative_to(root):
+        place = snapshot.original_of(start) if snapshot else start
+        settings = replace(settings, place=nearest_directory(place.absolute()))
     return settings if options.no_cache else settings.remembering(environ)
 
 
@@ -274,6 +278,7 @@ def layout(options: argparse.Namespace, settings: Settings, environ: Mapping[str
         place=" ".join(getattr(options, "paths", ())),
         declared_only=getattr(options, "declared", False),
         prefix=_prefix(settings.home),
+        below=os.path.relpath(settings.home, getattr(options, "asked", settings.home)),
     )
 
 

@@ -31,7 +31,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
     settings = common.settings_for(options, environ, Path.cwd())
-    found = find_interpreter(settings.root, settings.python, settings.python_from, environ)
+    named = settings.python, settings.python_from
+    found = find_interpreter(settings.root, *named, environ, settings.place)
     limit = limits(settings)
     answers = run_jobs(BuildContext(found.python, settings.root, environ, limit), [])
     no_config = "none; it could be [tool.nparam-lint] in pyproject.toml"

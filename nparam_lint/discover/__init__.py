@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Literal
 
 from nparam_lint.discover.files import (
     find_root,
+    inner_folders,
     list_files,
     list_importable,
     list_project,
@@ -37,6 +38,7 @@ __all__ = [
     "Discovery",
     "discover",
     "find_root",
+    "inner_folders",
     "list_files",
     "list_importable",
     "list_project",

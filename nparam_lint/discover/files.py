@@ -6,6 +6,7 @@ import os
 import re
 import stat
 from functools import cache
+from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
 # Never the project's own source, wherever they stand.
 _FOREIGN = frozenset({"site-packages", "node_modules", "__pycache__"})
+CONFIGS = ("nparam-lint.toml", "pyproject.toml")  # the first of them is read
 _OUR_TABLE = re.compile(rb"""^\s*\[+\s*tool\s*\.\s*["']?nparam-lint\b""", re.MULTILINE)
 
 
@@ -100,6 +102,27 @@ def list_project(
     return _listed(root, paths, exclude, below), list_importable(root, below)
 
 
+def inner_folders(root: Path, files: Iterable[str] | None = None) -> dict[str, str]:
+    """The directories below `root` that hold source or TOML, relative to it, outer ones first, and
+    the config file of each that configures us; "" of the others. `files`: those of `root`, where
+    it is a copy, in which git cannot be asked."""
+    if files is None:
+        kinds = ("*.py", "*.toml")
+        listed = ask_git(root, "ls-files", "-co", "--exclude-standard", "-z", "--", *kinds)
+        files = _walk(root, (".py", ".toml")) if listed is None else _decoded(listed)
+    is_foreign = _foreign(root)
+    folders: set[str] = {""}
+    configs: dict[str, str] = {}
+    for file in files:
+        folder, _, name = file.rpartition("/")
+        if folder and not is_foreign(folder):
+            folders.update(takewhile(lambda above: above not in folders, ancestors(folder)))
+            if name in CONFIGS:
+                configs[folder] = min(file, configs.get(folder, file))
+    own = {folder: file for folder, file in configs.items() if _configures_us(root / folder)}
+    return {folder: own.get(folder, "") for folder in sorted(folders - {""})}
+
+
 def reader(root: Path) -> Callable[[str], bytes]:
     """What reads a file that is named as the lists here name it. It raises OSError."""
     folder = os.fspath(root)
@@ -167,11 +190,22 @@ def _below(directory: Path) -> list[str]:
     listed = ask_git(directory, "ls-files", "-co", "--exclude-standard", "-z", "--", "*.py")
     if listed is None or not (listed or ask_git(directory, "check-ignore", "-q", ".") is None):
         return list(_walk(directory))
-    return _own(directory, {os.fsdecode(name) for name in listed.split(b"\0") if name})
+    return _own(directory, _decoded(listed))
+
+
+def _decoded(listed: bytes) -> set[str]:
+    return {os.fsdecode(name) for name in listed.split(b"\0") if name}
 
 
 def _own(directory: Path, names: Iterable[str]) -> list[str]:
-    # An environment that nobody told git to ignore is still no part of the project.
+    top, is_foreign = os.fspath(directory), _foreign(directory)
+    # Tracked files may be deleted, links may be broken.
+    return [name for name in names if not is_foreign(parent(name)) and _is_file(f"{top}/{name}")]
+
+
+def _foreign(directory: Path) -> Callable[[str], bool]:
+    """Whether a folder is in an environment, or is a package's: one that nobody told git to ignore
+    is still no part of the project."""
     top = os.fspath(directory)
     foreign: dict[str, bool] = {"": False}
 
@@ -184,8 +218,7 @@ def _own(directory: Path, names: Iterable[str]) -> list[str]:
             )
         return foreign[folder]
 
-    # Tracked files may be deleted, links may be broken.
-    return [name for name in names if not is_foreign(parent(name)) and _is_file(f"{top}/{name}")]
+    return is_foreign
 
 
 def _is_file(path: str) -> bool:
@@ -197,12 +230,12 @@ def _is_file(path: str) -> bool:
         return False
 
 
-def _walk(directory: Path) -> Iterator[str]:
+def _walk(directory: Path, suffixes: tuple[str, ...] = (".py",)) -> Iterator[str]:
     for folder, subfolders, names in os.walk(directory):
         here = Path(folder)
         subfolders[:] = [name for name in subfolders if not _skipped(here / name)]
         for name in names:
-            if name.endswith(".py") and (here / name).is_file():
+            if name.endswith(suffixes) and (here / name).is_file():
                 yield (here / name).relative_to(directory).as_posix()
 
 

@@ -14,10 +14,17 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from nparam_lint.count.interpreter import Interpreter, NoInterpreter, find_interpreter, watched
+from nparam_lint.count.interpreter import (
+    Interpreter,
+    NoInterpreter,
+    environments_in,
+    find_interpreter,
+    watched,
+)
 from nparam_lint.count.run_jobs import Answers, BuildContext, Job, Limits, default_memory, run_jobs
 from nparam_lint.count.worker_process import end_waiting, start_early
 from nparam_lint.discover import discover, list_files, list_project, scan_source
+from nparam_lint.discover.files import ancestors, parent
 from nparam_lint.gate.judgements import assemble_report, complete_codes, judge_models
 from nparam_lint.gate.requests import (
     ModelRequest,
@@ -54,10 +61,12 @@ class RunContext:
 @dataclass(frozen=True, slots=True)
 class CountResult:
     """What the worker answered, by the number of the request, and the interpreter that it ran in;
-    None where nothing was to be built."""
+    None where nothing was to be built. `inside`: where it has no torch, the directories of the
+    project that have environments of their own, and these."""
 
     answers: Answers = field(default_factory=Answers)
     interpreter: Interpreter | None = None
+    inside: Mapping[str, str] = field(default_factory=dict)
 
     def environment(self, devices: Iterable[str]) -> Environment | None:
         """The interpreter, for a report. `devices`: those on which something was measured."""
@@ -82,6 +91,11 @@ class CountResult:
                     for text in self.interpreter.passed_over
                     if not text.startswith(f"{python} (")
                 ),
+                *(
+                    f"  found, but not for all of the project: {environment}; "
+                    f"for what is there: nparam-lint {folder}"
+                    for folder, environment in self.inside.items()
+                ),
                 "  next: install torch there, or name the interpreter that has it:",
                 '        nparam-lint --python PATH, NPARAM_LINT_PYTHON, or python = "…" in the'
                 " config",
@@ -94,12 +108,14 @@ def check(
     paths: Sequence[Path],
     environ: Mapping[str, str],
     *,
+    elsewhere: Sequence[Path] = (),
     declared_only: bool = False,
     static_only: bool = False,
     progress: Progress | None = None,
 ) -> Report:
-    """Check every model under `paths` (the whole project when empty). `declared_only`: leave out
-    the models that nobody declares a budget for. `static_only`: build nothing.
+    """Check every model under `paths` (the whole project when empty). `elsewhere`: what the config
+    says of these directories is left out. `declared_only`: so are the models that nobody declares a
+    budget for. `static_only`: build nothing.
 
     Raises NoInterpreter, and UsageError for a path outside of the project.
     """
@@ -108,7 +124,13 @@ def check(
     try:
         if not static_only:
             start_worker_early(context)
-        source = read_source(settings, paths, _scan(declared_only), declared_only=declared_only)
+        source = read_source(
+            settings,
+            paths,
+            _scan(declared_only),
+            elsewhere=elsewhere,
+            declared_only=declared_only,
+        )
         report = measure(
             source,
             Selection() if static_only else select_models(source.requests, declared_only),
@@ -180,10 +202,11 @@ def read_source(
     paths: Sequence[Path],
     scan: Scan = scan_source,
     *,
+    elsewhere: Sequence[Path] = (),
     declared_only: bool = False,
 ) -> ProjectSource:
     """Find the models under `paths` (the whole project when empty), and what is declared. `scan`:
-    what reads a file."""
+    what reads a file. `elsewhere`: what the config says of these directories is left out."""
     copy = settings.snapshot
     if copy:
         files = list_files(settings.root, paths, settings.exclude, copy.files(settings.root))
@@ -202,7 +225,10 @@ def read_source(
     )
     if settings.replay_inputs:
         settings.replay_inputs.add_source(str(settings.home), found.tree.files, found.tree.digest)
-    requests, findings = declared_requests(found, settings, _scope(settings.root, paths))
+    is_asked, is_left = (_scope(settings.root, places) for places in (paths, elsewhere))
+    requests, findings = declared_requests(
+        found, settings, lambda at: is_asked(at) and not (elsewhere and is_left(at))
+    )
     return ProjectSource(settings, files, found, requests, findings)
 
 
@@ -300,7 +326,10 @@ def count_models(
         settings.store,
     )
     answers = run_jobs(builds, jobs, context.progress, settings.replay_inputs, meanwhile)
-    return CountResult(answers, interpreter)
+    if answers.broken is None:
+        return CountResult(answers, interpreter)
+    folders = sorted({a for path in found.tree.files for a in ancestors(parent(path)) if a})
+    return CountResult(answers, interpreter, environments_in(settings.home, folders))
 
 
 def limits(settings: Settings) -> Limits:
@@ -311,7 +340,8 @@ def limits(settings: Settings) -> Limits:
 
 def _interpreter(context: RunContext) -> Interpreter:
     settings = context.settings
-    return find_interpreter(settings.home, settings.python, settings.python_from, context.environ)
+    named = settings.python, settings.python_from
+    return find_interpreter(settings.home, *named, context.environ, settings.place)
 
 
 def _cores() -> int:
