@@ -252,7 +252,7 @@ def _projects(
     name = common.format_for(options, first)
     one = "--fix" if options.fix else "--output-file" if options.output_file else f"--format {name}"
     if options.fix or options.output_file or name not in ("text", "concise", "github"):
-        if options.staged or options.declared:
+        if options.declared or not options.fix:
             _refuse_unread(first, paths, one)
         return [_Project(first, paths)]
 
@@ -260,7 +260,11 @@ def _projects(
         if root == first.root:
             return first
         told = Namespace(**{**vars(options), "config": None})  # which is about the first
-        return replace(common.settings_for(told, environ, place, copy, root), format=first.format)
+        try:
+            own = common.settings_for(told, environ, place, copy, root)
+        except UsageError as error:
+            raise UsageError(f"in {os.path.relpath(root, first.root)}: {error}") from None
+        return replace(own, format=first.format)
 
     top = copy.directory if copy else None
     asked: dict[Path, list[Path]] = {} if paths else {first.root: []}
@@ -304,13 +308,13 @@ def _inner(settings: Settings) -> dict[Path, str]:
     """The projects inside of one, outer ones first, and their config; "" of one that has none, but
     an environment of its own. What is in a project with a config is left to that."""
     from nparam_lint.count.interpreter import environments_in
-    from nparam_lint.discover import inner_folders
+    from nparam_lint.discover import inner_folders, matcher
 
     copy, root = settings.snapshot, settings.root
     folders = inner_folders(root, copy.files(root, (".py", ".toml")) if copy else None)
     environments = {} if settings.python else environments_in(settings.home, folders)
     found: dict[Path, str] = {}
-    is_excluded = _matcher(settings)
+    is_excluded = matcher(settings.exclude)
     for folder, config in folders.items():
         place = root / folder
         is_left = any(found[outer] and place.is_relative_to(outer) for outer in found)
@@ -318,15 +322,6 @@ def _inner(settings: Settings) -> dict[Path, str]:
         if is_project and not is_left and not is_excluded(config or f"{folder}/__init__.py"):
             found[place] = config
     return found
-
-
-def _matcher(settings: Settings) -> Callable[[str], bool]:
-    """Whether a path is excluded."""
-    if not settings.exclude:
-        return lambda _: False
-    from pathspec import GitIgnoreSpec
-
-    return GitIgnoreSpec.from_lines(settings.exclude).match_file
 
 
 def _literal(path: str) -> str:

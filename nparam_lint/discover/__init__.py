@@ -17,6 +17,7 @@ from nparam_lint.discover.files import (
     list_files,
     list_importable,
     list_project,
+    matcher,
     reader,
 )
 from nparam_lint.discover.import_plan import ImportPlanner
@@ -42,6 +43,7 @@ __all__ = [
     "list_files",
     "list_importable",
     "list_project",
+    "matcher",
     "scan_source",
 ]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import stat
+import sys
 from functools import cache
 from itertools import takewhile
 from pathlib import Path
@@ -12,6 +13,11 @@ from typing import TYPE_CHECKING
 
 from nparam_lint import UsageError
 from nparam_lint.repository import ask_git
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -48,9 +54,16 @@ def _configures_us(directory: Path) -> bool:
     if (directory / "nparam-lint.toml").is_file():
         return True
     try:
-        return bool(_OUR_TABLE.search((directory / "pyproject.toml").read_bytes()))
+        text = (directory / "pyproject.toml").read_bytes()
     except OSError:
         return False
+    if b"nparam-lint" not in text or _OUR_TABLE.search(text):
+        return b"nparam-lint" in text
+    try:  # `[tool]` and `nparam-lint = {…}`; or no more than a dependency
+        tool = tomllib.loads(text.decode()).get("tool")
+    except ValueError:
+        return False
+    return isinstance(tool, dict) and "nparam-lint" in tool
 
 
 def list_files(
@@ -135,7 +148,7 @@ def reader(root: Path) -> Callable[[str], bytes]:
 
 
 def _listed(root: Path, paths: Sequence[Path], exclude: Sequence[str], below: _Below) -> list[str]:
-    is_excluded = _patterns(exclude)
+    is_excluded = matcher(exclude)
     found: set[str] = set()
     for path in paths or (root,):
         relative = _relative(path, root)
@@ -150,7 +163,8 @@ def _listed(root: Path, paths: Sequence[Path], exclude: Sequence[str], below: _B
     return sorted(found)
 
 
-def _patterns(exclude: Sequence[str]) -> Callable[[str], bool]:
+def matcher(exclude: Sequence[str]) -> Callable[[str], bool]:
+    """Whether patterns as in a `.gitignore` match a path."""
     if not exclude:
         return lambda _: False
     from pathspec import GitIgnoreSpec

@@ -158,6 +158,29 @@ def test_root(tmp_path: Path) -> None:
     assert find_root(tmp_path / "repo/a/b/c.py") == tmp_path / "repo/a"
 
 
+@pytest.mark.parametrize(
+    ("text", "is_ours"),
+    [
+        ("[tool.nparam-lint]", True),
+        ('[ tool . "nparam-lint" . budgets ]', True),
+        ('[tool]\nnparam-lint = { device = "cpu" }', True),
+        ("tool.nparam-lint.device = 'cpu'", True),
+        ("tool = 'nparam-lint'", False),
+        ("[project]\ndependencies = ['nparam-lint']", False),
+        ("[project\nnparam-lint", False),
+        ("nparam-lint = 1 # \udcff", False),
+    ],
+)
+def test_a_table_of_ours_in_every_spelling_makes_a_root(
+    tmp_path: Path, text: str, is_ours: bool
+) -> None:
+    write(tmp_path, "repo/a/b.py")
+    (tmp_path / "repo/.git").mkdir()
+    file = tmp_path / "repo/a/pyproject.toml"
+    file.write_text(text, encoding="utf-8", errors="surrogateescape")
+    assert (find_root(file) == file.parent) == is_ours
+
+
 def test_root_without_git(tmp_path: Path) -> None:
     write(tmp_path, "p/setup.py", "p/q/a.py", "r/b.py")
     assert find_root(tmp_path / "p/q") == tmp_path / "p"

@@ -126,6 +126,15 @@ def test_what_is_about_one_project_refuses_to_skip_another(repository, nparam_li
     )
 
 
+def test_a_config_that_is_wrong_is_named_with_its_directory(repository, nparam_lint):
+    sample = repository({"a/net.py": model(10, 110), "b/nparam-lint.toml": "devise = 1\n"})
+    done = nparam_lint("--declared", "--staged", cwd=sample.path, **sample.environ)
+    assert done.returncode == 2
+    assert done.stderr.startswith(
+        "nparam-lint: in b: the configuration is wrong\nnparam-lint.toml:1:1: unknown config key"
+    )
+
+
 def test_a_project_is_left_out_where_the_config_above_says_so(repository, nparam_lint):
     files = {"one/net.py": model(10), "one/nparam-lint.toml": CONFIG.format(9)}
     sample = repository({**files, "nparam-lint.toml": 'exclude = ["one/**"]\n'})
