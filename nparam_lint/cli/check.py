@@ -266,15 +266,25 @@ def _projects(
             raise UsageError(f"in {os.path.relpath(root, first.root)}: {error}") from None
         return replace(own, format=first.format)
 
-    top = copy.directory if copy else None
     asked: dict[Path, list[Path]] = {} if paths else {first.root: []}
     for path in paths:
-        asked.setdefault(first.root if options.config else find_root(path, top), []).append(path)
-    found = [project for root, own in asked.items() for project in _split(root, own, load)]
-    if len(found) == 1:
-        return found
-    options.asked = first.home
-    return [replace(own, heading=_heading(own, first.home, own is found[0])) for own in found]
+        top = copy.directory if copy else common.repository_top(path)
+        root = first.root if options.config else find_root(path, top)
+        near = next(iter(asked), root)
+        if top is None or not near.is_relative_to(top):  # no repository of both
+            if not path.is_relative_to(near):
+                raise UsageError(f"{path} is outside the project root {near}")
+            root = near
+        asked.setdefault(root, []).append(path)
+    parts = (project for root in sorted(asked) for project in _split(root, asked[root], load))
+    found: dict[object, _Project] = {}
+    for part in parts:  # the outermost first, which may ask about all that is inside
+        found.setdefault((part.settings.root, part.settings.place), part)
+    if len(found) > 1:
+        options.asked = first.home
+        for number, (key, part) in enumerate(found.items()):
+            found[key] = replace(part, heading=_heading(part, first.home, number == 0))
+    return list(found.values())
 
 
 def _split(
@@ -287,11 +297,12 @@ def _split(
         deeper = [other for other in inner if other != place and other.is_relative_to(place)]
         others = [path for path in paths if any(path.is_relative_to(other) for other in deeper)]
         mine = [path for path in paths if path.is_relative_to(place) and path not in others]
-        whole = not paths or any(place.is_relative_to(path) for path in paths)
-        if not mine and not whole:
+        if place != root and (not paths or any(place.is_relative_to(path) for path in paths)):
+            mine.append(place)
+        if paths and not mine:
             continue
         if inner.get(place):
-            yield from _split(place, [] if whole else mine, load)
+            yield from _split(place, mine, load)
             continue
         exclude = (f"/{_literal(other.relative_to(root).as_posix())}/" for other in deeper)
         own = replace(
@@ -299,9 +310,8 @@ def _split(
             exclude=(*settings.exclude, *exclude),
             place=settings.home / place.relative_to(root),
         )
-        every = [] if place == root else [place]
         elsewhere = [other for other in deeper if not inner[other]]
-        yield _Project(own, every if whole else mine, elsewhere)
+        yield _Project(own, mine, elsewhere)
 
 
 def _inner(settings: Settings) -> dict[Path, str]:

@@ -135,7 +135,7 @@ def _directories(root: Path, place: Path) -> Iterator[tuple[Path, str]]:
     """Where the environment of `place` may be, nearest first, and how that is called: from there up
     to the top of the repository, and then the same in the main worktree."""
     top, main = _worktrees(root)
-    above = [folder for folder in (place, *place.parents) if folder.is_relative_to(top)]
+    above = [p for p in (place, *place.parents) if p.is_relative_to(top)] or [root]
     for folder in above:
         yield folder, "the project" if folder == root else str(folder)
     for folder in above:

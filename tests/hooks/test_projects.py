@@ -64,6 +64,7 @@ def test_nothing_of_the_repository_passes_in_silence(monorepo, nparam_lint, path
 def test_by_hand_the_paths_are_what_is_asked_about(monorepo, nparam_lint):
     def found(*arguments, cwd="."):
         done = nparam_lint(*(*CONCISE, *arguments), cwd=monorepo.path / cwd, **monorepo.environ)
+        assert (done.returncode, done.stderr) == (bool(done.stdout), "")
         return sorted(
             line.rpartition(":")[0].partition(" ")[0] for line in done.stdout.splitlines()
         )
@@ -71,6 +72,7 @@ def test_by_hand_the_paths_are_what_is_asked_about(monorepo, nparam_lint):
     assert found("fine") == []
     assert found(".", cwd="fine") == []
     assert found("fine", "b") == ["b/net.py:5:16:"]
+    assert found("b", ".", "b/net.py") == found()  # and nothing twice
     assert found("../a", cwd="fine") == found(cwd="a")
     assert [line.partition(":")[0] for line in found("a")] == [
         "in/nparam-lint.toml",
@@ -181,3 +183,8 @@ def test_each_project_is_built_with_the_environment_that_is_nearest(repository, 
     assert "1 budget holds" in a
     assert f"{sample.path}/b/venv/bin/python (venv in {sample.path}/b)" in " ".join(b.split())
     assert "declared 111" in b
+    shown = nparam_lint("doctor", cwd=sample.path, **sample.environ).stdout.splitlines()
+    assert [line for line in shown if line.startswith("inside")] == [
+        "inside          a/.venv builds what is in a",
+        "inside          b/venv builds what is in b",
+    ]
