@@ -40,6 +40,7 @@ PROJECTS = Path(__file__).with_name("projects")
 # Whatever would choose another interpreter, another repository or another look.
 _PERSONAL = re.compile(
     r"(NPARAM_LINT|GIT|GITHUB|COV|PYTEST)_.*|VIRTUAL_ENV|CONDA_PREFIX|COLUMNS|LINES|NO_COLOR|FORCE_COLOR"
+    r"|PRE_COMMIT(_.*)?"
     r"|PYTHON(DONTWRITEBYTECODE|UNBUFFERED|WARNINGS|UTF8|IOENCODING)"
 )
 

@@ -62,7 +62,9 @@ def compare_revisions(
     select_now = _select(today, then, moved, declared_only)
     counts = [len(select_then.requests), len(select_now.requests)]
     interpreter = (
-        find_interpreter(settings.home, settings.python, settings.python_from, environ)
+        find_interpreter(
+            settings.home, settings.python, settings.python_from, environ, settings.place
+        )
         if any(counts)
         else None
     )

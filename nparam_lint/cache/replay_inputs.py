@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 _GRAIN = 50_000_000  # ns
 _LONGEST = 4 << 20  # bytes of an answer that is kept
 _CONFIGS = ("pyproject.toml", "nparam-lint.toml", "setup.py", ".gitignore", ".gitmodules")
+_ENVIRONMENTS = (".venv", "venv")
 
 
 class ReplayInputs:
@@ -101,7 +102,9 @@ class ReplayInputs:
         above = root
         while not os.path.exists(os.path.join(above, ".git")) and above != os.path.dirname(above):
             above = os.path.dirname(above)
-            self.paths.update(os.path.join(above, name) for name in (".git", *_CONFIGS))
+            self.paths.update(
+                os.path.join(above, name) for name in (".git", *_CONFIGS, *_ENVIRONMENTS)
+            )
         for name in ("VIRTUAL_ENV", "CONDA_PREFIX"):
             if environ.get(name):
                 self.paths.add(os.path.join(environ[name], "bin"))

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import sys
 import time
+from argparse import Namespace
 from contextlib import ExitStack
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,8 +18,9 @@ from nparam_lint.cli import common
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
+    from nparam_lint.cache.replay_inputs import ReplayInputs
     from nparam_lint.config.settings import Settings
     from nparam_lint.records import Report
     from nparam_lint.repository.snapshot import Snapshot
@@ -25,6 +28,9 @@ if TYPE_CHECKING:
 # Models. Of more, the formats that have every row of every model take long to write once more, and
 # what comes of it is mostly too long to be kept.
 MANY = 200
+
+# What the pre-commit framework sets for its hooks, and git for those of a commit.
+_HOOK_VARIABLES = {"PRE_COMMIT", "GIT_INDEX_FILE"}
 
 USAGE = "nparam-lint [PATH…] [options]"
 DESCRIPTION = (
@@ -59,43 +65,64 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
     start = time.time_ns()  # before the configuration is read, and before the index is
-    from nparam_lint.gate import check
-    from nparam_lint.report.check_document import check_document
-
     if options.diff and not options.fix:
         raise UsageError("--diff shows what --fix would write; next: nparam-lint --fix --diff")
     if options.fix and options.staged:
         raise UsageError("--fix writes into the working tree, which --staged does not look at")
+    inputs, code, texts = None, 0, []
     with ExitStack() as stack:
         if options.staged:
-            paths, settings = _staged(options, environ, stack)
+            paths, copy = _staged(options, environ, stack)
         else:
-            paths = _given_paths(options)
-            settings = common.settings_for(options, environ, paths[0] if paths else Path.cwd())
+            paths, copy = _given_paths(options), None
+        projects = _projects(options, environ, paths, copy)
+        settings = projects[0].settings
         if options.fix and (left := _fix(options, paths, settings, environ)) is not None:
             return left
         if _is_replayable(options, settings, environ):
             from nparam_lint.cache.replay_inputs import ReplayInputs
 
-            settings = replace(settings, replay_inputs=ReplayInputs(start))
-        if options.staged or options.declared:
-            _refuse_unread(settings, paths)
-        report = check(
-            settings,
-            paths,
-            environ,
-            declared_only=options.declared,
-            static_only=options.static,
-            progress=common.progress(),
-        )
-    code = common.deliver(check_document(report), options, settings, environ)
-    if settings.replay_inputs and code < 2:
-        _keep(report, options, settings, environ, code)
+            inputs = ReplayInputs(start)
+        for project in projects:
+            heading = project.heading if common.format_for(options, settings) == "text" else ""
+            common.write(heading, None)
+            report, own = _check(project, inputs, options, environ)
+            code = max(code, own)
+            if inputs and own < 2:
+                texts.append(_again(report, project, inputs, options, environ))
+    if inputs and code < 2 and None not in texts:
+        python = report.environment.python if report.environment else ""
+        text = "".join(map(str, texts))
+        # The answer alone may be what is new: it counts for when there is too much.
+        settings.store.saved += inputs.keep(options.given, environ, text, code, python)
     if settings.store.wants_trim():
         from nparam_lint.cache.housekeeping import trim
 
         trim(settings.store.base or "")
     return code
+
+
+def _check(
+    project: _Project,
+    inputs: ReplayInputs | None,
+    options: argparse.Namespace,
+    environ: Mapping[str, str],
+) -> tuple[Report, int]:
+    """Check one project and print what is found: the report, and its exit code."""
+    from nparam_lint.gate import check
+    from nparam_lint.report.check_document import check_document
+
+    settings = replace(project.settings, replay_inputs=inputs)
+    report = check(
+        settings,
+        project.paths,
+        environ,
+        left_out=project.left_out,
+        declared_only=options.declared,
+        static_only=options.static,
+        progress=common.progress(),
+    )
+    return report, common.deliver(check_document(report), options, settings, environ)
 
 
 def _fix(
@@ -118,33 +145,31 @@ def _fix(
     return int(bool(fixes.left))
 
 
-def _keep(
+def _again(
     report: Report,
+    project: _Project,
+    inputs: ReplayInputs,
     options: argparse.Namespace,
-    settings: Settings,
     environ: Mapping[str, str],
-    code: int,
-) -> None:
-    """Keep the answer for the next run, as it will give it: out of the cache."""
+) -> str | None:
+    """The answer as the next run will give it: out of the cache. None: it is not kept."""
     from nparam_lint.report.check_document import check_document
     from nparam_lint.report.formats import render
 
-    assert settings.replay_inputs
-    if len(report.models) > MANY and settings.format not in ("text", "concise"):
-        return  # to write every row of every model once more takes longer than it saves
+    settings = project.settings
+    name = common.format_for(options, settings)
+    if len(report.models) > MANY and name not in ("text", "concise"):
+        return None  # to write every row of every model once more takes longer than it saves
     models = [replace(m, measurement=replace(m.measurement, cached=True)) for m in report.models]
     again = replace(report, models=tuple(models), seconds=0.0)
-    shown = common.layout(options, settings, environ)
-    text = render(common.format_for(options, settings), check_document(again), shown)
-    settings.replay_inputs.add_project(str(settings.home), environ)
+    text = render(name, check_document(again), common.layout(options, settings, environ))
+    inputs.add_project(str(settings.home), environ)
     configs = [*([settings.config] if settings.config else []), *settings.extended]
     copy = settings.snapshot  # of which the index tells
-    settings.replay_inputs.paths.update(
+    inputs.paths.update(
         str(path) for path in configs if not copy or not path.is_relative_to(copy.directory)
     )
-    python = report.environment.python if report.environment else ""
-    # The answer alone may be what is new: it counts for when there is too much.
-    settings.store.saved += settings.replay_inputs.keep(options.given, environ, text, code, python)
+    return project.heading + text if name == "text" else text
 
 
 def _is_replayable(
@@ -164,8 +189,8 @@ def _is_replayable(
 
 def _staged(
     options: argparse.Namespace, environ: Mapping[str, str], stack: ExitStack
-) -> tuple[list[Path], Settings]:
-    """The paths in a copy of the index, and the settings that the index holds."""
+) -> tuple[list[Path], Snapshot]:
+    """The paths in a copy of the index, and the copy."""
     from nparam_lint.repository.git import open_repository
     from nparam_lint.repository.snapshot import copied
 
@@ -176,10 +201,12 @@ def _staged(
     commit = repository.resolve(pushed) if pushed else None
     copy = stack.enter_context(copied(repository, commit))
     paths = [_copied(copy, path, may_be_gone=True) for path in given]
-    start = copy.copy_of(start)
     if options.config:
         options.config = str(_copied(copy, Path(options.config)))
-    return paths, common.settings_for(options, environ, start, copy)
+    if paths and not options.config and (environ.keys() & _HOOK_VARIABLES):
+        # A hook is a gate: what its arguments do not name would pass without a word.
+        options.paths, paths = [], [copy.directory]
+    return paths, copy
 
 
 def _pushed(environ: Mapping[str, str]) -> str | None:
@@ -220,41 +247,140 @@ def _is_gone(path: Path) -> bool:
     return bool(deleted_files(path.absolute()))
 
 
-# --- config files that nobody reads -----------------------------------------------------------
+# --- the projects of a repository -------------------------------------------------------------
 
 
-def _refuse_unread(settings: Settings, paths: list[Path]) -> None:
-    """Refuse to skip the config of a project below the root: its budgets would not be checked."""
-    from pathspec import GitIgnoreSpec
+@dataclass(frozen=True, slots=True)
+class _Project:
+    """What is checked by itself, with settings and an interpreter of its own. `paths`: what is
+    asked about; empty: all of it. `left_out`: directories whose entries in the config are looked at
+    in another project. `heading`: what stands above its report, where it is one of several."""
 
+    settings: Settings
+    paths: Sequence[Path]
+    left_out: Sequence[Path] = ()
+    heading: str = ""
+
+
+def _projects(
+    options: argparse.Namespace,
+    environ: Mapping[str, str],
+    paths: Sequence[Path],
+    copy: Snapshot | None,
+) -> list[_Project]:
+    """What the paths lead to (none: all around the current directory). A directory with a config
+    of its own is a project, and so is one with an environment of its own."""
     from nparam_lint.discover import find_root
 
-    excluded = GitIgnoreSpec.from_lines(settings.exclude)
-    top = settings.snapshot.directory if settings.snapshot else None
-    for file in _config_files(settings):
-        place = settings.root / file
-        checked = any(place.is_relative_to(path) for path in paths or [settings.root])
-        if place.parent == settings.root or not checked or excluded.match_file(file):
+    paths = [Path(os.path.abspath(path)) for path in paths]
+    here = Path.cwd() if copy is None or paths else copy.copy_of(Path.cwd())
+    start = Path(os.path.commonpath(paths)) if paths else here
+    first = common.settings_for(options, environ, start, copy)
+    name = common.format_for(options, first)
+    one = "--fix" if options.fix else "--output-file" if options.output_file else f"--format {name}"
+    if options.fix or options.output_file or name not in ("text", "concise", "github"):
+        if options.declared or not options.fix:
+            _refuse_unread(first, paths, one)
+        return [_Project(first, paths)]
+
+    def load(place: Path, root: Path) -> Settings:
+        if root == first.root:
+            return first
+        told = Namespace(**{**vars(options), "config": None})  # which is about the first
+        try:
+            own = common.settings_for(told, environ, place, copy, root)
+        except UsageError as error:
+            raise UsageError(f"in {os.path.relpath(root, first.root)}: {error}") from None
+        return replace(own, format=first.format)
+
+    asked: dict[Path, list[Path]] = {} if paths else {first.root: []}
+    for path in paths:
+        top = copy.directory if copy else common.repository_top(path)
+        root = first.root if options.config else find_root(path, top)
+        near = next(iter(asked), root)
+        if top is None or not near.is_relative_to(top):  # no repository of both
+            if not path.is_relative_to(near):
+                raise UsageError(f"{path} is outside the project root {near}")
+            root = near
+        asked.setdefault(root, []).append(path)
+    parts = (project for root in sorted(asked) for project in _split(root, asked[root], load))
+    found: dict[object, _Project] = {}
+    for part in parts:  # the outermost first, which may ask about all that is inside
+        found.setdefault((part.settings.root, part.settings.place), part)
+    if len(found) > 1:
+        options.asked = first.home
+        for number, (key, part) in enumerate(found.items()):
+            found[key] = replace(part, heading=_heading(part, first.home, number == 0))
+    return list(found.values())
+
+
+def _split(
+    root: Path, paths: Sequence[Path], load: Callable[[Path, Path], Settings]
+) -> Iterator[_Project]:
+    """The project at `root`, as far as the paths are in it, and those inside of it."""
+    settings = load(Path(os.path.commonpath(paths or [root])), root)
+    inner = _inner(settings)
+    for place in (root, *inner):
+        deeper = [other for other in inner if other != place and other.is_relative_to(place)]
+        others = [path for path in paths if any(path.is_relative_to(other) for other in deeper)]
+        mine = [path for path in paths if path.is_relative_to(place) and path not in others]
+        if place != root and (not paths or any(place.is_relative_to(path) for path in paths)):
+            mine.append(place)
+        if paths and not mine:
             continue
-        if find_root(place.parent, top) == place.parent:
-            inner = file.rpartition("/")[0]
+        if inner.get(place):
+            yield from _split(place, mine, load)
+            continue
+        exclude = (f"/{_literal(other.relative_to(root).as_posix())}/" for other in deeper)
+        own = replace(
+            settings,
+            exclude=(*settings.exclude, *exclude),
+            place=settings.home / place.relative_to(root),
+        )
+        left_out = [other for other in deeper if not inner[other]]
+        yield _Project(own, mine, left_out)
+
+
+def _inner(settings: Settings) -> dict[Path, str]:
+    """The projects inside of one, outer ones first, and their config; "" of one that has none, but
+    an environment of its own. What is in a project with a config is left to that."""
+    from nparam_lint.count.interpreter import environments_in
+    from nparam_lint.discover import inner_folders, matcher
+
+    copy, root = settings.snapshot, settings.root
+    folders = inner_folders(root, copy.files(root, (".py", ".toml")) if copy else None)
+    environments = {} if settings.python else environments_in(settings.home, folders)
+    found: dict[Path, str] = {}
+    is_excluded = matcher(settings.exclude)
+    for folder, config in folders.items():
+        place = root / folder
+        is_left = any(found[outer] and place.is_relative_to(outer) for outer in found)
+        is_project = config or folder in environments
+        if is_project and not is_left and not is_excluded(config or f"{folder}/__init__.py"):
+            found[place] = config
+    return found
+
+
+def _literal(path: str) -> str:
+    """A path as a pattern that stands for it alone."""
+    return re.sub(r"([][*?!#\\ ])", r"\\\1", path)
+
+
+def _heading(project: _Project, home: Path, is_first: bool) -> str:
+    """`project packages/nets (nparam-lint.toml)`: where it is, and what makes it one."""
+    settings = project.settings
+    name = os.path.relpath(settings.place or home, home).replace(os.sep, "/")
+    config = f" ({settings.config.name})" if settings.config else ""
+    return f"{'' if is_first else chr(10)}project {name}{config}\n"
+
+
+def _refuse_unread(settings: Settings, paths: Sequence[Path], one: str) -> None:
+    """Refuse to skip the config of a project inside, in what can be about one project alone."""
+    for place, file in _inner(settings).items():
+        if file and (not paths or any(place.is_relative_to(path) for path in paths)):
+            inner = place.relative_to(settings.root).as_posix()
             raise UsageError(
-                f"{file} configures nparam-lint, but a check that starts above it does not read "
-                f"it\nnext: nparam-lint --declared {inner}; as a hook: nparam-lint install-hook "
-                f'{inner}, or with pre-commit args: ["{inner}"]\n'
+                f"{file} configures nparam-lint, but {one} is about one project, and a check that "
+                f"starts above it does not read it\nnext: nparam-lint --declared {inner} {one}\n"
                 f'      and in the config above it, if there is one: exclude = ["{inner}/**"]'
             )
-
-
-def _config_files(settings: Settings) -> Iterator[str]:
-    """The files below the root that may be configs, as far as git has them; relative to it."""
-    from nparam_lint.repository import ask_git
-
-    copy, root = settings.snapshot, settings.root.resolve()
-    if copy:
-        files = copy.files(root, ".toml")
-    else:
-        listed = ask_git(root, "ls-files", "-z", "--", "*.toml") or b""
-        files = [os.fsdecode(name) for name in listed.split(b"\0")]
-    names = ("nparam-lint.toml", "pyproject.toml")
-    yield from (file for file in files if file.rpartition("/")[2] in names)

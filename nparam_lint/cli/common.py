@@ -7,6 +7,7 @@ import argparse
 import os
 import shutil
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -113,12 +114,13 @@ def settings_for(
     from nparam_lint.config import ConfigError, load_settings
     from nparam_lint.discover import find_root
 
+    start = Path(os.path.abspath(start))
     config = Path(options.config).absolute() if options.config else None
     if config is not None and not config.is_file():
         raise UsageError(f"there is no config file {options.config}")
     given = {name: getattr(options, name, None) for name in (*_SETTINGS, "select", "ignore")}
     top = snapshot.directory if snapshot else None
-    root = config.parent if config else root or find_root(start.absolute(), top)
+    root = config.parent if config else root or find_root(start, top)
     if given["python"] and os.sep in given["python"]:
         given["python"] = str(Path(given["python"]).expanduser().absolute())
     try:
@@ -127,6 +129,9 @@ def settings_for(
         raise UsageError(f"the configuration is wrong\n{error}") from None
     if settings.format not in FORMATS:
         raise UsageError(refusal("nparam-lint", settings.format, formats_for("findings")))
+    if start.is_relative_to(root):
+        place = snapshot.original_of(start) if snapshot else start
+        settings = replace(settings, place=nearest_directory(place))
     return settings if options.no_cache else settings.remembering(environ)
 
 
@@ -274,14 +279,18 @@ def layout(options: argparse.Namespace, settings: Settings, environ: Mapping[str
         place=" ".join(getattr(options, "paths", ())),
         declared_only=getattr(options, "declared", False),
         prefix=_prefix(settings.home),
+        below=os.path.relpath(settings.home, getattr(options, "asked", settings.home)),
     )
 
 
 def _prefix(home: Path) -> str:
     """Where a project lies in its repository: "" at the top, and where there is no repository."""
-    tops = (top for top in (home, *home.parents) if (top / ".git").exists())
-    inside = home.relative_to(next(tops, home)).as_posix()
+    inside = home.relative_to(repository_top(home) or home).as_posix()
     return "" if inside == "." else inside
+
+
+def repository_top(place: Path) -> Path | None:
+    return next((top for top in (place, *place.parents) if (top / ".git").exists()), None)
 
 
 def terminal_width() -> int:

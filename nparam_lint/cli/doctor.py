@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 from nparam_lint import __version__
 from nparam_lint.cache.housekeeping import survey, trouble
 from nparam_lint.cli import common
-from nparam_lint.count.interpreter import find_interpreter
+from nparam_lint.count.interpreter import environments_in, find_interpreter
 from nparam_lint.count.run_jobs import BuildContext, run_jobs
 from nparam_lint.count.worker.capabilities import DEVICE_NAMES, LADDER
+from nparam_lint.discover import inner_folders
 from nparam_lint.gate import limits
 from nparam_lint.report.style import human_bytes, plural
 
@@ -31,9 +32,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
     settings = common.settings_for(options, environ, Path.cwd())
-    found = find_interpreter(settings.root, settings.python, settings.python_from, environ)
+    named = settings.python, settings.python_from
+    found = find_interpreter(settings.root, *named, environ, settings.place)
     limit = limits(settings)
     answers = run_jobs(BuildContext(found.python, settings.root, environ, limit), [])
+    inside = environments_in(settings.root, inner_folders(settings.root))
     no_config = "none; it could be [tool.nparam-lint] in pyproject.toml"
     allowed = f"{limit.timeout:g} s and {limit.memory >> 20:,} MB a model"
     rows = [
@@ -44,6 +47,7 @@ def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
         ("python", found.python),
         ("because", found.reason),
         *(("passed over", text) for text in found.passed_over),
+        *(("inside", f"{place} builds what is in {folder}") for folder, place in inside.items()),
         ("python version", answers.python or "?"),
         ("torch", answers.torch or f"cannot be imported: {answers.broken}"),
         ("devices", _devices(answers.devices)),

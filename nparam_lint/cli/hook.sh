@@ -1,9 +1,10 @@
 #!/bin/sh
-# The nparam-lint hook: checks the parameter counts of what is about to be committed.
+# The nparam-lint hook: checks the parameter counts of what is about to be committed. As pre-push it
+# checks what is pushed, and as post-rewrite what a rebase has made.
 # `nparam-lint install-hook` writes this file and overwrites it: put nothing of your own here.
 
-python=''   # the interpreter that nparam-lint was installed with
-projects='' # the directories to check, one per line; empty: the whole repository
+python='' # the interpreter that nparam-lint was installed with
+hook=${0##*/} rewritten_by=$1
 
 # The user's files are in the current directory: nothing may be imported from there.
 start='import sys; sys.path[:] = filter(None, sys.path)'
@@ -39,13 +40,32 @@ END
     exit 1
 fi
 
-if [ -z "$projects" ]; then
-    exec "$@" check --declared --staged
-fi
+# Of one commit, as it was made; the variable is the one of the pre-commit framework.
+check_commit() {
+    commit=$1
+    shift
+    PRE_COMMIT_TO_REF=$commit "$@" check --declared --staged </dev/null
+}
+
 status=0
-while IFS= read -r project; do
-    "$@" check --declared --staged "$project" </dev/null || status=$?
-done <<END
-$projects
-END
+case $hook in
+pre-push)
+    while read -r _ commit _; do # one line for each branch and tag; what is deleted has no commit
+        if git rev-parse --quiet --verify "$commit^{commit}" >/dev/null; then
+            check_commit "$commit" "$@" || status=$?
+        fi
+    done
+    ;;
+post-rewrite)
+    if [ "$rewritten_by" != amend ]; then # which runs pre-commit
+        echo      # behind git's "Rebasing (1/1)"
+        check_commit HEAD "$@" || status=$?
+        if [ $status -ne 0 ]; then
+            echo "nparam-lint: git has made these commits already, and ran no other hook" >&2
+            echo "next: mend the model or the budget, then git commit; to go back: git reset --keep ORIG_HEAD" >&2
+        fi
+    fi
+    ;;
+*) exec "$@" check --declared --staged ;;
+esac
 exit $status

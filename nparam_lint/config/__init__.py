@@ -75,6 +75,8 @@ def load_settings(
     settings = Settings(root=root, config=path, snapshot=snapshot)
     if path is not None:
         settings = _ConfigFile(path, root, problems).read(settings)
+    if config is None and path is not None:
+        _refuse_budgets_beside(settings, problems)
     values: dict[str, Any] = {}
     if options.get("python"):
         values["python_from"] = "option --python"
@@ -114,6 +116,21 @@ def find_config(root: Path) -> Path | None:
     if project.is_file() and b"nparam-lint" in project.read_bytes():
         return project
     return None
+
+
+def _refuse_budgets_beside(settings: Settings, problems: list[Problem]) -> None:
+    """Of two files in one directory one is read; budgets in the other would hold nobody."""
+    other = settings.root / "pyproject.toml"
+    read = (settings.config, *(path.resolve() for path in settings.extended))
+    if other in read or other.resolve() in read or not other.is_file():
+        return
+    file = _ConfigFile(other, settings.root, [])
+    if b"nparam-lint" in other.read_bytes() and (file.load() or {}).get("budgets"):
+        message = (
+            "these budgets are not read, because nparam-lint.toml is there; "
+            'next: move them into it, or say there: extend = "pyproject.toml"'
+        )
+        problems.append(Problem(file.find("budgets"), message))
 
 
 class _ConfigFile:

@@ -45,6 +45,7 @@ class Override:
 class Settings:
     """What a run is told. `python` may name an executable or an environment, relative to `home`;
     `python_from` says who named it. `snapshot`: what `root` is a copy of, or lies in a copy of.
+    `place`: what is asked about in `home`, for the environment that is nearest to it.
     `extended`: the config files that `config` extends, as they are spelled.
     `store`: what earlier runs found out; it keeps nothing unless it is said where. `replay_inputs`:
     is told what the answer rests on, where it may be given again."""
@@ -69,6 +70,7 @@ class Settings:
     recipe_positions: Mapping[Target, Position] = field(default_factory=dict)
     overrides: tuple[Override, ...] = ()
     snapshot: Snapshot | None = None
+    place: Path | None = None
     extended: tuple[Path, ...] = ()
     store: Store = field(default_factory=lambda: Store(None, ""))
     replay_inputs: ReplayInputs | None = None

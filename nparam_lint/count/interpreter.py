@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from nparam_lint import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,22 +36,30 @@ class Interpreter:
         return [f"{python} ({reason}) has no torch" for python, reason in self.without]
 
 
+_ENVIRONMENTS = (".venv", "venv")
+
+
 class NoInterpreter(UsageError):
     """An interpreter that was asked for by name does not exist."""
 
 
 def find_interpreter(
-    root: Path, named: str | None, named_by: str, environ: Mapping[str, str]
+    root: Path,
+    named: str | None,
+    named_by: str,
+    environ: Mapping[str, str],
+    place: Path | None = None,
 ) -> Interpreter:
     """The interpreter to build models with. `named`: an executable or an environment that was
-    asked for, relative to `root`; `named_by`: where it was asked for.
+    asked for, relative to `root`; `named_by`: where it was asked for. `place`: the directory of
+    the models, `root` or below it: the nearest environment is theirs.
 
     Raises NoInterpreter where `named` is nothing that can be run.
     """
     if named:
         return Interpreter(_named(named, root, named_by), named_by)
     without: list[tuple[str, str]] = []
-    for python, why in _candidates(root, environ):
+    for python, why in _candidates(root, environ, place or root):
         if _same(_prefix(python), sys.prefix) and not _own_has_torch():
             continue
         if _has_torch(python):
@@ -81,15 +89,14 @@ def _named(value: str, base: Path, why: str) -> str:
     return str(path)
 
 
-def _candidates(root: Path, environ: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+def _candidates(root: Path, environ: Mapping[str, str], place: Path) -> Iterator[tuple[str, str]]:
     """(executable, reason), best first. Our own interpreter stands before those on PATH: a hook's
     isolated environment has no torch, and one that has torch was given it on purpose."""
-    main = _main_worktree(root)
-    for where, place in ((root, "the project"), (main, "the main worktree")):
-        for name in (".venv", "venv"):
-            python = _executable(where / name) if where else None
+    for where, what in _directories(root, place):
+        for name in _ENVIRONMENTS:
+            python = _executable(where / name)
             if python:
-                yield str(python), f"{name} in {place}"
+                yield str(python), f"{name} in {what}"
     active = environ.get("VIRTUAL_ENV")
     if active and not _same(active, sys.prefix):
         python = _executable(Path(active))
@@ -109,6 +116,34 @@ def _candidates(root: Path, environ: Mapping[str, str]) -> Iterator[tuple[str, s
         yield str(python), "CONDA_PREFIX"
 
 
+def environments_in(root: Path, folders: Iterable[str]) -> dict[str, str]:
+    """Those of the folders below `root` that have an environment of their own, and its path; in
+    a linked worktree, also those that have one in the main worktree."""
+    top, main = _worktrees(root)
+    tops = [str(root), *([str(main / root.relative_to(top))] if main else [])]
+    return {
+        folder: f"{folder}/{name}"
+        for folder in folders
+        for start in tops
+        for name in _ENVIRONMENTS
+        if os.path.isdir(f"{start}/{folder}/{name}")  # noqa: PTH112  # for thousands of folders
+        and _executable(Path(start, folder, name))
+    }
+
+
+def _directories(root: Path, place: Path) -> Iterator[tuple[Path, str]]:
+    """Where the environment of `place` may be, nearest first, and how that is called: from there up
+    to the top of the repository, and then the same in the main worktree."""
+    top, main = _worktrees(root)
+    above = [p for p in (place, *place.parents) if p.is_relative_to(top)] or [root]
+    for folder in above:
+        yield folder, "the project" if folder == root else str(folder)
+    for folder in above:
+        if main:
+            other = main / folder.relative_to(top)
+            yield other, "the main worktree" if other == main else str(other)
+
+
 def _executable(environment: Path) -> Path | None:
     for name in ("bin/python", "bin/python3", "Scripts/python.exe", "python.exe"):
         if (environment / name).is_file():
@@ -116,8 +151,9 @@ def _executable(environment: Path) -> Path | None:
     return None
 
 
-def _main_worktree(root: Path) -> Path | None:
-    """The main worktree, when `root` lies in a linked one: `.git` is a file that points there."""
+def _worktrees(root: Path) -> tuple[Path, Path | None]:
+    """The top of the working tree (`root` without a repository), and, where it is a linked one, of
+    the main one: `.git` is a file that points there."""
     for directory in (root, *root.parents):
         git = directory / ".git"
         if git.is_file():
@@ -125,10 +161,10 @@ def _main_worktree(root: Path) -> Path | None:
             parts = Path(text).parts
             if "worktrees" in parts:
                 last = len(parts) - 1 - parts[::-1].index("worktrees")
-                return (directory / Path(*parts[:last])).parent
+                return directory, (directory / Path(*parts[:last])).parent
         if git.exists():
-            return None
-    return None
+            return directory, None
+    return root, None
 
 
 def _prefix(python: str) -> str:

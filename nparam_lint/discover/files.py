@@ -5,12 +5,19 @@ from __future__ import annotations
 import os
 import re
 import stat
+import sys
 from functools import cache
+from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from nparam_lint import UsageError
 from nparam_lint.repository import ask_git
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
@@ -19,6 +26,7 @@ if TYPE_CHECKING:
 
 # Never the project's own source, wherever they stand.
 _FOREIGN = frozenset({"site-packages", "node_modules", "__pycache__"})
+CONFIGS = ("nparam-lint.toml", "pyproject.toml")  # the first of them is read
 _OUR_TABLE = re.compile(rb"""^\s*\[+\s*tool\s*\.\s*["']?nparam-lint\b""", re.MULTILINE)
 
 
@@ -46,9 +54,16 @@ def _configures_us(directory: Path) -> bool:
     if (directory / "nparam-lint.toml").is_file():
         return True
     try:
-        return bool(_OUR_TABLE.search((directory / "pyproject.toml").read_bytes()))
+        text = (directory / "pyproject.toml").read_bytes()
     except OSError:
         return False
+    if b"nparam-lint" not in text or _OUR_TABLE.search(text):
+        return b"nparam-lint" in text
+    try:  # `[tool]` and `nparam-lint = {…}`; or no more than a dependency
+        tool = tomllib.loads(text.decode()).get("tool")
+    except ValueError:
+        return False
+    return isinstance(tool, dict) and "nparam-lint" in tool
 
 
 def list_files(
@@ -100,6 +115,27 @@ def list_project(
     return _listed(root, paths, exclude, below), list_importable(root, below)
 
 
+def inner_folders(root: Path, files: Iterable[str] | None = None) -> dict[str, str]:
+    """The directories below `root` that hold source or TOML, relative to it, outer ones first, and
+    the config file of each that configures us; "" of the others. `files`: those of `root`, where
+    it is a copy, in which git cannot be asked."""
+    if files is None:
+        kinds = ("*.py", "*.toml")
+        listed = ask_git(root, "ls-files", "-co", "--exclude-standard", "-z", "--", *kinds)
+        files = _walk(root, (".py", ".toml")) if listed is None else _decoded(listed)
+    is_foreign = _foreign(root)
+    folders: set[str] = {""}
+    configs: dict[str, str] = {}
+    for file in files:
+        folder, _, name = file.rpartition("/")
+        if folder and not is_foreign(folder):
+            folders.update(takewhile(lambda above: above not in folders, ancestors(folder)))
+            if name in CONFIGS:
+                configs[folder] = min(file, configs.get(folder, file))
+    own = {folder: file for folder, file in configs.items() if _configures_us(root / folder)}
+    return {folder: own.get(folder, "") for folder in sorted(folders - {""})}
+
+
 def reader(root: Path) -> Callable[[str], bytes]:
     """What reads a file that is named as the lists here name it. It raises OSError."""
     folder = os.fspath(root)
@@ -112,7 +148,7 @@ def reader(root: Path) -> Callable[[str], bytes]:
 
 
 def _listed(root: Path, paths: Sequence[Path], exclude: Sequence[str], below: _Below) -> list[str]:
-    is_excluded = _patterns(exclude)
+    is_excluded = matcher(exclude)
     found: set[str] = set()
     for path in paths or (root,):
         relative = place_of(path, root)
@@ -127,7 +163,8 @@ def _listed(root: Path, paths: Sequence[Path], exclude: Sequence[str], below: _B
     return sorted(found)
 
 
-def _patterns(exclude: Sequence[str]) -> Callable[[str], bool]:
+def matcher(exclude: Sequence[str]) -> Callable[[str], bool]:
+    """Whether patterns as in a `.gitignore` match a path."""
     if not exclude:
         return lambda _: False
     from pathspec import GitIgnoreSpec
@@ -174,11 +211,22 @@ def _below(directory: Path) -> list[str]:
     listed = ask_git(directory, "ls-files", "-co", "--exclude-standard", "-z", "--", "*.py")
     if listed is None or not (listed or ask_git(directory, "check-ignore", "-q", ".") is None):
         return list(_walk(directory))
-    return _own(directory, {os.fsdecode(name) for name in listed.split(b"\0") if name})
+    return _own(directory, _decoded(listed))
+
+
+def _decoded(listed: bytes) -> set[str]:
+    return {os.fsdecode(name) for name in listed.split(b"\0") if name}
 
 
 def _own(directory: Path, names: Iterable[str]) -> list[str]:
-    # An environment that nobody told git to ignore is still no part of the project.
+    top, is_foreign = os.fspath(directory), _foreign(directory)
+    # Tracked files may be deleted, links may be broken.
+    return [name for name in names if not is_foreign(parent(name)) and _is_file(f"{top}/{name}")]
+
+
+def _foreign(directory: Path) -> Callable[[str], bool]:
+    """Whether a folder is in an environment, or is a package's: one that nobody told git to ignore
+    is still no part of the project."""
     top = os.fspath(directory)
     foreign: dict[str, bool] = {"": False}
 
@@ -191,8 +239,7 @@ def _own(directory: Path, names: Iterable[str]) -> list[str]:
             )
         return foreign[folder]
 
-    # Tracked files may be deleted, links may be broken.
-    return [name for name in names if not is_foreign(parent(name)) and _is_file(f"{top}/{name}")]
+    return is_foreign
 
 
 def _is_file(path: str) -> bool:
@@ -204,12 +251,12 @@ def _is_file(path: str) -> bool:
         return False
 
 
-def _walk(directory: Path) -> Iterator[str]:
+def _walk(directory: Path, suffixes: tuple[str, ...] = (".py",)) -> Iterator[str]:
     for folder, subfolders, names in os.walk(directory):
         here = Path(folder)
         subfolders[:] = [name for name in subfolders if not _skipped(here / name)]
         for name in names:
-            if name.endswith(".py") and (here / name).is_file():
+            if name.endswith(suffixes) and (here / name).is_file():
                 yield (here / name).relative_to(directory).as_posix()
 
 

@@ -15,7 +15,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from nparam_lint import UsageError
-from nparam_lint.count.interpreter import Interpreter, NoInterpreter, find_interpreter, watched
+from nparam_lint.count.interpreter import (
+    Interpreter,
+    NoInterpreter,
+    environments_in,
+    find_interpreter,
+    watched,
+)
 from nparam_lint.count.run_jobs import (
     Answers,
     BuildContext,
@@ -34,6 +40,7 @@ from nparam_lint.discover import (
     scan_source,
     within,
 )
+from nparam_lint.discover.files import ancestors, parent
 from nparam_lint.gate.judgements import assemble_report, complete_codes, judge_models
 from nparam_lint.gate.requests import (
     ModelRequest,
@@ -70,10 +77,12 @@ class RunContext:
 @dataclass(frozen=True, slots=True)
 class CountResult:
     """What the worker answered, by the number of the request, and the interpreter that it ran in;
-    None where nothing was to be built."""
+    None where nothing was to be built. `inside`: where it has no torch, the directories of the
+    project that have environments of their own, and these."""
 
     answers: Answers = field(default_factory=Answers)
     interpreter: Interpreter | None = None
+    inside: Mapping[str, str] = field(default_factory=dict)
 
     def environment(self, devices: Iterable[str]) -> Environment | None:
         """The interpreter, for a report. `devices`: those on which something was measured."""
@@ -98,6 +107,11 @@ class CountResult:
                     for text in self.interpreter.passed_over
                     if not text.startswith(f"{python} (")
                 ),
+                *(
+                    f"  found, but not for all of the project: {environment}; "
+                    f"for what is there: nparam-lint {folder}"
+                    for folder, environment in self.inside.items()
+                ),
                 "  next: install torch there, or name the interpreter that has it:",
                 '        nparam-lint --python PATH, NPARAM_LINT_PYTHON, or python = "…" in the'
                 " config",
@@ -110,12 +124,14 @@ def check(
     paths: Sequence[Path],
     environ: Mapping[str, str],
     *,
+    left_out: Sequence[Path] = (),
     declared_only: bool = False,
     static_only: bool = False,
     progress: Progress | None = None,
 ) -> Report:
-    """Check every model under `paths` (the whole project when empty). `declared_only`: leave out
-    the models that nobody declares a budget for. `static_only`: build nothing.
+    """Check every model under `paths` (the whole project when empty). `left_out`: what the config
+    says of these directories is. `declared_only`: so are the models that nobody declares a
+    budget for. `static_only`: build nothing.
 
     So are the declared models elsewhere in the project that depend on what is under `paths`, which
     may be data that they read, or gone. Raises NoInterpreter, and UsageError for a path outside of
@@ -127,7 +143,12 @@ def check(
         if not static_only:
             start_worker_early(context)
         source = read_source(
-            settings, paths, _scan(declared_only), declared_only=declared_only, dependents=True
+            settings,
+            paths,
+            _scan(declared_only),
+            left_out=left_out,
+            declared_only=declared_only,
+            dependents=True,
         )
         if source.places:
             from nparam_lint.gate.dependents import with_dependents
@@ -207,12 +228,14 @@ def read_source(
     paths: Sequence[Path],
     scan: Scan = scan_source,
     *,
+    left_out: Sequence[Path] = (),
     declared_only: bool = False,
     dependents: bool = False,
 ) -> ProjectSource:
     """Find the models under `paths` (the whole project when empty), and what is declared. `scan`:
-    what reads a file. `dependents`: what is declared elsewhere in the project is wanted as well,
-    for `with_dependents` to choose from; then a path may be of any kind, or gone."""
+    what reads a file. `left_out`: what the config says of these directories is. `dependents`: what
+    is declared elsewhere in the project is wanted as well, for `with_dependents` to choose from;
+    then a path may be of any kind, or gone."""
     root, copy = settings.root, settings.snapshot
     places = dict.fromkeys(place_of(path, root) for path in paths)
     if dependents:  # others may know what a link leads to by its own name
@@ -245,7 +268,10 @@ def read_source(
     if settings.replay_inputs:
         settings.replay_inputs.add_source(str(settings.home), found.tree.files, found.tree.digest)
     in_scope = within(() if dependents else places)
-    requests, findings = declared_requests(found, settings, in_scope)
+    is_left = within([place_of(path, root) for path in left_out])
+    requests, findings = declared_requests(
+        found, settings, lambda at: in_scope(at) and not (left_out and is_left(at))
+    )
     return ProjectSource(settings, files, found, requests, findings, tuple(places))
 
 
@@ -319,7 +345,10 @@ def count_models(
     interpreter = _interpreter(context)
     builds, jobs = _planned(requests, found, context, interpreter)
     answers = run_jobs(builds, jobs, context.progress, settings.replay_inputs, meanwhile)
-    return CountResult(answers, interpreter)
+    if answers.broken is None:
+        return CountResult(answers, interpreter)
+    folders = sorted({a for path in found.tree.files for a in ancestors(parent(path)) if a})
+    return CountResult(answers, interpreter, environments_in(settings.home, folders))
 
 
 def _paths_read(
@@ -374,7 +403,11 @@ def _interpreter(context: RunContext) -> Interpreter:
     """The interpreter to build with. An answer that may be given again rests on what it is."""
     settings, told = context.settings, context.settings.replay_inputs
     interpreter = context.interpreter or find_interpreter(
-        settings.home, settings.python, settings.python_from, context.environ
+        settings.home,
+        settings.python,
+        settings.python_from,
+        context.environ,
+        settings.place,
     )
     if told:
         unread = watched(interpreter)

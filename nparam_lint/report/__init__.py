@@ -30,6 +30,7 @@ class Options:
     many rows a table has before it is summed up (None: what suits the table). `place`: what was
     searched, in words (`src`). `declared_only`: models without a budget were left out. `prefix`:
     where the project lies in its repository (`packages/nets`), for what links to files.
+    `below`: the same for the directory that was asked about, where it has several projects.
     """
 
     width: int = 80
@@ -42,6 +43,7 @@ class Options:
     place: str = ""
     declared_only: bool = False
     prefix: str = ""
+    below: str = "."
 
 
 # --- blocks: what a section is made of ------------------------------------------------------------

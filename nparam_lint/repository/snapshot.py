@@ -52,14 +52,17 @@ class Snapshot:
         """Where a path of the copy is in the working tree. Raises UsageError outside of it."""
         return self._moved(path, self.directory, self.home)
 
-    def files(self, root: Path, suffix: str = ".py", *, importable: bool = False) -> list[str]:
-        """The copied files of a kind below `root`, a directory of the copy, relative to it."""
+    def files(
+        self, root: Path, kind: str | tuple[str, ...] = ".py", *, importable: bool = False
+    ) -> list[str]:
+        """The copied files whose names end like this below `root`, a directory of the copy,
+        relative to it."""
         inside = root.relative_to(self.directory).as_posix()
         prefix = "" if inside == "." else f"{inside}/"
         return [
             path.removeprefix(prefix)
             for path in (self.importable if importable else self.tracked)
-            if path.startswith(prefix) and path.endswith(suffix)
+            if path.startswith(prefix) and path.endswith(kind)
         ]
 
     def at_fault(self, reason: str, root: Path) -> str | None:

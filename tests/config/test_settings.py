@@ -87,6 +87,16 @@ def test_our_own_file_stands_before_pyproject(load, tmp_path):
     assert (settings.device, settings.timeout) == ("cpu", 60.0)
 
 
+def test_budgets_beside_our_own_file_are_not_passed_over(load, faults, tmp_path):
+    write(tmp_path / "pyproject.toml", '[tool.nparam-lint.budgets]\n"a.py::B" = 3\n')
+    assert faults('device = "cpu"') == [
+        "pyproject.toml:1:19: these budgets are not read, because nparam-lint.toml is there; "
+        'next: move them into it, or say there: extend = "pyproject.toml"'
+    ]
+    settings = load('device = "cpu"\nextend = "pyproject.toml"')
+    assert [str(b.target) for b in settings.budgets] == ["a.py::B"]
+
+
 def test_a_pyproject_that_is_not_about_us_is_none_of_our_business(load):
     assert load('[tool.other]\ndevice = "abacus"\n', name="pyproject.toml").config is None
     assert load("this is [not TOML", name="pyproject.toml").config is None

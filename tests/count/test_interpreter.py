@@ -11,7 +11,12 @@ from pathlib import Path
 import pytest
 
 import nparam_lint
-from nparam_lint.count.interpreter import Interpreter, NoInterpreter, find_interpreter
+from nparam_lint.count.interpreter import (
+    Interpreter,
+    NoInterpreter,
+    environments_in,
+    find_interpreter,
+)
 
 pytestmark = pytest.mark.skipif(
     os.name != "posix", reason="makes environments of links, as they are laid out on POSIX"
@@ -177,6 +182,32 @@ def test_a_worktree_prefers_its_own(tmp_path: Path) -> None:
     environment(main / ".venv")
     python = environment(linked / "venv")
     assert find(linked).python == str(python)
+
+
+@pytest.mark.parametrize("place", ["a", "a/deep", "b", ""])
+def test_the_nearest_environment_up_to_the_top_of_the_repository(
+    tmp_path: Path, place: str
+) -> None:
+    main, linked = tmp_path / "main", tmp_path / "linked"
+    main.mkdir()
+    git(main, "init", "-q")
+    git(main, "commit", "-q", "--allow-empty", "-m", "first")
+    git(main, "worktree", "add", "-q", str(linked))
+    (linked / "a/deep").mkdir(parents=True)
+    (linked / "b").mkdir()
+    where = place.partition("/")[0]
+    expected = {
+        name: environment(main / name / folder)
+        for name, folder in (("a", ".venv"), ("b", "venv"), ("", ".venv"))
+    }[where]
+    environment(tmp_path / ".venv")  # outside of the repository
+    for top in (main, linked):
+        for root in (top, top / place):
+            found = find_interpreter(root, None, "", {}, top / place)
+            assert Path(found.python) == expected
+    assert environments_in(linked, ["a", "a/deep", "b"]) == {"a": "a/.venv", "b": "b/venv"}
+    own = environment(linked / "venv")  # what is in the worktree itself comes first
+    assert find_interpreter(linked, None, "", {}, linked / place).python == str(own)
 
 
 def test_virtual_env(root: Path, tmp_path: Path) -> None:

@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING
 import pytest
 
 from nparam_lint import UsageError
-from nparam_lint.discover import discover, find_root, list_files, list_importable, list_project
+from nparam_lint.discover import (
+    discover,
+    find_root,
+    inner_folders,
+    list_files,
+    list_importable,
+    list_project,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -151,7 +158,55 @@ def test_root(tmp_path: Path) -> None:
     assert find_root(tmp_path / "repo/a/b/c.py") == tmp_path / "repo/a"
 
 
+@pytest.mark.parametrize(
+    ("text", "is_ours"),
+    [
+        ("[tool.nparam-lint]", True),
+        ('[ tool . "nparam-lint" . budgets ]', True),
+        ('[tool]\nnparam-lint = { device = "cpu" }', True),
+        ("tool.nparam-lint.device = 'cpu'", True),
+        ("tool = 'nparam-lint'", False),
+        ("[project]\ndependencies = ['nparam-lint']", False),
+        ("[project\nnparam-lint", False),
+        ("nparam-lint = 1 # \udcff", False),
+    ],
+)
+def test_a_table_of_ours_in_every_spelling_makes_a_root(
+    tmp_path: Path, text: str, is_ours: bool
+) -> None:
+    write(tmp_path, "repo/a/b.py")
+    (tmp_path / "repo/.git").mkdir()
+    file = tmp_path / "repo/a/pyproject.toml"
+    file.write_text(text, encoding="utf-8", errors="surrogateescape")
+    assert (find_root(file) == file.parent) == is_ours
+
+
 def test_root_without_git(tmp_path: Path) -> None:
     write(tmp_path, "p/setup.py", "p/q/a.py", "r/b.py")
     assert find_root(tmp_path / "p/q") == tmp_path / "p"
     assert find_root(tmp_path / "r/b.py") == tmp_path / "r"
+
+
+@pytest.mark.parametrize("kind", ["git", "no git", "copy"])
+def test_inner_folders_and_their_configs(tmp_path: Path, kind: str) -> None:
+    files = {
+        "nparam-lint.toml": "",
+        "a/nparam-lint.toml": "",
+        "a/pyproject.toml": "[tool.nparam-lint]\n",
+        "a/b/pyproject.toml": '[tool."nparam-lint".budgets]\n',
+        "c/d/net.py": "",
+        "c/pyproject.toml": "[tool.ruff]\n",
+        "e/notes.txt": "",
+        "env/pyvenv.cfg": "",
+        "env/x/nparam-lint.toml": "",
+        "f/site-packages/x/nparam-lint.toml": "",
+    }
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    if kind == "git":
+        git(tmp_path, "init", "-q")
+    found = inner_folders(tmp_path, files if kind == "copy" else None)
+    expected = {"a": "a/nparam-lint.toml", "a/b": "a/b/pyproject.toml", "c": "", "c/d": ""}
+    assert {name: config for name, config in found.items() if name not in ("e", "f")} == expected
+    assert list(found) == sorted(found)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import sys
+import venv
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import subprocess
+    from pathlib import Path
 
 MODEL = '''\
 from torch import nn
@@ -47,3 +50,12 @@ def accepted(done: subprocess.CompletedProcess[str], *parts: str) -> None:
     for part in parts or ("judged: what is staged",):
         assert part in said, said
     assert "nparam-lint-copy" not in said
+
+
+def environment(place: Path) -> Path:
+    """An environment that has the packages of the tests, torch among them."""
+    venv.create(place)
+    (packages,) = place.glob("lib/python*/site-packages")
+    own = next(p for p in sys.path if p.endswith("site-packages"))
+    (packages / "of_the_tests.pth").write_text(f"{own}\n")
+    return place

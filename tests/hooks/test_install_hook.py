@@ -12,7 +12,7 @@ import venv
 from pathlib import Path
 
 import pytest
-from commits import accepted, model, refused
+from commits import accepted, model, refused, unwrapped
 from sample_repository import Sample
 
 from nparam_lint import __version__
@@ -112,6 +112,44 @@ def test_a_foreign_hook_is_left_alone_and_the_line_to_add_works(repository, inst
     refused(sample.commit(), "checked by hand", "NPL001", "420")
     sample.add({"net.py": model(20, 420)})
     accepted(sample.commit(), "checked by hand", "judged: what is staged")
+
+
+@pytest.mark.parametrize(("name", "git"), [("pre-push", "push"), ("post-rewrite", "rebase")])
+def test_the_line_for_another_hook_that_is_asked_for(repository, install, tmp_path, name, git):
+    sample = repository({"net.py": model(10, 110)})
+    place = sample.path / ".git/hooks" / name
+    sample.write({f".git/hooks/{name}": "#!/bin/sh\necho checked by hand\n"})
+    place.chmod(0o755)
+    assert install(sample).returncode == 0  # it is no hook that would be written
+    done = install(sample, f"--{name}")
+    assert (done.returncode, done.stdout) == (2, "")
+    place.write_text(f"{place.read_text()}{done.stderr.splitlines()[-1].strip()}\n")
+    sample.git("init", "--quiet", "--bare", tmp_path / "remote.git")
+    sample.git("remote", "add", "origin", tmp_path / "remote.git")
+    sample.committed({"net.py": model(11, 110)})
+    arguments = ("push", "origin", "main") if git == "push" else ("rebase", "--force", "HEAD~1")
+    done = sample.attempt(*arguments)
+    assert "checked by hand" in unwrapped(done)
+    assert "net.py:5:16 NPL001" in unwrapped(done)
+    assert (done.returncode == 0) == (git == "rebase")
+    assert sample.attempt("push", "origin", "HEAD~1:refs/heads/x").returncode == 0
+    assert sample.attempt("push", "origin", ":x").returncode == 0  # nothing to judge
+
+
+def test_hooks_that_were_asked_for_are_kept_and_removed_with_the_others(repository, install):
+    sample = repository({"a.txt": ""})
+    install(sample)
+    install(sample, "--post-rewrite")
+    assert install(sample, "--pre-push").returncode == 0
+    every = (*HOOKS, "pre-push", "post-rewrite")
+    hooks = hooks_of(sample)
+    assert sorted(hooks) == sorted(every)
+    assert len(set(hooks.values())) == 1
+    done = install(sample)
+    assert done.stdout == "".join(f"installed {sample.path}/.git/hooks/{name}\n" for name in every)
+    done = install(sample, "--uninstall")
+    assert done.stdout == "".join(f"removed {sample.path}/.git/hooks/{name}\n" for name in every)
+    assert hooks_of(sample) == {}
 
 
 def test_a_foreign_hook_for_merges_keeps_the_other_one_out_as_well(repository, install):
@@ -281,36 +319,31 @@ def test_python_on_path_is_the_last_resort_and_imports_nothing_from_the_users_fi
     accepted(bare.commit("--allow-empty"))
 
 
-def test_projects_of_their_own_are_each_checked(hooked):
-    budget = '[budgets]\n"net.py::Net" = {}\n'
-    sample = hooked(
-        {
-            "one/net.py": model(10),
-            "one/nparam-lint.toml": budget.format(110),
-            "it's two/net.py": model(20),
-            "it's two/nparam-lint.toml": budget.format(420),
-        },
-        "monorepo",
-        "one",
-        "it's two",
-    )
-    accepted(sample.commit("--allow-empty"))
-    sample.add({"one/net.py": model(11)})
-    refused(sample.commit(), "nparam-lint.toml:2:1 NPL001", "declared 110", "132", "420")
+def test_installing_for_one_project_gates_them_all(repository, nparam_lint):
+    config = '[budgets]\n"net.py::Net" = {}\n'
+    files = {
+        f"{name}/{file}": text
+        for name in "ab"
+        for file, text in (("net.py", model(10)), ("nparam-lint.toml", config.format(110)))
+    }
+    sample = repository(files)
 
+    def install(*projects, cwd="."):
+        done = nparam_lint("install-hook", *projects, cwd=sample.path / cwd, **sample.environ)
+        assert (done.returncode, done.stderr) == (0, "")
+        return done.stdout, (sample.path / ".git/hooks/pre-commit").read_text()
 
-def test_a_config_that_the_hook_would_not_read_is_no_open_gate(hooked):
-    sample = hooked(
-        {"one/net.py": model(10), "one/nparam-lint.toml": '[budgets]\n"net.py::Net" = 9\n'}
+    said, script = install("a")
+    assert said.endswith(
+        "every project of the repository is checked, these among them; to leave one out, in the "
+        f'config at {sample.path}: exclude = ["DIRECTORY/**"]\n'
     )
-    done = sample.commit("--allow-empty")
-    assert done.returncode == 1
-    assert done.stderr == (
-        "nparam-lint: one/nparam-lint.toml configures nparam-lint, but a check that starts above "
-        "it does not read it\n"
-        "next: nparam-lint --declared one; as a hook: nparam-lint install-hook one, or with "
-        'pre-commit args: ["one"]\n'
-        '      and in the config above it, if there is one: exclude = ["one/**"]\n'
-    )
-    sample.add({"nparam-lint.toml": 'exclude = ["one/**"]\n'})
-    accepted(sample.commit(), "nothing to check")
+    # What is installed later, or elsewhere, takes nothing away.
+    assert {install("b")[1], install(cwd="a")[1], install("a", "b")[1], install()[1]} == {script}
+    sample.add({"b/nparam-lint.toml": config.format(9)})
+    refused(sample.commit(), "project b (nparam-lint.toml)", "nparam-lint.toml:2:1 NPL001")
+    sample.add({"b/nparam-lint.toml": config.format(110)})
+    sample.add({"top.py": model(10, 9)})
+    refused(sample.commit(), "project .", "top.py:5:16 NPL001")
+    sample.add({"top.py": model(10, 110)})
+    accepted(sample.commit(), "project a", "project b")

@@ -5,12 +5,11 @@ from __future__ import annotations
 import shutil
 import subprocess
 import sys
-import venv
 from pathlib import Path
 
 import pytest
 import yaml
-from commits import accepted, model, refused
+from commits import accepted, environment, model, refused
 from sample_repository import Sample
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -74,15 +73,6 @@ def framework(repository, published, home):
         return sample
 
     return make
-
-
-def environment(place: Path) -> Path:
-    """An environment that has the packages of the tests, torch among them."""
-    venv.create(place)
-    (packages,) = place.glob("lib/python*/site-packages")
-    own = next(p for p in sys.path if p.endswith("site-packages"))
-    (packages / "of_the_tests.pth").write_text(f"{own}\n")
-    return place
 
 
 def run_hook(sample: Sample, *arguments: str, **more: str) -> subprocess.CompletedProcess[str]:
@@ -169,6 +159,25 @@ def test_a_linked_worktree_uses_the_environment_of_the_main_one(framework, tmp_p
     linked.add({"net.py": model(20, 110)})
     found = f"{sample.path}/.venv/bin/python (.venv in the main worktree)"
     refused(linked.commit(), "net.py:5:16 NPL001", "420", found)
+
+
+def test_arguments_of_a_hook_leave_no_project_out(framework, tmp_path):
+    """Two projects that have an environment each, and nothing else on the machine has torch."""
+    sample = framework({"a/net.py": model(10, 110), "b/net.py": model(10, 110)})
+    a, b = (environment(sample.path / name / ".venv") for name in "ab")
+    sample.environ["PATH"] = "/usr/bin:/bin"
+    file = ".pre-commit-config.yaml"
+    text = (sample.path / file).read_text()
+    sample.committed({file: text.replace("verbose: true", "verbose: true\n        args: [a]")})
+    sample.add({"b/net.py": model(10, 9)})
+    refused(sample.commit(), f"{a}/bin/python", f"{b}/bin/python", "b/net.py:5:16 NPL001")
+    sample.add({"b/net.py": model(10, 110)})
+    accepted(sample.commit("--allow-empty"), "project a", "project b")
+    # What can use one interpreter only names both.
+    more = f"verbose: true\n        args: [--output-file, {tmp_path / 'report'}]"
+    sample.add({file: text.replace("verbose: true", more)})
+    done = run_hook(sample, "nparam-lint")
+    refused(done, "a/.venv; for what is there: nparam-lint a found, but", "b/.venv; for what is")
 
 
 @pytest.fixture

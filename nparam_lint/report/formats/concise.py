@@ -10,10 +10,11 @@ if TYPE_CHECKING:
     from nparam_lint.report import Document, Options
 
 
-def render(document: Document, options: Options) -> str:  # noqa: ARG001
+def render(document: Document, options: Options) -> str:
+    below = "" if options.below == "." else f"{options.below}/"
     findings = document.report.findings if document.report else ()
     lines = [
-        f"{clean(at.path)}:{at.line}:{at.column}: {finding.code} {clean(finding.message)}"
+        f"{clean(below + at.path)}:{at.line}:{at.column}: {finding.code} {clean(finding.message)}"
         for finding in sorted(findings, key=by_place)
         for at in (finding.position,)
     ]

@@ -1,0 +1,190 @@
+"""A repository with several projects: the hook is a gate for all of it, whatever it was told."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+import pytest
+from commits import environment, model
+
+CONFIG = '[budgets]\n"net.py::Net" = {}\n'
+TABLE = '[tool.nparam-lint.budgets]\n"net.py::Net" = {}\n'
+GIT = {"GIT_INDEX_FILE": ".git/index"}  # as git sets it for the hooks of a commit
+FRAMEWORK = {"PRE_COMMIT": "1"}
+CONCISE = ("--declared", "--staged", "--format", "concise")
+
+# Each breaks a budget of its own somewhere: files, and where that is found.
+BROKEN = [
+    ({"top.py": model(10, 9)}, "top.py:5:16"),
+    ({"plain/net.py": model(10, 9)}, "plain/net.py:5:16"),
+    ({"a/net.py": model(10), "a/nparam-lint.toml": CONFIG.format(9)}, "a/nparam-lint.toml:2:1"),
+    ({"b/net.py": model(10, 9), "b/nparam-lint.toml": ""}, "b/net.py:5:16"),
+    ({"c/net.py": model(10), "c/pyproject.toml": TABLE.format(9)}, "c/pyproject.toml:2:1"),
+    ({"a/in/net.py": model(10), "a/in/nparam-lint.toml": CONFIG.format(9)}, "a/in/nparam-lint.tom"),
+    ({"no.source/nparam-lint.toml": CONFIG.format(9)}, "no.source/nparam-lint.toml:2:1"),
+    ({"[x] !#y z/n.py": model(10, 9), "[x] !#y z/nparam-lint.toml": ""}, "[x] !#y z/n.py:5:16"),
+    ({"!d*/net.py": model(10, 9), "!d*/nparam-lint.toml": ""}, "!d*/net.py:5:16"),
+]
+
+
+@pytest.fixture
+def monorepo(repository):
+    """All of it, and a project whose budgets hold."""
+    files = {"fine/net.py": model(10), "fine/nparam-lint.toml": CONFIG.format(110)}
+    return repository(
+        {name: text for more, _ in [*BROKEN, (files, "")] for name, text in more.items()}
+    )
+
+
+def places(done):
+    assert done.returncode == 1, done.stdout + done.stderr
+    return sorted(done.stdout.splitlines())
+
+
+@pytest.mark.parametrize(
+    ("paths", "more"),
+    [
+        ([], {}),
+        ([], GIT),
+        (["fine"], GIT),
+        (["fine"], FRAMEWORK),
+        (["fine", "a"], FRAMEWORK),
+        (["a/in/net.py"], FRAMEWORK),
+    ],
+)
+def test_nothing_of_the_repository_passes_in_silence(monorepo, nparam_lint, paths, more):
+    done = nparam_lint(*CONCISE, *paths, cwd=monorepo.path, **monorepo.environ, **more)
+    found, expected = places(done), sorted(place for _, place in BROKEN)
+    assert len(found) == len(expected), done.stdout + done.stderr
+    for line, place in zip(found, expected, strict=True):
+        assert line.startswith(place), found
+
+
+def test_by_hand_the_paths_are_what_is_asked_about(monorepo, nparam_lint):
+    def found(*arguments, cwd="."):
+        done = nparam_lint(*(*CONCISE, *arguments), cwd=monorepo.path / cwd, **monorepo.environ)
+        assert (done.returncode, done.stderr) == (bool(done.stdout), "")
+        return sorted(
+            line.rpartition(":")[0].partition(" ")[0] for line in done.stdout.splitlines()
+        )
+
+    assert found("fine") == []
+    assert found(".", cwd="fine") == []
+    assert found("fine", "b") == ["b/net.py:5:16:"]
+    assert found("b", ".", "b/net.py") == found()  # and nothing twice
+    assert found("../a", cwd="fine") == found(cwd="a")
+    assert [line.partition(":")[0] for line in found("a")] == [
+        "in/nparam-lint.toml",
+        "nparam-lint.toml",
+    ]
+
+
+def test_annotations_of_github_name_the_files_of_every_project(monorepo, nparam_lint):
+    more = ("--declared", "--format", "github")
+    done = nparam_lint(*more, "a", "b", cwd=monorepo.path, **monorepo.environ)
+    assert done.returncode == 1
+    for file in ("a/nparam-lint.toml", "a/in/nparam-lint.toml", "b/net.py"):
+        assert f"file={file},line=" in done.stdout
+
+
+def test_each_project_has_a_heading_and_the_answer_is_given_again(repository, nparam_lint_process):
+    sample = repository(
+        {
+            "top.py": model(10, 110),
+            "a/net.py": model(10),
+            "a/nparam-lint.toml": CONFIG.format(110),
+            "b/net.py": model(10),
+            "b/nparam-lint.toml": CONFIG.format(110),
+        }
+    )
+    for path in (*sample.path.rglob("*"), sample.path):  # what has just changed is not relied upon
+        os.utime(path, (1_600_000_000, 1_600_000_000), follow_symlinks=False)
+
+    def run():
+        return nparam_lint_process("--declared", "--staged", cwd=sample.path, **sample.environ)
+
+    first, again = run(), run()
+    assert (first.returncode, first.stderr) == (again.returncode, again.stderr) == (0, "")
+    lines = [line for line in first.stdout.splitlines() if line.startswith("project")]
+    assert lines == ["project .", "project a (nparam-lint.toml)", "project b (nparam-lint.toml)"]
+    assert [line for line in again.stdout.splitlines() if line.startswith("project")] == lines
+    assert again.stdout.count("1 measured (1 from the cache) · 1 budget holds · 0.0 s") == 3
+    sample.add({"b/nparam-lint.toml": CONFIG.format(111)})
+    assert "declared 111" in " ".join(run().stdout.split())
+
+
+@pytest.mark.parametrize("more", [["--format", "json"], ["--output-file", "x"], ["--fix"]])
+def test_what_is_about_one_project_refuses_to_skip_another(repository, nparam_lint, more):
+    sample = repository({"a/net.py": model(10), "a/nparam-lint.toml": CONFIG.format(9)})
+    done = nparam_lint("--declared", *more, cwd=sample.path, **sample.environ)
+    assert done.returncode == 2
+    what = "--output-file" if more[0] == "--output-file" else " ".join(more)
+    assert done.stderr == (
+        f"nparam-lint: a/nparam-lint.toml configures nparam-lint, but {what} is about one project, "
+        "and a check that starts above it does not read it\n"
+        f"next: nparam-lint --declared a {what}\n"
+        '      and in the config above it, if there is one: exclude = ["a/**"]\n'
+    )
+
+
+def test_a_config_that_is_wrong_is_named_with_its_directory(repository, nparam_lint):
+    sample = repository({"a/net.py": model(10, 110), "b/nparam-lint.toml": "devise = 1\n"})
+    done = nparam_lint("--declared", "--staged", cwd=sample.path, **sample.environ)
+    assert done.returncode == 2
+    assert done.stderr.startswith(
+        "nparam-lint: in b: the configuration is wrong\nnparam-lint.toml:1:1: unknown config key"
+    )
+
+
+def test_a_project_is_left_out_where_the_config_above_says_so(repository, nparam_lint):
+    files = {"one/net.py": model(10), "one/nparam-lint.toml": CONFIG.format(9)}
+    sample = repository({**files, "nparam-lint.toml": 'exclude = ["one/**"]\n'})
+    done = nparam_lint("--declared", "--staged", cwd=sample.path, **sample.environ, **GIT)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "nothing to check" in done.stdout
+    assert "project" not in done.stdout
+
+
+def test_without_git_as_well(tmp_path, nparam_lint):
+    (tmp_path / "one").mkdir()
+    (tmp_path / "setup.py").write_text("")
+    (tmp_path / "one/net.py").write_text(model(10))
+    (tmp_path / "one/nparam-lint.toml").write_text(CONFIG.format(9))
+    told = {"NPARAM_LINT_PYTHON": sys.executable}
+    done = nparam_lint("--declared", "--format", "concise", cwd=tmp_path, **told)
+    assert places(done)[0].startswith("one/nparam-lint.toml:2:1: NPL001")
+
+
+# --- environments -------------------------------------------------------------------------------
+
+
+def test_each_project_is_built_with_the_environment_that_is_nearest(repository, nparam_lint):
+    config = '[budgets]\n"a/net.py::Net" = 110\n"b/net.py::Net" = 111\n'
+    sample = repository(
+        {
+            ".gitignore": ".venv/\nvenv/\n",
+            "nparam-lint.toml": config,
+            "a/net.py": model(10),
+            "b/net.py": model(10),
+            "top.py": model(10, 110),
+        }
+    )
+    del sample.environ["NPARAM_LINT_PYTHON"]
+    environment(sample.path / "a/.venv")
+    environment(sample.path / "b/venv")
+    done = nparam_lint("--declared", "--staged", cwd=sample.path, **sample.environ)
+    assert done.returncode == 1
+    *_, top, a, b = done.stdout.split("project ")
+    assert top.startswith(". (nparam-lint.toml)\n")
+    assert f"{sys.executable} (nparam-lint's own environment has torch)" in top
+    assert "1 budget holds" in top
+    assert f"{sample.path}/a/.venv/bin/python (.venv in {sample.path}/a)" in " ".join(a.split())
+    assert "1 budget holds" in a
+    assert f"{sample.path}/b/venv/bin/python (venv in {sample.path}/b)" in " ".join(b.split())
+    assert "declared 111" in b
+    shown = nparam_lint("doctor", cwd=sample.path, **sample.environ).stdout.splitlines()
+    assert [line for line in shown if line.startswith("inside")] == [
+        "inside          a/.venv builds what is in a",
+        "inside          b/venv builds what is in b",
+    ]
