@@ -21,6 +21,10 @@ T = TypeVar("T")
 def waiting_worker(*, imports: bool) -> Iterator[None]:
     """As `reused_worker`, but the worker goes on waiting: the next tests that need such a one take
     it, and it ends where they need another. Who uses this sees to the last end."""
+    # One that keeps imports knows of the time before: nothing would be remembered of files that
+    # were made since.
+    if not imports and any(worker.keeps_imports for worker in worker_process._waiting):
+        worker_process.end_waiting()
     worker_process._reuses.append(imports)
     try:
         yield
