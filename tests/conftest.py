@@ -18,9 +18,10 @@ from unittest import mock
 
 import pytest
 from hypothesis import settings
+from processes import waiting_worker
 
 from nparam_lint.cli.main import main
-from nparam_lint.count.worker_process import reused_worker
+from nparam_lint.count import worker_process
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -72,11 +73,18 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
     return copy
 
 
+@pytest.fixture(scope="session")
+def last_worker() -> Iterator[None]:
+    """Ends the worker that waits, when all tests are over."""
+    yield
+    worker_process.end_waiting()
+
+
 @pytest.fixture(scope="module")
-def one_worker() -> Iterator[None]:
-    """What is built in this process is built by one worker, which stays until the tests of the
-    module are over: torch is imported once."""
-    with reused_worker(imports=False):
+def one_worker(last_worker: None) -> Iterator[None]:  # noqa: ARG001
+    """What is built in this process is built by one worker: torch is imported once for all files of
+    tests that ask for this."""
+    with waiting_worker(imports=False):
         yield
 
 

@@ -1,16 +1,35 @@
-"""What tests of processes share: to wait until something can be seen, and to find what is left."""
+"""What tests of processes share: a worker, to wait until something can be seen, and to find what is
+left."""
 
 from __future__ import annotations
 
 import os
 import time
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
+from nparam_lint.count import worker_process
+
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
 T = TypeVar("T")
+
+
+@contextmanager
+def waiting_worker(*, imports: bool) -> Iterator[None]:
+    """As `reused_worker`, but the worker goes on waiting: the next tests that need such a one take
+    it, and it ends where they need another. Who uses this sees to the last end."""
+    # One that keeps imports knows of the time before: nothing would be remembered of files that
+    # were made since.
+    if not imports and any(worker.keeps_imports for worker in worker_process._waiting):
+        worker_process.end_waiting()
+    worker_process._reuses.append(imports)
+    try:
+        yield
+    finally:
+        worker_process._reuses.pop()
 
 
 def wait_until(condition: Callable[[], T], seconds: float = 60) -> T:

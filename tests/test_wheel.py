@@ -39,7 +39,10 @@ def wheel(bare, tmp_path_factory):
     for name in ("pyproject.toml", "README.md", "LICENSE"):
         shutil.copy(ROOT / name, source)
     told = bare | {"SETUPTOOLS_SCM_PRETEND_VERSION": VERSION}
-    pip(told, "wheel", "--no-deps", "--wheel-dir", directory, source)
+    # With the tools at hand: that those which pyproject.toml names are enough, the hooks of
+    # pre-commit show, whose environment is built from source as well.
+    options = ("--no-deps", "--no-build-isolation", "--wheel-dir", directory)
+    pip(told, "wheel", *options, source)
     (built,) = directory.glob("*.whl")
     return built
 
@@ -83,7 +86,7 @@ def test_the_wheel_holds_the_package_and_nothing_else(wheel):
 
 
 def test_the_wheel_is_small(wheel):
-    assert 20_000 < wheel.stat().st_size < 520_000  # a file for each rule, format and device
+    assert 20_000 < wheel.stat().st_size < 500_000  # a file for each rule, format and device
 
 
 def test_installed_without_torch_it_counts_in_the_interpreter_that_has_it(

@@ -316,6 +316,7 @@ class Attention(nn.Module):
         self.classes = nn.Linear(dim, classes)
 
 
+@pytest.mark.thorough
 def test_widths_that_are_equal_by_chance_are_tried():
     base = {"size": 256, "patch": 32, "classes": 1000, "dim": 128, "depth": 3, "heads": 8}
     form = derived(Attention, **base, mlp=256, head=64)

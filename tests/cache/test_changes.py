@@ -8,7 +8,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -16,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from cache_project import Checker, edit, net, new_repository, write
+from processes import wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -158,22 +158,34 @@ def test_several_runs_at_once(
     assert warm == [TOTALS | {"m3.py::Net": 40}] * number
 
 
+# What can be seen in the directory for temporary files, and in the cache, which each run fills on.
+MOMENTS: dict[str, str] = {
+    "starts": "project",
+    "imports torch": "temporary/nparam-lint-*",
+    "has read the source": "cache/*/*/facts*",
+    "keeps a measurement": "cache/*/*/model-*",
+    "keeps its answer": "cache/*/*/run-*",
+}
+
+
 @pytest.mark.skipif(os.name != "posix", reason="there is no such signal")
-def test_a_run_that_is_killed(made: Any, environ: dict[str, str]) -> None:
+def test_a_run_that_is_killed(made: Any, environ: dict[str, str], tmp_path: Path) -> None:
     checker = made(MANY)
-    command = [sys.executable, "-m", "nparam_lint"]
-    more = environ | {"NPARAM_LINT_CACHE_DIR": str(checker.cache)}
-    for moment in (0.3, 0.8, 1.3, 1.6, 1.9, 2.2):
+    (tmp_path / "temporary").mkdir()
+    more = {"NPARAM_LINT_CACHE_DIR": str(checker.cache), "TMPDIR": str(tmp_path / "temporary")}
+    for seen in MOMENTS.values():
         process = subprocess.Popen(
-            command,
+            [sys.executable, "-m", "nparam_lint"],
             cwd=checker.root,
-            env=more,
+            env=environ | more,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
         )
-        time.sleep(moment)
+        wait_until(lambda: any(tmp_path.glob(seen)) or process.poll() is not None)  # noqa: B023
         process.send_signal(signal.SIGKILL)
         process.wait()
+        shutil.rmtree(tmp_path / "temporary")
+        (tmp_path / "temporary").mkdir()
     assert checker.agree().totals == TOTALS
 
 
@@ -187,8 +199,8 @@ DAMAGE: dict[str, Callable[[bytes], bytes]] = {
 
 def test_damaged_entries(made: Any) -> None:
     checker = made(MANY)
+    assert checker.check().totals == TOTALS
     for damage in DAMAGE.values():
-        assert checker.check().totals == TOTALS
         entries = [p for p in checker.cache.rglob("*") if p.is_file() and p.name != "CACHEDIR.TAG"]
         assert len(entries) > len(TOTALS)
         for path in entries:

@@ -81,7 +81,7 @@ def test_a_config_that_another_one_extends(made: Any, way: str, arguments: tuple
     assert checker.check().code == checker.check("--no-cache").code == 0
 
 
-@pytest.mark.parametrize("named", ["", "VIRTUAL_ENV"])
+@pytest.mark.parametrize("named", ["", pytest.param("VIRTUAL_ENV", marks=pytest.mark.thorough)])
 def test_an_environment_that_had_no_torch(made: Any, tmp_path: Path, named: str) -> None:
     checker = made({".gitignore": "/.venv/\n"})
     place = tmp_path / "active" if named else checker.root / ".venv"
@@ -97,7 +97,7 @@ def test_an_environment_that_had_no_torch(made: Any, tmp_path: Path, named: str)
 def test_what_is_staged_while_the_index_is_copied(made: Any, tmp_path: Path) -> None:
     """A run that looks at an index that is no more must not speak for the next one."""
     # To copy these takes longer than the 50 ms that are not relied upon.
-    files = {f"data/{i}": str(i) * 9 for i in range(4000)}
+    files = {f"data/{i}": str(i) * 1_000_000 for i in range(10, 60)}
     checker = made(files | {"a.py": net("", 4)}, "--staged")
     add(checker.root)
     copies = tmp_path / "copies"

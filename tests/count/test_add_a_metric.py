@@ -48,27 +48,29 @@ def copy(tmp_path_factory: pytest.TempPathFactory) -> PackageCopy:
     return found
 
 
-def test_it_is_declared_and_judged(copy: PackageCopy) -> None:
-    done = copy.run("check", "--no-cache", "net.py")
+def test_it_is_declared_judged_and_in_json(copy: PackageCopy) -> None:
+    page = copy.root / "report.json"
+    done = copy.run(
+        *("check", "--no-cache", "--format", "json", "--output-file", str(page), "net.py")
+    )
     assert done.returncode == 1, done.stdout + done.stderr
     assert "Wrong has 10 bias parameters, declared 11: -1" in done.stdout
     assert "Right has" not in done.stdout
-
-
-def test_it_is_shown_and_in_json(copy: PackageCopy) -> None:
-    done = copy.run("show", "--no-cache", "net.py::Right")
-    assert any(line.split() == ["bias", "10", "named", "bias"] for line in done.stdout.splitlines())
-    done = copy.run("check", "--no-cache", "--format", "json", "net.py")
-    models = {model["target"]: model for model in json.loads(done.stdout)["models"]}
+    models = {model["target"]: model for model in json.loads(page.read_text("utf-8"))["models"]}
     model = models["net.py::Right"]
     assert (model["counts"]["total"], model["counts"]["bias"]) == (45, 10)
     rows = {row["path"]: row["bias"] for row in model["modules"]}
     assert rows == {"": 10, "body": 7, "head": 3, "again": 3}
 
 
+def test_it_is_shown(copy: PackageCopy) -> None:
+    done = copy.run("show", "--no-cache", "net.py::Right")
+    assert any(line.split() == ["bias", "10", "named", "bias"] for line in done.stdout.splitlines())
+
+
 def test_a_near_miss_of_it_is_suggested(copy: PackageCopy) -> None:
     (copy.project / "typo.py").write_text(NET.replace("nparam[bias]: 11", "nparam[body, biass]: 7"))
-    done = copy.run("check", "--no-cache", "typo.py")
+    done = copy.run("check", "--no-cache", "--static", "typo.py")
     assert "did you mean `bias`?" in done.stdout + done.stderr
 
 

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from worker_runs import PYTHON, run
+from worker_runs import MODES, PYTHON, run
 
 from nparam_lint.count.worker_process import WORKER
 
@@ -16,7 +16,7 @@ PARTS = sorted(PACKAGE.rglob("*.py"))
 NAMES = sorted({p.stem for p in PARTS} - {"__init__"} | {p.parent.name for p in PARTS})
 
 
-@pytest.mark.parametrize("fork", ["1", "0"], ids=["forked", "spawned"])
+@pytest.mark.parametrize("fork", MODES)
 def test_a_project_may_call_its_modules_as_the_worker_calls_its_own(
     tmp_path: Path, fork: str
 ) -> None:

@@ -159,7 +159,10 @@ BROKEN = {
 
 
 @on_posix
-@pytest.mark.parametrize("case", BROKEN)
+@pytest.mark.parametrize(
+    "case",  # one that waits for nothing is like another
+    [pytest.param(c, marks=pytest.mark.thorough) if c == "mute" else c for c in BROKEN],
+)
 def test_a_worker_that_cannot_start(ask: Ask, case: str) -> None:
     body, reason = BROKEN[case]
     answers = ask(body)
@@ -552,7 +555,12 @@ class Busy(nn.Module):
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize(
     ("number", "daemon"),
-    [("SIGKILL", False), ("SIGKILL", True), ("SIGINT", False), ("SIGTERM", False)],
+    [
+        ("SIGKILL", True),
+        ("SIGTERM", False),
+        pytest.param("SIGKILL", False, marks=pytest.mark.thorough),
+        pytest.param("SIGINT", False, marks=pytest.mark.thorough),
+    ],
 )
 def test_nothing_survives_the_front_end(
     tmp_path: Path, number: str, mode: str, daemon: bool

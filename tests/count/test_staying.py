@@ -11,13 +11,13 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from processes import marked, wait_until
+from processes import marked, wait_until, waiting_worker
 from test_run import front_environment
 from worker_runs import LINUX, PYTHON, Run, make_jobs, run
 
 from nparam_lint.cache.store import Store
 from nparam_lint.count.run_jobs import BuildContext, run_jobs
-from nparam_lint.count.worker_process import reused_worker
+from nparam_lint.count.worker_process import end_waiting, reused_worker
 from nparam_lint.records import Measured
 
 pytestmark = pytest.mark.skipif(not LINUX, reason="elsewhere processes are spawned, not forked")
@@ -58,8 +58,9 @@ def root(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def stay() -> Iterator[None]:
-    with reused_worker():
+def stay(last_worker: None) -> Iterator[None]:  # noqa: ARG001
+    """Torch is imported once for these tests; each has a project, and thus groups, of its own."""
+    with waiting_worker(imports=True):
         yield
 
 
@@ -227,18 +228,16 @@ class Project:
 
 @pytest.fixture
 def careful(tmp_path: Path) -> Project:
+    end_waiting()  # what has waited since before the project was made knows of another time
     (tmp_path / "project").mkdir()
     return Project(tmp_path / "project")
 
 
 def test_what_a_second_run_measured_is_remembered(careful: Project) -> None:
+    """And rests on what was imported for the first."""
     careful.build_twice()
     assert careful.build("extra=1").cached
     assert careful.build("extra=2").cached
-
-
-def test_it_rests_on_what_was_imported_for_the_first(careful: Project) -> None:
-    careful.build_twice()
     (careful.root / "width.py").write_text("WIDTH = 9\n")
     found = careful.build("extra=2")
     assert (found.counts.total, found.cached) == (9, False)

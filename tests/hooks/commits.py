@@ -23,6 +23,13 @@ class {name}(nn.Module):
 '''
 
 
+# What is refused, and what there is nothing to say of, without a model being built: torch is not
+# imported for tests of how a hook is found and called.
+UNREADABLE = "12 apples"
+REFUSED = ("net.py:5:16 NPL002", UNREADABLE)
+JUDGED = "nothing to check"
+
+
 def model(width: int, claim: int | str | None = None, name: str = "Net") -> str:
     """A model with width * (width + 1) parameters; `claim`: what its docstring says."""
     text = "A model." if claim is None else f"nparam: {claim}"

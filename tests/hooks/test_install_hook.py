@@ -12,7 +12,7 @@ import venv
 from pathlib import Path
 
 import pytest
-from commits import accepted, model, refused, unwrapped
+from commits import JUDGED, REFUSED, UNREADABLE, accepted, model, refused, unwrapped
 from sample_repository import Sample
 
 from nparam_lint import __version__
@@ -55,7 +55,7 @@ def test_the_scripts_are_plain_shell(script):
 
 
 def test_both_hooks_are_written_with_the_python_that_installed_them(repository, install):
-    sample = repository({"net.py": model(10, 110)})
+    sample = repository({"net.py": model(10)})
     done = install(sample)
     hooks = sample.path / ".git/hooks"
     assert (done.returncode, done.stderr) == (0, "")
@@ -64,7 +64,7 @@ def test_both_hooks_are_written_with_the_python_that_installed_them(repository, 
     assert hooks_of(sample) == dict.fromkeys(HOOKS, expected)
     for name in HOOKS:
         assert stat.S_IMODE((hooks / name).stat().st_mode) == 0o755
-    accepted(sample.commit("--allow-empty"))
+    accepted(sample.commit("--allow-empty"), JUDGED)
 
 
 def test_installing_twice_is_installing_once_and_replaces_an_older_one(repository, install):
@@ -108,10 +108,10 @@ def test_a_foreign_hook_is_left_alone_and_the_line_to_add_works(repository, inst
     ]
     assert hooks_of(sample) == {"pre-commit": foreign}
     place.write_text(foreign + line.strip() + "\n")
-    sample.add({"net.py": model(20, 110)})
-    refused(sample.commit(), "checked by hand", "NPL001", "420")
-    sample.add({"net.py": model(20, 420)})
-    accepted(sample.commit(), "checked by hand", "judged: what is staged")
+    sample.add({"net.py": model(20, UNREADABLE)})
+    refused(sample.commit(), "checked by hand", *REFUSED)
+    sample.add({"net.py": model(20)})
+    accepted(sample.commit(), "checked by hand", JUDGED)
 
 
 @pytest.mark.parametrize(("name", "git"), [("pre-push", "push"), ("post-rewrite", "rebase")])
@@ -208,10 +208,10 @@ def test_a_linked_worktree_shares_its_hooks_with_the_main_one(repository, instal
     linked = Sample(tmp_path / "side tree", sample.environ)
     assert install(linked).returncode == 0
     assert sorted(hooks_of(sample)) == list(HOOKS)
-    linked.add({"net.py": model(20, 110)})
-    refused(linked.commit(), "net.py:5:16 NPL001", "420")
-    sample.add({"net.py": model(11, 132)})
-    accepted(sample.commit())
+    linked.add({"net.py": model(20, UNREADABLE)})
+    refused(linked.commit(), *REFUSED)
+    sample.add({"net.py": model(11)})
+    accepted(sample.commit(), JUDGED)
 
 
 @pytest.mark.parametrize(

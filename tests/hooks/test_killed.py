@@ -50,7 +50,9 @@ MOMENTS: dict[str, Callable[[Path, Path], bool]] = {
 }
 
 
-@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGKILL"])
+@pytest.mark.parametrize(
+    "name", [pytest.param("SIGINT", marks=pytest.mark.thorough), "SIGTERM", "SIGKILL"]
+)
 def test_nothing_of_the_users_is_touched_however_it_ends(repository, waiting, name):
     net = slow(waiting)
     sample = repository({"net.py": net, **{f"pkg/file_{i}.py": "x = 1\n" for i in range(500)}})

@@ -118,6 +118,7 @@ def test_the_environment_is_small_and_has_no_torch(framework, home):
     assert not list(made.glob("lib/python*/site-packages/torch"))
 
 
+@pytest.mark.thorough  # test_plain_hook.py has another one
 def test_a_commit_from_a_graphical_interface(framework):
     """No environment is active: git is started with hardly any variables at all."""
     sample = framework({"net.py": model(10, 110)})
@@ -231,7 +232,6 @@ def test_a_push_is_judged_by_the_commit_that_is_pushed(judged, tmp_path):
     pushed = sample.attempt("push", "origin", "HEAD~1:refs/heads/main")
     accepted(pushed, "1 budget holds")
     assert "what is staged" not in pushed.stdout + pushed.stderr
-    refused(sample.attempt("push", "origin", "main"), "net.py:5:16 NPL001", "420")
     sample.git("commit", "--quiet", "--no-verify", "--message", "mended")
     accepted(sample.attempt("push", "origin", "main"), "1 budget holds")
 

@@ -148,11 +148,9 @@ def test_a_merge_of_two_sides_that_are_fine_by_themselves(hooked):
     # Without a conflict git runs pre-merge-commit, and not pre-commit.
     sample = hooked({"net.py": PARTS, "first.py": "WIDTH = 10\n", "second.py": "DEPTH = 2\n"})
     sample.git("checkout", "--quiet", "-b", "wider")
-    sample.add({"first.py": "WIDTH = 15\n"})
-    accepted(sample.commit())
+    sample.committed({"first.py": "WIDTH = 15\n"})
     sample.git("checkout", "--quiet", "main")
-    sample.add({"second.py": "DEPTH = 4\n"})
-    accepted(sample.commit())
+    sample.committed({"second.py": "DEPTH = 4\n"})
     merged = sample.attempt("merge", "--quiet", "--no-edit", "wider")
     refused(merged, "net.py:8:16 NPL001", "declared <= 500", "960")
     assert sample.git("rev-list", "--count", "HEAD") == "2"

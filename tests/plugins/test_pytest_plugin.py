@@ -497,7 +497,13 @@ def test_quiet_is_quiet_where_all_is_right(run, mixed):
 
 
 @pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="finds processes in /proc")
-@pytest.mark.parametrize("options", [(), ("-n2",)], ids=["alone", "xdist"])
+@pytest.mark.parametrize(
+    "options",
+    [
+        pytest.param((), id="alone"),
+        pytest.param(("-n2",), id="xdist", marks=pytest.mark.thorough),
+    ],
+)
 def test_an_interrupt_while_counting_ends_everything(environ, tmp_path, options):
     os.mkfifo(tmp_path / "pipe")
     model = f'''

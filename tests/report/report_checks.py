@@ -10,12 +10,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree
 
-import xmlschema
 from jsonschema import Draft7Validator
 from markdown_it import MarkdownIt
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    import xmlschema
 
 DATA = Path(__file__).with_name("data")
 
@@ -114,6 +115,8 @@ def encodable(texts: list[str]) -> None:
 
 @cache
 def junit_schema() -> xmlschema.XMLSchema:
+    import xmlschema  # takes longer than the tests of most files
+
     return xmlschema.XMLSchema(DATA / "junit-10.xsd")
 
 

@@ -46,25 +46,27 @@ def rows(
             kind.setdefault(".".join(parts[:end]), "ModuleList")
         own[path], kind[path] = count, type_
     kind |= types or {}
-    made = []
-    for path in own:
-        below = [p for p in own if p == path or not path or p.startswith(f"{path}.")]
-        total = sum(own[p] for p in below)
-        if path:  # a tie within the root is met before: it is no part of the root's total twice
-            total += sum(tied[p][1] for p in below if p in tied)
-        made.append(
-            ModuleRow(
-                path=path,
-                type=kind[path],
-                own=own[path],
-                total=total,
-                trainable=total - sum(own[p] for p in below if p in frozen),
-                buffers=0,
-                bytes=4 * total,
-                source=f"model.py:{10 + len(made)}",
-                tied=(tied[path][0],) if path in tied else (),
-            )
+    total, cold = dict.fromkeys(own, 0), dict.fromkeys(own, 0)
+    for path, count in own.items():
+        parts = path.split(".") if path else []
+        for above in {"", *(".".join(parts[:end]) for end in range(1, len(parts) + 1))}:
+            # A tie within the root is met before: it is no part of the root's total twice.
+            total[above] += count + (tied[path][1] if above and path in tied else 0)
+            cold[above] += count if path in frozen else 0
+    made = [
+        ModuleRow(
+            path=path,
+            type=kind[path],
+            own=own[path],
+            total=total[path],
+            trainable=total[path] - cold[path],
+            buffers=0,
+            bytes=4 * total[path],
+            source=f"model.py:{10 + number}",
+            tied=(tied[path][0],) if path in tied else (),
         )
+        for number, path in enumerate(own)
+    ]
     return tuple(made)
 
 

@@ -111,7 +111,8 @@ def test_a_failure_is_an_unsuccessful_invocation():
 
 
 def test_the_worst_five_thousand_are_kept_and_the_rest_is_counted():
-    run = sarif(many(5_002))
+    # Not against the schema, which takes seconds for what holds for one result as well.
+    (run,) = json.loads(rendered("sarif", many(5_002), Options()))["runs"]
     assert len(run["results"]) == 5_000
     uris = [
         result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"]

@@ -79,20 +79,6 @@ class SegfaultsDeep(Ok):
         ctypes.string_at(0) if further == 0 else self.go_down(further - 1)
 
 
-class Loops(Ok):
-    def __init__(self):
-        while True:
-            pass
-
-
-class IgnoresSignals(Ok):
-    def __init__(self):
-        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGALRM):
-            signal.signal(number, signal.SIG_IGN)
-        while True:
-            time.sleep(0.1)
-
-
 class Eats(Ok):
     def __init__(self):
         self.food = []
