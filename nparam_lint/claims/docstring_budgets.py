@@ -140,12 +140,12 @@ def _number(text: str, claim: re.Match[str]) -> re.Match[str] | None:
     """The number beside the word of a claim."""
     before, link = _before(text, claim), claim["link"] or ""
     if before.endswith("-") and not link.startswith(":"):
-        return None  # `-nparam 3` of a command line
+        return None  # an option of a command line
     if (">>>" in before and "=" in link) or (claim["end"] and not claim["mark"] and not link):
-        return None  # code, or `nparam*3`
+        return None  # code
     number = _NUMBER.match(text, claim.end())
     if number is None and text[claim.start("what") - 1].isspace() and not link:
-        return _NUMBER.match(text, claim.start("what"))  # `nparam (110)`
+        return _NUMBER.match(text, claim.start("what"))  # a number in brackets
     return number
 
 

@@ -278,6 +278,9 @@ class _Scanner:
             elif isinstance(statement, FUNCTIONS):
                 abstract |= any(tail(name) == "abstractmethod" for name in decorators(statement))
                 if statement.name == "__init__":
+                    if init is not None:  # the one before is replaced: nothing reads it
+                        before = init.docstring
+                        self.read = {at: text for at, text in self.read.items() if text != before}
                     init = self._callable(statement)
                     init = replace(init, parameters=init.parameters[1:])
                 elif self.mentions:

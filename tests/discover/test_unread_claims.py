@@ -77,6 +77,17 @@ PLACES = {
                     """nparam: 110"""
         ''',
     ],
+    "the docstring of `Net.__init__`": [
+        '''
+        class Net(nn.Module):
+            if nn:
+                def __init__(self):
+                    """nparam: 110"""
+            else:
+                def __init__(self):
+                    """Another one."""
+        ''',
+    ],
     "the docstring of `Net.__new__`": [
         '''
         class Net(nn.Module):
