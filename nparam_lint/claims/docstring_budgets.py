@@ -41,7 +41,8 @@ _FOLDED |= dict.fromkeys((*range(0x202A, 0x202F), *range(0x2060, 0x2070)), " ")
 _CLOSED_BY = dict(zip("([{<“‘«", ")]}>”’»", strict=True)) | {c: c for c in "`*_'\"|$"}
 _MARKS = re.compile("[\\s`*_'\"”’»$]*")
 # What may stand between the word and its number, besides `(ARGUMENTS)` and `[SELECTOR]`.
-_LINK = r"""(?:[`*_'"”’»]*:{1,2}=?[`*_'"”’»]*|=+|[-=–—]+>|[→⇒–—|]|(?:,?\s*\b(?:is|are|was|be|of|has
+_LINK = r"""(?:[`*_'"”’»]*\\?:{1,2}=?[`*_'"”’»]*|=+|[-=–—]+>|[→⇒–—…|]|\.{2,}
+    |(?:of|for|in)\b[^:=\n]{1,40}[:=]|(?:,?\s*\b(?:is|are|was|be|of|has
     |should|must|equals?|about|around|approx(?:imately)?\.?|roughly|circa|ca\.?|nearly|exactly|at|most
     |least|under|below|up|to|the|a|total|count|budget)(?!\w))+\s*[:=]?)"""
 _CLAIM = re.compile(
@@ -65,7 +66,7 @@ _LEAD = re.compile(r"(?:[\W_]|[^\W_]{1,3}[.)](?=\s)|\[[^\W_]\](?=\s))*")
 # As documented: whatever follows, it is meant as a budget.
 _EXACT = re.compile(r"\s*(?:[-*]\s+)?:?nparam(?=[(\[:])")
 _BARE = re.compile(r"[`*_'\"”’»]*\s*(?P<colon>:{1,2})[\s`*_'\"”’»]*(?:#.*)?$")
-_COLON = re.compile(":{1,2}=?")
+_COLON = re.compile(r"\\?:{1,2}=?")
 _MOST_MARKS = 9  # around a value
 _MOST_LINES = 10  # of the arguments of a budget
 _RULE = re.compile(r"[\W_]*$")

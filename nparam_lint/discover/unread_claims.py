@@ -10,7 +10,7 @@ import tokenize
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from nparam_lint.claims.docstring_budgets import budget_lines, find_stray
+from nparam_lint.claims.docstring_budgets import budget_lines, find_stray, mentions
 from nparam_lint.discover.syntax import FUNCTIONS, character, docstring_lines, dotted_name
 from nparam_lint.records import DocLine, Position, Problem
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 _WHERE = "in the docstring of a class, of its `__init__`, or of a function that returns a model"
 _DOC = re.compile(r"doc|descr", re.IGNORECASE)  # what documentation is called: `__doc__`, `NET_DOC`
+_OPEN = re.compile(r"[:：][\s`*_]*$")
 _INSERTED = re.compile(r"\{[^{}\n]*\}|%[sdi]")  # in an f-string, and its like
 
 
@@ -31,28 +32,45 @@ def unread_claims(
     """`read`: the docstrings in which budgets are read, by where the literal begins."""
     found: list[Problem] = []
 
-    def look(line: DocLine, message: str, is_formatted: bool = False) -> None:
-        text = line.text
+    def look(line: DocLine, rest: str, message: str, is_formatted: bool = False) -> None:
+        """`rest`: the line that follows, where a number may stand after a colon."""
+        written = f"{line.text} {rest}" if _OPEN.search(line.text) else line.text
+        text = written
         if is_formatted:  # what an f-string inserts stands for a number
             text = _INSERTED.sub(lambda inserted: "0" * len(inserted[0]), text)
-        if stray := find_stray(text):
-            said = line.text[stray.offset :][: len(stray.text)]
-            wanted = "nparam: NUMBER" if text != line.text else stray.line
+        stray = find_stray(text)
+        if stray and stray.offset < len(line.text):
+            said = written[stray.offset :][: len(stray.text)]
+            wanted = "nparam: NUMBER" if text != written else stray.line
             at = Position(path, line.line, line.column + stray.offset)
             found.append(Problem(at, message.format(found=said, line=wanted)))
 
     for docstring in read.values():
         budgets = budget_lines(docstring)
-        for index, line in enumerate(docstring):
+        for index, (line, rest) in enumerate(_followed(docstring)):
             if index not in budgets:
-                look(line, "found `{found}` inside a line, expected `{line}` on a line of its own")
+                look(
+                    line,
+                    rest,
+                    "found `{found}` inside a line, expected `{line}` on a line of its own",
+                )
     for text, place in _texts(tree):
         if (text.lineno, text.col_offset) not in read:
-            for line in _lines(text, lines):
-                look(line, _elsewhere(place), not isinstance(text, ast.Constant))
-    for line in _comments(lines):
-        look(line, _elsewhere("a comment"))
+            for line, rest in _followed([*_lines(text, lines)]):
+                look(line, rest, _elsewhere(place), not isinstance(text, ast.Constant))
+    for line, rest in _followed([*_comments(lines)]):
+        look(line, rest, _elsewhere("a comment"))
     return sorted(found, key=lambda problem: (problem.position.line, problem.position.column))
+
+
+def _followed(lines: Sequence[DocLine]) -> Iterator[tuple[DocLine, str]]:
+    """Each line with the text of the next one that is not blank."""
+    rest = ""
+    followed = []
+    for line in reversed(lines):
+        followed.append((line, rest))
+        rest = line.text.strip("# \t") or rest
+    return reversed(followed)
 
 
 def _elsewhere(place: str) -> str:
@@ -71,7 +89,7 @@ def _texts(tree: ast.Module) -> Iterator[tuple[ast.expr, str]]:
         owner = f"`{scope}`" if scope else "the module"
         for child in ast.iter_child_nodes(node):
             if isinstance(child, ast.Expr) and _is_text(child.value):
-                is_docstring = child is first and isinstance(child.value, ast.Constant)
+                is_docstring = child is first and _is_string(child.value)
                 is_docstring &= isinstance(node, (ast.Module, ast.ClassDef, *FUNCTIONS))
                 kind = "the docstring of" if is_docstring else "a string that is no docstring, in"
                 yield child.value, f"{kind} {owner}"
@@ -82,19 +100,27 @@ def _texts(tree: ast.Module) -> Iterator[tuple[ast.expr, str]]:
 
 
 def _is_text(node: ast.expr) -> bool:
-    """A string, an f-string, or what is made of one by `+`, `%`, `.format()` and its like."""
-    while True:
-        match node:
-            case ast.BinOp(left=inner) | ast.Call(func=ast.Attribute(value=inner)):
-                node = inner
-            case _:
-                return _is_literal(node)
+    """A string, an f-string, what is made of one by `+`, `%` or `.format()`, or several of them."""
+    while isinstance(node, (ast.BinOp, ast.Call, ast.Attribute)):
+        if isinstance(node, ast.Call):
+            node = node.func
+        else:
+            node = node.left if isinstance(node, ast.BinOp) else node.value
+    match node:
+        case ast.Tuple(elts=items) | ast.List(elts=items):
+            return any(map(_is_text, items))
+        case ast.IfExp(body=one, orelse=other):
+            return _is_text(one) or _is_text(other)
+    return _is_literal(node)
 
 
 def _is_literal(node: ast.expr) -> bool:
-    return isinstance(node, ast.JoinedStr) or (
-        isinstance(node, ast.Constant) and isinstance(node.value, str)
-    )
+    is_bytes = isinstance(node, ast.Constant) and isinstance(node.value, bytes)
+    return is_bytes or isinstance(node, ast.JoinedStr) or _is_string(node)
+
+
+def _is_string(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and isinstance(node.value, str)
 
 
 def _documentation(node: ast.AST) -> Iterator[ast.expr]:
@@ -119,7 +145,7 @@ def _documentation(node: ast.AST) -> Iterator[ast.expr]:
 
 
 def _lines(text: ast.expr, lines: Sequence[str]) -> Iterator[DocLine]:
-    if isinstance(text, ast.Constant):
+    if _is_string(text):
         yield from docstring_lines([ast.Expr(text)], lines)
         return
     last = text.end_lineno or text.lineno
@@ -131,7 +157,7 @@ def _lines(text: ast.expr, lines: Sequence[str]) -> Iterator[DocLine]:
 
 
 def _comments(lines: Sequence[str]) -> Iterator[DocLine]:
-    if not any("#" in line and find_stray(line) for line in lines):  # nearly every file
+    if not any("#" in line and mentions(line.encode("utf-8", "replace")) for line in lines):
         return
     source = io.StringIO("\n".join(lines))
     with suppress(SyntaxError, tokenize.TokenError):

@@ -158,6 +158,8 @@ def test_a_clear_spelling_holds_all_that_a_budget_does(
         ("nparam about 5", "nparam: 5"),
         ("nparam, about 5", "nparam: 5"),
         ("nparam <= 5k", "nparam: <= 5k"),
+        ("nparam of the net: 5", "nparam: 5"),
+        ("nparam ..... 5", "nparam: 5"),
         ("nparam ~5k.", "nparam: ~5k"),
         ("nparam (5)", "nparam: 5"),
         ("nparam [trainable] 5", "nparam[trainable]: 5"),

@@ -38,6 +38,18 @@ PLACES = {
                 """
         ''',
     ],
+    "the docstring of `Net.extra_repr`": [
+        '''
+        class Net(nn.Module):
+            def extra_repr(self):
+                """A text.
+
+                **nparam:**
+
+                    110
+                """
+        ''',
+    ],
     "the docstring of `make.Net`": [
         '''
         def make():
@@ -101,6 +113,19 @@ PLACES = {
             width = 3
             'nparam: 110'
         """,
+        '''
+        class Net(nn.Module):
+            """nparam: 110""",
+        ''',
+        '''
+        class Net(nn.Module):
+            b"""nparam: 110"""
+        ''',
+        '''
+        class Net(nn.Module):
+            ("A net.", """
+            nparam: 110""")
+        ''',
         """
         @add_start_docstrings("nparam: 110")
         class Net(nn.Module):
@@ -196,6 +221,11 @@ PLACES = {
     ],
     "a comment": [
         """
+        # nparam:
+        #     110
+        net = nn.Linear(10, 20)
+        """,
+        """
         # nparam: 110
         class Net(nn.Module): pass
         """,
@@ -287,6 +317,7 @@ def _inside(line: str) -> str:
         'print("nparam: 110")\nlog.info(f"nparam: {nparam:,}")\nprint(f"{nparam=}")\n',
         'sizes = {"nparam": 110}\nassert nparam == 110, "nparam: 110"\n',
         'text = """\nnparam: 110\n"""\n',
+        "(root / 'net.py').write_text('# nparam: 110')\nlines.append('nparam: 110')\n",
         'def count(nparam=110):\n    """Of a net.\n\n    nparam (int): how many, 3 or 4\n    """\n',
         'def count(nparam):\n    """Of a net.\n\n    >>> nparam = 110\n    """\n',
         '"""Usage: train.py --nparam 110"""\n',
