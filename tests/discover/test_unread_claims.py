@@ -5,273 +5,17 @@ from __future__ import annotations
 from textwrap import dedent
 
 import pytest
+from false_claims import IMPORT, PLACES, source
 
 from nparam_lint.discover.scan import scan_source
 from nparam_lint.plugins.flake8_plugin import Plugin
 
-HEAD = "from torch import nn\n\n"
-# In each, the claim stands once. This list can only grow.
-PLACES = {
-    "the docstring of the module": [
-        '''
-        """Nets.
-
-        nparam: 110
-        """
-        ''',
-    ],
-    "the docstring of `Net.forward`": [
-        '''
-        class Net(nn.Module):
-            def forward(self, x):
-                """nparam: 110"""
-        ''',
-    ],
-    "the docstring of `Net.size`": [
-        '''
-        class Net(nn.Module):
-            @property
-            def size(self):
-                """The size.
-
-                nparam : 110
-                """
-        ''',
-    ],
-    "the docstring of `Net.extra_repr`": [
-        '''
-        class Net(nn.Module):
-            def extra_repr(self):
-                """A text.
-
-                **nparam:**
-
-                    110
-                """
-        ''',
-    ],
-    "the docstring of `make.Net`": [
-        '''
-        def make():
-            class Net(nn.Module):
-                """nparam: 110"""
-            return Net()
-        ''',
-    ],
-    "the docstring of `make.build`": [
-        '''
-        def make():
-            def build():
-                """nparam: 110"""
-                return nn.Linear(10, 20)
-            return build
-        ''',
-    ],
-    "the docstring of `Net`": [
-        '''
-        if __name__ == "__main__":
-            class Net(nn.Module):
-                """nparam: 110"""
-        ''',
-    ],
-    "the docstring of `build`": [
-        '''
-        if __name__ == "__main__":
-            def build():
-                """nparam: 110"""
-        ''',
-    ],
-    "the docstring of `Net.__init__.Inner`": [
-        '''
-        class Net(nn.Module):
-            def __init__(self):
-                class Inner(nn.Module):
-                    """nparam: 110"""
-        ''',
-    ],
-    "the docstring of `Net.__init__`": [
-        '''
-        class Net(nn.Module):
-            if nn:
-                def __init__(self):
-                    """nparam: 110"""
-            else:
-                def __init__(self):
-                    """Another one."""
-        ''',
-    ],
-    "the docstring of `Net.__new__`": [
-        '''
-        class Net(nn.Module):
-            def __new__(cls):
-                """nparam: 110"""
-        ''',
-    ],
-    "a string that is no docstring, in `Net`": [
-        """
-        class Net(nn.Module):
-            width = 3
-            'nparam: 110'
-        """,
-        '''
-        class Net(nn.Module):
-            """nparam: 110""",
-        ''',
-        '''
-        class Net(nn.Module):
-            b"""nparam: 110"""
-        ''',
-        '''
-        class Net(nn.Module):
-            ("A net.", """
-            nparam: 110""")
-        ''',
-        """
-        @add_start_docstrings("nparam: 110")
-        class Net(nn.Module):
-            pass
-        """,
-        '''
-        class Net(nn.Module):
-            f"""A net.
-            nparam: 110 {3}
-            """
-        ''',
-        """
-        class Net(nn.Module):
-            f"nparam: {5}"
-        """,
-        """
-        class Net(nn.Module):
-            "A net." + " nparam: 110"
-        """,
-        '''
-        class Net(nn.Module):
-            "A net. " "%s" % 3 + """
-            nparam: 110"""
-        ''',
-        """
-        class Net(nn.Module):
-            "nparam: {}".format(110)
-        """,
-        """
-        class Net(nn.Module):
-            __doc__ = "nparam: 110"
-        """,
-        '''
-        class Net(nn.Module):
-            __doc__ = f"""A net.
-            nparam: 110
-            """
-        ''',
-        '''
-        class Net(nn.Module):
-            __doc__: str = """A net.
-            nparam: 110
-            """
-        ''',
-    ],
-    "a string that is no docstring, in `Net.__init__`": [
-        '''
-        class Net(nn.Module):
-            def __init__(self):
-                super().__init__()
-                """nparam: 110"""
-        ''',
-    ],
-    "a string that is no docstring, in the module": [
-        """
-        class Net(nn.Module): pass
-
-        'nparam: 110'
-        """,
-        """
-        class Net(nn.Module): pass
-        Net.__doc__ = 'nparam: 110'
-        """,
-        """
-        class Net(nn.Module): pass
-        Net.__doc__ += '''
-        nparam: 110
-        '''
-        """,
-        """
-        class Net(nn.Module): pass
-        setattr(Net, '__doc__', 'nparam: 110')
-        """,
-        """
-        NET_DOC = r'''A net.
-
-        nparam: 110'''
-        class Net(nn.Module): pass
-        """,
-        """
-        class Net(nn.Module): pass
-        __doc__ = dedent('''
-        nparam: 110''')
-        """,
-        """
-        class Net(nn.Module): pass
-        Net = register(Net, doc='nparam: 110')
-        """,
-        """
-        class Net(nn.Module): pass
-        Net = type('N', (Net,), dict(__doc__='nparam: 110'))
-        """,
-    ],
-    "a comment": [
-        """
-        # nparam:
-        #     110
-        net = nn.Linear(10, 20)
-        """,
-        """
-        # nparam: 110
-        class Net(nn.Module): pass
-        """,
-        """
-        class Net(nn.Module):  # nparam: 110
-            pass
-        """,
-        """
-        class Net(nn.Module):
-            # nparam: 110
-            pass
-        """,
-        """
-        class Net(nn.Module): pass
-
-        # A net. NPARAM : 110
-        """,
-        """
-        class Net(nn.Module):
-            '''A net.'''  #: nparam: 110
-        """,
-        """
-        net = nn.Linear(10, 20)  # nparam 110
-        """,
-        """
-        # nparam = 110
-        net = nn.Linear(10, 20)
-        """,
-        """
-        # - **nparam:** 110
-        net = nn.Linear(10, 20)
-        """,
-        """
-        # nparam: 10*width
-        net = nn.Linear(10, 20)
-        """,
-    ],
-}
-
 
 @pytest.mark.parametrize(
-    ("place", "source"), [(place, source) for place, all in PLACES.items() for source in all]
+    ("place", "text"),
+    [(place, source(text)) for place, texts in PLACES.items() for text in texts],
 )
-def test_a_claim_where_none_is_read_is_told_with_its_place(place: str, source: str) -> None:
-    source = dedent(source).lstrip("\n")
-    text = source if place.endswith("the module") and source.startswith('"""') else HEAD + source
+def test_a_claim_where_none_is_read_is_told_with_its_place(place: str, text: str) -> None:
     facts = scan_source("net.py", text.encode())
     assert facts.problem is None
     (problem,) = facts.unread
@@ -304,7 +48,7 @@ def _inside(line: str) -> str:
 
 
 @pytest.mark.parametrize(
-    "source",
+    "text",
     [
         'class Net(nn.Module):\n    """A net.\n\n    **nparam: 110**\n    """\n',
         'class Net(nn.Module):\n    def __init__(self):\n        """NPARAM: 110"""\n',
@@ -324,8 +68,8 @@ def _inside(line: str) -> str:
         "# nparam-lint 0.2 counts the nparam, 3 ways\n",
     ],
 )
-def test_what_is_read_and_what_merely_mentions_the_word_is_not_told(source: str) -> None:
-    assert scan_source("net.py", (HEAD + source).encode()).unread == ()
+def test_what_is_read_and_what_merely_mentions_the_word_is_not_told(text: str) -> None:
+    assert scan_source("net.py", (IMPORT + text).encode()).unread == ()
 
 
 def test_class_methods_and_static_factories_that_declare_are_found() -> None:

@@ -6,33 +6,8 @@ import json
 from pathlib import Path
 
 import pytest
+from false_claims import NET, READ, UNCLEAR
 
-NET = """from torch import nn
-
-
-class Net(nn.Module):
-    \"\"\"A net.
-
-    {claim}
-    \"\"\"
-
-    def __init__(self, width=10):
-        super().__init__()
-        self.layer = nn.Linear(width, 20)
-"""
-# These lists can only grow.
-READ = [
-    *("nparam : 110", "nparam [total]: 110", "NPARAM: 110", "nparams: 110", "n_param: 110"),
-    *("(nparam: 110)", "nparam： 110", "`nparam: 110`", "**nparam: 110**", "**nparam**: 110"),
-    *("+ nparam: 110", "• nparam: 110", "1. nparam: 110", "> nparam: 110", ".. nparam:: 110"),
-    *(
-        "\ufeffnparam: 110",
-        "\u200bnparam: 110",
-        "Nparam: 10*width + 10",
-        "**nparam:**\n        110",
-    ),
-]
-UNCLEAR = ["nparam = 110", "nparam 110", "A net. nparam: 110", "nparam is 110", "has 110 nparams"]
 FACTORIES = """from torch import nn
 
 
