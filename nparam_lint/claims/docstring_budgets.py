@@ -46,7 +46,7 @@ _LINK = r"""(?:[`*_'"”’»]*\\?:{1,2}=?[`*_'"”’»]*|=+|[-=–—]+>|[→�
     |should|must|equals?|about|around|approx(?:imately)?\.?|roughly|circa|ca\.?|nearly|exactly|at|most
     |least|under|below|up|to|the|a|total|count|budget)(?!\w))+\s*[:=]?)"""
 _CLAIM = re.compile(
-    rf"""(?<![\w./])(?<!--)(?P<mark>[`*_'"“‘«]{{1,9}})?(?P<word>{_WORD})(?P<end>[`*_'"”’»]*)\s*
+    rf"""(?<![\w/])(?<![^\d]\.)(?<!--)(?P<mark>[`*_'"“‘«]{{1,9}})?(?P<word>{_WORD})(?P<end>[`*_'"”’»]*)\s*
     (?P<what>(?:\((?:[^()]|\([^()]{{0,999}}\)){{0,999}}\))?\s*(?:\[[^\[\]]{{0,999}}\])?)
     (?(mark)[`*_'"”’»]*)\s*(?P<link>{_LINK})?\s*""",
     re.IGNORECASE | re.VERBOSE,
@@ -67,6 +67,8 @@ _LEAD = re.compile(r"(?:[\W_]|[^\W_]{1,3}[.)](?=\s)|\[[^\W_]\](?=\s))*")
 _EXACT = re.compile(r"\s*(?:[-*]\s+)?:?nparam(?=[(\[:])")
 _BARE = re.compile(r"[`*_'\"”’»]*\s*(?P<colon>:{1,2})[\s`*_'\"”’»]*(?:#.*)?$")
 _COLON = re.compile(r"\\?:{1,2}=?")
+# A number behind another sign, and no more in the line.
+_ALONE = re.compile(r"[-,;]\s*[~<>=]*[0-9][\w.,]*[\W_]*$")
 _MOST_MARKS = 9  # around a value
 _MOST_LINES = 10  # of the arguments of a budget
 _RULE = re.compile(r"[\W_]*$")
@@ -221,7 +223,7 @@ def _head(lines: Sequence[DocLine], index: int) -> int:
     if text.count("(") > text.count(")"):  # arguments over several lines
         text = " ".join(line.text for line in lines[index : index + _MOST_LINES])
         match = _CLAIM.match(text, match.start()) or match
-    if _number(text, match) or _formula(text, match):
+    if _number(text, match) or _formula(text, match) or _ALONE.match(text, match.end()):
         return match.end("word")
     if match["what"] or not _RULE.match(text, match.end()):
         return 0
