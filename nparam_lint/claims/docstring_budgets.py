@@ -6,7 +6,8 @@ Whatever begins like a budget and cannot be read is returned as malformed, never
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from nparam_lint.claims import (
@@ -18,6 +19,7 @@ from nparam_lint.claims import (
     read_arguments,
     read_selector,
     shifted,
+    without_comment,
 )
 from nparam_lint.claims.grammar import EXAMPLES, Value, parse_value
 from nparam_lint.records import DocLine
@@ -26,11 +28,51 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 MENTION = re.compile(r"param|non.?embedding", re.IGNORECASE)
-# How the line of a budget begins, and nothing else in a docstring.
-HEAD = re.compile(r"\s*(?:[-*]\s+)?:?nparam(?=[(\[:])")
-_BARE = re.compile(r":\s*(?:#.*)?$")
-_BULLET = re.compile(r"\s*(?:[-*]\s+)?")
-_COLON = re.compile(r"\s*:")
+# Turns a source into its words in lower case, at the speed of memory.
+_WORDS = bytes(ord(chr(b).lower()) if b < 128 and chr(b).isalnum() else 32 for b in range(256))
+_WORD = r"n[-_]?param(?:eter)?s?(?!_*[^\W_]|[-.]\w)"
+_HINT = re.compile("[nN][-_]?[pP][aA][rR][aA][mM]")
+_SPELLED = re.compile(rb"(?:\b|_|\\n)" + _WORD.encode(), re.IGNORECASE)
+# Read as the ASCII character that they look like; what is invisible, as a space: columns stay.
+_FOLDED: dict[int, int | str] = {0xFF01 + n: 0x21 + n for n in range(94)}
+_FOLDED |= dict.fromkeys((0xFE55, 0x2236, 0xA789, 0x02D0), ":")
+_FOLDED |= dict.fromkeys((0xAD, 0x180E, 0xFEFF, *range(0x200B, 0x2010)), " ")
+_FOLDED |= dict.fromkeys((*range(0x202A, 0x202F), *range(0x2060, 0x2070)), " ")
+_CLOSED_BY = dict(zip("([{<“‘«", ")]}>”’»", strict=True)) | {c: c for c in "`*_'\"|$"}
+_MARKS = re.compile("[\\s`*_'\"”’»$]*")
+# What may stand between the word and its number, besides `(ARGUMENTS)` and `[SELECTOR]`.
+_LINK = r"""(?:[`*_'"”’»]*\\?:{1,2}=?[`*_'"”’»]*|=+|[-=–—]+>|[→⇒–—…|]|\.{2,}
+    |(?:of|for|in)\b[^:=\n]{1,40}[:=]|(?:,?\s*\b(?:is|are|was|be|of|has
+    |should|must|equals?|about|around|approx(?:imately)?\.?|roughly|circa|ca\.?|nearly|exactly|at|most
+    |least|under|below|up|to|the|a|total|count|budget)(?!\w))+\s*[:=]?)"""
+_CLAIM = re.compile(
+    rf"""(?<![\w/])(?<![^\d]\.)(?<!--)(?P<mark>[`*_'"“‘«]{{1,9}})?(?P<word>{_WORD})(?P<end>[`*_'"”’»]*)\s*
+    (?P<what>(?:\((?:[^()]|\([^()]{{0,999}}\)){{0,999}}\))?\s*(?:\[[^\[\]]{{0,999}}\])?)
+    (?(mark)[`*_'"”’»]*)\s*(?P<link>{_LINK})?\s*""",
+    re.IGNORECASE | re.VERBOSE,
+)
+_NUMBER = re.compile(
+    r"""(?:[`'"“‘«(\[{]|\*\*?(?=\S)|_)*(?P<count>
+    (?P<sign>(?:(?:[<>]=?|[≤≥~≈±]|\+/-)\s*){1,2}[`'"*]{0,3})?\.?[0-9][\w.,%]*(?:\s*(?:±|\+/?-)\s*[0-9][\w.,%]*)?)""",
+    re.VERBOSE,
+)
+_NUMBER_FIRST = re.compile(
+    rf"(?<![\w.,/^*+-])(?P<count>[0-9][\w.,]*)\s+(?P<word>{_WORD})(?!\s*[(\[:=])", re.IGNORECASE
+)
+_OPERATOR = re.compile(r"[*+]|\b(?:min|max|abs|ceil|floor)\(")
+_CONDITION = re.compile(r"\b(?:if|when|while|where|assert|unless|until|and|or|not|for|with)\s+$")
+# Bullets of any kind, numbers, quotes and brackets before the word, but no other word.
+_LEAD = re.compile(r"(?:[\W_]|[^\W_]{1,3}[.)](?=\s)|\[[^\W_]\](?=\s))*")
+# As documented: whatever follows, it is meant as a budget.
+_EXACT = re.compile(r"\s*(?:[-*]\s+)?:?nparam(?=[(\[:])")
+_BARE = re.compile(r"[`*_'\"”’»]*\s*(?P<colon>:{1,2})[\s`*_'\"”’»]*(?:#.*)?$")
+_COLON = re.compile(r"\\?:{1,2}=?")
+# A number behind another sign, and no more in the line.
+_ALONE = re.compile(r"[-,;]\s*[~<>=]*[0-9][\w.,]*[\W_]*$")
+_MOST_MARKS = 9  # around a value
+_MOST_LINES = 10  # of the arguments of a budget
+_RULE = re.compile(r"[\W_]*$")
+_BULLET = re.compile(r"""\s*(?:(?:[^\w\s(\[<>~≈≤≥±"']|[0-9]{1,2}[.)])\s+)?""")
 _ENTRY_SELECTOR = re.compile(r"""([^:'"()\[\]#]+):""")
 _ENTRY_ARGUMENTS = re.compile(r"\s*(?:\[[^\]]*\])?\s*:")
 
@@ -56,6 +98,75 @@ class Malformed:
     column: int
 
 
+@dataclass(frozen=True, slots=True)
+class Stray:
+    """A claim where no budget is read: its text, its offset, and the line that it should be."""
+
+    text: str
+    offset: int
+    line: str
+
+
+def mentions(source: bytes) -> bool:
+    """Whether a file may hold a claim: all others need not be looked at for one."""
+    if b"nparam" in source:
+        return True
+    words = source.translate(_WORDS, b"_-")  # of `\\nNPARAM` the word is `nnparam`
+    found = b" nparam" in words or b" nnparam" in words
+    return found and _SPELLED.search(source) is not None
+
+
+def declares(lines: Sequence[DocLine]) -> bool:
+    """Whether a docstring holds a budget, readable or not."""
+    lines = _folded(lines)
+    return any(_head(lines, index) for index in range(len(lines)))
+
+
+def find_stray(text: str) -> Stray | None:
+    """The first claim in a line that nothing reads as a budget: the word beside a number, or before
+    the colon of a formula. `nparams = 7` is code that is left out, and so is `if nparam > 7`."""
+    text = text.translate(_FOLDED)
+    for match in _CLAIM.finditer(text):
+        number, link, start = _number(text, match), match["link"] or "", match.start("word")
+        is_code = "=" in link and ":" not in link and match["word"].lower() != "nparam"
+        is_code |= not link and _CONDITION.search(_before(text, match)) is not None
+        end = number.end() if number else len(text)
+        if line := "" if number and is_code else _as_documented(text, match):
+            said = text[start:end].rstrip(" .,")
+            return Stray(said + ")" * (said.count("(") - said.count(")")), start, line)
+    if first := _NUMBER_FIRST.search(text):
+        return Stray(first[0], first.start(), f"nparam: {first['count'].rstrip('.,')}")
+    return None
+
+
+def _number(text: str, claim: re.Match[str]) -> re.Match[str] | None:
+    """The number beside the word of a claim."""
+    before, link = _before(text, claim), claim["link"] or ""
+    if before.endswith("-") and not link.startswith(":"):
+        return None  # an option of a command line
+    if (">>>" in before and "=" in link) or (claim["end"] and not claim["mark"] and not link):
+        return None  # code
+    number = _NUMBER.match(text, claim.end())
+    if number is None and text[claim.start("what") - 1].isspace() and not link:
+        return _NUMBER.match(text, claim.start("what"))  # a number in brackets
+    return number
+
+
+def _before(text: str, claim: re.Match[str]) -> str:
+    """The end of what stands before a claim: lines may be long."""
+    return text[max(0, claim.start() - 80) : claim.start()]
+
+
+def _as_documented(text: str, claim: re.Match[str]) -> str:
+    """The line that a claim should be; "" where it has neither number nor formula."""
+    what = re.sub(r"\s+(?=\[)", "", claim["what"].strip())
+    if number := _number(text, claim):
+        what = what if number.start() >= claim.end() else ""
+        return f"nparam{what}: {number['count'].rstrip('.,')}"
+    formula = _formula(text, claim)
+    return formula and f"nparam{what}: {formula}"
+
+
 def parse_docstring(lines: Sequence[DocLine]) -> tuple[list[Declared], list[Malformed]]:
     """Every budget of one docstring, and every budget line that cannot be read."""
     results = [result for _, result in _entries(lines)]
@@ -79,6 +190,7 @@ def budget_lines(lines: Sequence[DocLine]) -> frozenset[int]:
 
 def _entries(lines: Sequence[DocLine]) -> Iterator[tuple[range, Declared | Malformed | None]]:
     """Each budget with the lines that it takes; None for the head of a block."""
+    lines = _folded(lines)
     index, block = 0, -1  # the indentation of the open block's head; -1: none is open
     while index < len(lines):
         line, start = lines[index], index
@@ -88,13 +200,66 @@ def _entries(lines: Sequence[DocLine]) -> Iterator[tuple[range, Declared | Malfo
         indent = _indent(lines, start)
         if indent <= block:
             block = -1
-        head = HEAD.match(line.text)
-        if head and _BARE.match(line.text, head.end()):
+        head = _head(lines, start)
+        if head and (bare := _BARE.match(line.text, head)):
             block = indent
-            yield range(start, index), _empty_block(lines, start, head.end() + 1)
+            yield range(start, index), _empty_block(lines, start, bare.end("colon"))
         elif head or block >= 0:
             result, index = _entry(lines, start, head)
             yield range(start, index), result
+
+
+def _head(lines: Sequence[DocLine], index: int) -> int:
+    """The offset after the word with which the budget at `index` begins; 0 where none does.
+
+    As it is documented it is one whatever follows; in another spelling, where a reader would take
+    it for one: beside a number, or before the colon of a formula."""
+    text = lines[index].text
+    if exact := _EXACT.match(text):
+        return exact.end()
+    match = _CLAIM.search(text)
+    if match is None or not _LEAD.fullmatch(text, 0, match.start()):
+        return 0
+    if text.count("(") > text.count(")"):  # arguments over several lines
+        text = " ".join(line.text for line in lines[index : index + _MOST_LINES])
+        match = _CLAIM.match(text, match.start()) or match
+    if _number(text, match) or _formula(text, match) or _ALONE.match(text, match.end()):
+        return match.end("word")
+    if match["what"] or not _RULE.match(text, match.end()):
+        return 0
+    following = next((line.text for line in lines[index + 1 :] if not _RULE.match(line.text)), "")
+    return match.end("word") if _NUMBER.match(following, _after_bullet(following)) else 0
+
+
+def _formula(text: str, claim: re.Match[str]) -> str:
+    """The formula after the colon of a claim; "" where there is none, or one that could be the type
+    or the description of an argument."""
+    body = text[claim.end() :]
+    if not (claim["link"] or "").startswith(":") or not _OPERATOR.search(body):
+        return ""
+    try:
+        return _value(text, claim.end(), "total")[0].text
+    except TextError:
+        return ""
+
+
+def _folded(lines: Sequence[DocLine]) -> Sequence[DocLine]:
+    """The lines as they are read; none, where nothing is to be read in them."""
+    if not any(_HINT.search(line.text) for line in lines):  # of nearly every docstring
+        return ()
+    return [replace(line, text=line.text.translate(_FOLDED)) for line in lines]
+
+
+def _after_marks(text: str, at: int) -> int:
+    return _MARKS.match(text, at).end()  # type: ignore[union-attr]  # it matches nothing, too
+
+
+def _after_bullet(text: str) -> int:
+    return _BULLET.match(text).end()  # type: ignore[union-attr]
+
+
+def _blank(text: str) -> int:
+    return len(text) - len(text.lstrip())
 
 
 def _indent(lines: Sequence[DocLine], index: int) -> int:
@@ -115,9 +280,7 @@ def _empty_block(lines: Sequence[DocLine], head: int, end: int) -> Malformed | N
     return Malformed(message, line.line, line.column + end)
 
 
-def _entry(
-    lines: Sequence[DocLine], index: int, head: re.Match[str] | None
-) -> tuple[Declared | Malformed, int]:
+def _entry(lines: Sequence[DocLine], index: int, head: int) -> tuple[Declared | Malformed, int]:
     """Read the budget at `index`; give it and the index after it. Open parentheses continue it, but
     never into a blank line or the next budget."""
     parts = [lines[index]]  # read as one line, with a space between them
@@ -130,7 +293,7 @@ def _entry(
             fault = error
         if isinstance(fault, Unclosed) and text[fault.offset] == "(" and following < len(lines):
             body = lines[following].text.lstrip()
-            if body and not HEAD.match(body):
+            if body and not _head(lines, following):
                 column = lines[following].column + len(lines[following].text) - len(body)
                 parts.append(DocLine(body, lines[following].line, column))
                 continue
@@ -147,29 +310,50 @@ def _place(parts: Sequence[DocLine], offset: int) -> tuple[int, int]:
     return last.line, last.column + offset
 
 
-def _read(text: str, head: re.Match[str] | None, parts: Sequence[DocLine]) -> Declared:
-    arguments, selector, at = _prefix(text, head.end()) if head else _entry_prefix(text)
-    with shifted(at):
-        value = parse_value(text[at:], selector.metric)
-    place = _place(parts, at + len(text[at:]) - len(text[at:].lstrip()))
-    return Declared(arguments, selector, value, value.text, *place)
+def _read(text: str, head: int, parts: Sequence[DocLine]) -> Declared:
+    arguments, selector, at = _prefix(text, head) if head else _entry_prefix(text)
+    value, at = _value(text, at, selector.metric)
+    return Declared(arguments, selector, value, value.text, *_place(parts, at))
+
+
+def _value(text: str, at: int, metric: str) -> tuple[Value, int]:
+    """The value at `at`, and where it begins. What stands around it, or around all of the line, is
+    left out: quotes, stars, the bracket that was opened before, a full stop. Raises TextError."""
+    try:
+        with shifted(at):
+            return parse_value(text[at:], metric), at + _blank(text[at:])
+    except TextError as error:
+        fault = error
+    start = _after_marks(text, at)
+    body = without_comment(text[at:])[start - at :].rstrip()
+    closing = {".", ",", ";", *(_CLOSED_BY.get(c, "") for c in _BULLET.sub("", text[:start], 1))}
+    for _ in range(_MOST_MARKS):
+        with suppress(TextError):
+            return parse_value(body, metric), start
+        if body[-1:] not in closing:
+            break
+        body = body[:-1].rstrip()
+    raise fault
 
 
 def _prefix(text: str, at: int) -> tuple[str | None, Selector, int]:
     """`(ARGUMENTS)`, `[SELECTOR]` and `:`; gives the offset after the colon."""
-    arguments, at = read_arguments(text, at)
-    selector, at = read_selector(text, at)
-    colon = _COLON.match(text, at)
+    arguments, at = read_arguments(text, _after_marks(text, at))
+    selector, at = read_selector(text, _after_marks(text, at))
+    colon = _COLON.match(text, _after_marks(text, at))
     if colon is None:
         found = f"`{text[at:].strip()}`" if text[at:].strip() else "the end of the line"
-        raise TextError(f"found {found}, expected `:` and a count", at)
+        claim = _CLAIM.search(text)
+        line = _as_documented(text, claim) if claim else ""
+        hint = f", as in `{line}`" if line else ""
+        raise TextError(f"found {found}, expected `:` and a count{hint}", at)
     return arguments, selector, colon.end()
 
 
 def _entry_prefix(text: str) -> tuple[str | None, Selector, int]:
     """What may stand before the value on a line of a block: as `_prefix`, `SELECTOR:` or nothing.
     Parentheses are arguments only where a colon follows them; they may begin a formula."""
-    at = _BULLET.match(text).end()  # type: ignore[union-attr]  # it matches nothing, too
+    at = _after_bullet(text)
     if text.startswith("[", at) or (
         text.startswith("(", at) and _ENTRY_ARGUMENTS.match(text, closing_bracket(text, at) + 1)
     ):

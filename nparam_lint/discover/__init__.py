@@ -11,6 +11,7 @@ from functools import cached_property
 from operator import attrgetter
 from typing import TYPE_CHECKING, Literal
 
+from nparam_lint.claims.docstring_budgets import mentions
 from nparam_lint.discover.files import (
     find_root,
     inner_folders,
@@ -34,7 +35,7 @@ from nparam_lint.discover.name_resolution import (
     is_whole_model,
     takes_nothing,
 )
-from nparam_lint.discover.scan import ClassFacts, scan_source
+from nparam_lint.discover.scan import ClassFacts, FunctionFacts, scan_source
 from nparam_lint.discover.source_tree import SourceTree
 from nparam_lint.discover.syntax import rare_collection, tail
 from nparam_lint.records import Definition, Parameter, Position
@@ -58,12 +59,11 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
     from pathlib import Path
 
     from nparam_lint.cache.store import Store
     from nparam_lint.discover.parallel_scan import Scan
-    from nparam_lint.discover.scan import FunctionFacts
     from nparam_lint.records import ImportAttempt, Problem
 
 _FEW = 300
@@ -150,7 +150,10 @@ class Models:
     def definitions(self, path: str, *, declared_only: bool = False) -> list[Definition]:
         """The models and factories of one file, in its order."""
         found = []
-        for facts in (*self.names.classes(path).values(), *self.names.functions(path).values()):
+        names = self.names
+        functions = (*names.functions(path).values(), *names.methods(path).values())
+        every: tuple[ClassFacts | FunctionFacts, ...] = (*names.classes(path).values(), *functions)
+        for facts in every:
             is_class = isinstance(facts, ClassFacts)
             symbol = Symbol("class" if is_class else "function", path, facts.qualname)
             hidden = declared_only or facts.hidden
@@ -163,7 +166,9 @@ class Models:
                     facts.line,
                     facts.column,
                     tuple(lines for lines in (facts.docstring, inner) if lines),
-                    self.parameters(symbol),
+                    facts.parameters
+                    if isinstance(facts, FunctionFacts)
+                    else self.parameters(symbol),
                 )
                 found.append(definition)
         return sorted(found, key=attrgetter("line", "column"))
@@ -217,6 +222,11 @@ class Discovery:
     models: Models
 
     @property
+    def unread(self) -> Iterator[Problem]:
+        """The claims that stand where no budget is read."""
+        return (claim for path in self.parsed for claim in self.tree.facts(path).unread)
+
+    @property
     def tree(self) -> SourceTree:
         return self.models.names.tree
 
@@ -260,7 +270,7 @@ def discover(
 
     `read` replaces reading from disk (it raises OSError); `importable` the files that imports may
     reach (default: all Python files of the project). Test files count for what declares a budget
-    only. With `declared_only` so do all files, and those without the word `nparam` are not even
+    only. With `declared_only` so do all files, and those in which no claim can stand are not even
     parsed: the hook's fast way; it is that of the files `elsewhere` in any case. `wanted` files
     (named by the user, or by a budget in the config) are looked through in full in either case.
     `store`: where what a file's content says is kept for the next run; after it asked for plans,
@@ -280,13 +290,11 @@ def discover(
         if path not in wanted and (declared_only or path in elsewhere or _is_test(path, source)):
             strict.add(path)
         # One that is empty perhaps could not be read: parsing it brings out why.
-        if not source:
+        defines = path not in strict and (b"class " in source or b"def " in source)
+        if not source or (defines and is_hinted(source)) or (not defines and mentions(source)):
             parsed.append(path)
-        elif b"class " in source or b"def " in source:
-            if b"nparam" in source if path in strict else is_hinted(source):
-                parsed.append(path)
-            elif path not in strict:
-                rest.append(path)
+        elif defines:
+            rest.append(path)
     tree.scan_all(parsed)
     parsed += _naming_models(tree, models, rest)
     problems = [problem for path in parsed if (problem := tree.facts(path).problem)]

@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeVar
 
+from nparam_lint.claims.docstring_budgets import mentions
 from nparam_lint.discover.files import join
 from nparam_lint.discover.source_tree import cached_method
 
@@ -185,6 +186,11 @@ class Names:
     def functions(self, path: str) -> dict[str, FunctionFacts]:
         return _by_name(self.tree.facts(path).functions)
 
+    @cached_method
+    def methods(self, path: str) -> dict[str, FunctionFacts]:
+        """Those that are called on their class and declare a budget."""
+        return _by_name(self.tree.facts(path).methods)
+
     def bases(self, symbol: Symbol) -> Iterator[Symbol]:
         scope = symbol.name.rpartition(".")[0]
         for base in self.classes(symbol.where)[symbol.name].bases:
@@ -210,8 +216,8 @@ def _words(text: str) -> frozenset[str]:
 
 
 # Any of these in a file makes it worth parsing. The likeliest first: the search ends there.
-HINTS = tuple(
-    b"torch transformers timm Module nn. nparam PreTrained lightning Lightning diffusers "
+_HINTS = tuple(
+    b"torch transformers timm Module nn. PreTrained lightning Lightning diffusers "
     b"mmengine mmcv mmdet mmseg fairseq monai gpytorch pyro peft detectron2".split()
 )
 
@@ -252,7 +258,7 @@ _STARRED = _WHOLE | _words("""
 
 def is_hinted(source: bytes) -> bool:
     """Is there a word in the file that makes it worth parsing?"""
-    return any(hint in source for hint in HINTS)
+    return any(hint in source for hint in _HINTS) or mentions(source)
 
 
 def is_module(dotted: str) -> bool:

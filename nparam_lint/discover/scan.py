@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
-from nparam_lint.claims.docstring_budgets import HEAD
+from nparam_lint.claims.docstring_budgets import declares, mentions
 from nparam_lint.discover.syntax import (
     FUNCTIONS,
     Function,
@@ -95,10 +95,11 @@ class ClassFacts(Defined):
 
 @dataclass(frozen=True, slots=True)
 class FileFacts:
-    """`aliases`: module-level `X = dotted.name`. `exports`: `__all__`. `names`: all that the top
-    level binds. A file with a `problem` has nothing else; `fleeting`: the problem may lie in the
-    state of this process or machine, and not in the file. `suspect`: whether a rule may find
-    something in the source; None where the rules have not looked at it."""
+    """`methods`: class methods and static ones that declare a budget. `aliases`: module-level
+    `X = dotted.name`. `exports`: `__all__`. `names`: all that the top level binds. `unread`: claims
+    where no budget is read. A file with a `problem` has nothing else; `fleeting`: the problem may
+    lie in the state of this process or machine, and not in the file. `suspect`: whether a rule may
+    find something in the source; None where the rules have not looked at it."""
 
     path: str
     imports: tuple[Import, ...] = ()
@@ -110,6 +111,8 @@ class FileFacts:
     problem: Problem | None = None
     fleeting: bool = False
     suspect: bool | None = None
+    methods: tuple[FunctionFacts, ...] = ()
+    unread: tuple[Problem, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +154,13 @@ def parse_text(path: str, text: str) -> Parsed:
             warnings.simplefilter("ignore")  # invalid escapes are not our business
             tree = ast.parse(text)
         lines = text.split("\n")
-        return Parsed(_Scanner(lines).scan(path, tree), tree, lines)
+        scanner = _Scanner(lines, mentions(text.encode("utf-8", "replace")))
+        facts = scanner.scan(path, tree)
+        if scanner.mentions:
+            from nparam_lint.discover.unread_claims import unread_claims
+
+            facts = replace(facts, unread=tuple(unread_claims(path, tree, lines, scanner.read)))
+        return Parsed(facts, tree, lines)
     except SyntaxError as error:
         second = _second_opinion(text)
         reason = f"cannot be parsed: {error.msg}{second or ''}"
@@ -200,8 +209,14 @@ def _second_opinion(text: str) -> str | None:
 
 
 class _Scanner:
-    def __init__(self, lines: Sequence[str]) -> None:
+    """`mentions`: whether a claim may stand in the lines. `read`: the docstrings in which budgets
+    are read, by the line and column of the literal as `ast` counts them."""
+
+    def __init__(self, lines: Sequence[str], mentions: bool) -> None:
         self.lines = lines
+        self.mentions = mentions
+        self.read: dict[tuple[int, int], tuple[DocLine, ...]] = {}
+        self.methods: list[FunctionFacts] = []
         self.imports: list[Import] = []
         self.classes: list[ClassFacts] = []
         self.functions: list[FunctionFacts] = []
@@ -230,6 +245,7 @@ class _Scanner:
             tuple(self.aliases),
             None if self.exports is None else frozenset(self.exports),
             frozenset(self.names),
+            methods=tuple(self.methods),
         )
 
     def _assignment(self, node: ast.stmt) -> None:
@@ -262,21 +278,26 @@ class _Scanner:
             elif isinstance(statement, FUNCTIONS):
                 abstract |= any(tail(name) == "abstractmethod" for name in decorators(statement))
                 if statement.name == "__init__":
+                    if init is not None:  # the one before is replaced: nothing reads it
+                        before = init.docstring
+                        self.read = {at: text for at, text in self.read.items() if text != before}
                     init = self._callable(statement)
                     init = replace(init, parameters=init.parameters[1:])
+                elif self.mentions:
+                    self._method(statement, qualname)
             elif isinstance(statement, ast.AnnAssign):
                 fields.extend(self._field(statement))
         bases = tuple(dotted for dotted in map(dotted_name, node.bases) if dotted)
         kinds = {tail(base) for base in bases}
         metaclasses = [tail(dotted_name(item.value)) for item in node.keywords]
         is_dataclass = any(tail(name) == "dataclass" for name in decorators(node))
-        docstring = docstring_lines(node.body, self.lines)
+        docstring = self._docstring(node)
         facts = ClassFacts(
             qualname,
             node.lineno,
             node.col_offset + 1,
             docstring,
-            _declares(docstring) or (init is not None and init.declares),
+            self._declares(docstring) or (init is not None and init.declares),
             # Without the metaclass `abstractmethod` forbids nothing.
             "Protocol" in kinds or (abstract and ("ABC" in kinds or "ABCMeta" in metaclasses)),
             bases,
@@ -302,13 +323,34 @@ class _Scanner:
             text = f"{text}()"
         yield Parameter(node.target.id, default is None, annotation, text)
 
+    def _method(self, node: Function, owner: str) -> None:
+        """One that is called on the class may be a factory, if it says so."""
+        kinds = {tail(name) for name in decorators(node)} & {"classmethod", "staticmethod"}
+        if kinds and self._declares(docstring_lines(node.body, self.lines)):
+            facts = self._callable(node)
+            taken = 1 if "classmethod" in kinds else 0
+            parameters = facts.parameters[taken:]
+            self.methods.append(
+                replace(facts, qualname=f"{owner}.{node.name}", parameters=parameters)
+            )
+
+    def _docstring(self, node: ast.ClassDef | Function) -> tuple[DocLine, ...]:
+        docstring = docstring_lines(node.body, self.lines)
+        if docstring and isinstance(literal := node.body[0], ast.Expr):
+            self.read[literal.value.lineno, literal.value.col_offset] = docstring
+        return docstring
+
+    def _declares(self, docstring: Sequence[DocLine]) -> bool:
+        return self.mentions and declares(docstring)
+
     def _callable(self, node: Function) -> FunctionFacts:
         """What can be said of methods too."""
-        docstring = docstring_lines(node.body, self.lines)
+        docstring = self._docstring(node)
         place = node.lineno, node.col_offset + 1
         hidden = node.name.startswith(("_", "test_"))
         parameters = tuple(self._parameters(node.args))
-        return FunctionFacts(node.name, *place, docstring, _declares(docstring), hidden, parameters)
+        declares = self._declares(docstring)
+        return FunctionFacts(node.name, *place, docstring, declares, hidden, parameters)
 
     def _function(self, node: Function) -> FunctionFacts:
         facts = self._callable(node)
@@ -342,10 +384,6 @@ class _Scanner:
 
     def _text(self, node: ast.expr | None) -> str | None:
         return None if node is None else written(self.lines, node)
-
-
-def _declares(docstring: Sequence[DocLine]) -> bool:
-    return any(HEAD.match(line.text) for line in docstring)
 
 
 def _annotated(arguments: ast.arguments, names: frozenset[str]) -> tuple[str, ...]:

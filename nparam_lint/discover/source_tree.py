@@ -295,10 +295,14 @@ class SourceTree:
 
 def _moved(facts: FileFacts, path: str) -> FileFacts:
     """What the same content says in another place."""
-    problem = facts.problem
-    if problem is not None:
-        problem = replace(problem, position=replace(problem.position, path=path))
-    return replace(facts, path=path, problem=problem)
+
+    def moved(problem: Problem) -> Problem:
+        return replace(problem, position=replace(problem.position, path=path))
+
+    problem, unread = facts.problem, facts.unread
+    return replace(
+        facts, path=path, problem=problem and moved(problem), unread=tuple(map(moved, unread))
+    )
 
 
 def _imports(text: str) -> Iterator[tuple[int, str, tuple[str, ...]]]:

@@ -105,6 +105,7 @@ def declared_requests(
         if in_scope(target.location) and (gone := why_gone(target, settings.root, found)):
             findings.append(finding("NPL008", at, f"arguments for it: {gone}", str(target)))
     findings += [finding("NPL003", p.position, p.message, "") for p in found.problems]
+    findings += [finding("NPL002", p.position, p.message, "") for p in found.unread]
     return list(requests.values()), findings
 
 

@@ -11,7 +11,7 @@ import tokenize
 from typing import TYPE_CHECKING
 
 from nparam_lint import __version__
-from nparam_lint.discover.name_resolution import HINTS
+from nparam_lint.discover.name_resolution import is_hinted
 
 if TYPE_CHECKING:
     import ast
@@ -32,7 +32,7 @@ class Plugin:
 
     def run(self) -> Iterator[tuple[int, int, str, type[Plugin]]]:
         """(line, column from 0, "CODE message", this class) for each finding."""
-        if not any(hint.decode() in self.source for hint in HINTS):
+        if not is_hinted(self.source.encode("utf-8", "replace")):
             return
         from nparam_lint.claims.suppressions import apply
         from nparam_lint.rules.lint import lint_source

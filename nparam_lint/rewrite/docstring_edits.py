@@ -216,7 +216,8 @@ def _declared(source: bytes) -> list[tuple[Place, tuple[str, _Said]]]:
     for item in facts.classes:
         docstrings.append((item.qualname, item.docstring))
         docstrings.append((f"{item.qualname}.__init__", item.init.docstring if item.init else ()))
-    docstrings += [(function.qualname, function.docstring) for function in facts.functions]
+    functions = (*facts.functions, *facts.methods)
+    docstrings += [(function.qualname, function.docstring) for function in functions]
     return [
         ((found.line, found.column), (name, _said(found)))
         for name, lines in docstrings

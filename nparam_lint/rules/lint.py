@@ -122,7 +122,11 @@ def _findings(
 
     file = SourceFile(parsed, modules)
     path = parsed.facts.path
-    found = [*_unreadable_budgets(file, path)] if _UNREADABLE_BUDGET in codes else []
+    found = []
+    if _UNREADABLE_BUDGET in codes:
+        found += [*_unreadable_budgets(file, path)]
+        unread = parsed.facts.unread
+        found += [finding(_UNREADABLE_BUDGET, item.position, item.message, "") for item in unread]
     try:
         for code in codes:
             check, values = RULES[code].check, Values(file)

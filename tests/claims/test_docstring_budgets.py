@@ -1,12 +1,21 @@
 from __future__ import annotations
 
+import unicodedata
 from textwrap import dedent
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nparam_lint.claims.docstring_budgets import Declared, Malformed, budget_lines, parse_docstring
+from nparam_lint.claims.docstring_budgets import (
+    Declared,
+    Malformed,
+    budget_lines,
+    declares,
+    find_stray,
+    mentions,
+    parse_docstring,
+)
 from nparam_lint.records import DocLine
 
 PROPERTY = settings(max_examples=200)
@@ -53,20 +62,237 @@ def test_budget_lines(line: str, expected: tuple[str | None, str, str]) -> None:
     assert summary(f"A model.\n\n{line}\n") == [expected]
 
 
+# These lists can only grow. In other spellings a budget is read where a reader would take it for
+# one.
 @pytest.mark.parametrize(
     "line",
     [
-        "nparam (int): n",
-        "nparam : int",
-        "nparam is 5",
-        "nparams: 5",
-        "x nparam: 5",
-        "Nparam: 5",
-        "",
+        *(
+            "nparam : 5",
+            "nparam :5",
+            "NPARAM: 5",
+            "Nparam: 5",
+            "nParam: 5",
+            "nparam:: 5",
+            "nparam := 5",
+        ),
+        *(
+            "nparams: 5",
+            "n_param: 5",
+            "n_params : 5",
+            "n-param: 5",
+            "N_PARAMS: 5",
+            "nparameters: 5",
+        ),
+        *("nparam： 5", "nparam：５", "nparam∶ 5", "ｎparam: 5".replace("ｎ", "n")),
+        *("`nparam: 5`", "``nparam``: 5", "nparam: `5`", "`nparam`: `5`"),
+        *("**nparam: 5**", "**nparam**: 5", "**nparam:** 5", "nparam: **5**", "*nparam*: 5"),
+        *("__nparam: 5__", "__nparam__: 5", "__nparam:__ 5", "_nparam_: 5"),
+        *("• nparam: 5", "+ nparam: 5", "– nparam: 5", "— nparam: 5", "◦ nparam: 5", "· nparam: 5"),
+        *("1. nparam: 5", "12) nparam: 5", "a) nparam: 5", "iv. nparam: 5", "-nparam: 5"),
+        *("> nparam: 5", ">> nparam: 5", "> - nparam: 5", "- [x] nparam: 5", "- [ ] nparam: 5"),
+        *(
+            ".. nparam:: 5",
+            ".. nparam: 5",
+            ":nparam : 5",
+            "@nparam: 5",
+            "# nparam: 5",
+            "| nparam: 5",
+        ),
+        *("(nparam: 5)", "[nparam: 5]", "<nparam: 5>", "{nparam: 5}", "nparam: 5;"),
+        *("'nparam: 5'", '"nparam: 5"', "“nparam: 5”", "«nparam: 5»", "nparam: '5'", "nparam: $5$"),
+        *(
+            "\ufeffnparam: 5",
+            "\u200bnparam: 5",
+            "nparam\u200b: 5",
+            "nparam:\u00a05",
+            "\u2060nparam: 5",
+        ),
+        *("nparam:\t5", "\tnparam: 5", "nparam:5", "nparam:    5   "),
+        *("nparam [total]: 5", "nparam[total] : 5", "Nparam [ total ] : 5", "**nparam[total]**: 5"),
     ],
 )
-def test_other_lines_are_no_budgets(line: str) -> None:
+def test_a_clear_spelling_is_read(line: str) -> None:
+    assert summary(f"A model.\n\n{line}\n") == [(None, "", "5")]
+    assert mentions(f'"""{line}"""'.encode())
+    assert mentions(f'"""A net.\\n{line}"""'.encode())
+    assert declares(lines_of(line))
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("Nparam[trainable]: 5", (None, "trainable", "5")),
+        ("nparam (n=3) [h.*] : 5", ("n=3", "h.*", "5")),
+        ("NPARAM(GPT(\n    n=3)): 5", ("GPT( n=3)", "", "5")),
+        ("**nparam: ~86.6M ± 2%**", None),
+        ("**nparam: 7.1M ± 2%**", (None, "", "7.1M ± 2%")),
+        ("(nparam: (width + 2)*4)", (None, "", "(width + 2)*4")),
+        ("Nparam: width*10", (None, "", "width*10")),
+        ("nparam : 2*width  # exact", (None, "", "2*width")),
+        ("**nparam:**\n    5", (None, "", "5")),
+        ("Nparam:\n\n    • 5", (None, "", "5")),
+    ],
+)
+def test_a_clear_spelling_holds_all_that_a_budget_does(
+    line: str, expected: tuple[str | None, str, str] | None
+) -> None:
+    declared, malformed = read(f"A model.\n\n{line}\n")
+    assert len(malformed) == (expected is None)
+    found = [(budget.arguments, str(budget.selector), budget.text) for budget in declared]
+    assert found == [expected] * (expected is not None)
+
+
+@pytest.mark.parametrize(
+    ("line", "wanted"),
+    [
+        ("nparam = 5", "nparam: 5"),
+        ("nparam == 5", "nparam: 5"),
+        ("nparam=5", "nparam: 5"),
+        ("nparam 5", "nparam: 5"),
+        ("nparam\t5", "nparam: 5"),
+        ("nparam is 5", "nparam: 5"),
+        ("nparam -> 5", "nparam: 5"),
+        ("nparam → 5", "nparam: 5"),
+        ("nparam – 5", "nparam: 5"),
+        ("nparam about 5", "nparam: 5"),
+        ("nparam, about 5", "nparam: 5"),
+        ("nparam <= 5k", "nparam: <= 5k"),
+        ("nparam of the net: 5", "nparam: 5"),
+        ("nparam ..... 5", "nparam: 5"),
+        ("nparam - 5", ""),
+        ("nparam; 5", ""),
+        ("nparam, 5", ""),
+        ("nparam ~5k.", "nparam: ~5k"),
+        ("nparam (5)", "nparam: 5"),
+        ("nparam [trainable] 5", "nparam[trainable]: 5"),
+        ("n_params = 5", "nparam: 5"),
+        ("NPARAM 5", "nparam: 5"),
+        ("**nparam** 5", "nparam: 5"),
+        ("| nparam | 5 |", "nparam: 5"),
+        (":nparam 5:", "nparam: 5"),
+        ("nparam\n------\n5", ""),
+        ("nparam\n    5", ""),
+        ("Nparam: 5 in all", ""),
+        ("nparam: 5 5", ""),
+    ],
+)
+def test_an_unclear_spelling_is_malformed_and_says_how_to_write_it(line: str, wanted: str) -> None:
+    declared, malformed = read(f"A model.\n{line}")
+    assert declared == []
+    (fault,) = malformed
+    assert (fault.line, fault.message.endswith(f", as in `{wanted}`")) == (2, bool(wanted))
+
+
+@pytest.mark.parametrize(
+    ("line", "text", "wanted"),
+    [
+        ("A net. nparam: 5", "nparam: 5", "nparam: 5"),
+        ("It has (nparam: 5).", "nparam: 5", "nparam: 5"),
+        ("Budget: nparam[h.*] : 5k, all told", "nparam[h.*] : 5k", "nparam[h.*]: 5k"),
+        ("Its nparam is about 5.", "nparam is about 5", "nparam: 5"),
+        ("<b>nparam: 5</b>", "nparam: 5", "nparam: 5"),
+        ("1.nparam: 5", "nparam: 5", "nparam: 5"),
+        ("a net of 5 nparams", "5 nparams", "nparam: 5"),
+        ("the nparam (5)", "nparam (5)", "nparam: 5"),
+        ("see nparam: width*10 + 10", "nparam: width*10 + 10", "nparam: width*10 + 10"),
+        (":param nparam: 5", "nparam: 5", "nparam: 5"),
+    ],
+)
+def test_a_claim_inside_a_line_is_a_stray(line: str, text: str, wanted: str) -> None:
     assert read(f"A model.\n{line}") == ([], [])
+    stray = find_stray(line)
+    assert stray is not None
+    assert (stray.text, stray.line) == (text, wanted)
+    assert line[stray.offset :].startswith(text)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        *(
+            "",
+            "nparam",
+            "nparam (int): n",
+            "nparam : int",
+            "nparam : int, default 5",
+            "Nparam: about",
+        ),
+        *("nparam (int, optional): the number", "n_params: int = 5", "nparams (List[int]): three"),
+        *(
+            "nparam = sum(p.numel() for p in net.parameters())",
+            ">>> nparam = 5",
+            ">>> n_params = 5",
+        ),
+        *("nparam: ignore[NPL101]".title(), "nparam-lint 0.2", "nparam_lint: 5", "nparam.py:5"),
+        *("nparam * 4 bytes", "nparam / 1e6", "nparam, 3 layers", "nparam. 3 layers", "2*nparam"),
+        *("net.nparam = 5", "total_nparam: 5", "nparam_total: 5", "nparam5: 5", "--nparam 5"),
+        *("if nparam > 5: split", "f(nparam, 5)", "inparam: 5", "len(nparams) - 1"),
+    ],
+)
+def test_a_mere_mention_is_no_claim(line: str) -> None:
+    assert read(f"A model.\n{line}") == ([], [])
+    assert find_stray(line) is None
+
+
+_LEADS = [
+    "",
+    "  ",
+    "- ",
+    "• ",
+    "3. ",
+    "> ",
+    "(",
+    "# ",
+    "\u200b",
+    "A net. ",
+    "It has ",
+    "é ",
+    "(see ",
+]
+_LINKS = [
+    ":",
+    " : ",
+    "：",
+    " = ",
+    " ",
+    "::",
+    " is ",
+    " -> ",
+    ":\u00a0",
+    " ≤ ",
+    ": **",
+    "\t",
+    " == ",
+]
+_VALUES = ["110", "1_100", "86.6M", "~58k", "<= 25k", "１１０", "`110`", "'110'", "1..2", "110*2"]
+
+
+@PROPERTY
+@given(
+    st.sampled_from(_LEADS),
+    st.sampled_from(["", "**", "`", "_", "*", "``", "**_"]),
+    st.sampled_from(["nparam", "NPARAM", "nParam", "nparams", "n_param", "N-Params"]),
+    st.booleans(),
+    st.sampled_from(["", "(n=2)", " (n=2)", "[trainable]", " [h.*] "]),
+    st.sampled_from(_LINKS),
+    st.sampled_from(_VALUES),
+    st.sampled_from(["", ".", ")", "**", "`", " parameters", "  # exact", ", frozen", " ± 2%"]),
+)
+def test_the_word_beside_a_number_is_never_skipped(
+    lead: str, mark: str, word: str, ends: bool, what: str, link: str, value: str, tail: str
+) -> None:
+    if word != "nparam" and "=" in link and any(map(str.isalpha, lead)):
+        return  # may be code
+    text = f"{lead}{mark}{word}{mark[::-1] * ends}{what}{link}{value}{tail}"
+    declared, malformed = parse_docstring([DocLine(text, 3, 9)])
+    assert declared or malformed or find_stray(text), text
+    for place in (*declared, *malformed):
+        assert place.line == 3
+        assert 9 <= place.column <= 9 + len(text)
+    for budget in declared:  # what is read is what is written
+        written = unicodedata.normalize("NFKC", f"{value}{tail}").strip("`'*).")
+        assert budget.text.rstrip(".") == written.partition("#")[0].strip(" `'*).")
 
 
 @pytest.mark.parametrize(

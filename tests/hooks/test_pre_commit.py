@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 import yaml
-from commits import accepted, environment, model, refused
+from commits import accepted, environment, model, refused, unwrapped
+from false_claims import NET, PLACES, READ, UNCLEAR, source
 from sample_repository import Sample
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -116,6 +117,18 @@ def test_the_environment_is_small_and_has_no_torch(framework, home):
     assert 5_000_000 < size < 100_000_000
     assert list(made.glob("lib/python*/site-packages/nparam_lint/cli/hook.sh"))
     assert not list(made.glob("lib/python*/site-packages/torch"))
+
+
+def test_no_false_claim_is_committed(framework):
+    sample = framework({"net.py": model(10, 110)})
+    environment(sample.path / ".venv")
+    texts = [NET.format(claim=claim) for claim in (READ[0], *UNCLEAR)]  # one is built
+    texts += [source(text) for same in PLACES.values() for text in same]
+    sample.add({f"file_{number}.py": text for number, text in enumerate(texts)})
+    done = sample.commit()
+    refused(done)
+    said = unwrapped(done)
+    assert [text for n, text in enumerate(texts) if f"file_{n}.py:" not in said] == []
 
 
 @pytest.mark.thorough  # test_plain_hook.py has another one

@@ -18,7 +18,7 @@ class Net(nn.Module):
 
 
 def net():
-    """nparam = 20 is prose, but this is none:
+    """nparam is prose here, but this is none:
       nparam: 86.6
     """
     return Net()

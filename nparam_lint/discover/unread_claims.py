@@ -1,0 +1,166 @@
+"""Claims of a count that stand where no budget is read: inside a line of prose, in comments, in the
+docstrings of what cannot be called from outside, in strings that are no docstring."""
+
+from __future__ import annotations
+
+import ast
+import io
+import re
+import tokenize
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from nparam_lint.claims.docstring_budgets import budget_lines, find_stray, mentions
+from nparam_lint.discover.syntax import FUNCTIONS, character, docstring_lines, dotted_name
+from nparam_lint.records import DocLine, Position, Problem
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+_WHERE = "in the docstring of a class, of its `__init__`, or of a function that returns a model"
+_DOC = re.compile(r"doc|descr", re.IGNORECASE)  # what documentation is called: `__doc__`, `NET_DOC`
+_OPEN = re.compile(r"[:：][\s`*_]*$")
+_INSERTED = re.compile(r"\{[^{}\n]*\}|%[sdi]")  # in an f-string, and its like
+
+
+def unread_claims(
+    path: str,
+    tree: ast.Module,
+    lines: Sequence[str],
+    read: Mapping[tuple[int, int], Sequence[DocLine]],
+) -> list[Problem]:
+    """`read`: the docstrings in which budgets are read, by where the literal begins."""
+    found: list[Problem] = []
+
+    def look(line: DocLine, rest: str, message: str, is_formatted: bool = False) -> None:
+        """`rest`: the line that follows, where a number may stand after a colon."""
+        written = f"{line.text} {rest}" if _OPEN.search(line.text) else line.text
+        text = written
+        if is_formatted:  # what an f-string inserts stands for a number
+            text = _INSERTED.sub(lambda inserted: "0" * len(inserted[0]), text)
+        stray = find_stray(text)
+        if stray and stray.offset < len(line.text):
+            said = written[stray.offset :][: len(stray.text)]
+            wanted = "nparam: NUMBER" if text != written else stray.line
+            at = Position(path, line.line, line.column + stray.offset)
+            found.append(Problem(at, message.format(found=said, line=wanted)))
+
+    for docstring in read.values():
+        budgets = budget_lines(docstring)
+        for index, (line, rest) in enumerate(_followed(docstring)):
+            if index not in budgets:
+                look(
+                    line,
+                    rest,
+                    "found `{found}` inside a line, expected `{line}` on a line of its own",
+                )
+    for text, place in _texts(tree):
+        if (text.lineno, text.col_offset) not in read:
+            for line, rest in _followed([*_lines(text, lines)]):
+                look(line, rest, _elsewhere(place), not isinstance(text, ast.Constant))
+    for line, rest in _followed([*_comments(lines)]):
+        look(line, rest, _elsewhere("a comment"))
+    return sorted(found, key=lambda problem: (problem.position.line, problem.position.column))
+
+
+def _followed(lines: Sequence[DocLine]) -> Iterator[tuple[DocLine, str]]:
+    """Each line with the text of the next one that is not blank."""
+    rest = ""
+    followed = []
+    for line in reversed(lines):
+        followed.append((line, rest))
+        rest = line.text.strip("# \t") or rest
+    return reversed(followed)
+
+
+def _elsewhere(place: str) -> str:
+    return f"found `{{found}}` in {place}, which is not read; expected `{{line}}` {_WHERE}"
+
+
+def _texts(tree: ast.Module) -> Iterator[tuple[ast.expr, str]]:
+    """Every text that documents something, and where it stands."""
+    pending: list[tuple[ast.AST, str]] = [(tree, "")]
+    while pending:
+        node, scope = pending.pop()
+        if isinstance(node, (ast.ClassDef, *FUNCTIONS)):
+            scope = f"{scope}.{node.name}" if scope else node.name
+        body = getattr(node, "body", None)
+        first = body[0] if isinstance(body, list) and body else None
+        owner = f"`{scope}`" if scope else "the module"
+        for child in ast.iter_child_nodes(node):
+            if isinstance(child, ast.Expr) and _is_text(child.value):
+                is_docstring = child is first and _is_string(child.value)
+                is_docstring &= isinstance(node, (ast.Module, ast.ClassDef, *FUNCTIONS))
+                kind = "the docstring of" if is_docstring else "a string that is no docstring, in"
+                yield child.value, f"{kind} {owner}"
+            else:
+                for text in _documentation(child):
+                    yield text, f"a string that is no docstring, in {owner}"
+            pending.append((child, scope))
+
+
+def _is_text(node: ast.expr) -> bool:
+    """A string, an f-string, what is made of one by `+`, `%` or `.format()`, or several of them."""
+    while isinstance(node, (ast.BinOp, ast.Call, ast.Attribute)):
+        if isinstance(node, ast.Call):
+            node = node.func
+        else:
+            node = node.left if isinstance(node, ast.BinOp) else node.value
+    match node:
+        case ast.Tuple(elts=items) | ast.List(elts=items):
+            return any(map(_is_text, items))
+        case ast.IfExp(body=one, orelse=other):
+            return _is_text(one) or _is_text(other)
+    return _is_literal(node)
+
+
+def _is_literal(node: ast.expr) -> bool:
+    is_bytes = isinstance(node, ast.Constant) and isinstance(node.value, bytes)
+    return is_bytes or isinstance(node, ast.JoinedStr) or _is_string(node)
+
+
+def _is_string(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and isinstance(node.value, str)
+
+
+def _documentation(node: ast.AST) -> Iterator[ast.expr]:
+    """The texts in what is assigned to a name, or given as an argument, that says that it is
+    documentation."""
+    match node:
+        case ast.Assign(targets=targets, value=value):
+            names, values = [dotted_name(target) for target in targets], [value]
+        case ast.AnnAssign(target=target, value=value) | ast.AugAssign(target=target, value=value):
+            names, values = [dotted_name(target)], [value] if value else []
+        case ast.keyword(arg=name, value=value):
+            names, values = [name or ""], [value]
+        case ast.Call(func=function, args=values):
+            given = (str(item.value) for item in values if isinstance(item, ast.Constant))
+            names = [dotted_name(function), *(name for name in given if name == "__doc__")]
+        case _:
+            return
+    if any(map(_DOC.search, names)):
+        for value in values:
+            inner = (item for item in ast.walk(value) if isinstance(item, ast.expr))
+            yield from filter(_is_literal, inner)
+
+
+def _lines(text: ast.expr, lines: Sequence[str]) -> Iterator[DocLine]:
+    if _is_string(text):
+        yield from docstring_lines([ast.Expr(text)], lines)
+        return
+    last = text.end_lineno or text.lineno
+    for number in range(text.lineno, last + 1):
+        line = lines[number - 1]
+        start = character(line, text.col_offset) if number == text.lineno else 0
+        end = character(line, text.end_col_offset or 0) if number == last else len(line)
+        yield DocLine(line[start:end], number, start + 1)
+
+
+def _comments(lines: Sequence[str]) -> Iterator[DocLine]:
+    if not any("#" in line and mentions(line.encode("utf-8", "replace")) for line in lines):
+        return
+    source = io.StringIO("\n".join(lines))
+    with suppress(SyntaxError, tokenize.TokenError):
+        for token in tokenize.generate_tokens(source.readline):
+            if token.type == tokenize.COMMENT:
+                yield DocLine(token.string, token.start[0], token.start[1] + 1)
