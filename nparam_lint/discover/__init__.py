@@ -16,6 +16,7 @@ from nparam_lint.discover.files import (
     list_files,
     list_importable,
     list_project,
+    named_files,
     reader,
 )
 from nparam_lint.discover.import_plan import ImportPlanner
@@ -40,6 +41,7 @@ __all__ = [
     "list_files",
     "list_importable",
     "list_project",
+    "named_files",
     "scan_source",
 ]
 
@@ -237,6 +239,7 @@ def discover(
     read: Callable[[str], bytes] | None = None,
     importable: Iterable[str] | None = None,
     wanted: Collection[str] = (),
+    named: Collection[str] = (),
     declared_only: bool = False,
     store: Store | None = None,
     scan: Scan = scan_source,
@@ -246,8 +249,10 @@ def discover(
     `read` replaces reading from disk (it raises OSError); `importable` the files that imports may
     reach (default: all Python files of the project). Test files count for what declares a budget
     only. With `declared_only` so do all files, and those without the word `nparam` are not even
-    parsed: the hook's fast way. `wanted` files (named by the user, or by a budget in the config)
-    are looked through in full in either case. `store`: where what a file's content says is kept
+    parsed: the hook's fast way. `wanted` files (of a target, or of a budget in the config) are
+    looked through in full in either case. One that cannot be parsed is a problem where it could
+    hold what is looked for, or a file that does imports it; `named` files (by the user) always are.
+    `store`: where what a file's content says is kept
     for the next run; after it asked for plans, the caller has `SourceTree.remember` keep those too.
     `scan`: what reads a file; a function at the top level of a module.
     """
@@ -264,18 +269,18 @@ def discover(
         if path not in wanted and (declared_only or _is_test(path, source)):
             strict.add(path)
         # One that is empty perhaps could not be read: parsing it brings out why.
-        if not source:
+        is_candidate = b"nparam" in source if path in strict else is_hinted(source)
+        if not source or is_candidate or path in named:
             parsed.append(path)
-        elif b"class " in source or b"def " in source:
-            if b"nparam" in source if path in strict else is_hinted(source):
-                parsed.append(path)
-            elif path not in strict:
-                rest.append(path)
+        elif path not in strict and (b"class" in source or b"def" in source):
+            rest.append(path)
     tree.scan_all(parsed)
     parsed += _naming_models(tree, models, rest)
-    problems = [problem for path in parsed if (problem := tree.facts(path).problem)]
     parsed = sorted(set(parsed))
     found = [item for p in parsed for item in models.definitions(p, declared_only=p in strict)]
+    run = [*parsed, *tree.run_with({*wanted, *(item.path for item in found)})]
+    tree.scan_all(run)
+    problems = [p for path in dict.fromkeys(run) if (p := tree.facts(path).problem)]
     tree.remember()
     return Discovery(tuple(files), tuple(parsed), tuple(found), tuple(problems), models)
 

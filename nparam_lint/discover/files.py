@@ -100,6 +100,11 @@ def list_project(
     return _listed(root, paths, exclude, below), list_importable(root, below)
 
 
+def named_files(root: Path, paths: Sequence[Path]) -> frozenset[str]:
+    """Those of `paths` that are files, as the lists here name them."""
+    return frozenset(_relative(path, root) for path in paths if path.is_file())
+
+
 def reader(root: Path) -> Callable[[str], bytes]:
     """What reads a file that is named as the lists here name it. It raises OSError."""
     folder = os.fspath(root)

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 # What grammars after 3.10 brought: type parameters, `type X = …`, `except*`, `x[*y]`, quotes inside
 # f-strings, t-strings, `except A, B`.
 _NEWER = re.compile(
-    r"(def|class)\s+\w+\s*\[|^\s*type\s+\w+|except\s*\*|except\s+[\w.]+\s*,|\[[^\]\n]*\*"
+    r"(def|class)\s+\w+\s*\[|^[ \t]*type\s+\w+|except\s*\*|except\s+[\w.]+\s*,|[\[,]\s*\*"
     r"|\b[rR]?[fFtT][rR]?[\"']",
     re.MULTILINE,
 )
@@ -130,18 +130,17 @@ def scan_source(path: str, source: bytes) -> FileFacts:
 def parse_source(path: str, source: bytes) -> Parsed:
     """As `scan_source`, with the syntax tree for more to be read from it."""
     if b"\0" in source:
-        line = source.count(b"\n", 0, source.index(b"\0")) + 1
-        return _unreadable(path, line, 1, "cannot be parsed: it contains null bytes")
+        place = _place(source, source.index(b"\0"))
+        return _unreadable(path, *place, "cannot be parsed: it contains null bytes")
     try:
         text = _decode(source)
-    except (SyntaxError, LookupError) as error:
-        return _unreadable(path, 1, 1, f"cannot be decoded: {error}")
+        return parse_text(path, text)
     except UnicodeDecodeError as error:
-        line = source.count(b"\n", 0, error.start) + 1
-        column = error.start - (source.rfind(b"\n", 0, error.start) + 1) + 1
+        source = error.object  # without the mark of the encoding
         reason = f"byte 0x{source[error.start]:02x} is not valid {error.encoding}"
-        return _unreadable(path, line, column, f"cannot be decoded: {reason}")
-    return parse_text(path, text)
+        return _unreadable(path, *_place(source, error.start), f"cannot be decoded: {reason}")
+    except (SyntaxError, LookupError, ValueError) as error:  # of an encoding that is none of text
+        return _unreadable(path, 1, 1, f"cannot be decoded: {error}")
 
 
 def parse_text(path: str, text: str) -> Parsed:
@@ -150,6 +149,8 @@ def parse_text(path: str, text: str) -> Parsed:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # invalid escapes are not our business
             tree = ast.parse(text)
+            # Not all that has a tree can be imported: a `return` outside of a function.
+            compile(text, "<source>", "exec", dont_inherit=True)
         lines = text.split("\n")
         return Parsed(_Scanner(lines).scan(path, tree), tree, lines)
     except SyntaxError as error:
@@ -169,8 +170,17 @@ def _unreadable(
     return Parsed(FileFacts(path, problem=problem, fleeting=fleeting))
 
 
+def _place(source: bytes, at: int) -> tuple[int, int]:
+    """The line and column of a byte."""
+    return source.count(b"\n", 0, at) + 1, at - source.rfind(b"\n", 0, at)
+
+
 def _decode(source: bytes) -> str:
-    encoding, _ = tokenize.detect_encoding(io.BytesIO(source).readline)
+    try:
+        encoding, _ = tokenize.detect_encoding(io.BytesIO(source).readline)
+    except SyntaxError:
+        source.decode("utf-8-sig")  # tells where
+        raise
     return re.sub(r"\r\n?", "\n", source.decode(encoding))  # the line ends that Python knows
 
 

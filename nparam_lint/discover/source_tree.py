@@ -22,11 +22,14 @@ if TYPE_CHECKING:
     from nparam_lint.discover.parallel_scan import Scan
 
 _Method = TypeVar("_Method", bound="Callable[..., Any]")
-# (level, module, names); an unparsed import statement, so that following the imports of thousands
-# of files costs no parsing. What it finds in a docstring by mistake is an import all the same.
-_Imports = tuple[tuple[int, str, tuple[str, ...]], ...]
+# (level, module, names, whether it stands at the margin: under no condition, in no function); an
+# unparsed import statement, so that following the imports of thousands of files costs no parsing.
+# What it finds in a docstring by mistake is an import all the same.
+_Imports = tuple[tuple[int, str, tuple[str, ...], bool], ...]
+# Of each character there is one way only to match it: what is left open is not searched for again.
 _IMPORT = re.compile(
-    r"^[ \t]*(?:from[ \t]+(\.*)[ \t]*([\w.]*)[ \t]+import[ \t]*(\([^)]*\)|(?:\\\n|[^\n#;])*)"
+    r"^([ \t]*)(?:from[ \t]+(\.*)[ \t]*([\w.]*)[ \t]+import[ \t]*"
+    r"(\([^()#]*(?:#[^\n]*\n[^()#]*)*\)|[^\n#;\\]*(?:\\\n?[^\n#;\\]*)*)"
     r"|import[ \t]+([^\n#;]+))",
     re.MULTILINE,
 )
@@ -61,12 +64,14 @@ def cached_method(method: _Method) -> _Method:
 
 class Leads(NamedTuple):
     """Where the imports of a file lead: the roots that absolute ones need, and the files that are
-    run by any; the packages that relative ones start from, and the files that they name."""
+    run by any; the packages that relative ones start from, and the files that they name; the files
+    that are run by those at its margin, which stand under no condition and in no function."""
 
     roots: tuple[str, ...]
     files: tuple[str, ...]
     packages: tuple[str, ...]
     named: tuple[str, ...]
+    surely: tuple[str, ...]
 
 
 class SourceTree:
@@ -264,9 +269,9 @@ class SourceTree:
 
     @cached_method
     def leads_to(self, path: str) -> Leads:
-        found: tuple[dict[str, None], ...] = ({}, {}, {}, {})
-        roots, files, packages, named = found
-        for level, module, names in self.imports(path):
+        found: tuple[dict[str, None], ...] = ({}, {}, {}, {}, {})
+        roots, files, packages, named, surely = found
+        for level, module, names, is_sure in self.imports(path):
             if level:
                 prefix = self.relative(path, level, module)
                 packages[list(ancestors(parent(path)))[:level][-1]] = None
@@ -277,9 +282,20 @@ class SourceTree:
             for inner in () if prefix is None else (prefix, *(join(prefix, n) for n in names)):
                 run = tuple(self._run_by(inner))
                 files.update(dict.fromkeys(run))
+                surely.update(dict.fromkeys(run if is_sure else ()))
                 if level:
                     named.update(dict.fromkeys(run[:1]))
         return Leads(*map(tuple, found))
+
+    def run_with(self, paths: Iterable[str]) -> list[str]:
+        """These files, and all that importing them runs for certain, each once."""
+        found = dict.fromkeys(paths)
+        pending = [*found]
+        while pending:
+            fresh = [path for path in self.leads_to(pending.pop()).surely if path not in found]
+            found.update(dict.fromkeys(fresh))
+            pending += fresh
+        return [*found]
 
     def _run_by(self, prefix: str) -> Iterator[str]:
         """The files that importing the module at `prefix` runs: its packages' and its own."""
@@ -298,13 +314,13 @@ def _moved(facts: FileFacts, path: str) -> FileFacts:
     return replace(facts, path=path, problem=problem)
 
 
-def _imports(text: str) -> Iterator[tuple[int, str, tuple[str, ...]]]:
-    for dots, module, names, plain in _IMPORT.findall(text):
+def _imports(text: str) -> Iterator[tuple[int, str, tuple[str, ...], bool]]:
+    for margin, dots, module, names, plain in _IMPORT.findall(text):
         if plain:
             for item in plain.split(","):
                 words = item.split()
                 if words:
-                    yield 0, words[0], ()
+                    yield 0, words[0], (), not margin
         elif dots or module:
             listed = _NAME.findall(_COMMENT.sub("", names))
-            yield len(dots), module, tuple(listed)
+            yield len(dots), module, tuple(listed), not margin

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from nparam_lint.count.interpreter import Interpreter, NoInterpreter, find_interpreter, watched
 from nparam_lint.count.run_jobs import Answers, BuildContext, Job, Limits, default_memory, run_jobs
 from nparam_lint.count.worker_process import end_waiting, start_early
-from nparam_lint.discover import discover, list_files, list_project, scan_source
+from nparam_lint.discover import discover, list_files, list_project, named_files, scan_source
 from nparam_lint.gate.judgements import assemble_report, complete_codes, judge_models
 from nparam_lint.gate.requests import (
     ModelRequest,
@@ -197,6 +197,7 @@ def read_source(
         importable=importable,
         declared_only=declared_only,
         wanted=budgeted & set(files),
+        named=named_files(settings.root, paths),
         store=settings.store,
         scan=scan,
     )

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from nparam_lint.records import Definition, Finding, NameValue
 
 _PLAIN_TYPES = {"int", "float", "str", "bool", "list", "dict", "tuple", "List[int]", "list[int]"}
+_NOTHING_CHECKED = "nothing in this file was checked; next: mend it, or `exclude` it in the config"
 _CONFIG_WORDS = ("conf", "cfg", "arg", "param", "settings", "opt")
 
 
@@ -101,7 +102,9 @@ def declared_requests(
     for target, at in settings.recipe_positions.items():
         if in_scope(target.location) and (gone := why_gone(target, settings.root, found)):
             findings.append(finding("NPL008", at, f"arguments for it: {gone}", str(target)))
-    findings += [finding("NPL003", p.position, p.message, "") for p in found.problems]
+    findings += [
+        finding("NPL003", p.position, p.message, "", [_NOTHING_CHECKED]) for p in found.problems
+    ]
     return list(requests.values()), findings
 
 
