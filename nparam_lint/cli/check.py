@@ -86,7 +86,9 @@ def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
             progress=common.progress(),
         )
     code = common.deliver(check_document(report), options, settings, environ)
-    if settings.replay_inputs and code < 2:
+    # A file that took too long to read may be read in time when less goes on beside.
+    in_time = not any(finding.message.endswith("of --timeout") for finding in report.findings)
+    if settings.replay_inputs and code < 2 and in_time:
         _keep(report, options, settings, environ, code)
     if settings.store.wants_trim():
         from nparam_lint.cache.housekeeping import trim

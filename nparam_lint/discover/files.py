@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import stat
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
 # Never the project's own source, wherever they stand.
 _FOREIGN = frozenset({"site-packages", "node_modules", "__pycache__"})
+_HUGE = 64_000_000  # bytes of a file that is not even looked at: nobody writes so much
 _OUR_TABLE = re.compile(rb"""^\s*\[+\s*tool\s*\.\s*["']?nparam-lint\b""", re.MULTILINE)
 
 
@@ -111,6 +113,8 @@ def reader(root: Path) -> Callable[[str], bytes]:
 
     def read(path: str) -> bytes:
         with open(f"{folder}/{path}", "rb", buffering=0) as file:  # noqa: PTH123  # half the time
+            if os.fstat(file.fileno()).st_size > _HUGE:
+                raise OSError(errno.EFBIG, f"it has more than {_HUGE // 10**6} MB")
             return file.read()
 
     return read

@@ -18,6 +18,7 @@ from nparam_lint.claims.docstring_budgets import HEAD
 from nparam_lint.discover.syntax import (
     FUNCTIONS,
     Function,
+    TooSlow,
     annotation_names,
     bound_names,
     choices,
@@ -27,12 +28,16 @@ from nparam_lint.discover.syntax import (
     flat,
     returned_calls,
     tail,
+    time_limit,
     written,
 )
 from nparam_lint.records import DocLine, Parameter, Position, Problem
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+
+    from nparam_lint.discover.parallel_scan import Scan
+    from nparam_lint.records import Severity
 
 # What grammars after 3.10 brought: type parameters, `type X = …`, `except*`, `x[*y]`, quotes inside
 # f-strings, t-strings, `except A, B`.
@@ -41,6 +46,9 @@ _NEWER = re.compile(
     r"|\b[rR]?[fFtT][rR]?[\"']",
     re.MULTILINE,
 )
+# Bytes of a file. A syntax tree takes up to 350 times as much; what is larger is mostly data.
+LARGEST = 1_000_000
+TOO_DEEP = "its classes or expressions depend on each other too deeply"
 _STDIN = "sys.stdin.buffer.read()"
 
 
@@ -127,8 +135,24 @@ def scan_source(path: str, source: bytes) -> FileFacts:
     return parse_source(path, source).facts
 
 
+def scan_within(scan: Scan, seconds: float, path: str, source: bytes) -> FileFacts:
+    """What `scan` says of a file; a problem where that takes longer than so many seconds."""
+    try:
+        with time_limit(seconds):
+            return scan(path, source)
+    except TooSlow:
+        why = f"reading it took longer than the {seconds:g} s of --timeout"
+    except RecursionError:
+        why = TOO_DEEP
+    return FileFacts(path, problem=left_out(path, source, why), fleeting=True)
+
+
 def parse_source(path: str, source: bytes) -> Parsed:
     """As `scan_source`, with the syntax tree for more to be read from it."""
+    if len(source) > LARGEST:
+        size, largest = len(source) / 1e6, LARGEST / 1e6
+        why = f"it has {size:.1f} MB, and up to {largest:g} MB of a file are read"
+        return Parsed(FileFacts(path, problem=left_out(path, source, why)))
     if b"\0" in source:
         place = _place(source, source.index(b"\0"))
         return _unreadable(path, *place, "cannot be parsed: it contains null bytes")
@@ -161,6 +185,12 @@ def parse_text(path: str, text: str) -> Parsed:
     except (RecursionError, MemoryError):
         reason = "cannot be parsed: its expressions are nested too deeply"
         return _unreadable(path, 1, 1, reason, fleeting=True)
+
+
+def left_out(path: str, source: bytes, why: str) -> Problem:
+    """A file that is too much to be read. It must not pass where it may declare a budget."""
+    severity: Severity = "error" if b"nparam" in source else "warning"
+    return Problem(Position(path), f"is left out: {why}", severity)
 
 
 def _unreadable(

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from nparam_lint.cache.file_facts import FactCache
 from nparam_lint.cache.store import digest as digest_of
 from nparam_lint.discover.files import ancestors, join, parent
-from nparam_lint.discover.scan import FileFacts, scan_source
+from nparam_lint.discover.scan import LARGEST, FileFacts, scan_source, scan_within
 from nparam_lint.records import Position, Problem
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ class SourceTree:
     """`files`: all Python files that imports may reach, relative to the root. `read` gives the
     content of one of them, or raises OSError. `name`: what the root directory is called. `store`:
     where what was worked out from a content is kept for the next run (see `remember`). `scan`: what
-    reads a content; a function at the top level of a module."""
+    reads a content; a function at the top level of a module. `timeout`: seconds for one file."""
 
     def __init__(
         self,
@@ -87,11 +87,13 @@ class SourceTree:
         name: str = "",
         store: Store | None = None,
         scan: Scan = scan_source,
+        timeout: float = 60.0,
     ) -> None:
         self.files = frozenset(files)
         self.name = name
         self._read = read
         self._scan = scan
+        self._timeout = timeout
         self._digests: dict[str, str] = {}
         self._known_facts = FactCache[FileFacts](store, "facts", FileFacts)
         self._known_imports = FactCache[_Imports](store, "imports", _Imports)
@@ -142,7 +144,7 @@ class SourceTree:
             return  # each is read when it is asked for
         from nparam_lint.discover.parallel_scan import scan_many
 
-        for path, facts in scan_many(contents, self._scan):
+        for path, facts in scan_many(contents, self._scan, self._timeout):
             self._facts[path] = self._scanned(path, contents[path], facts)
 
     def _known(self, path: str) -> FileFacts | None:
@@ -151,7 +153,7 @@ class SourceTree:
 
     def _scanned(self, path: str, content: bytes, facts: FileFacts | None = None) -> FileFacts:
         """What the content says, which others may have read; kept for the next run."""
-        facts = facts or self._scan(path, content)
+        facts = facts or scan_within(self._scan, self._timeout, path, content)
         self._digests[path] = digest_of(content)
         if not facts.fleeting:
             self._known_facts.put(self._digests[path], _moved(facts, ""))
@@ -165,9 +167,9 @@ class SourceTree:
         except OSError:
             return ()
         if found is None:
-            content = self.source(path)
+            content = self.source(path)[:LARGEST]
             found = tuple(_imports(content.decode("utf-8", "replace")))
-            self._known_imports.put(digest_of(content), found)
+            self._known_imports.put(self.digest(path), found)
         return found
 
     def remember(self) -> None:

@@ -200,6 +200,7 @@ def read_source(
         named=named_files(settings.root, paths),
         store=settings.store,
         scan=scan,
+        timeout=settings.timeout,
     )
     if settings.replay_inputs:
         settings.replay_inputs.add_source(str(settings.home), found.tree.files, found.tree.digest)
@@ -210,7 +211,9 @@ def read_source(
 def _read_targets(settings: Settings, targets: Sequence[Target]) -> ProjectSource:
     """The source of the files that targets name, with the requests for these targets alone."""
     files = list(dict.fromkeys(target.location for target in targets if target.is_path))
-    found = discover(settings.root, files, wanted=files, store=settings.store)
+    found = discover(
+        settings.root, files, wanted=files, store=settings.store, timeout=settings.timeout
+    )
     locations, wanted = {t.location for t in targets}, {str(t) for t in targets}
     requests, findings = declared_requests(found, settings, locations.__contains__)
     requests = [request for request in requests if str(request.target) in wanted]
@@ -250,7 +253,10 @@ def static_findings(source: ProjectSource, definitions_only: bool = False) -> li
     found = source.found
     files = sorted({d.path for d in found.definitions}) if definitions_only else found.parsed
     return lint_files(
-        found.tree, [(path, found.modules(path)) for path in files], source.settings.store
+        found.tree,
+        [(path, found.modules(path)) for path in files],
+        source.settings.store,
+        source.settings.timeout,
     )
 
 
