@@ -108,10 +108,12 @@ class ImportAttempt:
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """A file that could not be read or parsed, with the reason."""
+    """A file that could not be read or parsed, with the reason. A warning where it was left out
+    although Python could read it, and no budget can be in it."""
 
     position: Position
     message: str
+    severity: Severity = "error"
 
 
 # --- declare --------------------------------------------------------------------------------

@@ -77,6 +77,9 @@ _ENTRY_SELECTOR = re.compile(r"""([^:'"()\[\]#]+):""")
 _ENTRY_ARGUMENTS = re.compile(r"\s*(?:\[[^\]]*\])?\s*:")
 
 
+_MOST_LINES = 200  # of one budget; it is read anew with each
+
+
 @dataclass(frozen=True, slots=True)
 class Declared:
     """A budget; `line` and `column` (from 1) are those of the value's first character."""
@@ -291,7 +294,8 @@ def _entry(lines: Sequence[DocLine], index: int, head: int) -> tuple[Declared | 
             return _read(text, head, parts), following
         except TextError as error:
             fault = error
-        if isinstance(fault, Unclosed) and text[fault.offset] == "(" and following < len(lines):
+        is_open = isinstance(fault, Unclosed) and text[fault.offset] == "("
+        if is_open and following < len(lines) and len(parts) < _MOST_LINES:
             body = lines[following].text.lstrip()
             if body and not _head(lines, following):
                 column = lines[following].column + len(lines[following].text) - len(body)

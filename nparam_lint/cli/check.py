@@ -69,7 +69,8 @@ def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
         raise UsageError("--diff shows what --fix would write; next: nparam-lint --fix --diff")
     if options.fix and options.staged:
         raise UsageError("--fix writes into the working tree, which --staged does not look at")
-    inputs, code, texts = None, 0, []
+    inputs, code = None, 0
+    texts: list[str | None] = []
     with ExitStack() as stack:
         if options.staged:
             paths, copy = _staged(options, environ, stack)
@@ -88,7 +89,11 @@ def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
             common.write(heading, None)
             report, own = _check(project, inputs, options, environ)
             code = max(code, own)
-            if inputs and own < 2:
+            # A file that took too long to read may be read in time when less goes on beside.
+            in_time = not any(one.message.endswith("of --timeout") for one in report.findings)
+            if not in_time:
+                texts.append(None)
+            elif inputs and own < 2:
                 texts.append(_again(report, project, inputs, options, environ))
     if inputs and code < 2 and None not in texts:
         python = report.environment.python if report.environment else ""

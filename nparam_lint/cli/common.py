@@ -45,7 +45,9 @@ def add_building(parser: argparse.ArgumentParser) -> None:
     )
     build.add_argument("--python", help="the project's interpreter or environment")
     build.add_argument("--config", metavar="FILE", help="config file (default: pyproject.toml)")
-    build.add_argument("--timeout", metavar="SECONDS", help="for one model (default: 60)")
+    build.add_argument(
+        "--timeout", metavar="SECONDS", help="for one model or source file (default: 60)"
+    )
     build.add_argument("--memory", help='for one model: "8GB" (default: half of the machine\'s)')
     build.add_argument("--jobs", metavar="N", help="models built at a time (default: one per core)")
     build.add_argument("--no-cache", action="store_true", help="neither read nor write the cache")

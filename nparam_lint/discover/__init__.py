@@ -6,7 +6,7 @@ Reads only: nothing of the user's is imported here, and neither is torch.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from operator import attrgetter
 from typing import TYPE_CHECKING, Literal
@@ -20,6 +20,7 @@ from nparam_lint.discover.files import (
     list_importable,
     list_project,
     matcher,
+    named_files,
     parent,
     place_of,
     reader,
@@ -35,9 +36,9 @@ from nparam_lint.discover.name_resolution import (
     is_whole_model,
     takes_nothing,
 )
-from nparam_lint.discover.scan import ClassFacts, FunctionFacts, scan_source
+from nparam_lint.discover.scan import TOO_DEEP, ClassFacts, FunctionFacts, left_out, scan_source
 from nparam_lint.discover.source_tree import SourceTree
-from nparam_lint.discover.syntax import rare_collection, tail
+from nparam_lint.discover.syntax import TooSlow, rare_collection, tail, time_limit
 from nparam_lint.records import Definition, Parameter, Position
 
 __all__ = [
@@ -51,6 +52,7 @@ __all__ = [
     "list_importable",
     "list_project",
     "matcher",
+    "named_files",
     "parent",
     "place_of",
     "reader",
@@ -135,7 +137,10 @@ class Models:
     def modules(self, path: str) -> frozenset[str]:
         """The qualified names of the `nn.Module` classes of one file."""
         names = self.names.classes(path)
-        return frozenset(n for n in names if self.is_model(Symbol("class", path, n)))
+        try:
+            return frozenset(n for n in names if self.is_model(Symbol("class", path, n)))
+        except RecursionError:  # `discover` has left it out
+            return frozenset()
 
     def model_names(self, path: str) -> set[str]:
         """The names under which this file offers models or factories to other files."""
@@ -261,10 +266,12 @@ def discover(
     read: Callable[[str], bytes] | None = None,
     importable: Iterable[str] | None = None,
     wanted: Collection[str] = (),
+    named: Collection[str] = (),
     declared_only: bool = False,
     elsewhere: Collection[str] = (),
     store: Store | None = None,
     scan: Scan = scan_source,
+    timeout: float = 60.0,
 ) -> Discovery:
     """Find the model classes and the factories in `files` (relative to `root`).
 
@@ -272,15 +279,17 @@ def discover(
     reach (default: all Python files of the project). Test files count for what declares a budget
     only. With `declared_only` so do all files, and those in which no claim can stand are not even
     parsed: the hook's fast way; it is that of the files `elsewhere` in any case. `wanted` files
-    (named by the user, or by a budget in the config) are looked through in full in either case.
+    (of a target, or of a budget in the config) are looked through in full in either case. One that
+    cannot be parsed is a problem where it could hold what is looked for, or a file that does
+    imports it; `named` files (by the user) always are.
     `store`: where what a file's content says is kept for the next run; after it asked for plans,
     the caller has `SourceTree.remember` keep those too. `scan`: what reads a file; a function at
-    the top level of a module.
+    the top level of a module. `timeout`: seconds for one.
     """
     if importable is None:
         importable = list_importable(root) if read is None else ()
     every = {*importable, *files}
-    tree = SourceTree(every, read or reader(root), root.absolute().name, store, scan)
+    tree = SourceTree(every, read or reader(root), root.absolute().name, store, scan, timeout)
     models = Models(Names(tree))
     strict: set[str] = set()  # those in which only a declared budget makes a definition
     parsed: list[str] = []
@@ -290,16 +299,32 @@ def discover(
         if path not in wanted and (declared_only or path in elsewhere or _is_test(path, source)):
             strict.add(path)
         # One that is empty perhaps could not be read: parsing it brings out why.
-        defines = path not in strict and (b"class " in source or b"def " in source)
-        if not source or (defines and is_hinted(source)) or (not defines and mentions(source)):
+        defines = path not in strict and (b"class" in source or b"def" in source)
+        is_candidate = is_hinted(source) if path not in strict else False
+        is_candidate = is_candidate or (not defines and mentions(source))
+        if not source or is_candidate or path in named:
             parsed.append(path)
         elif defines:
             rest.append(path)
     tree.scan_all(parsed)
     parsed += _naming_models(tree, models, rest)
-    problems = [problem for path in parsed if (problem := tree.facts(path).problem)]
     parsed = sorted(set(parsed))
-    found = [item for p in parsed for item in models.definitions(p, declared_only=p in strict)]
+    found: list[Definition] = []
+    problems: list[Problem] = []
+    for path in parsed:
+        try:
+            with time_limit(timeout):
+                found += models.definitions(path, declared_only=path in strict)
+        except TooSlow:
+            why = f"finding its models took longer than the {timeout:g} s of --timeout"
+            problems.append(left_out(path, tree.source(path), why))
+        except RecursionError:
+            problems.append(left_out(path, tree.source(path), TOO_DEEP))
+    run = [*parsed, *tree.run_with({*wanted, *(item.path for item in found)})]
+    tree.scan_all(run)
+    problems += [p for path in dict.fromkeys(run) if (p := tree.facts(path).problem)]
+    asked = {*named, *wanted}
+    problems = [replace(p, severity="error") if p.position.path in asked else p for p in problems]
     tree.remember()
     return Discovery(tuple(files), tuple(parsed), tuple(found), tuple(problems), models)
 

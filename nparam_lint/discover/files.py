@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import stat
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 # Never the project's own source, wherever they stand.
 _FOREIGN = frozenset({"site-packages", "node_modules", "__pycache__"})
 CONFIGS = ("nparam-lint.toml", "pyproject.toml")  # the first of them is read
+_HUGE = 64_000_000  # bytes of a file that is not even looked at: nobody writes so much
 _OUR_TABLE = re.compile(rb"""^\s*\[+\s*tool\s*\.\s*["']?nparam-lint\b""", re.MULTILINE)
 
 
@@ -136,12 +138,19 @@ def inner_folders(root: Path, files: Iterable[str] | None = None) -> dict[str, s
     return {folder: own.get(folder, "") for folder in sorted(folders - {""})}
 
 
+def named_files(root: Path, paths: Sequence[Path]) -> frozenset[str]:
+    """Those of `paths` that are files, as the lists here name them."""
+    return frozenset(place_of(path, root) for path in paths if path.is_file())
+
+
 def reader(root: Path) -> Callable[[str], bytes]:
     """What reads a file that is named as the lists here name it. It raises OSError."""
     folder = os.fspath(root)
 
     def read(path: str) -> bytes:
         with open(f"{folder}/{path}", "rb", buffering=0) as file:  # noqa: PTH123  # half the time
+            if os.fstat(file.fileno()).st_size > _HUGE:
+                raise OSError(errno.EFBIG, f"it has more than {_HUGE // 10**6} MB")
             return file.read()
 
     return read

@@ -22,7 +22,7 @@ class ImportPlanner:
         # The roots that absolute imports need, of a file and of all that importing it imports.
         self._roots = Closures(lambda path: tree.leads_to(path)[:2])
         # The packages that relative imports start from, of a file and of those that it so reaches.
-        self._packages = Closures(lambda path: tree.leads_to(path)[2:])
+        self._packages = Closures(lambda path: tree.leads_to(path)[2:4])
 
     def plan(self, path: str) -> tuple[ImportAttempt, ...]:
         """The ways to import the file, best first.
@@ -79,7 +79,7 @@ class ImportPlanner:
         """For each dotted name that is imported absolutely, the files that do so."""
         found: dict[str, list[str]] = {}
         for path in sorted(self._tree.files):
-            for level, module, names in self._tree.imports(path):
+            for level, module, names, _ in self._tree.imports(path):
                 if not level:
                     for dotted in (module, *(f"{module}.{name}" for name in names)):
                         found.setdefault(dotted, []).append(path)

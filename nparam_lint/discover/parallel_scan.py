@@ -13,7 +13,7 @@ from contextlib import suppress
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from nparam_lint.discover.scan import FileFacts
+from nparam_lint.discover.scan import FileFacts, scan_within
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -23,15 +23,18 @@ _Items = list[tuple[str, bytes]]
 _SHARE = 2_000_000  # bytes that take longer to read than a process takes to start
 
 
-def scan_many(contents: Mapping[str, bytes], scan: Scan) -> Iterator[tuple[str, FileFacts]]:
-    """(path, facts) of each file, in no order. `scan`: a function at the top level of a module."""
+def scan_many(
+    contents: Mapping[str, bytes], scan: Scan, timeout: float
+) -> Iterator[tuple[str, FileFacts]]:
+    """(path, facts) of each file, in no order. `scan`: a function at the top level of a module;
+    `timeout`: seconds for one file."""
     size = sum(map(len, contents.values()))
     count = max(1, min(_cores(), size // _SHARE))
     ordered = sorted(contents.items(), key=lambda item: len(item[1]), reverse=True)
     mine, *others = (ordered[first::count] for first in range(count))  # of about the same size
-    processes = [(_started(scan, share), share) for share in others]
+    processes = [(_started(scan, share, timeout), share) for share in others]
     try:
-        yield from ((path, scan(path, content)) for path, content in mine)
+        yield from ((path, scan_within(scan, timeout, path, content)) for path, content in mine)
         for process, share in processes:
             yield from zip((path for path, _ in share), _answer(process), strict=False)
     finally:
@@ -48,10 +51,12 @@ def serve() -> None:
 
     from nparam_lint.discover.syntax import rare_collection
 
-    module, name, items = pickle.load(sys.stdin.buffer)  # from our own process
+    module, name, timeout, items = pickle.load(sys.stdin.buffer)  # from our own process
     scan: Scan = getattr(import_module(module), name)
     with rare_collection():
-        answer = msgpack.encode([scan(path, content) for path, content in items])
+        answer = msgpack.encode(
+            [scan_within(scan, timeout, path, content) for path, content in items]
+        )
     sys.stdout.buffer.write(answer)
 
 
@@ -61,7 +66,7 @@ def _cores() -> int:
     return os.cpu_count() or 1
 
 
-def _started(scan: Scan, share: _Items) -> subprocess.Popen[bytes] | None:
+def _started(scan: Scan, share: _Items, timeout: float) -> subprocess.Popen[bytes] | None:
     import pickle
 
     code = f"import sys; sys.path[:] = {sys.path!r}; from {__name__} import serve; serve()"
@@ -76,7 +81,7 @@ def _started(scan: Scan, share: _Items) -> subprocess.Popen[bytes] | None:
         return None
     assert process.stdin
     with suppress(OSError):  # it is gone already
-        pickle.dump((scan.__module__, scan.__name__, share), process.stdin)
+        pickle.dump((scan.__module__, scan.__name__, timeout, share), process.stdin)
         process.stdin.close()
     return process
 

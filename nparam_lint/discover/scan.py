@@ -18,6 +18,7 @@ from nparam_lint.claims.docstring_budgets import declares, mentions
 from nparam_lint.discover.syntax import (
     FUNCTIONS,
     Function,
+    TooSlow,
     annotation_names,
     bound_names,
     choices,
@@ -27,6 +28,7 @@ from nparam_lint.discover.syntax import (
     flat,
     returned_calls,
     tail,
+    time_limit,
     written,
 )
 from nparam_lint.records import DocLine, Parameter, Position, Problem
@@ -34,13 +36,19 @@ from nparam_lint.records import DocLine, Parameter, Position, Problem
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from nparam_lint.discover.parallel_scan import Scan
+    from nparam_lint.records import Severity
+
 # What grammars after 3.10 brought: type parameters, `type X = …`, `except*`, `x[*y]`, quotes inside
 # f-strings, t-strings, `except A, B`.
 _NEWER = re.compile(
-    r"(def|class)\s+\w+\s*\[|^\s*type\s+\w+|except\s*\*|except\s+[\w.]+\s*,|\[[^\]\n]*\*"
+    r"(def|class)\s+\w+\s*\[|^[ \t]*type\s+\w+|except\s*\*|except\s+[\w.]+\s*,|[\[,]\s*\*"
     r"|\b[rR]?[fFtT][rR]?[\"']",
     re.MULTILINE,
 )
+# Bytes of a file. A syntax tree takes up to 350 times as much; what is larger is mostly data.
+LARGEST = 1_000_000
+TOO_DEEP = "its classes or expressions depend on each other too deeply"
 _STDIN = "sys.stdin.buffer.read()"
 
 
@@ -130,21 +138,36 @@ def scan_source(path: str, source: bytes) -> FileFacts:
     return parse_source(path, source).facts
 
 
+def scan_within(scan: Scan, seconds: float, path: str, source: bytes) -> FileFacts:
+    """What `scan` says of a file; a problem where that takes longer than so many seconds."""
+    try:
+        with time_limit(seconds):
+            return scan(path, source)
+    except TooSlow:
+        why = f"reading it took longer than the {seconds:g} s of --timeout"
+    except RecursionError:
+        why = TOO_DEEP
+    return FileFacts(path, problem=left_out(path, source, why), fleeting=True)
+
+
 def parse_source(path: str, source: bytes) -> Parsed:
     """As `scan_source`, with the syntax tree for more to be read from it."""
+    if len(source) > LARGEST:
+        size, largest = len(source) / 1e6, LARGEST / 1e6
+        why = f"it has {size:.1f} MB, and up to {largest:g} MB of a file are read"
+        return Parsed(FileFacts(path, problem=left_out(path, source, why)))
     if b"\0" in source:
-        line = source.count(b"\n", 0, source.index(b"\0")) + 1
-        return _unreadable(path, line, 1, "cannot be parsed: it contains null bytes")
+        place = _place(source, source.index(b"\0"))
+        return _unreadable(path, *place, "cannot be parsed: it contains null bytes")
     try:
         text = _decode(source)
-    except (SyntaxError, LookupError) as error:
-        return _unreadable(path, 1, 1, f"cannot be decoded: {error}")
+        return parse_text(path, text)
     except UnicodeDecodeError as error:
-        line = source.count(b"\n", 0, error.start) + 1
-        column = error.start - (source.rfind(b"\n", 0, error.start) + 1) + 1
+        source = error.object  # without the mark of the encoding
         reason = f"byte 0x{source[error.start]:02x} is not valid {error.encoding}"
-        return _unreadable(path, line, column, f"cannot be decoded: {reason}")
-    return parse_text(path, text)
+        return _unreadable(path, *_place(source, error.start), f"cannot be decoded: {reason}")
+    except (SyntaxError, LookupError, ValueError) as error:  # of an encoding that is none of text
+        return _unreadable(path, 1, 1, f"cannot be decoded: {error}")
 
 
 def parse_text(path: str, text: str) -> Parsed:
@@ -153,6 +176,8 @@ def parse_text(path: str, text: str) -> Parsed:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # invalid escapes are not our business
             tree = ast.parse(text)
+            # Not all that has a tree can be imported: a `return` outside of a function.
+            compile(text, "<source>", "exec", dont_inherit=True)
         lines = text.split("\n")
         scanner = _Scanner(lines, mentions(text.encode("utf-8", "replace")))
         facts = scanner.scan(path, tree)
@@ -171,6 +196,12 @@ def parse_text(path: str, text: str) -> Parsed:
         return _unreadable(path, 1, 1, reason, fleeting=True)
 
 
+def left_out(path: str, source: bytes, why: str) -> Problem:
+    """A file that is too much to be read. It must not pass where it may declare a budget."""
+    severity: Severity = "error" if b"nparam" in source else "warning"
+    return Problem(Position(path), f"is left out: {why}", severity)
+
+
 def _unreadable(
     path: str, line: int, column: int, message: str, *, fleeting: bool = False
 ) -> Parsed:
@@ -178,8 +209,17 @@ def _unreadable(
     return Parsed(FileFacts(path, problem=problem, fleeting=fleeting))
 
 
+def _place(source: bytes, at: int) -> tuple[int, int]:
+    """The line and column of a byte."""
+    return source.count(b"\n", 0, at) + 1, at - source.rfind(b"\n", 0, at)
+
+
 def _decode(source: bytes) -> str:
-    encoding, _ = tokenize.detect_encoding(io.BytesIO(source).readline)
+    try:
+        encoding, _ = tokenize.detect_encoding(io.BytesIO(source).readline)
+    except SyntaxError:
+        source.decode("utf-8-sig")  # tells where
+        raise
     return re.sub(r"\r\n?", "\n", source.decode(encoding))  # the line ends that Python knows
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from nparam_lint.cache.file_facts import FactCache
 from nparam_lint.cache.store import digest as digest_of
 from nparam_lint.discover.files import ancestors, join, parent
-from nparam_lint.discover.scan import FileFacts, scan_source
+from nparam_lint.discover.scan import LARGEST, FileFacts, scan_source, scan_within
 from nparam_lint.records import Position, Problem
 
 if TYPE_CHECKING:
@@ -22,11 +22,14 @@ if TYPE_CHECKING:
     from nparam_lint.discover.parallel_scan import Scan
 
 _Method = TypeVar("_Method", bound="Callable[..., Any]")
-# (level, module, names); an unparsed import statement, so that following the imports of thousands
-# of files costs no parsing. What it finds in a docstring by mistake is an import all the same.
-_Imports = tuple[tuple[int, str, tuple[str, ...]], ...]
+# (level, module, names, whether it stands at the margin: under no condition, in no function); an
+# unparsed import statement, so that following the imports of thousands of files costs no parsing.
+# What it finds in a docstring by mistake is an import all the same.
+_Imports = tuple[tuple[int, str, tuple[str, ...], bool], ...]
+# Of each character there is one way only to match it: what is left open is not searched for again.
 _IMPORT = re.compile(
-    r"^[ \t]*(?:from[ \t]+(\.*)[ \t]*([\w.]*)[ \t]+import[ \t]*(\([^)]*\)|(?:\\\n|[^\n#;])*)"
+    r"^([ \t]*)(?:from[ \t]+(\.*)[ \t]*([\w.]*)[ \t]+import[ \t]*"
+    r"(\([^()#]*(?:#[^\n]*\n[^()#]*)*\)|[^\n#;\\]*(?:\\\n?[^\n#;\\]*)*)"
     r"|import[ \t]+([^\n#;]+))",
     re.MULTILINE,
 )
@@ -64,19 +67,21 @@ def cached_method(method: _Method) -> _Method:
 
 class Leads(NamedTuple):
     """Where the imports of a file lead: the roots that absolute ones need, and the files that are
-    run by any; the packages that relative ones start from, and the files that they name."""
+    run by any; the packages that relative ones start from, and the files that they name; the files
+    that are run by those at its margin, which stand under no condition and in no function."""
 
     roots: tuple[str, ...]
     files: tuple[str, ...]
     packages: tuple[str, ...]
     named: tuple[str, ...]
+    surely: tuple[str, ...]
 
 
 class SourceTree:
     """`files`: all Python files that imports may reach, relative to the root. `read` gives the
     content of one of them, or raises OSError. `name`: what the root directory is called. `store`:
     where what was worked out from a content is kept for the next run (see `remember`). `scan`: what
-    reads a content; a function at the top level of a module."""
+    reads a content; a function at the top level of a module. `timeout`: seconds for one file."""
 
     def __init__(
         self,
@@ -85,11 +90,13 @@ class SourceTree:
         name: str = "",
         store: Store | None = None,
         scan: Scan = scan_source,
+        timeout: float = 60.0,
     ) -> None:
         self.files = frozenset(files)
         self.name = name
         self._read = read
         self._scan = scan
+        self._timeout = timeout
         self._digests: dict[str, str] = {}
         self._known_facts = FactCache[FileFacts](store, "facts", FileFacts)
         self._known_imports = FactCache[_Imports](store, "imports", _Imports)
@@ -140,7 +147,7 @@ class SourceTree:
             return  # each is read when it is asked for
         from nparam_lint.discover.parallel_scan import scan_many
 
-        for path, facts in scan_many(contents, self._scan):
+        for path, facts in scan_many(contents, self._scan, self._timeout):
             self._facts[path] = self._scanned(path, contents[path], facts)
 
     def _known(self, path: str) -> FileFacts | None:
@@ -149,7 +156,7 @@ class SourceTree:
 
     def _scanned(self, path: str, content: bytes, facts: FileFacts | None = None) -> FileFacts:
         """What the content says, which others may have read; kept for the next run."""
-        facts = facts or self._scan(path, content)
+        facts = facts or scan_within(self._scan, self._timeout, path, content)
         self._digests[path] = digest_of(content)
         if not facts.fleeting:
             self._known_facts.put(self._digests[path], _moved(facts, ""))
@@ -163,9 +170,9 @@ class SourceTree:
         except OSError:
             return ()
         if found is None:
-            content = self.source(path)
+            content = self.source(path)[:LARGEST]
             found = tuple(_imports(content.decode("utf-8", "replace")))
-            self._known_imports.put(digest_of(content), found)
+            self._known_imports.put(self.digest(path), found)
         return found
 
     def remember(self) -> None:
@@ -267,9 +274,9 @@ class SourceTree:
 
     @cached_method
     def leads_to(self, path: str) -> Leads:
-        found: tuple[dict[str, None], ...] = ({}, {}, {}, {})
-        roots, files, packages, named = found
-        for level, module, names in self.imports(path):
+        found: tuple[dict[str, None], ...] = ({}, {}, {}, {}, {})
+        roots, files, packages, named, surely = found
+        for level, module, names, is_sure in self.imports(path):
             if level:
                 prefix = self.relative(path, level, module)
                 packages[list(ancestors(parent(path)))[:level][-1]] = None
@@ -280,9 +287,20 @@ class SourceTree:
             for inner in () if prefix is None else (prefix, *(join(prefix, n) for n in names)):
                 run = tuple(self._run_by(inner))
                 files.update(dict.fromkeys(run))
+                surely.update(dict.fromkeys(run if is_sure else ()))
                 if level:
                     named.update(dict.fromkeys(run[:1]))
         return Leads(*map(tuple, found))
+
+    def run_with(self, paths: Iterable[str]) -> list[str]:
+        """These files, and all that importing them runs for certain, each once."""
+        found = dict.fromkeys(paths)
+        pending = [*found]
+        while pending:
+            fresh = [path for path in self.leads_to(pending.pop()).surely if path not in found]
+            found.update(dict.fromkeys(fresh))
+            pending += fresh
+        return [*found]
 
     def _run_by(self, prefix: str) -> Iterator[str]:
         """The files that importing the module at `prefix` runs: its packages' and its own."""
@@ -305,15 +323,15 @@ def _moved(facts: FileFacts, path: str) -> FileFacts:
     )
 
 
-def _imports(text: str) -> Iterator[tuple[int, str, tuple[str, ...]]]:
+def _imports(text: str) -> Iterator[tuple[int, str, tuple[str, ...], bool]]:
     if any(hint in text for hint in _HINTS):  # to look at each colon takes three times as long
-        text = _BEHIND.sub("\n", text)
-    for dots, module, names, plain in _IMPORT.findall(text):
+        text = _BEHIND.sub("\n ", text)
+    for margin, dots, module, names, plain in _IMPORT.findall(text):
         if plain:
             for item in plain.split(","):
                 words = item.split()
                 if words:
-                    yield 0, words[0], ()
+                    yield 0, words[0], (), not margin
         elif dots or module:
             listed = _NAME.findall(_COMMENT.sub("", names))
-            yield len(dots), module, tuple(listed)
+            yield len(dots), module, tuple(listed), not margin

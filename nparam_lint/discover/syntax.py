@@ -6,7 +6,10 @@ from __future__ import annotations
 import ast
 import gc
 import io
+import os
 import re
+import signal
+import threading
 import tokenize
 from bisect import bisect_left
 from contextlib import contextmanager, suppress
@@ -43,6 +46,32 @@ def rare_collection() -> Iterator[None]:
         yield
     finally:
         gc.set_threshold(*before)
+
+
+class TooSlow(Exception):
+    """What was to be done took longer than its `time_limit`."""
+
+
+@contextmanager
+def time_limit(seconds: float) -> Iterator[None]:
+    """Raise TooSlow inside after so many seconds: between two steps of Python, and in the middle of
+    a search by a regular expression. Without effect in other threads than the first, without the
+    timers of POSIX, and where a timer of somebody else's is on."""
+    is_first = threading.current_thread() is threading.main_thread()
+    if not is_first or os.name != "posix" or signal.getitimer(signal.ITIMER_REAL)[0]:
+        yield
+        return
+
+    def expire(*_: object) -> None:
+        raise TooSlow
+
+    before = signal.signal(signal.SIGALRM, expire)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
 
 
 def annotation_names(annotation: ast.expr | None) -> tuple[str, ...]:

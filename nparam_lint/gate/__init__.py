@@ -36,6 +36,7 @@ from nparam_lint.discover import (
     discover,
     list_files,
     list_project,
+    named_files,
     place_of,
     scan_source,
     within,
@@ -262,8 +263,10 @@ def read_source(
         declared_only=declared_only,
         elsewhere=others,
         wanted=budgeted & {*files, *others},
+        named=named_files(root, there),
         store=settings.store,
         scan=scan,
+        timeout=settings.timeout,
     )
     if settings.replay_inputs:
         settings.replay_inputs.add_source(str(settings.home), found.tree.files, found.tree.digest)
@@ -278,7 +281,9 @@ def read_source(
 def _read_targets(settings: Settings, targets: Sequence[Target]) -> ProjectSource:
     """The source of the files that targets name, with the requests for these targets alone."""
     files = list(dict.fromkeys(target.location for target in targets if target.is_path))
-    found = discover(settings.root, files, wanted=files, store=settings.store)
+    found = discover(
+        settings.root, files, wanted=files, store=settings.store, timeout=settings.timeout
+    )
     locations, wanted = {t.location for t in targets}, {str(t) for t in targets}
     requests, findings = declared_requests(found, settings, locations.__contains__)
     requests = [request for request in requests if str(request.target) in wanted]
@@ -311,7 +316,7 @@ def static_findings(source: ProjectSource, definitions_only: bool = False) -> li
     files = sorted({d.path for d in found.definitions}) if definitions_only else found.parsed
     own = set(source.files)
     modules = [(path, found.modules(path)) for path in files if path in own]
-    return lint_files(found.tree, modules, source.settings.store)
+    return lint_files(found.tree, modules, source.settings.store, source.settings.timeout)
 
 
 # --- count ------------------------------------------------------------------------------------

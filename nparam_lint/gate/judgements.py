@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from nparam_lint.count.worker.capabilities import AUTO
+from nparam_lint.discover.scan import LARGEST
 from nparam_lint.gate.requests import arguments_entry, experts_entry
 from nparam_lint.judge import (
     finding,
@@ -234,7 +235,12 @@ def reported_findings(
 ) -> list[Finding]:
     """The findings that settings and comments do not silence, with the configured severity; and
     one for each comment that silences nothing, of the codes that are `complete`."""
-    settings, read = source.settings, source.found.tree.source
+    settings, tree = source.settings, source.found.tree
+
+    def read(path: str) -> bytes:
+        content = tree.source(path)
+        return content if len(content) <= LARGEST else b""  # of what is left out nothing is read
+
     files = {*source.files, *(b.position.path for b in settings.budgets)} if complete else set()
     findings = list(findings)
     if any(_MAY_IGNORE.search(read(p)) for p in {*files, *(f.position.path for f in findings)}):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from nparam_lint.claims import Target
 from nparam_lint.claims.docstring_budgets import has_prose_count, parse_docstring
+from nparam_lint.discover.syntax import TooSlow, time_limit
 from nparam_lint.judge import finding
 from nparam_lint.records import Budget, NotMeasured, Position, Recipe
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from nparam_lint.records import Definition, Finding, NameValue
 
 _PLAIN_TYPES = {"int", "float", "str", "bool", "list", "dict", "tuple", "List[int]", "list[int]"}
+_NOTHING_CHECKED = "nothing in this file was checked; next: mend it, or `exclude` it in the config"
 _CONFIG_WORDS = ("conf", "cfg", "arg", "param", "settings", "opt")
 
 
@@ -96,7 +98,15 @@ def declared_requests(
         position = Position(definition.path, definition.line, definition.column)
         requests[bare] = request_model(bare, position, settings, found)
         requests[bare].definition = definition
-        for budget in _docstring_budgets(definition, findings):
+        try:
+            with time_limit(settings.timeout):
+                budgets = list(_docstring_budgets(definition, findings))
+        except TooSlow:
+            why = f"took longer than the {settings.timeout:g} s of --timeout"
+            message = f"not checked: reading the docstring of {definition.qualname} {why}"
+            findings.append(finding("NPL003", position, message, definition.target))
+            continue
+        for budget in budgets:
             if budget.target not in requests:
                 requests[budget.target] = request_model(budget.target, position, settings, found)
             requests[budget.target].budgets.append(budget)
@@ -104,7 +114,12 @@ def declared_requests(
     for target, at in settings.recipe_positions.items():
         if in_scope(target.location) and (gone := why_gone(target, settings.root, found)):
             findings.append(finding("NPL008", at, f"arguments for it: {gone}", str(target)))
-    findings += [finding("NPL003", p.position, p.message, "") for p in found.problems]
+    findings += [
+        replace(
+            finding("NPL003", p.position, p.message, "", [_NOTHING_CHECKED]), severity=p.severity
+        )
+        for p in found.problems
+    ]
     findings += [finding("NPL002", p.position, p.message, "") for p in found.unread]
     return list(requests.values()), findings
 

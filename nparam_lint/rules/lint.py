@@ -17,7 +17,7 @@ from nparam_lint.cache.store import digest
 from nparam_lint.claims.docstring_budgets import parse_docstring
 from nparam_lint.discover.name_resolution import is_hinted
 from nparam_lint.discover.scan import Parsed, parse_source, parse_text
-from nparam_lint.discover.syntax import rare_collection
+from nparam_lint.discover.syntax import TooSlow, rare_collection, time_limit
 from nparam_lint.judge import finding
 from nparam_lint.records import Finding, Position
 from nparam_lint.rules.catalogue import RULES
@@ -73,16 +73,25 @@ def lint_source(source: str, path: str, modules: frozenset[str] | None = None) -
 
 
 def lint_files(
-    tree: SourceTree, files: Iterable[tuple[str, frozenset[str]]], store: Store | None = None
+    tree: SourceTree,
+    files: Iterable[tuple[str, frozenset[str]]],
+    store: Store | None = None,
+    timeout: float = 60.0,
 ) -> list[Finding]:
     """The static findings of several files of a project, each given with its `modules`. Those of a
-    content that an earlier run has linted come from the `store`."""
+    content that an earlier run has linted come from the `store`. `timeout`: seconds for one file.
+    """
     memory = FactCache[_Findings](store, "findings", _Findings)
     found: list[Finding] = []
     with rare_collection():
         for path, modules in files:
             if modules and tree.facts(path).suspect is not False:
-                found += _remembered(tree, path, modules, memory)
+                try:
+                    with time_limit(timeout):
+                        found += _remembered(tree, path, modules, memory)
+                except TooSlow:
+                    why = f"the rules took longer than the {timeout:g} s of --timeout"
+                    found.append(finding("NPL003", Position(path), f"not checked: {why}", ""))
     memory.save(tree.room)
     return found
 

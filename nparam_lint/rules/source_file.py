@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 # Under this name no import of the file finds the file itself: where it lies makes no difference.
 _ALONE = "?.py"
+_INIT = re.compile(r"(\w+)\.__init__")
 
 
 class SourceFile:
@@ -89,7 +91,12 @@ class SourceFile:
 
     def calls_init_of(self, name: str) -> bool:
         """Does the source call the `__init__` of a class whose name ends so, by that name?"""
-        return any(f"{name}.__init__" in line for line in self._parsed.lines)
+        return any(called.endswith(name) for called in self._called_inits)
+
+    @cached_property
+    def _called_inits(self) -> set[str]:
+        """What stands before `.__init__` in the source."""
+        return {found for line in self._parsed.lines for found in _INIT.findall(line)}
 
     def inherits_from_torch(self, qualname: str) -> bool:
         """Do all bases end at `torch.nn`, so that nothing of another package can interfere?"""

@@ -21,6 +21,7 @@ from nparam_lint.records import Position
 
 NET = 'import torch\nclass Net(torch.nn.Module):\n    """nparam: 5"""\n'
 HEIR = "from .net import Net as Base\nclass Heir(Base): pass\ndef make() -> Base: return Base()\n"
+INIT = "from .heir import *\n"
 BROKEN = "import torch\nclass A(:\n"
 PROJECTS = Path(__file__).parents[1] / "projects"
 # Run in a process of its own: what is parsed there, other than the modules that are imported.
@@ -55,7 +56,7 @@ def root(tmp_path):
     write(
         place,
         {
-            "pkg/__init__.py": "from .heir import *\n",
+            "pkg/__init__.py": INIT,
             "pkg/net.py": NET,
             "pkg/heir.py": HEIR,
             "copy/net.py": NET,
@@ -203,8 +204,8 @@ def test_any_edits_one_after_the_other(root, base, edits, part):
 
 def test_only_what_changed_is_parsed(root, base):
     compiled, found = parsed(root, base)
-    # Equal contents are parsed once, and what can hold no model never.
-    assert sorted(compiled) == sorted([NET, HEIR, BROKEN])
+    # Equal contents are parsed once, and what neither can hold a model nor is run with one never.
+    assert sorted(compiled) == sorted([NET, HEIR, BROKEN, INIT])
     assert parsed(root, base) == [[], found]
     write(root, {"pkg/heir.py": HEIR + "x = 1\n"})
     assert parsed(root, base) == [[HEIR + "x = 1\n"], found]
@@ -286,7 +287,7 @@ def test_an_entry_of_wrong_types_or_of_another_version_was_never_there(root, bas
         entries = {digest(content): facts for content, facts in wrong.items()}
         assert store.save(name, msgspec.msgpack.encode((version, entries)))
     assert parsed(root, base) == [compiled, found]
-    assert len(compiled) == 3 + len(WRONG)
+    assert len(compiled) == 4 + len(WRONG)
     same(root, base)
     assert parsed(root, base) == [[], found]
 
@@ -317,5 +318,5 @@ def test_an_entry_of_another_shape_was_never_there(root, base, body):
 def test_where_nothing_can_be_written_nothing_is_remembered(root, tmp_path):
     (tmp_path / "file").write_text("")
     same(root, str(tmp_path / "file/cache"))
-    assert len(parsed(root, str(tmp_path / "file/cache"))[0]) == 3
+    assert len(parsed(root, str(tmp_path / "file/cache"))[0]) == 4
     assert (tmp_path / "file").read_text() == ""

@@ -49,24 +49,24 @@ def importable(monkeypatch):
 @pytest.mark.usefixtures("three_processes")
 def test_the_facts_are_the_same():
     expected = {path: scan_source(path, source) for path, source in SOURCES.items()}
-    assert dict(scan_many(SOURCES, scan_source)) == expected
+    assert dict(scan_many(SOURCES, scan_source, 60)) == expected
 
 
 @pytest.mark.usefixtures("three_processes", "importable")
 def test_each_core_has_a_process():
-    found = dict(scan_many(SOURCES, with_process_id))
+    found = dict(scan_many(SOURCES, with_process_id, 60))
     assert {path: facts.path.split()[0] for path, facts in found.items()} == {p: p for p in SOURCES}
     assert len({facts.path.split()[1] for facts in found.values()}) == 3
 
 
 def test_a_few_files_need_no_other_process():
-    found = dict(scan_many(SOURCES, with_process_id))
+    found = dict(scan_many(SOURCES, with_process_id, 60))
     assert {facts.path.split()[1] for facts in found.values()} == {str(os.getpid())}
 
 
 @pytest.mark.usefixtures("three_processes", "importable")
 def test_what_a_process_that_dies_did_not_read_is_read_when_it_is_asked_for():
-    assert 0 < len(dict(scan_many(SOURCES, dying))) < len(SOURCES)
+    assert 0 < len(dict(scan_many(SOURCES, dying, 60))) < len(SOURCES)
     tree = SourceTree(SOURCES, SOURCES.__getitem__, scan=dying)
     tree.scan_all(SOURCES)
     assert {p: tree.facts(p) for p in SOURCES} == {p: scan_source(p, s) for p, s in SOURCES.items()}

@@ -144,10 +144,17 @@ def missing_name(error):
     return getattr(error, "name", None) or (re.findall(r"'(\w+)'", str(error)) or [""])[0]
 
 
+def is_of_source(error):
+    """Whether a file of the project could not even be read or compiled; not of a text that one gave
+    to `eval`, nor of a file that it opened."""
+    return getattr(error, "nparam_lint_source", False)
+
+
 def may_be_elsewhere(error):
     """Whether an import failed that another import path might mend. A package that is not installed
-    and that no file of the project could be is missing on every path: it is done without."""
-    if isinstance(error, NotTracked):
+    and that no file of the project could be is missing on every path: it is done without. A file of
+    the project that Python cannot read or compile is never done without."""
+    if isinstance(error, NotTracked) or is_of_source(error):
         return True
     if not isinstance(error, ImportError) or STATE.tolerates_imports:
         return False

@@ -23,7 +23,7 @@ from ..tracing.failures import (
 )
 from ..tracing.project_paths import from_copy, is_ours, is_project, line_of_error, relative
 from .downloads import explain
-from .partial_exec import PartialFile, may_be_elsewhere, would_work
+from .partial_exec import PartialFile, is_of_source, may_be_elsewhere, would_work
 from .side_effect_guard import is_refusal
 
 
@@ -111,7 +111,7 @@ def import_failure(job, error):
         "package_missing" if package else cause_of(error, "import_failed"),
         f"cannot import {job['file'] or job['module']}: {explain(error)}",
         source=line_of_error(error),
-        next_attempt=isinstance(error, ImportError),
+        next_attempt=isinstance(error, ImportError) or is_of_source(error),
         not_tracked=isinstance(error, NotTracked),
         **more,
     )
@@ -171,21 +171,35 @@ def exec_project(module, path):
     if path in STATE.barred:
         cause, words = STATE.barred[path]
         raise BarredImport(cause, f"the process that imported {relative(path)} {words}")
-    with io.open(path, "rb") as file:
-        source = file.read()
     STATE.record.imports().add(path)
-    file = STATE.record.files.setdefault(path, FileRecord())
-    file.source = digest(source)
-    tree = ast.parse(source, path)
+    try:
+        with io.open(path, "rb") as file:
+            source = file.read()
+        STATE.record.files.setdefault(path, FileRecord()).source = digest(source)
+        tree, code = compiled(source, path)
+    except Exception as error:
+        error.nparam_lint_source = True
+        raise
     STATE.running.append(path)
     announce()
     try:
-        run_project(module, tree, path)
+        run_project(module, tree, code, path)
     finally:
         STATE.record.record_changes(path)
         STATE.record.add_module(path, module)
         STATE.running.pop()
         announce()
+
+
+def compiled(source, path):
+    """(syntax tree, code) of a file: a tree alone may hold what Python refuses to compile, such as
+    a `return` outside of a function. The tree is None where it is nested too deeply to be looked
+    at: such a file runs as a whole or not at all."""
+    try:
+        tree = ast.parse(source, path)
+        return tree, compile(tree, path, "exec", dont_inherit=True)
+    except (RecursionError, MemoryError):
+        return None, compile(source, path, "exec", dont_inherit=True)
 
 
 def announce():
@@ -194,15 +208,15 @@ def announce():
         STATE.on_running(STATE.running[-1] if STATE.running else None)
 
 
-def run_project(module, tree, path):
+def run_project(module, tree, code, path):
     names, failure = module.__dict__, None
-    if path not in STATE.suspects and not would_work(tree):
+    if tree is None or (path not in STATE.suspects and not would_work(tree)):
         clean = dict(names)
         try:
-            exec(compile(tree, path, "exec", dont_inherit=True), names)
+            exec(code, names)
             return
         except (Exception, SystemExit) as error:
-            if may_be_elsewhere(error):
+            if tree is None or may_be_elsewhere(error):
                 raise
             failure = error
         names.clear()

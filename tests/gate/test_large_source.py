@@ -1,0 +1,99 @@
+"""Reading is linear, and within the limits of size and time: what is too much is told of."""
+
+import time
+
+import pytest
+
+NET = '''\
+import torch.nn as nn
+class Net(nn.Module):
+    """A net.
+
+    nparam: 110
+{more}    """
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(10, 10)
+'''
+NONE = NET.replace("    nparam: 110\n", "")
+
+
+def plain(text):
+    return NET.format(more="") + text
+
+
+def said(text):
+    return NET.format(more=text)
+
+
+# Sources that take minutes or gigabytes where anything grows faster than they do. May only grow.
+LARGE = {
+    "long line": plain('x = "' + "a" * 250_000 + '"\n'),
+    "names": plain("x" * 250_000 + "\n"),
+    "brackets": plain("x = " + "[" * 100_000 + "]" * 100_000 + "\n"),
+    "blank lines": plain("\n" * 200_000 + "x = (\n"),
+    "open imports": plain("x = '''\n" + "from m import (\n" * 30_000 + "'''\n"),
+    "comments": plain("# nparam: ignore[NPL101]\nx = '''\n" + "\n" * 300_000 + "'''\n"),
+    "open budget": said("    nparam(a=(\n" + "        1,\n" * 30_000),
+    "escapes": said("\\t\n" * 30_000),
+    "chain": plain("class N0(Net): pass\n")
+    + "".join(f"class N{n}(N{n - 1}): pass\n" for n in range(1, 3000)),
+    "no super": plain("")
+    + "".join(
+        f"class N{n}(nn.Module):\n    def __init__(self):\n        self.x = nn.Linear(1, 1)\n"
+        for n in range(3000)
+    ),
+    "layers": plain("".join(f"        self.l{n} = nn.Linear(1, 1)\n" for n in range(10_000))),
+}
+
+
+@pytest.mark.parametrize("name", LARGE)
+def test_reading_is_linear(nparam_lint, tmp_path, name):
+    (tmp_path / "m.py").write_text(LARGE[name])
+    before = time.process_time()
+    done = nparam_lint("--static", "--no-cache", cwd=tmp_path)
+    assert "Traceback" not in done.stderr
+    assert time.process_time() - before < 15  # each would take longer than a minute
+
+
+# A file that is too large -> the exit code, and what is said of it.
+SIZE = "is left out: it has 1.2 MB, and up to 1 MB of a file are read"
+TOO_LARGE = {
+    "budget": (plain("x = 1\n" * 200_000), 1, f"NPL003 {SIZE}"),
+    "no budget": (NONE.format(more="") + "x = 1\n" * 200_000, 0, f"NPL003 {SIZE}"),
+    "no model": ("x = 1\n" * 200_000, 0, None),
+}
+
+
+@pytest.mark.parametrize("how", ["--static", "--declared", "--no-cache"])
+@pytest.mark.parametrize("name", TOO_LARGE)
+def test_a_file_that_is_too_large_is_told_of(nparam_lint, tmp_path, name, how):
+    source, code, said = TOO_LARGE[name]
+    (tmp_path / "m.py").write_text(source)
+    if how == "--declared" and name == "no budget":
+        said = None  # without the word it is not looked at, whatever its size
+    done = nparam_lint(how, "--format", "concise", cwd=tmp_path)
+    assert done.returncode == code
+    assert (said or "") in done.stdout
+    assert ("NPL003" in done.stdout) == (said is not None)
+
+
+def test_one_that_is_named_is_an_error(nparam_lint, tmp_path):
+    (tmp_path / "m.py").write_text("x = 1\n" * 200_000)
+    done = nparam_lint("m.py", "--static", "--format", "concise", cwd=tmp_path)
+    assert done.returncode == 1
+    assert SIZE in done.stdout
+
+
+# What takes long to read, in one way or another.
+SLOW = {"source": LARGE["layers"], "docstring": said("    nparam: 110\n" * 20_000)}
+
+
+@pytest.mark.parametrize("name", SLOW)
+def test_the_time_limit_covers_reading(nparam_lint, tmp_path, name):
+    (tmp_path / "m.py").write_text(SLOW[name])
+    options = ("--static", "--no-cache", "--timeout", "0.1", "--format", "concise")
+    done = nparam_lint(*options, cwd=tmp_path)
+    assert done.returncode == 1
+    assert "NPL003" in done.stdout
+    assert "took longer than the 0.1 s of --timeout" in done.stdout
