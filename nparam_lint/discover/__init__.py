@@ -134,9 +134,10 @@ class Models:
         return {tail(name) for name in found}
 
     def definitions(self, path: str, *, declared_only: bool = False) -> list[Definition]:
-        """The models and factories of one file, in its order."""
+        """The models and factories of one file, in its order; all definitions of one name."""
         found = []
-        for facts in (*self.names.classes(path).values(), *self.names.functions(path).values()):
+        file = self.names.tree.facts(path)
+        for facts in (*file.classes, *file.functions):
             is_class = isinstance(facts, ClassFacts)
             symbol = Symbol("class" if is_class else "function", path, facts.qualname)
             hidden = declared_only or facts.hidden

@@ -8,6 +8,7 @@ import sys
 import types
 
 from .building.call_target import Call, resolve_names
+from .building.definitions import definitions_of
 from .building.device_ladder import RUNGS, rung
 from .building.devices import DEVICES
 from .building.partial_exec import explain_name_error, partial_file_of
@@ -175,6 +176,7 @@ class ModelBuild:
                 hint = "give the constructor fixed widths, or fix them in the call"
                 raise Failure("NPL004", "random", reason, hint=hint)
         result["call"] = text
+        result["definitions"] = definitions_of(call.function, self.job)
         result["signature"] = count.signature
         result["names"], result["known_names"] = resolve_names(
             self.job["names"], call.arguments, model

@@ -23,6 +23,7 @@ from ..tracing.failures import (
     missing_package,
 )
 from ..tracing.project_paths import from_copy, is_ours, is_project, line_of_error, relative
+from .definitions import mark_definitions
 from .partial_exec import PartialFile, may_be_elsewhere, would_work
 from .side_effect_guard import is_refusal
 
@@ -196,7 +197,9 @@ def announce():
 
 def run_project(module, tree, path):
     names, failure = module.__dict__, None
-    if path not in STATE.suspects and not would_work(tree):
+    is_whole = path not in STATE.suspects and not would_work(tree)
+    mark_definitions(tree, path)
+    if is_whole:
         clean = dict(names)
         try:
             exec(compile(tree, path, "exec", dont_inherit=True), names)
