@@ -194,7 +194,7 @@ def why_gone(target: Target, root: Path, found: Discovery) -> str | None:
         return f"there is no file {target.location}{hint}"
     names = found.names(target.location)
     first = target.callable.split(".")[0]
-    if names and first not in names:
+    if names and first not in names and "__getattr__" not in names:
         near = difflib.get_close_matches(first, names, 1)
         hint = f"; did you mean {near[0]!r}?" if near else ""
         return f"{target.location} has no {first!r}{hint}"
@@ -215,7 +215,7 @@ def select_models(requests: Sequence[ModelRequest], declared_only: bool = False)
         elif not request.budgets and (missing := _missing_arguments(request)):
             failure = NotMeasured(
                 "NPL004",
-                f"needs {', '.join(missing)}",
+                f"{request.target.callable} needs {', '.join(missing)}",
                 missing=tuple(missing),
                 cause="arguments_missing",
             )

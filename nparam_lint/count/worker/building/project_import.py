@@ -138,11 +138,20 @@ class Untracked:
         folder = "/".join(parts) + "/"
         for file in STATE.untracked:
             steps = file[: -len(".py")].replace("/__init__", "").split("/")
-            if steps[-len(parts) :] == parts:
+            if steps[-len(parts) :] == parts and not is_part(steps[: -len(parts)]):
                 raise NotTracked(file)
         for file in STATE.untracked:
             if file.startswith((folder, "src/" + folder)):
                 raise NotTracked(file)
+
+
+def is_part(steps):
+    """Whether a directory of the working tree is a package that is not on the import path: a module
+    in it has a longer name than what is looked for."""
+    folder = os.path.join(STATE.copy, *steps)
+    is_package = "/".join([*steps, "__init__.py"]) in STATE.untracked
+    is_package = is_package or os.path.exists(os.path.join(folder, "__init__.py"))
+    return is_package and folder not in sys.path
 
 
 def keep_in_copy(finder):
@@ -211,7 +220,7 @@ def run_project(module, tree, path):
         names.clear()
         names.update(clean)
     part = STATE.partial_files[path] = PartialFile(tree, path, names, failure)
-    part.run(tree.body)
+    part.run_all()
 
 
 def install_loader():
