@@ -70,6 +70,10 @@ FILES = {
     "star/uses_bad.py": "import star" + NET.format("Uses", "star.Bad().out_features"),
     "star/takes_bad.py": "from star import Bad" + NET.format("Takes", "Bad().out_features"),
     "star/heir_of_bad.py": "from star import Bad\nclass Heir(Bad):\n    'nparam: 110'\n",
+    # A package that fails after it has imported a module of its own.
+    "fails/__init__.py": "import fails.parts\nimport no_fails\nimport fails.net\n",
+    "fails/parts.py": "WIDTH = 10\n",
+    "fails/net.py": "import fails" + NET.format("Net", "fails.parts.WIDTH"),
     # What torch is asked for tells of a script only where it is no question about torch itself.
     "asks_torch.py": """
         import torch
@@ -165,6 +169,7 @@ COUNTED = (
     "star::Rest",
     "star/uses.py::Uses",
     "takes_width.py::Net",
+    "fails/net.py::Net",
     "lazy::Net",
     "lazy/__init__.py::Net",
     "alone/net.py::Net",

@@ -219,8 +219,15 @@ def run_project(module, tree, path):
             failure = error
         names.clear()
         names.update(clean)
+        names.update(submodules(module.__name__))  # to import one again does not bind it again
     part = STATE.partial_files[path] = PartialFile(tree, path, names, failure)
     part.run_all()
+
+
+def submodules(package):
+    """Those of a package that have been imported, by their names in it."""
+    known = ((name.rpartition("."), module) for name, module in list(sys.modules.items()))
+    return {parts[2]: module for parts, module in known if parts[0] == package}
 
 
 def install_loader():
