@@ -140,13 +140,13 @@ CONFIG = """
 """
 LACKS = Reason("NPL003", "import_failed", ("module 'torch.nn' has no attribute 'NoSuchLayer'",))
 REASONS = {
-    "asks.py::Net": missing("no_yacs", "NPL004", "conf.py has no '_C'"),
+    "asks.py::Net": missing("no_yacs", "NPL004", "conf.py"),
     "calls.py::Net": missing("no_yacs", "NPL004", "'_C' in conf.py: "),
-    "takes.py::Net": missing("no_yacs", "NPL004", "conf.py has no '_C'"),
-    "takes_late.py::Net": missing("no_yacs", "NPL004", "conf.py has no '_C'"),
-    "asks_circle.py::Net": missing("no_yacs", "NPL004", "circle.py has no '_C'"),
-    "takes_circle.py::Net": missing("no_yacs", "NPL004", "circle.py has no '_C'"),
-    "by_circle.py::Net": missing("no_yacs", "NPL004", "circle.py has no '_C'"),
+    "takes.py::Net": missing("no_yacs", "NPL004", "conf.py"),
+    "takes_late.py::Net": missing("no_yacs", "NPL004", "conf.py"),
+    "asks_circle.py::Net": missing("no_yacs", "NPL004", "circle.py"),
+    "takes_circle.py::Net": missing("no_yacs", "NPL004", "circle.py"),
+    "by_circle.py::Net": missing("no_yacs", "NPL004", "circle.py"),
     "star::Bad": missing("no_scatter", "NPL003", "star has no 'Bad'"),
     "star/__init__.py::Bad": missing("no_scatter", "NPL003", "star has no 'Bad'"),
     "star/uses_bad.py::Uses": missing("no_scatter", "NPL004"),

@@ -172,11 +172,12 @@ def may_be_elsewhere(error):
 
 class Loss(NamedTuple):
     """Why a name is not there, the line at which it was lost, and the package whose absence cost
-    it."""
+    it. `first`: the loss that this one follows from, in words."""
 
     why: str
     line: str | None = None
     package: str | None = None
+    first: str | None = None
 
 
 class PartialFile:
@@ -220,8 +221,9 @@ class PartialFile:
         if loss is None:
             module = self.namespace["__name__"]
             raise AttributeError(f"module {module!r} has no attribute {name!r}")
-        reason = f"{relative(self.path)} has no {name!r}: {loss.why}"
-        raise LostName(reason, name=loss.package)
+        error = LostName(f"{relative(self.path)} has no {name!r}: {loss.why}", name=loss.package)
+        error.first, _ = loss_of(name, self.path)
+        raise error
 
     def run(self, body):
         for node in body:
@@ -292,13 +294,14 @@ class PartialFile:
             refused = isinstance(node, ast.Raise) or isinstance(error, AssertionError)
             if may_be_elsewhere(error) or refused:
                 raise
-            why, package = "lost at line {}: " + describe(error), None
-            if isinstance(error, ModuleNotFoundError):
-                package = missing_package(error)
+            why, package = "lost at line {}", missing_package(error)
+            if isinstance(error, LostName):
+                first = error.first
             else:
-                words, package = explain(error)
-                why += words
-            self.lose(node, why, package)
+                why += ": " + describe(error)
+                first, loss = loss_of(*absent(error))
+                package = package or (loss.package if loss else None)
+            self.lose(node, f"{why} ({first})" if first else why, package, first)
         else:
             for name in bound_names(node):
                 self.lost.pop(name, None)
@@ -308,7 +311,7 @@ class PartialFile:
             why += f", since the file failed ({describe(self.failure)})"
         self.lose(node, why, missing_package(self.failure))
 
-    def lose(self, node, why, package=None):
+    def lose(self, node, why, package=None, first=None):
         names = bound_names(node)
         if not isinstance(node, (*FUNCTIONS, ast.ClassDef)):
             for call in calls_in(node):
@@ -317,7 +320,8 @@ class PartialFile:
         for name in names:
             if not (name in self.namespace and name.startswith("__")):
                 self.namespace.pop(name, None)
-                self.lost[name] = Loss(why.replace("{}", str(node.lineno), 1), line, package)
+                loss = Loss(why.replace("{}", str(node.lineno), 1), line, package, first)
+                self.lost.setdefault(name, loss)
 
     def changed_by(self, call, seen):
         """The names whose values a call that was not made would have changed: `cfg.merge(…)`,
@@ -357,8 +361,7 @@ class PartialFile:
 def explain(error):
     """(text, package): why a name whose absence an exception tells of was lost when a file was read
     in part, and the package whose absence cost it."""
-    name, path = absent(error)
-    words, loss = loss_of(name, path) if path else (None, None)
+    words, loss = loss_of(*absent(error))
     return (f" ({words})", loss.package) if loss else ("", None)
 
 
@@ -373,12 +376,13 @@ def absent(error):
     found = found or (re.match(FROM_MODULE, str(error)) if isinstance(error, ImportError) else None)
     module = sys.modules.get(found["module"]) if found else None
     path = getattr(module, "__file__", None)
-    return (found["name"], os.path.realpath(path)) if path else (None, None)
+    return (found["name"], os.path.realpath(path)) if path else ("", "")
 
 
 def loss_of(name, path):
     """(words, Loss) of a name that the file at `path` lost when it was read in part, or that it
-    would have from one that did, by `from … import *`; (None, None) where there is no such."""
+    would have from one that did, by `from … import *`; (None, None) where there is no such. The
+    words are of the loss that it follows from."""
     todo, seen = [path], set()
     while todo:
         file = todo.pop(0)
@@ -387,6 +391,6 @@ def loss_of(name, path):
             part, record = STATE.partial_files.get(file), STATE.record.files.get(file)
             if part is not None and name in part.lost:
                 loss = part.lost[name]
-                return f"{name!r} in {relative(file)}: {loss.why}", loss
+                return loss.first or f"{name!r} in {relative(file)}: {loss.why}", loss
             todo += sorted(record.imports) if record else ()
     return None, None
