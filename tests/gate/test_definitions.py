@@ -336,6 +336,25 @@ CASES = {
         Net().eval()
     """,
 }
+# Definitions of a name that means nothing in the end.
+GONE = {
+    "deleted": """
+        class Net(Wide):
+            "nparam: 220"
+        del Net
+    """,
+    "for_type_checkers_alone": """
+        if typing.TYPE_CHECKING:
+            class Net(Wide):
+                "nparam: 220"
+    """,
+    "in_a_branch_alone": """
+        if sys.version_info < (3,):
+            def net():
+                "nparam: 220"
+                return Wide()
+    """,
+}
 # Definitions that Python uses, by way of something else.
 USED = {
     "wraps": """
@@ -463,7 +482,7 @@ def text_of(source: str) -> str:
 def report(environ, tmp_path_factory) -> Report:
     root: Path = tmp_path_factory.mktemp("definitions")
     (root / "parts.py").write_text(PARTS)
-    for name, source in {**CASES, **USED}.items():
+    for name, source in {**CASES, **GONE, **USED}.items():
         if source is not None:
             (root / f"{name}.py").write_text(text_of(source))
     (root / "link.py").symlink_to("read_in_part_and_decorated.py")
@@ -485,6 +504,13 @@ def test_a_budget_of_a_definition_that_python_does_not_use_is_stale(report, name
         assert f"{name}.py:{line} defines" in item.message
         assert f"is that of {place}" in item.message
         assert 0 < item.position.line - line < 3  # the budget's own
+
+
+@pytest.mark.parametrize("name", GONE)
+def test_a_budget_of_a_definition_that_is_gone_is_stale(report, name):
+    (found,) = [item for item in report.findings if item.position.path == f"{name}.py"]
+    (line,) = [n for n, text in enumerate(text_of(GONE[name]).split("\n"), 1) if "nparam" in text]
+    assert (found.code, found.position.line) == ("NPL008", line)
 
 
 @pytest.mark.parametrize("name", USED)
