@@ -40,6 +40,9 @@ def judge(
     `experts_hint`: lines that say how to declare how many experts a token uses."""
     target = str(budget.target)
     where, selector = budget.position, budget.selector
+    if budget.definition and str(budget.definition) not in measured.definitions:
+        stale = _other_definition(budget, measured)
+        return [], [stale] if budget.origin != "prose" else []
     metric = METRICS[selector.metric]
     if metric.needs_routing and measured.no_routing:
         message = f"the {metric.words} of {measured.call} are unknown: {measured.no_routing}"
@@ -79,6 +82,19 @@ def judge(
     # Repeated blocks drift together: one finding for all that have the same count.
     findings = [_broken(budget, measured, alike, n, bounds) for n, alike in broken.items()]
     return results, findings
+
+
+def _other_definition(budget: Budget, measured: Measured) -> Finding:
+    """NPL008 for a budget of a definition that Python does not use: of two in branches, or of a
+    name that means something else by now."""
+    name, here = budget.target.callable, budget.definition
+    used = " and ".join(measured.definitions)
+    message = f"Python does not use the {name} that {here} defines: {name} is that of {used}"
+    remedies = (
+        f"declare the budget at {used}, and delete this one",
+        "where another Python uses this one: # nparam: ignore[NPL008] behind the docstring",
+    )
+    return finding("NPL008", budget.position, message, str(budget.target), remedies)
 
 
 def no_result(budget: Budget) -> BudgetResult:

@@ -139,7 +139,8 @@ class Recipe:
 @dataclass(frozen=True, slots=True)
 class Budget:
     """A declared count of a target, from wherever it was declared; `declared` is its text there.
-    `device`, `recipe`: how to build the target for it, where the config says so."""
+    `device`, `recipe`: how to build the target for it, where the config says so; `definition`: the
+    class or function whose docstring it stands in."""
 
     target: Target
     selector: Selector
@@ -151,6 +152,7 @@ class Budget:
     reason: str | None = None
     device: str | None = None
     recipe: Recipe | None = None
+    definition: Position | None = None
 
 
 # --- count ----------------------------------------------------------------------------------
@@ -252,7 +254,8 @@ class DeviceResult:
 class Measured:
     """A model that was built and counted. `call`: the expression that built it. `rung`: how
     (`meta`, `meta with values`, `cpu without initialisation`, `cpu`). `names`: the values of the
-    names that formulas asked for; `known_names`: every name a formula could have asked for. `type`:
+    names that formulas asked for; `known_names`: every name a formula could have asked for.
+    `definitions`: where what was called is defined, as `path:line`, or its dotted name. `type`:
     the full name of the model's class; `types`: those of all modules inside it; `no_routing`: why
     its active parameters cannot be told; `misdeclared`: what is wrong with what was declared about
     its experts; `variables`: the arguments that can be varied, where they were asked for."""
@@ -267,6 +270,7 @@ class Measured:
     variables: tuple[VariableRow, ...] = ()
     hidden: tuple[Hidden, ...] = ()
     notes: tuple[str, ...] = ()
+    definitions: tuple[str, ...] = ()
     type: str = ""
     types: tuple[str, ...] = ()
     no_routing: str | None = None

@@ -47,7 +47,8 @@ def write_budget(
     if not target.is_path:
         raise Unsafe(f"{target.location} is an installed package; nothing is written there")
     at = target.location, target.callable
-    definition = next((d for d in found.definitions if (d.path, d.qualname) == at), None)
+    every = reversed(found.definitions)  # of several of one name Python keeps the last
+    definition = next((d for d in every if (d.path, d.qualname) == at), None)
     if definition is None:
         raise Unsafe(f"{target.location} does not define {target.callable} itself")
     declared = (line for lines in definition.docstrings for line in parse_docstring(lines)[0])

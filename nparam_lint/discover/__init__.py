@@ -153,11 +153,14 @@ class Models:
         return {tail(name) for name in found}
 
     def definitions(self, path: str, *, declared_only: bool = False) -> list[Definition]:
-        """The models and factories of one file, in its order."""
+        """The models and factories of one file, in its order; all definitions of one name."""
         found = []
-        names = self.names
-        functions = (*names.functions(path).values(), *names.methods(path).values())
-        every: tuple[ClassFacts | FunctionFacts, ...] = (*names.classes(path).values(), *functions)
+        file = self.names.tree.facts(path)
+        every: tuple[ClassFacts | FunctionFacts, ...] = (
+            *file.classes,
+            *file.functions,
+            *file.methods,
+        )
         for facts in every:
             is_class = isinstance(facts, ClassFacts)
             symbol = Symbol("class" if is_class else "function", path, facts.qualname)

@@ -65,7 +65,10 @@ class ImportPlanner:
         yield from (root for root in ("src", "") if root == climbed or _within(climbed, root))
         yield climbed
         yield from named
-        yield parent(parent(path)) if path.endswith("__init__.py") else parent(path)
+        if path.endswith("__init__.py"):
+            yield parent(parent(path))
+        elif not self._tree.misleads(path):
+            yield parent(path)
 
     def _is_imported_as(self, path: str, root: str) -> bool:
         """Does a file of the repository import this one by the name that it has below `root`?"""

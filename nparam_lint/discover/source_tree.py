@@ -7,6 +7,7 @@ import sys
 from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property, wraps
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from nparam_lint.cache.file_facts import FactCache
@@ -247,7 +248,9 @@ class SourceTree:
         for root in dict.fromkeys(self._roots(path, head)):
             prefix = join(root, relative)
             # No file imports itself: `import whisper` in audio/whisper.py means the package.
-            if root in holders and self.is_module(prefix) and prefix != path[: -len(".py")]:
+            itself = prefix == path[: -len(".py")]
+            is_there = root in holders and self.is_module(prefix) and not itself
+            if is_there and not self._wraps_or_belongs(path, module, root):
                 return root, prefix
         if head in _PACKAGES or head in sys.stdlib_module_names:
             return None
@@ -255,9 +258,54 @@ class SourceTree:
         others = [
             root
             for root in holders
-            if not self.is_package(root) and self.is_module(join(root, relative))
+            if not self.is_package(root)
+            and self.is_module(join(root, relative))
+            and not self._wraps_or_belongs(path, module, root)
         ]
         return (others[0], join(others[0], relative)) if len(others) == 1 else None
+
+    def _wraps_or_belongs(self, path: str, module: str, root: str) -> bool:
+        """Whether `import module` means an installed package, although `root` has a file of that
+        name: one that imports the package itself; or one that is imported as a part of the package
+        around it, and binds nothing of what the import names."""
+        head = module.partition(".")[0]
+        name = join(root, head)
+        file = self.module_file(name)
+        if file == f"{name}.py" and file != path:
+            absolute = (to.partition(".")[0] for level, to, *_ in self.imports(file) if not level)
+            if head in absolute:
+                return True
+        if not self.is_package(root) or "/".join(name.split("/")[-2:]) not in self._members:
+            return False
+        prefix = join(root, module.replace(".", "/"))
+        file = self.module_file(prefix)
+        known = self.facts(file).names if file else ()
+        listed = (names for level, to, names, _ in self.imports(path) if not level and to == module)
+        named = (name for names in listed for name in names)
+        return not any(name in known or self.is_module(join(prefix, name)) for name in named)
+
+    def misleads(self, path: str) -> bool:
+        """Whether an import of the file means an installed package, and would find a file beside it
+        if the file's own directory were on the import path."""
+        own = parent(path)
+        return any(
+            own in self._holders.get(module.partition(".")[0], ())
+            and self._wraps_or_belongs(path, module, own)
+            for level, module, *_ in self.imports(path)
+            if not level
+        )
+
+    @cached_property
+    def _members(self) -> frozenset[str]:
+        """`package/module` of all that is imported as a part of a package."""
+        found: set[str] = set()
+        for path in self.files:
+            for level, module, names, _ in self.imports(path):
+                start = self.relative(path, level, module) if level else module.replace(".", "/")
+                for name in ("", *names):
+                    parts = join(start or "", name).split("/")
+                    found.update(map("/".join, pairwise(parts)))
+        return frozenset(found)
 
     def _roots(self, path: str, head: str) -> Iterator[str]:
         if head in _PACKAGES:

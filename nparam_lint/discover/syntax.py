@@ -62,13 +62,21 @@ def time_limit(seconds: float) -> Iterator[None]:
         yield
         return
 
+    has_expired = False
+
     def expire(*_: object) -> None:
+        nonlocal has_expired
+        has_expired = True
         raise TooSlow
 
     before = signal.signal(signal.SIGALRM, expire)
     signal.setitimer(signal.ITIMER_REAL, seconds)
     try:
         yield
+    except SystemError:  # `ast` of Python 3.11 where it is interrupted
+        if has_expired:
+            raise TooSlow from None
+        raise
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)

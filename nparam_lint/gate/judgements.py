@@ -24,6 +24,7 @@ from nparam_lint.records import (
     Measured,
     ModelReport,
     NotMeasured,
+    Position,
     Report,
 )
 from nparam_lint.rules.catalogue import RULES
@@ -41,11 +42,9 @@ if TYPE_CHECKING:
     # Models built with other arguments: what was asked for, and what was measured.
     _Resized = Sequence[tuple[ModelRequest, Measured]]
 
-_SOURCE_CODES = frozenset(
-    {"NPL002", "NPL008", *(code for code in RULES if code.startswith("NPL1"))}
-)
+_SOURCE_CODES = frozenset({"NPL002", *(code for code in RULES if code.startswith("NPL1"))})
 _BUDGET_CODES = frozenset(
-    "NPL001 NPL003 NPL004 NPL005 NPL006 NPL007 NPL009 NPL011".split()
+    "NPL001 NPL003 NPL004 NPL005 NPL006 NPL007 NPL008 NPL009 NPL011".split()
 )  # found where a budget is declared
 _MODEL_CODES = frozenset("NPL010 NPL012 NPL013".split())  # found in models without budgets too
 _MAY_IGNORE = re.compile(rb"nparam:\W*ignore")  # what every comment that ignores a finding holds
@@ -72,6 +71,8 @@ def judge_models(
     for number, request in enumerate(selection.requests):
         answer, own = answers.measurements[number], settings.for_file(request.target.location)
         if isinstance(answer, Measured):
+            if used := request.used(answer):
+                request.position = Position(used.path, used.line, used.column)
             judged = _judge_measured(request, answer, own, resized.get(number, ()))
         elif selection.skip_failures and not request.is_declared:
             skipped.append((str(request.target), answer))
@@ -181,7 +182,7 @@ def complete_codes(declared_only: bool, static_only: bool) -> frozenset[str]:
     if static_only:
         return _SOURCE_CODES
     if declared_only:
-        return _BUDGET_CODES | {"NPL002", "NPL008"}
+        return _BUDGET_CODES | {"NPL002"}
     return _BUDGET_CODES | _SOURCE_CODES | _MODEL_CODES
 
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from nparam_lint.config.settings import Settings
     from nparam_lint.discover import Discovery
-    from nparam_lint.records import Definition, Finding, NameValue
+    from nparam_lint.records import Definition, Finding, Measured, NameValue
 
 _PLAIN_TYPES = {"int", "float", "str", "bool", "list", "dict", "tuple", "List[int]", "list[int]"}
 _NOTHING_CHECKED = "nothing in this file was checked; next: mend it, or `exclude` it in the config"
@@ -37,7 +37,7 @@ class ModelRequest:
     recipe: Recipe = field(default_factory=Recipe)
     device: str | None = None
     budgets: list[Budget] = field(default_factory=list)
-    definition: Definition | None = None
+    definitions: list[Definition] = field(default_factory=list)
     values: Mapping[str, NameValue] = field(default_factory=dict)
     factors: Mapping[str, int] = field(default_factory=dict)
     parameters: bool = False
@@ -48,6 +48,11 @@ class ModelRequest:
     def is_declared(self) -> bool:
         """Whether a budget is declared for it; a count mentioned in prose is none."""
         return any(budget.origin != "prose" for budget in self.budgets)
+
+    def used(self, measured: Measured) -> Definition | None:
+        """The definition that was built, of those that the name has in its file."""
+        places = measured.definitions
+        return next((d for d in self.definitions if f"{d.path}:{d.line}" in places), None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,8 +101,9 @@ def declared_requests(
     for definition in found.definitions:
         bare = Target(definition.path, definition.qualname)
         position = Position(definition.path, definition.line, definition.column)
-        requests[bare] = request_model(bare, position, settings, found)
-        requests[bare].definition = definition
+        if bare not in requests:
+            requests[bare] = request_model(bare, position, settings, found)
+        requests[bare].definitions.append(definition)
         try:
             with time_limit(settings.timeout):
                 budgets = list(_docstring_budgets(definition, findings))
@@ -151,6 +157,7 @@ def _docstring_budgets(definition: Definition, findings: list[Finding]) -> Itera
     """The budgets and the claims in prose of a definition's docstrings; what cannot be read is
     added to the findings."""
     path, name = definition.path, definition.qualname
+    defined_at = Position(path, definition.line, definition.column)
     for lines in definition.docstrings:
         declared, malformed = parse_docstring(lines)
         for fault in malformed:
@@ -158,14 +165,18 @@ def _docstring_budgets(definition: Definition, findings: list[Finding]) -> Itera
             findings.append(finding("NPL002", at, fault.message, definition.target))
         for line in declared:
             target, at = Target(path, name, line.arguments), Position(path, line.line, line.column)
-            yield Budget(target, line.selector, line.value, line.text, at, "docstring")
+            yield Budget(
+                target, line.selector, line.value, line.text, at, "docstring", definition=defined_at
+            )
         if not has_prose_count(lines):
             continue
         from nparam_lint.claims.prose import find_claims  # dozens of patterns, for few docstrings
 
         for claim in find_claims(lines):
-            at = Position(path, claim.line, claim.column)
-            yield Budget(Target(path, name), claim.selector, claim.value, claim.text, at, "prose")
+            at, target = Position(path, claim.line, claim.column), Target(path, name)
+            yield Budget(
+                target, claim.selector, claim.value, claim.text, at, "prose", definition=defined_at
+            )
 
 
 def _with_arguments(callable: str, arguments: str, recipe: Recipe) -> Recipe:
@@ -202,7 +213,7 @@ def why_gone(target: Target, root: Path, found: Discovery) -> str | None:
         return f"there is no file {target.location}{hint}"
     names = found.names(target.location)
     first = target.callable.split(".")[0]
-    if names and first not in names:
+    if names and first not in names and "__getattr__" not in names:
         near = difflib.get_close_matches(first, names, 1)
         hint = f"; did you mean {near[0]!r}?" if near else ""
         return f"{target.location} has no {first!r}{hint}"
@@ -223,7 +234,7 @@ def select_models(requests: Sequence[ModelRequest], declared_only: bool = False)
         elif not request.budgets and (missing := _missing_arguments(request)):
             failure = NotMeasured(
                 "NPL004",
-                f"needs {', '.join(missing)}",
+                f"{request.target.callable} needs {', '.join(missing)}",
                 missing=tuple(missing),
                 cause="arguments_missing",
             )
@@ -236,9 +247,9 @@ def select_models(requests: Sequence[ModelRequest], declared_only: bool = False)
 def _missing_arguments(request: ModelRequest) -> list[str]:
     """The required arguments that nobody provides. A single one may be a config object: the worker
     tries that."""
-    if request.recipe.says_how_to_call or request.definition is None:
+    if request.recipe.says_how_to_call or not request.definitions:
         return []
-    required = [p for p in request.definition.parameters or () if p.required]
+    required = [p for p in request.definitions[-1].parameters or () if p.required]
     if len(required) == 1:
         name, annotation = required[0].name.lower(), required[0].annotation or "int"
         if any(word in name for word in _CONFIG_WORDS) or annotation not in _PLAIN_TYPES:

@@ -26,7 +26,8 @@ State = Literal["holds", "broken", "not checked", "ignored"]
 # A count that is not what was declared is a failure; these say that there is no answer.
 UNANSWERED = ("NPL002", "NPL003", "NPL004", "NPL005", "NPL007", "NPL008", "NPL009")
 _ON_RESULTS = ("NPL001", "NPL013")
-_UNJUDGED = ("NPL002", "NPL007")  # a formula without a value; a selector that selects nothing
+# A formula without a value; a selector that selects nothing; a definition that is not used.
+_UNJUDGED = ("NPL002", "NPL007", "NPL008")
 _ON_BUDGETS = (*_ON_RESULTS, *_UNJUDGED, "NPL011")
 _COLORS = {"✓": "dim", "✗": "red", "!": "yellow", "–": "dim"}
 _WORST = "✗!✓–"

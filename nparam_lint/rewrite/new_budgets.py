@@ -64,22 +64,27 @@ def plan_init(
         return Plan(error=report.error)
     declared = {str(model.target.bare) for model in source.requests if model.is_declared}
     definitions = {
-        str(m.target): m.definition
+        str(m.target): m.definitions[-1]
         for m in source.requests
-        if m.definition and str(m.target) not in declared
+        if m.definitions and str(m.target) not in declared
     }
+    requests = {str(request.target): request for request in source.requests}
     new: list[_New] = []
     left: list[Left] = []
     for model in report.models:
-        definition = definitions.get(model.target)
+        definition, measured = definitions.get(model.target), model.measurement
         if definition is None or not (wishes.every or model.top_level):
             continue
         # A count that depends on the device cannot be declared.
         reason = next((f.message for f in model.findings if f.code == "NPL006"), None)
+        if isinstance(measured, Measured):
+            used = requests[model.target].used(measured)
+            reason = reason or (None if used else f"it is what {measured.definitions[0]} defines")
+            definition = used or definition
         if reason:
             left.append(_left(definition, reason))
-        elif isinstance(model.measurement, Measured) and model.measurement.counts.total:
-            count = model.measurement.counts.total
+        elif isinstance(measured, Measured) and measured.counts.total:
+            count = measured.counts.total
             tolerance = settings.for_file(definition.path).tolerance
             value = number_style.rounded(count, tolerance) if wishes.rounded else f"{count:_}"
             new.append(_New(definition, count, value))

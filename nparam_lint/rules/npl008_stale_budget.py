@@ -3,6 +3,10 @@
 The configuration names a file, class or function that is gone. A budget whose
 target was renamed or deleted is an error; otherwise it would pass for ever
 without checking anything.
+
+So is a budget in the docstring of a definition that Python does not use: one of
+two in branches (`try: ... except ImportError: ...`), or one whose name means
+something else by the end of the file (`Net = Small`).
 """
 
 EXAMPLE_BAD = """\
@@ -11,4 +15,4 @@ EXAMPLE_BAD = """\
 EXAMPLE_GOOD = """\
 [tool.nparam-lint.budgets]
 "models/net.py::Net" = 101_770"""
-REMEDY = "Correct the target, or delete the budget."
+REMEDY = "Correct the target, or move the budget to what Python uses, or delete it."

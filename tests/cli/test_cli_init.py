@@ -4,6 +4,7 @@ Everything runs for real."""
 import json
 import shutil
 import subprocess
+from textwrap import indent
 
 import pytest
 
@@ -282,3 +283,19 @@ def test_json_is_one_document(project, init):
     }
     assert document["summary"] == {"edits": 4, "left": 3, "held": 1}
     assert '+"nets/net.py::Pieces" = 90' in document["diff"]
+
+
+def test_the_budget_goes_to_the_definition_that_python_uses(nparam_lint, tmp_path):
+    classes = "class {0}(nn.Linear):\n    def __init__(self): super().__init__(10, {1})\n"
+    branches = "if nn:\n" + indent(classes.format("Net", 20), "    ")
+    branches += "else:\n" + indent(classes.format("Net", 10), "    ")
+    rebound = classes.format("Two", 20) + classes.format("Three", 10) + "Two = Three\n"
+    (tmp_path / "net.py").write_text("from torch import nn\n" + branches + rebound)
+    subprocess.run(["git", "init", "--quiet", tmp_path], check=True)
+
+    nparam_lint("init", ".", cwd=tmp_path)
+    written = (tmp_path / "net.py").read_text()
+    assert written.count("nparam") == 2
+    assert written.index("nparam: 220") < written.index("else:")
+    assert written.index("class Three") < written.index("nparam: 110")
+    assert nparam_lint(".", cwd=tmp_path).returncode == 0

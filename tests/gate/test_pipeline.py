@@ -502,7 +502,7 @@ def test_undeclared_models_are_counted_and_those_that_cannot_be_are_listed(repor
         "model.py::Mentioned": 12,
     }
     assert {target: failure.reason for target, failure in report.skipped} == {
-        "model.py::NeedsArguments": "needs width, depth",
+        "model.py::NeedsArguments": "NeedsArguments needs width, depth",
         "model.py::Failing": "Failing() raised RuntimeError: not today",
     }
     assert {m.target: (m.top_level, m.declared) for m in report.models} == {

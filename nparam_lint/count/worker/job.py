@@ -8,15 +8,24 @@ import sys
 import types
 
 from .building.call_target import Call, resolve_names
+from .building.definitions import definitions_of
 from .building.device_ladder import RUNGS, rung
 from .building.devices import DEVICES
 from .building.downloads import Download
-from .building.partial_exec import explain_name_error, partial_file_of
+from .building.partial_exec import explain, partial_file_of
 from .building.project_import import cause_of
 from .building.side_effect_guard import RefusedAction, is_refusal
 from .counting.count_model import Count
 from .state import STATE
-from .tracing.failures import Failure, NextRung, NotTracked, describe, missing_package
+from .tracing.failures import (
+    Failure,
+    LostName,
+    NextRung,
+    NotTracked,
+    describe,
+    install,
+    missing_package,
+)
 from .tracing.project_paths import line_of, line_of_error, relative
 from .tracing.read_tracer import record_callers, record_classes, record_held
 
@@ -107,17 +116,19 @@ class ModelBuild:
         verb = "" if isinstance(error, SystemExit) else "raised "
         if isinstance(error, NotTracked):
             verb = "needs what git does not have: "
+        elif isinstance(error, LostName):
+            verb = "failed: "
         download = Download(error)
         if download.what:
             verb = f"needs to download {download.what}: "
         reason = f"{self.text} {verb}{describe(error)}"
         is_early = isinstance(error, AttributeError) and BEFORE_SUPER.search(reason)
         is_denied = is_refusal(error) and not STATE.refusals  # by the kernel, which says no more
-        lost, package = explain_name_error(error, self.module)
+        lost, package = explain(error)
         package = package or missing_package(error)
         is_short = isinstance(error, TypeError) and MISSING_ARGUMENTS.search(reason)
         cause = cause_of(error, "arguments_missing" if is_short else "raised")
-        hint = CALL_SUPER if is_early else ONLY_COUNTED if is_denied else None
+        hint = CALL_SUPER if is_early else ONLY_COUNTED if is_denied else install(package)
         if download.what:
             cause, hint = "refused", download.hint(self.text, self.call.names)
         return Failure(
@@ -184,6 +195,7 @@ class ModelBuild:
                 hint = "give the constructor fixed widths, or fix them in the call"
                 raise Failure("NPL004", "random", reason, hint=hint)
         result["call"] = text
+        result["definitions"] = definitions_of(call.function, self.job)
         result["signature"] = count.signature
         result["names"], result["known_names"] = resolve_names(
             self.job["names"], call.arguments, model

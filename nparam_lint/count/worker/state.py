@@ -67,6 +67,7 @@ class State:
         self.running = []  # files of the project that are being run, the innermost last
         self.foreign = None  # the package outside of the project that is being run, if any
         self.partial_files = {}  # path -> PartialFile of every file that was run in part
+        self.definitions = {}  # id of a class or function -> (it, path and line of its definition)
 
     def begin_model(self, inputs=None):
         """Before a model is built. `inputs`: an InputLog of what its build reads."""

@@ -6,11 +6,13 @@ import collections.abc
 import contextlib
 import difflib
 import inspect
+import os
 import re
 
-from ..tracing.failures import Failure, install
+from ..tracing.failures import Failure, describe, install, missing_package
+from ..tracing.project_paths import line_of_error
 from .call_arguments import PLAIN, Calls, element, parted, parts
-from .partial_exec import partial_file_of
+from .partial_exec import Loss, loss_of, partial_file_of
 
 CONFIG_PARAMETER = re.compile("conf|cfg|args|hparam|params|settings|opt", re.IGNORECASE)
 CONFIG_CLASS = re.compile("(Config|Cfg|Args|Arguments|Settings|HParams|Hparams|Options)$")
@@ -34,19 +36,21 @@ class Call:
         for part in qualname.split("."):
             try:
                 found = getattr(found, part)
-            except AttributeError:
-                raise self.missing(found, where, part) from None
+            except Exception as error:
+                raise self.missing(found, where, part, error) from None
             where += "." + part
         if not callable(found):
             reason = f"{qualname} is {type(found)}, not a class or function"
             raise Failure("NPL004", "not_a_model", reason)
         return found
 
-    def missing(self, holder, where, name):
-        """The Failure for a name that its holder does not have."""
+    def missing(self, holder, where, name, error):
+        """The Failure for a name that its holder does not have, or that its `__getattr__` failed to
+        give: that may import something."""
         reason = f"{where} has no {name!r}"
-        read = partial_file_of(self.module) if holder is self.module else None
-        loss = read.why_lost(name) if read else None
+        loss = self.why_lost(name) if holder is self.module else None
+        if loss is None and not is_about(error, holder, name):
+            loss = Loss(describe(error), line_of_error(error), missing_package(error))
         if loss is None:
             near = difflib.get_close_matches(name, dir(holder), 1)
             reason += f"; did you mean {near[0]!r}?" if near else ""
@@ -59,6 +63,13 @@ class Call:
             package=loss.package,
             hint=install(loss.package),
         )
+
+    def why_lost(self, name):
+        """The Loss of a name of the module, where reading its file, or one that it takes all names
+        of, only in part has cost it."""
+        read = partial_file_of(self.module)
+        _, loss = loss_of(name, os.path.realpath(getattr(self.module, "__file__", None) or ""))
+        return loss or (Loss(describe(read.failure)) if read and read.failure else None)
 
     def namespace(self):
         """A copy of the module's names, completed by what its `__getattr__` provides."""
@@ -175,6 +186,16 @@ class Call:
                 if isinstance(part, type) and part is not type(None):
                     return part
         return annotation
+
+
+def is_about(error, holder, name):
+    """Whether an exception says that the holder has no such name, and not that something else went
+    wrong on the way to it."""
+    if not isinstance(error, AttributeError) or name not in str(error):
+        return False
+    # Python 3.10 and later tell, unless a `__getattr__` made the exception.
+    about, of = getattr(error, "name", None), getattr(error, "obj", None)
+    return about in (None, name) and (of is None or of is holder)
 
 
 def found_in(holder, name):

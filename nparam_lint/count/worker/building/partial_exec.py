@@ -4,6 +4,7 @@ from __future__ import annotations
 import __future__
 
 import ast
+import contextlib
 import os
 import re
 import sys
@@ -11,9 +12,9 @@ import types
 from typing import NamedTuple
 
 from ..state import STATE
-from ..tracing.failures import NotTracked
+from ..tracing.failures import LostName, NotTracked, describe, missing_package
 from ..tracing.project_paths import relative
-from .downloads import explain
+from . import downloads
 
 WORK_CALLS = re.compile(
     r"^_*(main|run|train|test|eval|evaluate|demo|cli|app|start|launch|fit|bench|benchmark|profile|"
@@ -50,6 +51,8 @@ HARMLESS_METHODS = READING_METHODS.union(
 UNSAFE_METHODS = frozenset(
     "_exit abort fork forkpty killpg load save memmap fromfile system execv chdir exit kill".split()
 )
+OF_MODULE = r"(partially initialized )?module '(?P<module>[\w.]+)' has no attribute '(?P<name>\w+)'"
+FROM_MODULE = r"cannot import name '(?P<name>\w+)' from (.* )?'(?P<module>[\w.]+)'"
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 IMPORTS = (ast.Import, ast.ImportFrom)
 KEPT = (*IMPORTS, *FUNCTIONS, ast.ClassDef, ast.Pass, ast.Assert, ast.Global, ast.Raise, ast.Delete)
@@ -108,11 +111,19 @@ def would_work(tree):
                 name in WORK_NAMES
                 or name.rpartition(".")[2] in ("DataLoader", "load_dataset")
                 or (name in local and WORK_CALLS.match(name))
-                or (isinstance(call.func, ast.Attribute) and call.func.attr in WORK_METHODS)
+                or (isinstance(call.func, ast.Attribute) and is_work(call.func))
                 or any(k.arg == "download" for k in call.keywords)
             ):
                 return True
     return False
+
+
+def is_work(method):
+    """Whether calling an attribute trains, shows or starts something. What torch and numpy call so
+    (`torch.__config__.show`) does not, but for what joins other processes."""
+    name = dotted(method)
+    is_safe = name.startswith(("torch.", "np.", "numpy.")) and "distributed" not in name
+    return method.attr in WORK_METHODS and not is_safe
 
 
 def bound_names(node):
@@ -156,10 +167,12 @@ def may_be_elsewhere(error):
     the project that Python cannot read or compile is never done without."""
     if isinstance(error, NotTracked) or is_of_source(error):
         return True
+    if isinstance(error, LostName):
+        return False
     if not isinstance(error, ImportError) or STATE.tolerates_imports:
         return False
     if not isinstance(error, ModuleNotFoundError):  # a name that a file lost by being read in part
-        return error.path not in STATE.partial_files
+        return error.path not in STATE.partial_files and not explain(error)[0]
     missing = (error.name or "").split(".")[0]
     STATE.record.shared.facts["importable", missing] = str(missing in STATE.names)
     return missing in STATE.names or missing in sys.modules
@@ -167,11 +180,12 @@ def may_be_elsewhere(error):
 
 class Loss(NamedTuple):
     """Why a name is not there, the line at which it was lost, and the package whose absence cost
-    it."""
+    it. `first`: the loss that this one follows from, in words."""
 
     why: str
     line: str | None = None
     package: str | None = None
+    first: str | None = None
 
 
 class PartialFile:
@@ -185,6 +199,7 @@ class PartialFile:
     def __init__(self, tree, path, namespace, failure):
         self.tree, self.path, self.namespace, self.failure = tree, path, namespace, failure
         self.lost = {}  # name -> Loss
+        self.own_getattr = None  # what the file itself defines as `__getattr__`
         self.functions = {n.name: n for n in tree.body if isinstance(n, ast.FunctionDef)}
         futures = {
             alias.name
@@ -193,6 +208,30 @@ class PartialFile:
             for alias in node.names
         }.intersection(__future__.all_feature_names)
         self.flags = sum(getattr(__future__, name).compiler_flag for name in futures)
+
+    def run_all(self):
+        names = self.namespace
+        # From the start: a file that this one imports may import it in turn.
+        names["__getattr__"] = explain = self.explain_loss
+        self.run(self.tree.body)
+        if names.get("__getattr__") is not explain:
+            self.own_getattr, names["__getattr__"] = names.get("__getattr__"), explain
+        exports = names.get("__all__")
+        if isinstance(exports, (list, tuple)):  # `from … import *` gets what there is
+            names["__all__"] = [name for name in exports if name not in self.lost]
+
+    def explain_loss(self, name):
+        """The module's `__getattr__`: tells another file why it cannot have a name."""
+        with contextlib.suppress(AttributeError):
+            if self.own_getattr is not None:
+                return self.own_getattr(name)
+        loss = self.lost.get(name)
+        if loss is None:
+            module = self.namespace["__name__"]
+            raise AttributeError(f"module {module!r} has no attribute {name!r}")
+        error = LostName(f"{relative(self.path)} has no {name!r}: {loss.why}", name=loss.package)
+        error.first, _ = loss_of(name, self.path)
+        raise error
 
     def run(self, body):
         for node in body:
@@ -203,17 +242,17 @@ class PartialFile:
             elif self.is_kept(node):
                 self.execute(node)
             else:
-                self.lose(node, "set by work at line {} that nparam-lint does not run")
+                self.skip(node, "set by work at line {} that nparam-lint does not run")
 
     def condition(self, node):
         if not self.harmless(node.test):
-            self.lose(node, "set under a condition at line {} that nparam-lint does not evaluate")
+            self.skip(node, "set under a condition at line {} that nparam-lint does not evaluate")
             return
         code = compile(ast.Expression(node.test), self.path, "eval", self.flags, True)
         try:
             chosen = node.body if eval(code, self.namespace) else node.orelse
         except Exception as error:
-            why = "set under a condition at line {} that failed (" + explain(error) + ")"
+            why = "set under a condition at line {} that failed (" + downloads.explain(error) + ")"
             self.lose(node, why)
         else:
             self.run(chosen)
@@ -263,20 +302,24 @@ class PartialFile:
             refused = isinstance(node, ast.Raise) or isinstance(error, AssertionError)
             if may_be_elsewhere(error) or refused:
                 raise
-            why, package = "lost at line {}: " + explain(error), None
-            if isinstance(error, ModuleNotFoundError):
-                package = (error.name or "").split(".")[0]
-            elif isinstance(error, NameError):
-                name = missing_name(error)
-                if name in self.lost:
-                    package = self.lost[name].package
-                    why += f" ({name!r} was {self.lost[name].why})"
-            self.lose(node, why, package)
+            why, package = "lost at line {}", missing_package(error)
+            if isinstance(error, LostName):
+                first = error.first
+            else:
+                why += ": " + downloads.explain(error)
+                first, loss = loss_of(*absent(error))
+                package = package or (loss.package if loss else None)
+            self.lose(node, f"{why} ({first})" if first else why, package, first)
         else:
             for name in bound_names(node):
                 self.lost.pop(name, None)
 
-    def lose(self, node, why, package=None):
+    def skip(self, node, why):
+        if self.failure is not None:  # else it would have been run with the rest
+            why += f", since the file failed ({describe(self.failure)})"
+        self.lose(node, why, missing_package(self.failure))
+
+    def lose(self, node, why, package=None, first=None):
         names = bound_names(node)
         if not isinstance(node, (*FUNCTIONS, ast.ClassDef)):
             for call in calls_in(node):
@@ -285,13 +328,8 @@ class PartialFile:
         for name in names:
             if not (name in self.namespace and name.startswith("__")):
                 self.namespace.pop(name, None)
-                self.lost[name] = Loss(why.replace("{}", str(node.lineno), 1), line, package)
-
-    def why_lost(self, name):
-        """The Loss of a name that the source defines; None where it tells of none."""
-        if name not in self.lost and self.failure is not None:
-            return Loss(explain(self.failure))
-        return self.lost.get(name)
+                loss = Loss(why.replace("{}", str(node.lineno), 1), line, package, first)
+                self.lost.setdefault(name, loss)
 
     def changed_by(self, call, seen):
         """The names whose values a call that was not made would have changed: `cfg.merge(…)`,
@@ -328,18 +366,39 @@ class PartialFile:
         return names - {None, ""}
 
 
-def explain_name_error(error, module):
-    """(text, package): why a name that a build lacks was lost when its file was read in part, and
-    the package whose absence cost it."""
-    if not isinstance(error, NameError):
-        return "", None
-    name = missing_name(error)
-    trace = error.__traceback__
-    while trace.tb_next is not None:
-        trace = trace.tb_next
-    here = STATE.partial_files.get(os.path.realpath(trace.tb_frame.f_code.co_filename))
-    for part in [here] if here is not None else STATE.partial_files.values():
-        if name in part.lost:
-            loss = part.lost[name]
-            return f" ({name!r} in {relative(part.path)}: {loss.why})", loss.package
-    return "", None
+def explain(error):
+    """(text, package): why a name whose absence an exception tells of was lost when a file was read
+    in part, and the package whose absence cost it."""
+    words, loss = loss_of(*absent(error))
+    return (f" ({words})", loss.package) if loss else ("", None)
+
+
+def absent(error):
+    """The name that is not there, as an exception tells, and the file that should have it."""
+    if isinstance(error, NameError):
+        trace = error.__traceback__
+        while trace.tb_next is not None:
+            trace = trace.tb_next
+        return missing_name(error), os.path.realpath(trace.tb_frame.f_code.co_filename)
+    found = re.match(OF_MODULE, str(error)) if isinstance(error, AttributeError) else None
+    found = found or (re.match(FROM_MODULE, str(error)) if isinstance(error, ImportError) else None)
+    module = sys.modules.get(found["module"]) if found else None
+    path = getattr(module, "__file__", None)
+    return (found["name"], os.path.realpath(path)) if path else ("", "")
+
+
+def loss_of(name, path):
+    """(words, Loss) of a name that the file at `path` lost when it was read in part, or that it
+    would have from one that did, by `from … import *`; (None, None) where there is no such. The
+    words are of the loss that it follows from."""
+    todo, seen = [path], set()
+    while todo:
+        file = todo.pop(0)
+        if file not in seen:
+            seen.add(file)
+            part, record = STATE.partial_files.get(file), STATE.record.files.get(file)
+            if part is not None and name in part.lost:
+                loss = part.lost[name]
+                return loss.first or f"{name!r} in {relative(file)}: {loss.why}", loss
+            todo += sorted(record.imports) if record else ()
+    return None, None

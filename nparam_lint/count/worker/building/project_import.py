@@ -22,6 +22,7 @@ from ..tracing.failures import (
     missing_package,
 )
 from ..tracing.project_paths import from_copy, is_ours, is_project, line_of_error, relative
+from .definitions import mark_definitions
 from .downloads import explain
 from .partial_exec import PartialFile, is_of_source, may_be_elsewhere, would_work
 from .side_effect_guard import is_refusal
@@ -137,11 +138,20 @@ class Untracked:
         folder = "/".join(parts) + "/"
         for file in STATE.untracked:
             steps = file[: -len(".py")].replace("/__init__", "").split("/")
-            if steps[-len(parts) :] == parts:
+            if steps[-len(parts) :] == parts and not is_part(steps[: -len(parts)]):
                 raise NotTracked(file)
         for file in STATE.untracked:
             if file.startswith((folder, "src/" + folder)):
                 raise NotTracked(file)
+
+
+def is_part(steps):
+    """Whether a directory of the working tree is a package that is not on the import path: a module
+    in it has a longer name than what is looked for."""
+    folder = os.path.join(STATE.copy, *steps)
+    is_package = "/".join([*steps, "__init__.py"]) in STATE.untracked
+    is_package = is_package or os.path.exists(os.path.join(folder, "__init__.py"))
+    return is_package and folder not in sys.path
 
 
 def keep_in_copy(finder):
@@ -176,14 +186,14 @@ def exec_project(module, path):
         with io.open(path, "rb") as file:
             source = file.read()
         STATE.record.files.setdefault(path, FileRecord()).source = digest(source)
-        tree, code = compiled(source, path)
+        tree, is_script, code = compiled(source, path)
     except Exception as error:
         error.nparam_lint_source = True
         raise
     STATE.running.append(path)
     announce()
     try:
-        run_project(module, tree, code, path)
+        run_project(module, tree, is_script, code, path)
     finally:
         STATE.record.record_changes(path)
         STATE.record.add_module(path, module)
@@ -192,14 +202,16 @@ def exec_project(module, path):
 
 
 def compiled(source, path):
-    """(syntax tree, code) of a file: a tree alone may hold what Python refuses to compile, such as
-    a `return` outside of a function. The tree is None where it is nested too deeply to be looked
-    at: such a file runs as a whole or not at all."""
+    """(syntax tree, whether it would do work, code) of a file: a tree alone may hold what Python
+    refuses to compile, such as a `return` outside of a function. The tree is None where it is
+    nested too deeply to be looked at: such a file runs as a whole or not at all."""
     try:
         tree = ast.parse(source, path)
-        return tree, compile(tree, path, "exec", dont_inherit=True)
+        is_script = would_work(tree)
+        mark_definitions(tree, path)
+        return tree, is_script, compile(tree, path, "exec", dont_inherit=True)
     except (RecursionError, MemoryError):
-        return None, compile(source, path, "exec", dont_inherit=True)
+        return None, False, compile(source, path, "exec", dont_inherit=True)
 
 
 def announce():
@@ -208,9 +220,9 @@ def announce():
         STATE.on_running(STATE.running[-1] if STATE.running else None)
 
 
-def run_project(module, tree, code, path):
+def run_project(module, tree, is_script, code, path):
     names, failure = module.__dict__, None
-    if tree is None or (path not in STATE.suspects and not would_work(tree)):
+    if tree is None or (path not in STATE.suspects and not is_script):
         clean = dict(names)
         try:
             exec(code, names)
@@ -221,8 +233,15 @@ def run_project(module, tree, code, path):
             failure = error
         names.clear()
         names.update(clean)
+        names.update(submodules(module.__name__))  # to import one again does not bind it again
     part = STATE.partial_files[path] = PartialFile(tree, path, names, failure)
-    part.run(tree.body)
+    part.run_all()
+
+
+def submodules(package):
+    """Those of a package that have been imported, by their names in it."""
+    known = ((name.rpartition("."), module) for name, module in list(sys.modules.items()))
+    return {parts[2]: module for parts, module in known if parts[0] == package}
 
 
 def install_loader():

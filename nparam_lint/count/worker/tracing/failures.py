@@ -31,7 +31,7 @@ def describe(error):
     if len(text) > MESSAGE:
         text = text[:MESSAGE] + " …"
     name = type(error).__name__
-    if isinstance(error, NotTracked):
+    if isinstance(error, (NotTracked, LostName)):
         return text
     if isinstance(error, SystemExit):
         return "called sys.exit({})".format(text)
@@ -46,6 +46,11 @@ class NotTracked(ModuleNotFoundError):
         # Without a name: the import system passes over a missing submodule of that name.
         text = "{} is not tracked by git; next: git add {}"
         super().__init__(text.format(file, shlex.quote(file)))
+
+
+class LostName(ModuleNotFoundError):
+    """What another file asks of one that was read in part, and that was lost there. `name`: the
+    package whose absence cost it, or None."""
 
 
 class Failure(Exception):

@@ -1,0 +1,106 @@
+"""Which statement of the project's source defined what a name leads to.
+
+A file may have several definitions of one name, or give it to something else later. Where the code
+of a class stands cannot be found out afterwards (before Python 3.13 it does not know), and a
+decorator may return anything: so each definition of a file that is run notes what it made, first as
+it is, then as its decorators leave it.
+"""
+
+import ast
+import builtins
+import contextlib
+import functools
+import inspect
+import os
+import types
+
+from ..state import STATE
+from ..tracing.project_paths import relative
+
+NOTE = "__nparam_defined__"
+DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+MANY = 500  # objects that are looked through for the definition of one
+
+
+def mark_definitions(tree, path):
+    """Let the classes and functions of a file note what they made, by decorators that return what
+    they are given; those inside functions, which no target can name, are left as they are."""
+    todo = list(tree.body)
+    while todo:
+        node = todo.pop()
+        if isinstance(node, DEFINITIONS):
+            own = node.decorator_list
+            # The line of the first decorator is that of the code.
+            notes = [_note(path, node, own[0] if own else node) for _ in range(2 if own else 1)]
+            node.decorator_list = [notes[0], *own, *notes[1:]]
+        if not isinstance(node, DEFINITIONS[:2]):
+            for field in ("body", "orelse", "finalbody", "handlers", "cases"):
+                todo += getattr(node, field, ())
+
+
+def _note(path, node, at):
+    place = [ast.Constant(path), ast.Constant(node.lineno)]
+    call = ast.Call(ast.Name(NOTE, ast.Load()), place, [])
+    for part in ast.walk(call):
+        ast.copy_location(part, at)
+    return call
+
+
+def note_definition(path, line):
+    def note(made):
+        if callable(made):  # one that returns another definition's object has made none
+            STATE.definitions.setdefault(id(made), (made, path, line))
+        return made
+
+    return note
+
+
+setattr(builtins, NOTE, note_definition)
+
+
+def definitions_of(function, job):
+    """The definitions, as `path:line`, that a callable comes from: its own, or those of what it
+    wraps; else where its code stands, or its name. None of an installed package's are known."""
+    if not job["file"]:
+        return []
+    found, seen, todo = [], set(), [function]
+    while todo and len(seen) < MANY:
+        value = todo.pop(0)
+        value = getattr(value, "__func__", value)
+        if id(value) in seen or isinstance(value, types.ModuleType):
+            continue
+        seen.add(id(value))
+        if id(value) in STATE.definitions:
+            found.append(_place(job, *STATE.definitions[id(value)][1:]))
+        else:
+            todo += filter(callable, _held(value))
+    return list(dict.fromkeys(found)) or [_where(function, job)]
+
+
+def _held(value):
+    """What a wrapper, or a class that a decorator made of another, holds of what it was made of."""
+    if isinstance(value, type):
+        return value.__mro__[1:]
+    held = [*getattr(value, "__dict__", {}).values()]
+    if isinstance(value, functools.partial):
+        held += [value.func, *value.args, *value.keywords.values()]
+    if isinstance(value, types.FunctionType):
+        for cell in value.__closure__ or ():
+            with contextlib.suppress(ValueError):  # it is empty
+                held.append(cell.cell_contents)
+        held += [*(value.__defaults__ or ()), *(value.__kwdefaults__ or {}).values()]
+    return held
+
+
+def _where(function, job):
+    with contextlib.suppress(Exception):
+        path = inspect.getsourcefile(function)
+        return _place(job, path, inspect.getsourcelines(function)[1])
+    names = (getattr(function, name, None) for name in ("__module__", "__qualname__"))
+    return ".".join(filter(None, names)) or type(function).__qualname__
+
+
+def _place(job, path, line):
+    """The file of the job may be a link to what was run."""
+    is_own = os.path.realpath(path) == os.path.realpath(os.path.join(STATE.root, job["file"]))
+    return "{}:{}".format(job["file"] if is_own else relative(path), line)

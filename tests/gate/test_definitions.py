@@ -1,0 +1,526 @@
+"""A budget is about the class or function in whose docstring it stands: Python must use that."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from textwrap import dedent
+from typing import TYPE_CHECKING
+
+import pytest
+
+from nparam_lint.config import load_settings
+from nparam_lint.gate import check
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from nparam_lint.records import Report
+
+PARTS = """
+import functools
+
+from torch import nn
+
+
+class Wide(nn.Linear):
+    def __init__(self, more=0):
+        super().__init__(10, 20 + more)
+
+
+class Narrow(nn.Linear):
+    def __init__(self):
+        super().__init__(10, 10)
+
+
+class Net(Narrow):
+    pass
+
+
+def wrapped(function):
+    @functools.wraps(function)
+    def call(*args):
+        return function(*args)
+
+    return call
+
+
+def bare(function):
+    def call(*args):
+        return function(*args)
+
+    return call
+
+
+def heir(cls):
+    class Heir(cls):
+        pass
+
+    return Heir
+
+
+def twin(cls):
+    return type(cls)(cls.__name__, cls.__bases__, dict(vars(cls)))
+
+
+def named(name):
+    return lambda made: made
+
+
+class Registry:
+    known = {}
+
+    def __init__(self, made):
+        self.made = made
+
+    def __call__(self, *args):
+        return self.made(*args)
+
+
+def first(cls):
+    return Registry.known.setdefault(cls.__qualname__, cls)
+
+
+def make(width):
+    class Net(nn.Linear):
+        def __init__(self):
+            super().__init__(10, width)
+
+    return Net
+
+
+def patch(module):
+    module.Net = Narrow
+"""
+HEAD = """import functools, sys, typing
+import torch
+from torch import nn
+import parts
+from parts import Narrow, Wide
+"""
+# The source of each file after HEAD: "# used" stands behind what Python uses, "# stale" behind a
+# definition whose budget is not held against that.
+CASES = {
+    "if_else": """
+        if sys.version_info > (3,):
+            class Net(Wide):  # used
+                "nparam: 220"
+        else:
+            class Net(Narrow):  # stale
+                "nparam: 110"
+    """,
+    "if_else_dead_is_the_only_one": """
+        if sys.version_info > (3,):
+            class Net(Wide):  # used
+                pass
+        else:
+            class Net(Narrow):  # stale
+                "nparam: 220"
+    """,
+    "elif": """
+        if sys.version_info < (3,):
+            def net():  # stale
+                "nparam: 110"
+                return Narrow()
+        elif sys.version_info < (4,):
+            def net():  # used
+                "nparam: 220"
+                return Wide()
+        else:
+            def net():  # stale
+                "nparam: 220"
+                return Wide()
+    """,
+    "except_import_error": """
+        try:
+            import not_there
+            class Net(Narrow):  # stale
+                "nparam: 110"
+        except ImportError:
+            class Net(Wide):  # used
+                "nparam: 220"
+    """,
+    "except_around_an_import": """
+        try:
+            from parts import Net  # used: parts.py:17
+        except ImportError:
+            class Net(Wide):  # stale
+                "nparam: 110"
+    """,
+    "else_of_try": """
+        try:
+            import functools
+        except ImportError:
+            class Net(Wide):  # stale
+                "nparam: 220"
+        else:
+            class Net(Wide):  # used
+                "nparam: 220"
+    """,
+    "rebound": """
+        class Net(Wide):  # stale
+            "nparam: 110"
+        class Small(Narrow):  # used
+            "nparam: 110"
+        Net = Small
+    """,
+    "rebound_to_an_heir": """
+        class Net(Narrow):  # stale
+            "nparam: 110"
+        class Big(Net):  # used
+            more = nn.Linear
+        Net = Big
+    """,
+    "rebound_under_a_condition": """
+        class Net(Wide):  # stale
+            "nparam: 110"
+        if sys.version_info > (3,):
+            Net = parts.Net  # used: parts.py:17
+    """,
+    "rebound_in_a_loop": """
+        class Net(Wide):  # stale
+            "nparam: 110"
+        for Net in (Wide, Narrow):  # used: parts.py:12
+            pass
+    """,
+    "rebound_through_globals": """
+        class Net(Wide):  # stale
+            "nparam: 110"
+        globals()["Net"] = Narrow  # used: parts.py:12
+    """,
+    "rebound_by_a_function": """
+        class Net(Wide):  # stale
+            "nparam: 110"
+        def change():
+            global Net
+            Net = Narrow  # used: parts.py:12
+        change()
+    """,
+    "rebound_from_elsewhere": """
+        class Net(Wide):  # stale
+            "nparam: 110"
+        parts.patch(sys.modules[__name__])  # used: parts.py:12
+    """,
+    "rebound_to_what_a_function_makes": """
+        class Net(Wide):  # stale
+            "nparam: 110"
+        Net = parts.make(10)  # used: parts.py:66
+    """,
+    "silenced": """
+        class Net(Narrow):
+            "nparam: 110"  # nparam: ignore[NPL008]
+        class Net(Wide):  # used
+            "nparam: 220"
+    """,
+    "rebound_to_a_lambda": """
+        def net():  # stale
+            "nparam: 110"
+            return Wide()
+        net = lambda: Narrow()  # used
+    """,
+    "rebound_to_torch": """
+        class Net(Wide):  # stale
+            "nparam: 0"
+        Net = nn.Identity  # used: torch
+    """,
+    "overwritten_by_an_import": """
+        class Net(Wide):  # stale
+            "nparam: 110"
+        from parts import Net  # used: parts.py:17
+    """,
+    "overwritten_by_a_star": """
+        class Net(Wide):  # stale
+            "nparam: 110"
+        from parts import *  # used: parts.py:17
+    """,
+    "defined_again": """
+        class Net(Narrow):  # stale
+            "nparam: 110"
+        class Net(Wide):  # used
+            "nparam: 220"
+    """,
+    "defined_again_as_an_heir": """
+        class Net(Narrow):  # stale
+            "nparam: 110"
+        class Net(Net):  # used
+            pass
+    """,
+    "defined_again_without_a_docstring": """
+        class Net(Wide):  # stale
+            "nparam: 110"
+        class Net(Narrow):  # used
+            pass
+    """,
+    "a_function_for_a_class": """
+        class Net(Wide):  # stale
+            "nparam: 110"
+        def Net():  # used
+            "nparam: 110"
+            return Narrow()
+    """,
+    "deleted_and_made_again": """
+        class Net(Narrow):  # stale
+            "nparam: 220"
+        del Net
+        class Net(Wide):  # used
+            "nparam: 220"
+    """,
+    "for_type_checkers": """
+        if typing.TYPE_CHECKING:
+            class Net(Narrow):  # stale
+                "nparam: 220"
+        else:
+            class Net(Wide):  # used
+                pass
+    """,
+    "in_the_constructor": """
+        class Net(Narrow):  # stale
+            def __init__(self):
+                "nparam: 220"
+                super().__init__()
+        class Net(Wide):  # used
+            def __init__(self):
+                "nparam: 220"
+                super().__init__()
+    """,
+    "inside_of_a_class": """
+        class Outer:
+            if sys.version_info > (3,):
+                class Net(Wide):  # used
+                    "nparam: 220"
+            else:
+                class Net(Wide):  # stale
+                    "nparam: 220"
+    """,
+    "decorated_and_defined_again": """
+        @parts.named("net")
+        class Net(Narrow):  # stale
+            "nparam: 220"
+        @parts.named("net")
+        class Net(Wide):  # used
+            "nparam: 220"
+    """,
+    "decorated_and_rebound": """
+        @parts.heir
+        class Net(Wide):  # stale
+            "nparam: 110"
+        Net = Narrow  # used: parts.py:12
+    """,
+    "the_registry_keeps_the_first": """
+        @parts.first
+        class Net(Wide):  # used
+            "nparam: 220"
+        @parts.first
+        class Net(Narrow):  # stale
+            "nparam: 220"
+    """,
+    "with_arguments": """
+        class Net(Wide):  # stale
+            "nparam(more=10): 330"
+        class Net(Wide):  # used
+            "nparam(more=10): 330"
+    """,
+    "a_formula": """
+        class Net(Wide):  # stale
+            "nparam: (20 + more) * 11"
+        class Net(Wide):  # used
+            "nparam: (20 + more) * 11"
+    """,
+    "read_in_part": """
+        class Net(Narrow):  # stale
+            "nparam: 220"
+        class Net(Wide):  # used
+            "nparam: 220"
+        if False:
+            torch.save(Net(), "net.pt")
+        Net().eval()
+    """,
+}
+# Definitions of a name that means nothing in the end.
+GONE = {
+    "deleted": """
+        class Net(Wide):
+            "nparam: 220"
+        del Net
+    """,
+    "for_type_checkers_alone": """
+        if typing.TYPE_CHECKING:
+            class Net(Wide):
+                "nparam: 220"
+    """,
+    "in_a_branch_alone": """
+        if sys.version_info < (3,):
+            def net():
+                "nparam: 220"
+                return Wide()
+    """,
+}
+# Definitions that Python uses, by way of something else.
+USED = {
+    "wraps": """
+        @parts.wrapped
+        def net():
+            "nparam: 220"
+            return Wide()
+    """,
+    "without_wraps": """
+        @parts.bare
+        def net():
+            "nparam: 220"
+            return Wide()
+    """,
+    "decorators_on_decorators": """
+        @parts.bare
+        @functools.lru_cache(maxsize=None)
+        @parts.named("net")
+        def net():
+            "nparam: 220"
+            return Wide()
+    """,
+    "an_heir_by_decorator": """
+        @parts.heir
+        class Net(Wide):
+            "nparam: 220"
+    """,
+    "a_twin_by_decorator": """
+        @parts.twin
+        class Net(Wide):
+            "nparam: 220"
+    """,
+    "an_instance_by_decorator": """
+        @parts.Registry
+        class Net(Wide):
+            "nparam: 220"
+    """,
+    "wrapped_later": """
+        def net(more):
+            "nparam: 330"
+            return Wide(more)
+        net = functools.partial(net, 10)
+    """,
+    "a_class_wrapped_later": """
+        class Net(Wide):
+            "nparam: 220"
+        Net = parts.named("net")(parts.heir(Net))
+    """,
+    "an_instance_later": """
+        class Net(Wide):
+            "nparam: 220"
+        Net = parts.Registry(Net)
+    """,
+    "by_default": """
+        def net():
+            "nparam: 220"
+            return Wide()
+        net = lambda made=net: made()
+    """,
+    "no_grad": """
+        @torch.no_grad()
+        class Net(Wide):
+            "nparam: 220"
+        @torch.no_grad()
+        def net():
+            "nparam: 220"
+            return Wide()
+    """,
+    "dataclass": """
+        from dataclasses import dataclass
+        @dataclass(eq=False)
+        class Net(nn.Module):
+            "nparam: 220"
+            width: int = 20
+            def __post_init__(self):
+                super().__init__()
+                self.fc = nn.Linear(10, self.width)
+    """,
+    "again_in_a_loop": """
+        for width in (10, 20):
+            class Net(nn.Linear):
+                "nparam: 220"
+                def __init__(self, width=width):
+                    super().__init__(10, width)
+    """,
+    "overloaded": """
+        @typing.overload
+        def net() -> Wide: ...
+        @typing.overload
+        def net(more: int) -> Wide: ...
+        def net(more=0) -> Wide:
+            "nparam: 220"
+            return Wide(more)
+    """,
+    "dispatched": """
+        @functools.singledispatch
+        def net(more=0) -> Wide:
+            "nparam(1): 231"
+            return Wide(more)
+        @net.register
+        def _(more: str) -> Wide:
+            return Wide(int(more))
+    """,
+    "prose_of_another": """
+        class Net(Narrow):
+            "It has 110 parameters."
+        class Net(Wide):
+            "It has 220 parameters."
+    """,
+    "read_in_part_and_decorated": """
+        @parts.heir
+        class Net(Wide):
+            "nparam: 220"
+        Net().eval()
+    """,
+    "link": None,  # to the one before
+}
+
+
+def text_of(source: str) -> str:
+    return HEAD + dedent(source)
+
+
+@pytest.fixture(scope="module")
+def report(environ, tmp_path_factory) -> Report:
+    root: Path = tmp_path_factory.mktemp("definitions")
+    (root / "parts.py").write_text(PARTS)
+    for name, source in {**CASES, **GONE, **USED}.items():
+        if source is not None:
+            (root / f"{name}.py").write_text(text_of(source))
+    (root / "link.py").symlink_to("read_in_part_and_decorated.py")
+    subprocess.run(["git", "init", "--quiet", root], check=True)
+    options = {"device": "meta", "python": sys.executable}
+    return check(load_settings(root, None, {}, options), [], environ)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_budget_of_a_definition_that_python_does_not_use_is_stale(report, name):
+    lines = text_of(CASES[name]).split("\n")
+    (used,) = [(n, line) for n, line in enumerate(lines, 1) if "# used" in line]
+    place = used[1].partition("# used: ")[2] or f"{name}.py:{used[0]}"
+    stale = [n for n, line in enumerate(lines, 1) if line.endswith("# stale")]
+    found = [item for item in report.findings if item.position.path == f"{name}.py"]
+
+    assert [item.code for item in found] == ["NPL008"] * len(stale), found
+    for line, item in zip(stale, found, strict=True):
+        assert f"{name}.py:{line} defines" in item.message
+        assert f"is that of {place}" in item.message
+        assert 0 < item.position.line - line < 3  # the budget's own
+
+
+@pytest.mark.parametrize("name", GONE)
+def test_a_budget_of_a_definition_that_is_gone_is_stale(report, name):
+    (found,) = [item for item in report.findings if item.position.path == f"{name}.py"]
+    (line,) = [n for n, text in enumerate(text_of(GONE[name]).split("\n"), 1) if "nparam" in text]
+    assert (found.code, found.position.line) == ("NPL008", line)
+
+
+@pytest.mark.parametrize("name", USED)
+def test_a_definition_that_is_reached_by_way_of_something_else_is_used(report, name):
+    assert not [item for item in report.findings if item.position.path == f"{name}.py"]
+    held = [m for m in report.models if m.target.startswith(f"{name}.py::")]
+    assert held
+    assert all(result.ok for m in held for result in m.budgets)
+
+
+def test_the_model_stands_where_the_definition_does_that_is_used(report):
+    (model,) = [m for m in report.models if m.target == "if_else_dead_is_the_only_one.py::Net"]
+    assert model.position.line == 8
