@@ -15,6 +15,7 @@ from .building.project_import import cause_of
 from .building.side_effect_guard import RefusedAction, is_refusal
 from .counting.count_model import Count
 from .state import STATE
+from .torch_compat import Originals
 from .tracing.failures import Failure, NextRung, NotTracked, describe, missing_package
 from .tracing.project_paths import line_of, line_of_error, relative
 from .tracing.read_tracer import record_callers, record_classes
@@ -39,6 +40,7 @@ class ModelBuild:
     job: dict
     module: types.ModuleType
     torch: types.ModuleType
+    originals: Originals
     mode: type
     failures: list
     traced: bool
@@ -156,7 +158,7 @@ class ModelBuild:
         before = random_state(torch)
         model, call = self.build(rung(self.mode, name))
         text = call.text
-        count = Count(torch, model, self.sources, self.job["experts_per_token"])
+        count = Count(self.originals, model, self.sources, self.job["experts_per_token"])
         if count.lazy:
             first = ", ".join(count.lazy[:4])
             reason = f"{text} has {len(count.lazy)} uninitialised lazy parameters: {first}"
@@ -168,7 +170,7 @@ class ModelBuild:
         for another in (1, 2, 3) if drew(before, random_state(torch)) else ():
             seed(torch, another)
             again, _ = self.build(rung(self.mode, name))
-            other = Count(torch, again, self.sources).count_rows()["total"]
+            other = Count(self.originals, again, self.sources).count_rows()["total"]
             if other != total:
                 reason = f"{text} has {total:,} parameters in one build and {other:,} in the next: "
                 reason += "its widths come from random numbers"
@@ -209,7 +211,7 @@ class ModelBuild:
             if device.LABEL != "cpu":  # what its constructor made elsewhere
                 with torch.device(device.LABEL):
                     torch.nn.Module.to(model, device.LABEL)
-            count = Count(torch, model, {"parameters": {}, "modules": {}})
+            count = Count(self.originals, model, {"parameters": {}, "modules": {}})
             total, signature = count.count_rows()["total"], count.signature()
         except Exception as error:
             return {"status": "failed", "reason": describe(error)}

@@ -64,6 +64,7 @@ class Replacements:
 
     def __init__(self, torch):
         self.torch, self.tensor = torch, torch.Tensor
+        self.is_tracing = torch.jit.is_tracing
         # How many elements they make is in their arguments; the others make what they are given.
         self.sized = {torch.zeros, torch.ones, torch.full, torch.randn, torch.rand}
         self.empty = {torch.empty, torch.empty_strided, torch.empty_permuted}
@@ -93,6 +94,8 @@ class Replacements:
 
     def call(self, mode, func, args, kwargs):
         """The function itself, on the device of the mode."""
+        if mode.device == "meta" and self.is_tracing():  # what meets values there crashes
+            raise RuntimeError("torch.jit.trace needs values")
         if kwargs and kwargs.get("device") is not None:
             kwargs = dict(kwargs, device=None)
         try:

@@ -17,6 +17,7 @@ from ..building.project_import import import_target, load_lazily, set_arguments,
 from ..building.side_effect_guard import guard, refuse_interpreters
 from ..job import ModelBuild
 from ..state import STATE
+from ..torch_compat import Originals
 from ..tracing.dependency_record import InputLog
 from ..tracing.failures import Failure, NextRung, died
 from ..tracing.project_paths import LAUNCHER, project_modules
@@ -130,7 +131,7 @@ class GroupTask:
             lambda path: channel.send(event="running", path=path),
         )
         prctl(ADOPT_ORPHANS, 1)
-        self.mode = make_mode(self.torch)
+        self.mode, self.originals = make_mode(self.torch), Originals(self.torch)
         self.modules = {}
         set_import_path(self.jobs[0]["roots"])
         os.chdir(STATE.root)
@@ -223,6 +224,7 @@ class GroupTask:
                     job=job,
                     module=self.modules[job["module"]],
                     torch=self.torch,
+                    originals=self.originals,
                     mode=self.mode,
                     failures=failures,
                     traced=bool(self.own),  # only lines of the project are told
