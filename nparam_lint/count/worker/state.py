@@ -67,6 +67,9 @@ class State:
         self.running = []  # files of the project that are being run, the innermost last
         self.foreign = None  # the package outside of the project that is being run, if any
         self.partial_files = {}  # path -> PartialFile of every file that was run in part
+        # Those that change torch for all others, and the first of them that was to be run.
+        self.set_apart, self.met = frozenset(), None
+        self.on_run = None  # is told which file was run, as far as where it imports another
 
     def begin_model(self, inputs=None):
         """Before a model is built. `inputs`: an InputLog of what its build reads."""

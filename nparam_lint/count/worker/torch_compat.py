@@ -41,6 +41,14 @@ def wrap_file_writer(torch, check):
     torch._C.PyTorchFileWriter = checked_writer
 
 
+def global_hooks(torch):
+    """The dictionaries of the hooks that torch calls for all modules: one that is called when a
+    parameter is registered may put another in its place. They are registered by functions; there
+    is none that tells whether any is."""
+    found = vars(torch.nn.modules.module).items()
+    return [held for name, held in found if name.startswith("_global_") and isinstance(held, dict)]
+
+
 # Of a class that was compiled: `__torch__.nets.___torch_mangle_3.Net`.
 _COMPILED = re.compile(r"^__torch__\.|___torch_mangle_\d+\.")
 

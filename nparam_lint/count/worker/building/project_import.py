@@ -2,6 +2,7 @@
 part where the whole would work."""
 
 import ast
+import builtins
 import contextlib
 import importlib
 import importlib.machinery
@@ -18,6 +19,7 @@ from ..tracing.failures import (
     BarredImport,
     Failure,
     NotTracked,
+    SetApart,
     describe,
     install,
     missing_package,
@@ -196,6 +198,7 @@ def announce():
 
 def run_project(module, tree, path):
     names, failure = module.__dict__, None
+    names.setdefault("__builtins__", vars(builtins))  # else it would get ours (`launch.OwnLoader`)
     if path not in STATE.suspects and not would_work(tree):
         clean = dict(names)
         try:
@@ -238,6 +241,9 @@ def install_loader():
 
     def project_exec_module(self, module):
         path, is_own = place_of(self, module.__name__)
+        if path in STATE.set_apart:
+            STATE.met = path
+            raise SetApart
         if not STATE.foreign:
             STATE.record.begin()
         if is_own:
@@ -251,7 +257,7 @@ def install_loader():
             finally:
                 STATE.foreign = None
                 STATE.record.record_outside(path)
-                STATE.record.refresh()
+                STATE.record.refresh(path)
 
     loader.get_code, loader.exec_module = project_get_code, project_exec_module
     if STATE.original:
