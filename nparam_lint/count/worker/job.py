@@ -176,6 +176,8 @@ class ModelBuild:
                 reason += "its widths come from random numbers"
                 hint = "give the constructor fixed widths, or fix them in the call"
                 raise Failure("NPL004", "random", reason, hint=hint)
+        if STATE.saw_meta and name == RUNGS[0] and self.job["device"] != "cpu":
+            self.check_on_cpu(count, text)
         result["call"] = text
         result["signature"] = count.signature
         result["names"], result["known_names"] = resolve_names(
@@ -183,6 +185,28 @@ class ModelBuild:
         )
         result["variables"] = call.variables()
         return result
+
+    def check_on_cpu(self, count, text):
+        """A constructor that could tell that it was run on meta must build the same on the CPU."""
+        where = STATE.saw_meta
+        start = f"{text} looks at the device that it is built on (at {where}), and "
+        hint = "let the constructor build the same on every device: with meta it is counted"
+        more = {"hint": hint, "source": where}
+        seed(self.torch, 0)
+        try:
+            model, _ = self.build(rung(self.mode, RUNGS[1]))
+            other = Count(self.originals, model, self.sources, self.job["experts_per_token"])
+            found = other.count_rows()
+        except Exception as error:
+            reason = f"{start}cannot be built on the CPU: {describe(error)}"
+            raise Failure("NPL004", "device", reason, **more) from None
+        texts = differences(count.signature(), other.signature())
+        for field, value in found.items():
+            if value != count.rows[0][field]:
+                texts.append(f"{field}: {count.rows[0][field]}, then {value}")
+        if texts:
+            reason = f"{start}has other parameters on the CPU than on meta: {'; '.join(texts[:3])}"
+            raise Failure("NPL004", "device", reason, **more)
 
     def compare(self, result):
         """Build again, for real, on each device that was asked for, and compare parameter by

@@ -77,6 +77,7 @@ class State:
             self.record.model_inputs = inputs
         self.refusals = []  # what the guard refused, in words
         self.read_values = False  # whether the build has read a value of a tensor
+        self.saw_meta = None  # the line of the project that could tell that it is built on meta
 
 
 STATE = State()

@@ -27,6 +27,11 @@ def check_fan(torch, tensor):
     torch.nn.init._calculate_fan_in_and_fan_out(tensor)
 
 
+def tracing_test(torch):
+    """`torch.jit.is_tracing`, which asks something else first; this is called for every tensor."""
+    return torch._C._is_tracing
+
+
 def wrap_file_writer(torch, check):
     """Call `check(target)` before torch.save writes a file. It opens the file in C++
     (https://github.com/pytorch/pytorch/blob/v2.1.0/caffe2/serialize/inline_container.cc), which
@@ -102,18 +107,25 @@ class Originals:
         any other module as it is."""
         return self.attributes(module).get("_actual_script_module", module)
 
-    def full_name(self, module):
-        """The name of its class; of a compiled module, of the class that was compiled."""
+    def compiled_name(self, module):
+        """The full name of the class that a compiled module was; None for any other module."""
         script = self.attributes(module).get("_c")
-        if isinstance(script, self.Script):
-            return _COMPILED.sub("", script._type().qualified_name())
-        return _name_of(type(module))
+        if script is None or not isinstance(script, self.Script):
+            return None
+        return _COMPILED.sub("", script._type().qualified_name())
+
+    def full_name(self, module):
+        """That of its class; of a compiled module, of the class that was compiled."""
+        return self.compiled_name(module) or _name_of(type(module))
+
+    def name(self, module):
+        """The last part of that."""
+        name = self.compiled_name(module)
+        return name.rpartition(".")[2] if name else type(module).__name__
 
     def is_a(self, module, classes):
-        if isinstance(module, classes):
-            return True
-        script = isinstance(self.attributes(module).get("_c"), self.Script)
-        return script and self.full_name(module) in map(_name_of, classes)
+        name = self.compiled_name(module)
+        return isinstance(module, classes) or (bool(name) and name in map(_name_of, classes))
 
     def is_initialised(self, module):
         """Whether the constructor of a module called `super().__init__()`."""

@@ -243,7 +243,7 @@ class Routing:
         return self.originals.is_a(module, self.originals.lists)
 
     def kind(self, module):
-        return self.originals.full_name(module).rpartition(".")[2]
+        return self.originals.name(module)
 
     def own(self, module):
         """[(id, shape)] of the parameters that a module holds itself."""

@@ -57,7 +57,7 @@ class Count:
         stack = [("", torch.compiled(self.model))]
         while stack:
             path, module = stack.pop()
-            kind = torch.full_name(module).rpartition(".")[2]
+            kind = torch.name(module)
             if not torch.is_initialised(module):
                 text = "the constructor of {} never calls super().__init__()".format(kind)
                 hint = "call super().__init__() before anything is assigned"
@@ -86,8 +86,9 @@ class Count:
                     held.also.append(prefix + name)
                     row["tied"].append("{} = {}".format(name, held.name))
                 held.owners.append(path)
-                if torch.is_a(module, torch.embeddings):
-                    self.embedding.add(key)
+            if torch.is_a(module, torch.embeddings):
+                weights = {id(weight) for _, weight in torch.own_parameters(module)}
+                self.embedding |= weights & self.parameters.keys()
             for name, buffer in torch.own_buffers(module):
                 if torch.is_lazy(buffer):
                     self.lazy.append(prefix + name)

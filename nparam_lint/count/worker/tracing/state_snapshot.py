@@ -173,9 +173,8 @@ class StateSnapshot:
 # Libraries that models are built with, and so is what they read. What people change of others
 # (`warnings.warn`, `sys.excepthook`) changes no count.
 LIBRARIES = (
-    "builtins collections contextlib copy dataclasses enum functools importlib inspect io itertools"
-    " json json.decoder json.encoder math numbers numpy numpy.random operator os os.path pathlib"
-    " pickle random re string struct types typing"
+    "builtins collections copy functools io itertools json json.decoder json.encoder math numpy"
+    " numpy.random operator os os.path random"
 ).split()
 FUNCTION = operator.attrgetter("__code__", "__defaults__", "__kwdefaults__")
 
