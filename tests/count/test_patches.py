@@ -87,6 +87,19 @@ BUILDING = {
         "new(cls, torch.zeros(105, 1))"
     ),
     "empty": "empty = torch.empty\ntorch.empty = lambda *_, **__: empty(105, 1)",
+    "defaults of init": "nn.Linear.__init__.__defaults__ = (False, None, None)",
+    "a hook": (
+        "from torch.nn.modules.module import register_module_parameter_registration_hook as on\n"
+        "on(lambda module, name, part: nn.Parameter(torch.zeros(105, 1)))"
+    ),
+    "a mode": (
+        "from torch.overrides import TorchFunctionMode\n"
+        "class Mode(TorchFunctionMode):\n"
+        "    def __torch_function__(self, func, types, args=(), kwargs=None):\n"
+        "        args = ((105, 1),) if func is torch.empty else args\n"
+        "        return func(*args, **(kwargs or {}))\n"
+        "Mode().__enter__()"
+    ),
     "functional": "import torch.nn.modules.linear as inner\ninner.Parameter = lambda value: "
     "nn.Parameter(torch.zeros(105, 1))",
 }
@@ -151,7 +164,7 @@ def test_a_file_that_changes_what_torch_builds_changes_its_own_models(
     rebuilt: Run, name: str
 ) -> None:
     file = f"m{[*BUILDING].index(name):02d}.py"
-    assert counts(rebuilt, file)[0] == 210
+    assert counts(rebuilt, file)[0] == (100 if name == "defaults of init" else 210)
     assert counts(rebuilt, f"n{file}") == NET
 
 

@@ -54,6 +54,11 @@ def global_hooks(torch):
     return [held for name, held in found if name.startswith("_global_") and isinstance(held, dict)]
 
 
+def mode_depth(torch):
+    """How many modes are entered that see all calls of torch; nothing public tells."""
+    return torch._C._len_torch_function_stack(), torch._C._len_torch_dispatch_stack()
+
+
 # Of a class that was compiled: `__torch__.nets.___torch_mangle_3.Net`.
 _COMPILED = re.compile(r"^__torch__\.|___torch_mangle_\d+\.")
 

@@ -13,7 +13,7 @@ import sys
 import threading
 import types
 
-from ..torch_compat import global_hooks
+from ..torch_compat import global_hooks, mode_depth
 
 MUTABLE = 1 << 9  # of the flags of a class: it was not made in C (Py_TPFLAGS_HEAPTYPE)
 GONE = object()
@@ -176,6 +176,8 @@ LIBRARIES = (
     "builtins collections copy functools io itertools json json.decoder json.encoder math numpy"
     " numpy.random operator os os.path random"
 ).split()
+# Methods that make the parts of a layer, and what of them can be changed in place.
+MAKERS = ("__init__", "__setattr__", "register_parameter", "register_buffer", "add_module")
 FUNCTION = operator.attrgetter("__code__", "__defaults__", "__kwdefaults__")
 
 
@@ -194,13 +196,8 @@ class ProcessSnapshot:
         classes = [kind for kind in classes if kind.__module__ in spaces]
         self.namespaces = [torch, torch.Tensor, *spaces.values(), *classes]
         self.views = [*map(vars, self.namespaces)]  # as they are at any time
-        self.functions = [
-            value
-            for kind in classes
-            if kind.__module__ in layers
-            for value in vars(kind).values()
-            if isinstance(value, types.FunctionType)
-        ]
+        own = [vars(kind).get(name) for kind in classes for name in MAKERS]
+        self.functions = [value for value in own if isinstance(value, types.FunctionType)]
         self.held = StateSnapshot(torch) if self.process else None
         for module in modules or ():
             self.held.add("", module)
@@ -215,7 +212,8 @@ class ProcessSnapshot:
 
     def look(self):
         torch = self.torch
-        state = [torch.get_default_dtype(), [*map(dict, global_hooks(torch))]]
+        state = [torch.get_default_dtype(), mode_depth(torch)]
+        state.append([*map(dict, global_hooks(torch))])
         state.append([*map(FUNCTION, self.functions)])
         if hasattr(torch, "get_default_device"):
             state.append(torch.get_default_device())
