@@ -31,6 +31,7 @@ Cause = Literal[
     "raised",
     "refused",
     "random",
+    "device",
     "not_a_model",
     "lazy",
     "timed_out",

@@ -17,6 +17,7 @@ from .building.project_import import cause_of
 from .building.side_effect_guard import RefusedAction, is_refusal
 from .counting.count_model import Count
 from .state import STATE
+from .torch_compat import Originals
 from .tracing.failures import (
     Failure,
     LostName,
@@ -49,6 +50,7 @@ class ModelBuild:
     job: dict
     module: types.ModuleType
     torch: types.ModuleType
+    originals: Originals
     mode: type
     failures: list
     traced: bool
@@ -175,7 +177,7 @@ class ModelBuild:
         before = random_state(torch)
         model, call = self.build(rung(self.mode, name))
         text = call.text
-        count = Count(torch, model, self.sources, self.job["experts_per_token"])
+        count = Count(self.originals, model, self.sources, self.job["experts_per_token"])
         if count.lazy:
             first = ", ".join(count.lazy[:4])
             reason = f"{text} has {len(count.lazy)} uninitialised lazy parameters: {first}"
@@ -188,12 +190,14 @@ class ModelBuild:
         for another in (1, 2, 3) if drew(before, random_state(torch)) else ():
             seed(torch, another)
             again, _ = self.build(rung(self.mode, name))
-            other = Count(torch, again, self.sources).count_rows()["total"]
+            other = Count(self.originals, again, self.sources).count_rows()["total"]
             if other != total:
                 reason = f"{text} has {total:,} parameters in one build and {other:,} in the next: "
                 reason += "its widths come from random numbers"
                 hint = "give the constructor fixed widths, or fix them in the call"
                 raise Failure("NPL004", "random", reason, hint=hint)
+        if STATE.saw_meta and name == RUNGS[0] and self.job["device"] != "cpu":
+            self.check_on_cpu(count, text)
         result["call"] = text
         result["definitions"] = definitions_of(call.function, self.job)
         result["signature"] = count.signature
@@ -202,6 +206,28 @@ class ModelBuild:
         )
         result["variables"] = call.variables()
         return result
+
+    def check_on_cpu(self, count, text):
+        """A constructor that could tell that it was run on meta must build the same on the CPU."""
+        where = STATE.saw_meta
+        start = f"{text} looks at the device that it is built on (at {where}), and "
+        hint = "let the constructor build the same on every device: with meta it is counted"
+        more = {"hint": hint, "source": where}
+        seed(self.torch, 0)
+        try:
+            model, _ = self.build(rung(self.mode, RUNGS[1]))
+            other = Count(self.originals, model, self.sources, self.job["experts_per_token"])
+            found = other.count_rows()
+        except Exception as error:
+            reason = f"{start}cannot be built on the CPU: {describe(error)}"
+            raise Failure("NPL004", "device", reason, **more) from None
+        texts = differences(count.signature(), other.signature())
+        for field, value in found.items():
+            if value != count.rows[0][field]:
+                texts.append(f"{field}: {count.rows[0][field]}, then {value}")
+        if texts:
+            reason = f"{start}has other parameters on the CPU than on meta: {'; '.join(texts[:3])}"
+            raise Failure("NPL004", "device", reason, **more)
 
     def compare(self, result):
         """Build again, for real, on each device that was asked for, and compare parameter by
@@ -230,7 +256,7 @@ class ModelBuild:
             if device.LABEL != "cpu":  # what its constructor made elsewhere
                 with torch.device(device.LABEL):
                     torch.nn.Module.to(model, device.LABEL)
-            count = Count(torch, model, {"parameters": {}, "modules": {}})
+            count = Count(self.originals, model, {"parameters": {}, "modules": {}})
             total, signature = count.count_rows()["total"], count.signature()
         except Exception as error:
             return {"status": "failed", "reason": describe(error)}

@@ -34,12 +34,36 @@ standard input; writes, programs and connections refused by an audit hook; limit
 memory.
 """
 
+import builtins
 import importlib
+import importlib.machinery
 import os
 import sys
 import types
 
 NAME = "<nparam-lint>"  # of our package: nothing in the project can be called so
+BUILTINS = dict(vars(builtins))
+
+
+class OwnLoader(importlib.machinery.SourceFileLoader):
+    """Gives a module Python's own functions as they are before any code of the project runs: what
+    that puts in their place (`builtins.id = …`) is used by nothing in here."""
+
+    def exec_module(self, module):
+        vars(module)["__builtins__"] = BUILTINS
+        super().exec_module(module)
+
+
+class OwnFinder:
+    """Finds the modules of the package, for that loader."""
+
+    @staticmethod
+    def find_spec(name, path=None, target=None):
+        if not name.startswith(NAME + "."):
+            return None
+        spec = importlib.machinery.PathFinder.find_spec(name, path, target)
+        spec.loader = OwnLoader(name, spec.origin)
+        return spec
 
 
 def load():
@@ -50,7 +74,11 @@ def load():
     sys.path[:] = [path for path in sys.path if os.path.abspath(path) not in ours]
     package = sys.modules[NAME] = types.ModuleType(NAME)
     package.__path__ = [os.path.realpath(here)]
-    return importlib.import_module(NAME + ".processes.server")
+    sys.meta_path.insert(0, OwnFinder)
+    try:
+        return importlib.import_module(NAME + ".processes.server")
+    finally:
+        sys.meta_path.remove(OwnFinder)
 
 
 if __name__ == "__main__":

@@ -68,6 +68,9 @@ class State:
         self.foreign = None  # the package outside of the project that is being run, if any
         self.partial_files = {}  # path -> PartialFile of every file that was run in part
         self.definitions = {}  # id of a class or function -> (it, path and line of its definition)
+        # Those that change torch for all others, and the first of them that was to be run.
+        self.set_apart, self.met = frozenset(), None
+        self.on_run = None  # is told which file was run, as far as where it imports another
 
     def begin_model(self, inputs=None):
         """Before a model is built. `inputs`: an InputLog of what its build reads."""
@@ -75,6 +78,7 @@ class State:
             self.record.model_inputs = inputs
         self.refusals = []  # what the guard refused, in words
         self.read_values = False  # whether the build has read a value of a tensor
+        self.saw_meta = None  # the line of the project that could tell that it is built on meta
 
 
 STATE = State()

@@ -3,7 +3,11 @@
 Where torch changes one of them, this is the file to change.
 """
 
+import collections
 import functools
+import re
+import types
+from math import prod
 
 
 def tensor_makers():
@@ -22,6 +26,11 @@ def check_fan(torch, tensor):
     skip it, https://github.com/pytorch/pytorch/issues/29523), but a wrong model is to stay wrong.
     """
     torch.nn.init._calculate_fan_in_and_fan_out(tensor)
+
+
+def tracing_test(torch):
+    """`torch.jit.is_tracing`, which asks something else first; this is called for every tensor."""
+    return torch._C._is_tracing
 
 
 def wrap_file_writer(torch, check):
@@ -64,36 +73,137 @@ def wrap_file_readers(torch, note):
     torch._C.PyTorchFileReader = Reader  # a class: torch.package asks what is one
 
 
-# A module's own parts are read from the dictionaries in which torch registers them. The methods
-# (`named_parameters(recurse=False)`, `named_children()`) leave out what appears twice, and models
-# override them: https://github.com/pytorch/pytorch/pull/98880 advises the same. In most modules
-# two of the three are empty.
+def global_hooks(torch):
+    """The dictionaries of the hooks that torch calls for all modules: one that is called when a
+    parameter is registered may put another in its place. They are registered by functions; there
+    is none that tells whether any is."""
+    found = vars(torch.nn.modules.module).items()
+    return [held for name, held in found if name.startswith("_global_") and isinstance(held, dict)]
 
 
-def is_initialised(module):
-    """Whether the constructor of a module called `super().__init__()`."""
-    return "_parameters" in vars(module)
+def mode_depth(torch):
+    """How many modes are entered that see all calls of torch; nothing public tells."""
+    return torch._C._len_torch_function_stack(), torch._C._len_torch_dispatch_stack()
 
 
-def own_parameters(module):
-    """[(name, parameter)] of those that a module holds itself."""
-    found = module._parameters
-    return [pair for pair in found.items() if pair[1] is not None] if found else ()
+# Of a class that was compiled: `__torch__.nets.___torch_mangle_3.Net`.
+_COMPILED = re.compile(r"^__torch__\.|___torch_mangle_\d+\.")
 
 
-def own_buffers(module):
-    """[(name, buffer)] of those that a module holds itself."""
-    found = module._buffers
-    return [pair for pair in found.items() if pair[1] is not None] if found else ()
+class Originals:
+    """What counting asks of torch, as it was before any code of the project ran: what that puts in
+    the place of a class or method (`torch.Tensor.numel = …`) counts nothing.
+
+    Tensors are read with the functions of their base class in C, which cannot be changed, and under
+    `plain`, where what a subclass makes of them is not asked.
+
+    A module's own parts are read from the dictionaries in which torch registers them. The methods
+    (`named_parameters(recurse=False)`, `named_children()`) leave out what appears twice, and models
+    override them: https://github.com/pytorch/pytorch/pull/98880 advises the same."""
+
+    def __init__(self, torch):
+        nn, base = torch.nn, vars(torch.Tensor.__base__)
+        self.Tensor, self.Module, self.Parameter = torch.Tensor, nn.Module, nn.Parameter
+        self.Lazy = nn.parameter.UninitializedTensorMixin
+        self.Dropout = nn.Dropout
+        self.embeddings = (nn.Embedding, nn.EmbeddingBag)
+        self.lists = (nn.ModuleList, nn.Sequential, nn.ModuleDict)
+        self.Script = torch._C.ScriptModule
+        self.parameters = nn.Module.parameters
+        self.own_names = frozenset(vars(nn.Module()))  # what every module has
+        self.plain_types = {str, int, float, bool, type(None), types.FunctionType}
+        self.plain_types |= {torch.device, torch.dtype}
+        self.plain = torch._C.DisableTorchFunctionSubclass
+        self.attributes = vars(nn.Module)["__dict__"].__get__
+        self.shape, self.dtype = base["shape"].__get__, base["dtype"].__get__
+        self.requires_grad, self.is_leaf = base["requires_grad"].__get__, base["is_leaf"].__get__
+        self.element_size, self.stride = base["element_size"], base["stride"]
+        self.is_contiguous, self.untyped_storage = base["is_contiguous"], base["untyped_storage"]
+
+    def size(self, tensor):
+        return prod(self.shape(tensor))
+
+    def dtype_name(self, tensor):
+        return str(self.dtype(tensor)).replace("torch.", "")
+
+    def storage_key(self, tensor):
+        """What is the same for two tensors that share their memory. On meta every `data_ptr()` is
+        0; torch's own answer is this too (`torch.storage.UntypedStorage.__deepcopy__`)."""
+        return self.untyped_storage(tensor)._cdata
+
+    def is_lazy(self, tensor):
+        return isinstance(tensor, self.Lazy)
+
+    def compiled(self, module):
+        """The module that TorchScript made of one of its own classes, or of one that was traced;
+        any other module as it is."""
+        return self.attributes(module).get("_actual_script_module", module)
+
+    def compiled_name(self, module):
+        """The full name of the class that a compiled module was; None for any other module."""
+        script = self.attributes(module).get("_c")
+        if script is None or not isinstance(script, self.Script):
+            return None
+        return _COMPILED.sub("", script._type().qualified_name())
+
+    def full_name(self, module):
+        """That of its class; of a compiled module, of the class that was compiled."""
+        return self.compiled_name(module) or _name_of(type(module))
+
+    def name(self, module):
+        """The last part of that."""
+        name = self.compiled_name(module)
+        return name.rpartition(".")[2] if name else type(module).__name__
+
+    def is_a(self, module, classes):
+        name = self.compiled_name(module)
+        return isinstance(module, classes) or (bool(name) and name in map(_name_of, classes))
+
+    def is_initialised(self, module):
+        """Whether the constructor of a module called `super().__init__()`."""
+        return "_parameters" in self.attributes(module)
+
+    def own_parameters(self, module):
+        """[(name, parameter)] of those that a module holds itself."""
+        return self.held(module, "_parameters")
+
+    def own_buffers(self, module):
+        """[(name, buffer)] of those that a module holds itself."""
+        return self.held(module, "_buffers")
+
+    def own_children(self, module):
+        """[(name, module)] of those directly below a module, the same one as often as it is
+        there."""
+        return [(name, self.compiled(child)) for name, child in self.held(module, "_modules")]
+
+    def held(self, module, kind):
+        found = self.attributes(module).get(kind)
+        if type(found) is dict and not found:  # in most modules two of the three are empty
+            return ()
+        if isinstance(found, dict):  # DeepSpeed's has methods of its own
+            ordered = isinstance(found, collections.OrderedDict)
+            found = (collections.OrderedDict if ordered else dict).items(found)
+        else:  # what is compiled
+            found = found.items() if found is not None else ()
+        return [pair for pair in found if pair[1] is not None]
+
+    def modules_below(self, module):
+        """A module and all below it, each once."""
+        todo, seen = [self.compiled(module)], set()
+        while todo:
+            module = todo.pop()
+            if id(module) not in seen:
+                seen.add(id(module))
+                yield module
+                todo += [child for _, child in reversed(self.own_children(module))]
+
+    def parameters_below(self, module):
+        """Those of a module and of all below it, each once."""
+        found = (
+            pair[1] for below in self.modules_below(module) for pair in self.own_parameters(below)
+        )
+        return list({id(parameter): parameter for parameter in found}.values())
 
 
-def own_children(module):
-    """[(name, module)] of those directly below a module, the same one as often as it is there."""
-    found = module._modules
-    return [pair for pair in found.items() if pair[1] is not None] if found else ()
-
-
-def storage_key(tensor):
-    """What is the same for two tensors that share their memory. On meta every `data_ptr()` is 0;
-    torch's own answer is this too (`torch.storage.UntypedStorage.__deepcopy__`)."""
-    return tensor.untyped_storage()._cdata
+def _name_of(kind):
+    return "{}.{}".format(kind.__module__, kind.__qualname__)

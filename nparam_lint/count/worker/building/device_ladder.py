@@ -3,9 +3,11 @@
 import contextlib
 import functools
 import math
+import sys
 
 from ..state import STATE
-from ..torch_compat import check_fan, tensor_makers
+from ..torch_compat import check_fan, tensor_makers, tracing_test
+from ..tracing.project_paths import is_project, line_of
 
 RUNGS = ("meta", "cpu without initialisation", "cpu")  # the first to be tried first
 SKIPPING = RUNGS[:-1]  # those on which initialisers do nothing
@@ -26,6 +28,15 @@ _READERS = (
     "equal allclose is_nonzero nonzero argwhere unique unique_consecutive masked_select bincount "
     "repeat_interleave".split()
 )
+
+# What tells meta from other devices: properties, and methods.
+_DEVICE_PROPERTIES = (
+    "device is_meta is_cpu is_cuda is_mps is_xpu is_xla is_hpu is_ipu is_maia is_mtia is_vulkan"
+).split()
+_DEVICE_METHODS = (
+    "data_ptr type storage untyped_storage storage_type __repr__ __format__ is_pinned "
+    "is_shared __dlpack_device__"
+).split()
 
 
 def patch_initialisers(torch):
@@ -64,6 +75,7 @@ class Replacements:
 
     def __init__(self, torch):
         self.torch, self.tensor = torch, torch.Tensor
+        self.is_tracing = tracing_test(torch)
         # How many elements they make is in their arguments; the others make what they are given.
         self.sized = {torch.zeros, torch.ones, torch.full, torch.randn, torch.rand}
         self.empty = {torch.empty, torch.empty_strided, torch.empty_permuted}
@@ -75,10 +87,13 @@ class Replacements:
             (_IN_PLACE, self.change),
             (_RANDOM_IN_PLACE, self.draw),
             (("to", "cuda", "cpu"), self.move),
+            (_DEVICE_METHODS, self.ask),
         ):
-            spaces = (torch.Tensor, torch) if names is _READERS else (torch.Tensor,)
+            spaces = (torch.Tensor, torch)[: 1 + (names in (_READERS, _DEVICE_METHODS))]
             found = (getattr(space, name, None) for space in spaces for name in names)
             self.of.update((function, method) for function in found if function is not None)
+        found = (getattr(torch.Tensor, name, None) for name in _DEVICE_PROPERTIES)
+        self.of.update((one.__get__, self.ask) for one in found if one is not None)
         self.of.update(dict.fromkeys(tensor_makers(), self.make))
 
     def holds_tensor(self, values):
@@ -93,11 +108,15 @@ class Replacements:
 
     def call(self, mode, func, args, kwargs):
         """The function itself, on the device of the mode."""
+        if mode.device == "meta" and self.is_tracing():  # what meets values there crashes
+            raise RuntimeError("torch.jit.trace needs values")
         if kwargs and kwargs.get("device") is not None:
             kwargs = dict(kwargs, device=None)
         try:
             return func(*args, **kwargs)
         except RuntimeError as error:
+            if mode.device == "meta" and STATE.saw_meta is None:  # the constructor may catch it
+                STATE.saw_meta = line_of(sys._getframe(1))
             if mode.device != "meta" or "device" not in str(error):
                 raise
             moved = {k: self.to_meta(v) for k, v in kwargs.items()}
@@ -105,6 +124,16 @@ class Replacements:
 
     def read(self, mode, func, args, kwargs):
         STATE.read_values = True
+        return self.call(mode, func, args, kwargs)
+
+    def ask(self, mode, func, args, kwargs):
+        """What code of the project may decide by. (torch asks for its own reasons.)"""
+        if mode.device == "meta" and STATE.saw_meta is None and args[0].is_meta:
+            caller = sys._getframe(2)  # that of the mode, which functions in Python call on the way
+            while caller.f_code.co_name in ("handle_torch_function", func.__name__):
+                caller = caller.f_back
+            if is_project(caller.f_code.co_filename):
+                STATE.saw_meta = line_of(caller)
         return self.call(mode, func, args, kwargs)
 
     def index(self, mode, func, args, kwargs):

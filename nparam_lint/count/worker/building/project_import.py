@@ -2,6 +2,7 @@
 part where the whole would work."""
 
 import ast
+import builtins
 import contextlib
 import importlib
 import importlib.machinery
@@ -18,6 +19,7 @@ from ..tracing.failures import (
     BarredImport,
     Failure,
     NotTracked,
+    SetApart,
     install,
     missing_package,
 )
@@ -222,6 +224,7 @@ def announce():
 
 def run_project(module, tree, is_script, code, path):
     names, failure = module.__dict__, None
+    names.setdefault("__builtins__", vars(builtins))  # else it would get ours (`launch.OwnLoader`)
     if tree is None or (path not in STATE.suspects and not is_script):
         clean = dict(names)
         try:
@@ -271,6 +274,9 @@ def install_loader():
 
     def project_exec_module(self, module):
         path, is_own = place_of(self, module.__name__)
+        if path in STATE.set_apart:
+            STATE.met = path
+            raise SetApart
         if not STATE.foreign:
             STATE.record.begin()
         if is_own:
@@ -284,7 +290,7 @@ def install_loader():
             finally:
                 STATE.foreign = None
                 STATE.record.record_outside(path)
-                STATE.record.refresh()
+                STATE.record.refresh(path)
 
     loader.get_code, loader.exec_module = project_get_code, project_exec_module
     if STATE.original:

@@ -10,7 +10,6 @@ import math
 import re
 from typing import NamedTuple
 
-from ..torch_compat import own_children, own_parameters
 from ..tracing.project_paths import is_below, upwards
 
 # How many experts a token uses: names that mean nothing else,
@@ -52,8 +51,8 @@ class Routing:
     stacked along a first dimension, in a module that is called or of a class called `…experts`, or
     that itself says how many experts it has. Those that are called shared are not routed."""
 
-    def __init__(self, torch, modules, parameters, declared):
-        self.torch, self.modules, self.parameters = torch, modules, parameters
+    def __init__(self, originals, modules, parameters, declared):
+        self.originals, self.modules, self.parameters = originals, modules, parameters
         self.declared = declared
         self.idle, self.notes = {}, []
         self.wrong = self.misdeclared = None
@@ -80,30 +79,31 @@ class Routing:
         """Whether a module is one that holds routed experts, by its name, its class, or what it
         says of itself."""
         module = self.modules[path]
-        name, kind = path.rpartition(".")[2].lower(), type(module).__name__
+        name, kind = path.rpartition(".")[2].lower(), self.kind(module)
         if "shared" in name:
             return False
         if name.endswith("experts") or ("expert" in name and self.is_list(module)):
             return True
         if kind.endswith("Experts") and "Shared" not in kind:
             return True
-        numbers = stated(vars(module))
-        return any(p.dim() > 2 and p.shape[0] in numbers for p in own(module))
+        numbers = stated(self.originals.attributes(module))
+        return any(len(shape) > 2 and shape[0] in numbers for _, shape in self.own(module))
 
     def experts_in(self, path, named):
         """The like experts of a module that is called so; or none, and why, unless others that are
         called so (`named`) stand in it and tell for themselves."""
+        torch = self.originals
         parameters = [
-            list(self.torch.nn.Module.parameters(module))
-            for _, module in own_children(self.modules[path])
-            if not isinstance(module, self.torch.nn.Dropout)
+            torch.parameters_below(module)
+            for _, module in torch.own_children(self.modules[path])
+            if not torch.is_a(module, (torch.Dropout,))
         ]
-        sizes = {sum(p.numel() for p in each) for each in parameters}
+        sizes = {sum(map(torch.size, each)) for each in parameters}
         if self.is_list(self.modules[path]) and len(sizes) == 1 and 0 not in sizes:
-            parts = ids(p for each in parameters for p in each)
+            parts = collections.Counter(id(p) for each in parameters for p in each)
             return [Experts(path, len(parameters), parts)], None
-        stacked = [p for p in own(self.modules[path]) if p.dim() > 1]
-        numbers = sorted({p.shape[0] for p in stacked if p.dim() > 2})
+        stacked = [part for part in self.own(self.modules[path]) if len(part[1]) > 1]
+        numbers = sorted({shape[0] for _, shape in stacked if len(shape) > 2})
         known = sorted(self.numbers(path)) if numbers else []
         text = "the experts in {} are ".format(shown(path))
         if len(numbers) > 1:
@@ -114,7 +114,7 @@ class Routing:
             return [], text.format(numbers[0], " or ".join(map(str, known)))
         if numbers:
             number = numbers[0]
-            return [Experts(path, number, ids(p for p in stacked if p.shape[0] == number))], None
+            return [Experts(path, number, ids(stacked, {number}))], None
         if any(other != path and is_below(other, path) for other in named):
             return [], None
         inside = [p for p in self.modules if is_below(p, path)]
@@ -127,14 +127,15 @@ class Routing:
         first dimension is the product of the number of experts and another number there, and none
         of the numbers itself."""
         module = self.modules[path]
-        matrices = [p for p in own(module) if p.dim() > 1]
-        numbers = stated(vars(module))
-        known = {v for v in vars(module).values() if type(v) is int and v > 1}
+        values = self.originals.attributes(module)
+        matrices = [shape for _, shape in self.own(module) if len(shape) > 1]
+        numbers = stated(values)
+        known = {v for v in values.values() if type(v) is int and v > 1}
         for number in numbers if matrices else ():
-            rest = {p.shape[0] // number for p in matrices if p.shape[0] % number == 0}
-            whole = {p.shape[0] for p in matrices}
+            rest = {shape[0] // number for shape in matrices if shape[0] % number == 0}
+            whole = {shape[0] for shape in matrices}
             if all(w % number == 0 for w in whole) and rest <= known and not whole & known:
-                return Experts(path, number, ids(p for p in own(module) if p.shape[0] in whole))
+                return Experts(path, number, ids(self.own(module), whole))
         return None
 
     def overlooked(self, found):
@@ -143,8 +144,8 @@ class Routing:
         places = {experts.path for experts in found}
         holders = {above for path in places for above in upwards(path)}
         for path, module in self.modules.items():
-            numbers = stated(vars(module))
-            if not numbers or ROUTER.search(type(module).__name__):
+            numbers = stated(self.originals.attributes(module))
+            if not numbers or ROUTER.search(self.kind(module)):
                 continue
             if path.rpartition(".")[0] not in holders and places.isdisjoint(upwards(path)):
                 text = "{} says that it has {} experts, which were not found"
@@ -197,9 +198,9 @@ class Routing:
             if not any(value_of(config, name) is not None for name in SAMPLING):
                 yield field(config, OFTEN_ROUTED)
         for router in routers:
-            top = TOP.search(type(router).__name__)
+            top = TOP.search(self.kind(router))
             if top:
-                yield type(router).__name__, int(top[1])
+                yield self.kind(router), int(top[1])
 
     def around(self, path):
         """A module with experts and those around it, up to the first that is no list and not called
@@ -215,7 +216,7 @@ class Routing:
         return [self.modules[p] for p in paths], [
             module
             for p, module in beside
-            if ROUTER.search(p.rpartition(".")[2] + " " + type(module).__name__)
+            if ROUTER.search(p.rpartition(".")[2] + " " + self.kind(module))
         ]
 
     def numbers(self, path):
@@ -239,16 +240,20 @@ class Routing:
         return found + [config for config in inner if config is not None]
 
     def is_list(self, module):
-        nn = self.torch.nn
-        return isinstance(module, (nn.ModuleList, nn.Sequential, nn.ModuleDict))
+        return self.originals.is_a(module, self.originals.lists)
+
+    def kind(self, module):
+        return self.originals.name(module)
+
+    def own(self, module):
+        """[(id, shape)] of the parameters that a module holds itself."""
+        torch = self.originals
+        return [(id(p), torch.shape(p)) for _, p in torch.own_parameters(module)]
 
 
-def own(module):
-    return [parameter for _, parameter in own_parameters(module)]
-
-
-def ids(parameters):
-    return collections.Counter(map(id, parameters))
+def ids(parts, sizes):
+    """The ids of the parameters of which the first dimension is one of these."""
+    return collections.Counter(key for key, shape in parts if shape and shape[0] in sizes)
 
 
 def stated(values):

@@ -5,11 +5,10 @@ from __future__ import annotations
 import collections
 import contextlib
 import re
-import types
+from math import prod
 from operator import add
 
 from ..capabilities import METRICS, WITH_FIELDS, Part
-from ..torch_compat import is_initialised, own_buffers, own_children, own_parameters, storage_key
 from ..tracing.failures import Failure
 from ..tracing.project_paths import is_below, upwards
 from .active_experts import Routing
@@ -22,18 +21,19 @@ class Held:
     """A parameter or buffer: its first name in the model, the others, and the paths of the modules
     that hold it."""
 
-    __slots__ = ("also", "name", "owners", "tensor")
+    __slots__ = ("also", "name", "owners", "shape", "size", "tensor")
 
-    def __init__(self, tensor, name):
+    def __init__(self, tensor, name, shape):
         self.tensor, self.name, self.also, self.owners = tensor, name, [], []
+        self.shape, self.size = shape, prod(shape)
 
 
 class Count:
     """Everything about one model. Identity is `id(parameter)`: on meta every data_ptr is 0.
     `experts`: how many of a mixture a token uses, where that was declared."""
 
-    def __init__(self, torch, model, sources, experts=None):
-        self.torch, self.model, self.sources = torch, model, sources
+    def __init__(self, originals, model, sources, experts=None):
+        self.originals, self.model, self.sources = originals, model, sources
         self.parameters, self.buffers = {}, {}  # id -> Held
         self.rows = []
         self.modules = {}  # first path -> module
@@ -42,22 +42,23 @@ class Count:
         self.again = []  # (path, first path) of modules that stand in more than one place
         self.lazy = []
         self.embedding = set()
-        self.walk()
-        self.embedding |= self.output_heads()
-        # What is lazy has no shape yet, and no count.
-        modules = {} if self.lazy else self.modules
-        self.routing = Routing(torch, modules, self.parameters, experts)
+        with originals.plain():
+            self.walk()
+            self.embedding |= self.output_heads()
+            # What is lazy has no shape yet, and no count.
+            modules = {} if self.lazy else self.modules
+            self.routing = Routing(originals, modules, self.parameters, experts)
 
     def walk(self):
         """Every module once, by its first path; a second path of the same module becomes a row that
         points to the first. (Not `named_modules(remove_duplicate=False)`: it never ends where a
         child holds its parent, https://github.com/pytorch/pytorch/issues/47582.)"""
-        embedding = (self.torch.nn.Embedding, self.torch.nn.EmbeddingBag)
-        stack = [("", self.model)]
+        torch = self.originals
+        stack = [("", torch.compiled(self.model))]
         while stack:
             path, module = stack.pop()
-            kind = type(module).__name__
-            if not is_initialised(module):
+            kind = torch.name(module)
+            if not torch.is_initialised(module):
                 text = "the constructor of {} never calls super().__init__()".format(kind)
                 hint = "call super().__init__() before anything is assigned"
                 raise Failure("NPL004", "raised", text, hint=hint)
@@ -71,28 +72,31 @@ class Count:
             self.first_path[id(module)] = path
             self.modules[path] = module
             prefix = path + "." if path else ""
-            for name, parameter in own_parameters(module):
-                if self.is_lazy(parameter):
+            for name, parameter in torch.own_parameters(module):
+                if torch.is_lazy(parameter):
                     self.lazy.append(prefix + name)
                     continue
                 key = id(parameter)
                 held = self.parameters.get(key)
                 if held is None:
-                    held = self.parameters[key] = Held(parameter, prefix + name)
-                    row["own"] += parameter.numel()
+                    shape = torch.shape(parameter)
+                    held = self.parameters[key] = Held(parameter, prefix + name, shape)
+                    row["own"] += held.size
                 else:
                     held.also.append(prefix + name)
                     row["tied"].append("{} = {}".format(name, held.name))
                 held.owners.append(path)
-                if isinstance(module, embedding):
-                    self.embedding.add(key)
-            for name, buffer in own_buffers(module):
-                if self.is_lazy(buffer):
+            if torch.is_a(module, torch.embeddings):
+                weights = {id(weight) for _, weight in torch.own_parameters(module)}
+                self.embedding |= weights & self.parameters.keys()
+            for name, buffer in torch.own_buffers(module):
+                if torch.is_lazy(buffer):
                     self.lazy.append(prefix + name)
                     continue
-                held = self.buffers.setdefault(id(buffer), Held(buffer, prefix + name))
+                shape = torch.shape(buffer)
+                held = self.buffers.setdefault(id(buffer), Held(buffer, prefix + name, shape))
                 held.owners.append(path)
-            children = [(prefix + name, child) for name, child in own_children(module)]
+            children = [(prefix + name, child) for name, child in torch.own_children(module)]
             stack.extend(reversed(children))
 
     def count_rows(self):
@@ -129,7 +133,7 @@ class Count:
         """The paths of the modules that hold the same parameters and buffers -> what these add to
         each metric. Most models have thousands of few kinds, each of which is worked out once."""
         found = {}
-        metrics = METRICS.values()
+        metrics, torch = METRICS.values(), self.originals
         for tensors, adders in (
             (self.parameters, [metric.parameter for metric in metrics]),
             (self.buffers, [metric.buffer for metric in metrics]),
@@ -138,9 +142,9 @@ class Count:
             for key, held in tensors.items():
                 kind = (  # a Part takes longer to make
                     held.name.rpartition(".")[2],
-                    held.tensor.numel(),
-                    held.tensor.element_size(),
-                    held.tensor.requires_grad,
+                    held.size,
+                    torch.element_size(held.tensor),
+                    torch.requires_grad(held.tensor),
                     key in self.embedding,
                     self.routing.idle.get(key, 0),
                 )
@@ -168,21 +172,20 @@ class Count:
         they are those of modules directly below the root that have the shape of an embedding, other
         than one of positions or types; a square one must be the last, since a projection of states
         has that shape, too."""
+        torch = self.originals
         embeddings = [self.parameters[key] for key in self.embedding]
         with contextlib.suppress(Exception):
-            said = dict(own_parameters(self.model.get_output_embeddings()))["weight"]
-            if any(said.shape == held.tensor.shape for held in embeddings):
+            said = dict(torch.own_parameters(self.model.get_output_embeddings()))["weight"]
+            if any(torch.shape(said) == held.shape for held in embeddings):
                 return {id(said)}
-        shapes = {held.tensor.shape for held in embeddings if not OF_PLACES.search(held.name)}
-        children = [dict(own_parameters(module)) for _, module in own_children(self.model)]
-        weights = [parameters.get("weight") for parameters in children if parameters]
+        shapes = {held.shape for held in embeddings if not OF_PLACES.search(held.name)}
+        children = torch.own_children(torch.compiled(self.model))
+        found = [dict(torch.own_parameters(module)).get("weight") for _, module in children]
+        weights = [self.parameters[id(w)] for w in found if id(w) in self.parameters]
         return {
-            id(w)
+            id(w.tensor)
             for w in weights
-            if w is not None
-            and not self.is_lazy(w)
-            and w.shape in shapes
-            and (w.shape[0] != w.shape[1] or w is weights[-1])
+            if w.shape in shapes and (w.shape[0] != w.shape[1] or w is weights[-1])
         }
 
     def all_paths(self, paths):
@@ -197,9 +200,9 @@ class Count:
         return [
             {
                 "name": held.name,
-                "shape": [int(n) for n in held.tensor.shape],
-                "dtype": dtype_name(held.tensor),
-                "trainable": bool(held.tensor.requires_grad),
+                "shape": [int(n) for n in held.shape],
+                "dtype": self.originals.dtype_name(held.tensor),
+                "trainable": self.originals.requires_grad(held.tensor),
                 "source": self.source(held.tensor, held.name),
                 "also": held.also,
                 "note": self.remarks.get(held.name),
@@ -209,18 +212,18 @@ class Count:
 
     def remark(self):
         """The names of parameters that hold less than what they count → why."""
-        storages, remarks = {}, {}
+        storages, remarks, torch = {}, {}, self.originals
         for held in self.parameters.values():
             parameter = held.tensor
-            if not parameter.numel():
+            if not held.size:
                 continue
             with contextlib.suppress(Exception):
-                first = storages.setdefault(storage_key(parameter), held.name)
+                first = storages.setdefault(torch.storage_key(parameter), held.name)
                 if first != held.name:
                     text = "shares its storage with {} (counted twice)"
                     remarks[held.name] = text.format(first)
-            if not parameter.is_contiguous():
-                strides = zip(parameter.shape, parameter.stride())
+            if not torch.is_contiguous(parameter):
+                strides = zip(held.shape, torch.stride(parameter))
                 if any(n > 1 and stride == 0 for n, stride in strides):
                     remarks[held.name] = "expanded: fewer values are stored than counted"
         return remarks
@@ -228,7 +231,7 @@ class Count:
     def signature(self):
         """What must be the same in two builds: each parameter's name, shape and dtype."""
         return [
-            (held.name, list(held.tensor.shape), dtype_name(held.tensor))
+            (held.name, list(held.shape), self.originals.dtype_name(held.tensor))
             for held in self.parameters.values()
         ]
 
@@ -243,13 +246,12 @@ class Count:
 
     def hidden(self):
         """Parameters and modules in plain attributes, lists and dicts: unseen by parameters()."""
-        torch = self.torch
+        torch = self.originals
         found, seen = [], {*self.parameters, *self.buffers}
         lines = self.sources["parameters"]
-        skip = set(vars(torch.nn.Module()))
-        plain = {str, int, float, bool, type(None), types.FunctionType, torch.device, torch.dtype}
+        skip, plain = torch.own_names, torch.plain_types
         for path, module in self.modules.items():
-            for name, value in list(vars(module).items()):
+            for name, value in list(torch.attributes(module).items()):
                 kind = type(value)
                 if name in skip or kind in plain:
                     continue
@@ -257,51 +259,52 @@ class Count:
                     continue
                 unique = {id(t): t for t in self.tensors_in(value, set()) if id(t) not in seen}
                 seen.update(unique)
-                count = sum(t.numel() for t in unique.values())
+                count = sum(map(torch.size, unique.values()))
                 if count:
                     where = (path + "." if path else "") + name
                     made = [lines[i] for i in unique if i in lines]
                     source = made[0] if made else self.sources["modules"].get(id(module))
                     found.append((where, count, kind.__name__, source))
-        if type(self.model).parameters is not torch.nn.Module.parameters:
+        if type(self.model).parameters is not torch.parameters:
             with contextlib.suppress(Exception):
                 returned = {id(p) for p in self.model.parameters()}
-                lost = [held.tensor for k, held in self.parameters.items() if k not in returned]
+                lost = [held for k, held in self.parameters.items() if k not in returned]
                 if lost:
-                    count = sum(p.numel() for p in lost)
+                    count = sum(held.size for held in lost)
                     found.append(("", count, "overridden parameters()", None))
         return [dict(zip(("path", "count", "what", "source"), fields)) for fields in found]
 
     def tensors_in(self, value, seen, depth=0):
         """The parameters, and what is trained like one, in a value that is no part of the model."""
-        torch = self.torch
+        torch = self.originals
         if depth > 4 or id(value) in seen:
             return
         seen.add(id(value))
-        if isinstance(value, torch.nn.Module):
+        if isinstance(value, torch.Module):
             if id(value) not in self.first_path:
-                for module in torch.nn.Module.modules(value):
-                    yield from (p for _, p in own_parameters(module) if not self.is_lazy(p))
+                yield from (p for p in torch.parameters_below(value) if not torch.is_lazy(p))
         elif isinstance(value, torch.Tensor):
-            parameter = isinstance(value, torch.nn.Parameter)
-            if not self.is_lazy(value) and (parameter or (value.requires_grad and value.is_leaf)):
+            trains = torch.requires_grad(value) and torch.is_leaf(value)
+            if not torch.is_lazy(value) and (trains or isinstance(value, torch.Parameter)):
                 yield value
         elif isinstance(value, (dict, list, tuple, set, frozenset, collections.deque)):
             items = value.values() if isinstance(value, dict) else value
             for item in list(items)[:10000]:
                 yield from self.tensors_in(item, seen, depth + 1)
 
-    def is_lazy(self, tensor):
-        return isinstance(tensor, self.torch.nn.parameter.UninitializedTensorMixin)
-
     def result(self, with_parameters):
+        with self.originals.plain():
+            return self.all_of_it(with_parameters)
+
+    def all_of_it(self, with_parameters):
         self.count_rows()
         self.remarks = self.remark()
+        full_name = self.originals.full_name
         notes = ["{}: {}".format(name, text) for name, text in self.remarks.items()]
         return {
             "ok": True,
-            "type": full_name(self.model),
-            "types": sorted({full_name(m) for m in self.modules.values() if m is not self.model}),
+            "type": full_name(self.modules[""]),
+            "types": sorted({full_name(m) for p, m in self.modules.items() if p}),
             "no_routing": self.routing.unknown,
             "misdeclared": self.routing.misdeclared,
             "modules": self.rows,
@@ -318,11 +321,3 @@ def row_fields(counts):
     fields["embedding"] = fields["total"] - fields.pop("non_embedding")
     del fields["frozen"]
     return dict(fields, more=more) if more else fields
-
-
-def dtype_name(tensor):
-    return str(tensor.dtype).replace("torch.", "")
-
-
-def full_name(module):
-    return "{}.{}".format(type(module).__module__, type(module).__qualname__)

@@ -9,6 +9,8 @@ import select
 import signal
 import sys
 import time
+from os import _exit as leave
+from os import getpid, write
 
 from ..path_facts import escaped
 from ..state import STATE
@@ -24,6 +26,8 @@ DIE_WITH_PARENT, ADOPT_ORPHANS = 1, 36  # PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAP
 PAGE = mmap.PAGESIZE  # bytes; 4,096 on most machines, 16 or 64 KB on some with ARM processors
 TAB = b"\t"  # between the two parts of a frame; JSON never has it as it is
 UNREAD = 10.0  # seconds after which what a process was told is left unread
+to_json = json.JSONEncoder().encode
+to_text = json.JSONEncoder(ensure_ascii=False).encode
 
 
 def resident(pid="self"):
@@ -53,12 +57,12 @@ def mark(nonce):
 def mark_output(nonce):
     """Say in what this process prints that a job begins."""
     with contextlib.suppress(OSError):  # a model may have closed it
-        os.write(2, mark(nonce.encode()))
+        write(2, mark(nonce.encode()))
 
 
 def body_of(value):
     """What follows a frame, as JSON that every reader takes."""
-    return escaped(json.dumps(value, ensure_ascii=False), r"\\").encode()
+    return escaped(to_text(value), r"\\").encode()
 
 
 def result_body(result, inputs):
@@ -67,23 +71,24 @@ def result_body(result, inputs):
 
 
 class Channel:
-    """Frames to the process above; whole lines, so that frames of several children never mix."""
+    """Frames to the process above; whole lines, so that frames of several children never mix. What
+    the project may have put in the place of `os.write` or `json.dumps` writes none."""
 
     def __init__(self, descriptor, nonce):
-        self.descriptor, self.nonce, self.pid = descriptor, nonce, os.getpid()
+        self.descriptor, self.nonce, self.pid = descriptor, nonce, getpid()
         self.limit = None  # seconds until the next frame; None: that of the task
 
     def send(self, body=None, **frame):
         """`body`: a result as JSON, in bytes."""
-        if os.getpid() != self.pid:  # forked by a constructor, and come back from it
-            os._exit(0)
+        if getpid() != self.pid:  # forked by a constructor, and come back from it
+            leave(0)
         if self.limit is not None:
             frame["limit"] = self.limit
         # The leading line break ends whatever a start-up file may have printed without one.
-        data = f"\n{self.nonce} {json.dumps(frame)}".encode()
+        data = f"\n{self.nonce} {to_json(frame)}".encode()
         view = memoryview(data + (b"\n" if body is None else TAB + body + b"\n"))
         while view:
-            view = view[os.write(self.descriptor, view) :]
+            view = view[write(self.descriptor, view) :]
 
     def send_result(self, number, result, inputs=None, **frame):
         """The result of a job: what the processes above have to know of it, then all of it, and
@@ -123,11 +128,11 @@ class Child:
     def tell(self, order):
         """Write it a line, as long as it reads. One that does not, or has died, is found out by
         those that wait for what it says."""
-        data = memoryview(json.dumps(order).encode() + b"\n")
+        data = memoryview(to_json(order).encode() + b"\n")
         with contextlib.suppress(OSError):
             os.set_blocking(self.orders, False)
             while data and select.select([], [self.orders], [], UNREAD)[1]:
-                data = data[os.write(self.orders, data) :]
+                data = data[write(self.orders, data) :]
 
     def hear(self, data, nonce):
         """Keep the end of what it printed for the job at hand."""

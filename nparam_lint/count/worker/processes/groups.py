@@ -10,6 +10,8 @@ import os
 import subprocess
 import sys
 import types
+from os import _exit as leave
+from typing import Optional
 
 from ..building.device_ladder import make_mode
 from ..building.kernel_guard import restrict
@@ -17,6 +19,7 @@ from ..building.project_import import import_target, load_lazily, set_arguments,
 from ..building.side_effect_guard import guard, refuse_interpreters
 from ..job import ModelBuild
 from ..state import STATE
+from ..torch_compat import Originals
 from ..tracing.dependency_record import InputLog
 from ..tracing.failures import Failure, NextRung, died
 from ..tracing.project_paths import LAUNCHER, project_modules
@@ -25,8 +28,8 @@ from ..tracing.state_snapshot import ProcessSnapshot
 from .children import ADOPT_ORPHANS, CAN_FORK, Child, fork_child, mark_output, prctl, resident
 from .supervision import Supervision
 
+PASSED_ON = ("jobs", "settings", "files", "apart", "allowed")  # to a group that is spawned
 START_LIMIT = 300.0  # seconds for importing torch
-SPLITS = 4  # times that a group is split because importing a file changed torch for all others
 GRACE = 10.0  # seconds that a supervising process gets beyond what it supervises
 META_IMPORTS = 300  # modules that a build imports when it is the first to compute on meta
 PLENTY = 4  # models that wait for each process, so that one may be given another ahead of time
@@ -70,7 +73,8 @@ class BuilderTask:
 @dataclasses.dataclass(eq=False)
 class GroupTask:
     """The jobs that share an import path, in one process that imports their modules. `files`: how
-    to treat those that have killed a process; `splits`: how often it was split already; `width`:
+    to treat those that have killed a process; `apart`: those that change torch for all others (None
+    where it is not known that there are any); `allowed`: those of them that its jobs need; `width`:
     models that it builds at a time; `one_at_a_time`: whether a builder is told of a model only
     after the one before, so that it is known which one kills it; `run_size`: how many jobs the run
     has. The process that does them all waits for those of the next; `child` is one that did."""
@@ -79,7 +83,8 @@ class GroupTask:
     settings: dict
     torch: types.ModuleType
     files: dict
-    splits: int = 0
+    apart: Optional[list] = None
+    allowed: tuple = ()
     width: int = 1
     one_at_a_time: bool = False
     run_size: int = 0
@@ -91,7 +96,7 @@ class GroupTask:
         self.limit = self.settings["timeout"] if CAN_FORK else START_LIMIT
         # As its frames tell: the job whose module is being imported, the file that is being run for
         # that, the jobs that are being built by their ids, and what they changed: "torch", "state".
-        self.importing = self.running = self.changed = None
+        self.importing = self.running = self.changed = self.culprits = None
         self.building = {}
         self.answered = set()
 
@@ -115,7 +120,7 @@ class GroupTask:
             stderr=subprocess.PIPE,
             start_new_session=os.name == "posix",
         )
-        request = {name: getattr(self, name) for name in ("jobs", "settings", "files", "splits")}
+        request = {name: getattr(self, name) for name in PASSED_ON}
         process.stdin.write(json.dumps(request).encode() + b"\n")
         process.stdin.close()
         channel, output = process.stdout.fileno(), process.stderr.fileno()
@@ -130,7 +135,7 @@ class GroupTask:
             lambda path: channel.send(event="running", path=path),
         )
         prctl(ADOPT_ORPHANS, 1)
-        self.mode = make_mode(self.torch)
+        self.mode, self.originals = make_mode(self.torch), Originals(self.torch)
         self.modules = {}
         set_import_path(self.jobs[0]["roots"])
         os.chdir(STATE.root)
@@ -179,11 +184,24 @@ class GroupTask:
 
     def import_all(self):
         """The jobs whose modules could be imported. A file that changes torch itself would change
-        the counts of all others: the group ends and is split."""
+        the counts of all others. Then the group ends, and the next finds out which files do so;
+        that ends too, and those that import such a file are left to a group of their own."""
         around = ProcessSnapshot(self.torch)
         several = len({job["module"] for job in self.jobs}) > 1
-        ready = []
+        ready, left, culprits = [], {}, []  # left: name of a module -> why it is
+
+        def blame(path):
+            if around.changed() and path not in (*self.allowed, *culprits):
+                culprits.append(path)
+                self.up.send(event="changed", what="torch", culprits=culprits)
+
+        if self.apart is not None:
+            STATE.set_apart = frozenset(self.apart) - frozenset(self.allowed)
+            STATE.on_run = blame if several else None
         for job in self.jobs:
+            STATE.met = left.get(job["module"])
+            if STATE.met:
+                continue
             mark_output(self.settings["nonce"])
             self.up.send(event="importing", id=job["id"])
             set_arguments(job)
@@ -192,14 +210,24 @@ class GroupTask:
                     self.modules[job["module"]] = import_target(job)
                     load_lazily(self.modules[job["module"]], job["callable"])
             except Failure as failure:
-                self.up.send_result(job["id"], failure.result)
+                if not STATE.met and not culprits:
+                    self.up.send_result(job["id"], failure.result)
             else:
-                ready.append(job)
-            if several and self.splits < SPLITS and around.changed():
+                ready += [] if STATE.met else [job]
+            if STATE.met:
+                left[job["module"]] = STATE.met
+            if several and not culprits and around.changed():
                 self.up.send_record()
-                self.up.send(event="changed", what="torch")
-                os._exit(0)
-        STATE.on_running = None
+                self.up.send(event="changed", what="torch", culprits=())
+                leave(0)
+        if culprits:
+            self.up.send_record()
+            leave(0)
+        STATE.on_running = STATE.on_run = None
+        STATE.set_apart = frozenset()  # what is imported while models are built
+        for path in dict.fromkeys(left.values()):
+            ids = [job["id"] for job in self.jobs if left.get(job["module"]) == path]
+            self.up.send(event="apart", path=path, jobs=ids)
         return ready
 
     def build(self, channel, orders):
@@ -224,6 +252,7 @@ class GroupTask:
                     job=job,
                     module=self.modules[job["module"]],
                     torch=self.torch,
+                    originals=self.originals,
                     mode=self.mode,
                     failures=failures,
                     traced=bool(self.own),  # only lines of the project are told

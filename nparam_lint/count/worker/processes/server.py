@@ -101,7 +101,11 @@ class Server:
         elif event == "running":
             task.running = frame["path"]
         elif event == "changed":
-            task.changed = frame["what"]
+            task.changed, task.culprits = frame["what"], frame.get("culprits")
+        elif event == "apart":
+            task.answered.update(frame["jobs"])
+            jobs = [self.jobs[number] for number in frame["jobs"]]
+            return self.again(task, jobs, allowed=(*task.allowed, frame["path"]))
         elif event == "building":
             task.building[job["id"]] = job
         elif event == "dependencies":
@@ -114,6 +118,7 @@ class Server:
             else:  # from a group that builds by itself
                 job["failures"] = frame["failures"]
                 self.retry.append(job)
+        return []
 
     def answer(self, job, frame, body):
         """Pass a result on; or, when the import failed, try the next way to import: every path
@@ -150,8 +155,12 @@ class Server:
         path, suspects, barred = task.running, self.files["suspects"], self.files["barred"]
         own = [j for j in left if task.importing and j["module"] == task.importing["module"]]
         if task.changed == "torch":
-            others, splits = [j for j in left if j not in own], task.splits + 1
-            return [t for part in (own, others) for t in self.again(task, part, splits=splits)]
+            if task.apart is None:  # which file did it is not known yet
+                return self.again(task, left, apart=[])
+            if set(task.culprits) - set(task.apart):
+                return self.again(task, left, apart=[*task.apart, *task.culprits])
+            others = [j for j in left if j not in own]  # none that was run, but what it led to
+            return [t for part in (own, others) for t in self.again(task, part)]
         if task.importing and path and path not in suspects:
             suspects.append(path)
             return self.again(task, left)

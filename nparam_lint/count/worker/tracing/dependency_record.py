@@ -137,6 +137,8 @@ class DependencyRecord:
             self.record_changes(STATE.running[-1])
 
     def record_changes(self, path):
+        if STATE.on_run:
+            STATE.on_run(path)
         if self.snapshot is None or self.model_inputs is not None:
             return
         start = time.monotonic()
@@ -151,8 +153,10 @@ class DependencyRecord:
             file.changes.add("")
         self.patience -= time.monotonic() - start
 
-    def refresh(self):
+    def refresh(self, path=None):
         """After a module of a package was run: what it changed is not the project's doing."""
+        if STATE.on_run and path:
+            STATE.on_run(path)
         self.process = process_state()
 
     def add_module(self, path, module):

@@ -78,6 +78,11 @@ def install(package):
     )
 
 
+class SetApart(BaseException):
+    """An import of a file that changes torch for all others: those that need it are imported in a
+    process of their own. No `except Exception` is to go on without it."""
+
+
 class BarredImport(ImportError):
     """An import of a file that ended the process that imported it before; `cause`: how."""
 

@@ -5,12 +5,18 @@ from __future__ import annotations
 import collections
 import contextlib
 import logging
+import operator
 import os
 import random
 import re
 import sys
 import threading
 import types
+
+from ..torch_compat import global_hooks, mode_depth
+
+MUTABLE = 1 << 9  # of the flags of a class: it was not made in C (Py_TPFLAGS_HEAPTYPE)
+GONE = object()
 
 
 def process_state():
@@ -164,16 +170,34 @@ class StateSnapshot:
         return bool(changed)
 
 
+# Libraries that models are built with, and so is what they read. What people change of others
+# (`warnings.warn`, `sys.excepthook`) changes no count.
+LIBRARIES = (
+    "builtins collections copy functools io itertools json json.decoder json.encoder math numpy"
+    " numpy.random operator os os.path random"
+).split()
+# Methods that make the parts of a layer, and what of them can be changed in place.
+MAKERS = ("__init__", "__setattr__", "register_parameter", "register_buffer", "add_module")
+FUNCTION = operator.attrgetter("__code__", "__defaults__", "__kwdefaults__")
+
+
 class ProcessSnapshot:
-    """What project code may change for all that comes after it in the same process: torch's
-    functions and classes and its default dtype; and, where `modules` of the project are given, the
-    interpreter's own state and all that these modules hold."""
+    """What project code may change for all that comes after it in the same process: the functions,
+    classes and constants of torch and of `LIBRARIES`, which modules go by their names, and torch's
+    defaults and hooks; and, where `modules` of the project are given, the interpreter's own state
+    and all that these modules hold."""
 
     def __init__(self, torch, modules=None):
         self.torch, self.process = torch, modules is not None
-        nn = torch.nn
-        classes = [v for v in vars(nn).values() if isinstance(v, type)]
-        self.namespaces = [torch, torch.Tensor, nn, nn.functional, nn.init, *classes]
+        layers = [name for name in sys.modules if f"{name}.".startswith("torch.nn.")]
+        spaces = {name: sys.modules[name] for name in (*layers, *LIBRARIES) if name in sys.modules}
+        values = {id(v): v for space in spaces.values() for v in vars(space).values()}.values()
+        classes = [v for v in values if isinstance(v, type) and v.__flags__ & MUTABLE]
+        classes = [kind for kind in classes if kind.__module__ in spaces]
+        self.namespaces = [torch, torch.Tensor, *spaces.values(), *classes]
+        self.views = [*map(vars, self.namespaces)]  # as they are at any time
+        own = [vars(kind).get(name) for kind in classes for name in MAKERS]
+        self.functions = [value for value in own if isinstance(value, types.FunctionType)]
         self.held = StateSnapshot(torch) if self.process else None
         for module in modules or ():
             self.held.add("", module)
@@ -182,13 +206,15 @@ class ProcessSnapshot:
     def begin(self):
         """What was changed until now (by importing more of torch, by forking) is nobody's doing;
         what the project's modules hold is still to be as it was at first."""
-        self.whole = [dict(vars(space)) for space in self.namespaces]
+        self.whole = [*map(dict, self.views)]
         self.modules = dict(sys.modules)
         self.state = self.look()
 
     def look(self):
         torch = self.torch
-        state = [torch.get_default_dtype()]
+        state = [torch.get_default_dtype(), mode_depth(torch)]
+        state.append([*map(dict, global_hooks(torch))])
+        state.append([*map(FUNCTION, self.functions)])
         if hasattr(torch, "get_default_device"):
             state.append(torch.get_default_device())
         if self.process:
@@ -204,23 +230,40 @@ class ProcessSnapshot:
         file = getattr(module, "__file__", None)
         return file is None or getattr(now, "__file__", None) != file
 
-    def changed(self):
-        for number, (space, before) in enumerate(zip(self.namespaces, self.whole)):
-            now = vars(space)
-            if now == before:  # what is the very same is not looked into
-                continue
-            self.whole[number] = dict(now)
-            functions = {name: value for name, value in before.items() if callable(value)}
-            new = [now.get(name) for name, value in functions.items() if now.get(name) is not value]
-            # torch replaces some of its own when it imports dynamo.
-            if any(not str(getattr(value, "__module__", "")).startswith("torch") for value in new):
-                return True
-        if self.look() != self.state:
-            return True
-        if not self.process:
+    @staticmethod
+    def is_patch(space, name, before, now):
+        """Whether a name was given to something else. torch replaces some of its own when it
+        imports dynamo, modules get submodules, and keep in names that begin with `_` what they have
+        found out; Python itself writes some of the names of classes when somebody looks."""
+        if isinstance(now, types.ModuleType):
+            return isinstance(before, types.ModuleType)
+        if str(getattr(now, "__module__", "")).startswith("torch"):
             return False
+        if isinstance(space, type):
+            return name not in StateSnapshot.LATE
+        return callable(before) or not name.startswith("_")
+
+    def is_patched(self):
+        """Whether a namespace is not as it was; from now on it is to be as it is."""
+        with contextlib.suppress(Exception):  # an array has its own idea of what is equal
+            if self.views == self.whole:  # what is the very same is not looked into
+                return False
+        whole, self.whole = self.whole, [*map(dict, self.views)]
+        return any(
+            self.is_patch(space, name, before.get(name), now.get(name))
+            for space, before, now in zip(self.namespaces, whole, self.whole)
+            for name in before.keys() | now.keys()
+            if now.get(name, GONE) is not before.get(name, GONE)
+        )
+
+    def changed(self):
+        if self.is_patched():
+            return True
+        state, self.state = self.state, self.look()
+        if self.state != state:
+            return True
         if not self.modules.items() <= sys.modules.items():
             if any(self.replaced(name, module) for name, module in self.modules.items()):
                 return True
             self.modules = dict(sys.modules)
-        return self.held.changed()
+        return self.process and self.held.changed()
