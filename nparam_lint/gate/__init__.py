@@ -52,6 +52,7 @@ from nparam_lint.gate.requests import (
     select_models,
 )
 from nparam_lint.records import Environment, ImportAttempt, Measured, Position, Report
+from nparam_lint.rules.catalogue import source_codes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -310,10 +311,15 @@ def _scan(declared_only: bool) -> Scan:
 
 def static_findings(source: ProjectSource, definitions_only: bool = False) -> list[Finding]:
     """NPL1xx: what the source shows by itself, of all files or of those that define models."""
+    found = source.found
+    files: Iterable[str] = found.parsed
+    if definitions_only:  # few: what no rule can be about is not even told to them
+        files = sorted({d.path for d in found.definitions})
+        files = [path for path in files if source_codes(found.tree.source(path))]
+        if not files:
+            return []
     from nparam_lint.rules.lint import lint_files
 
-    found = source.found
-    files = sorted({d.path for d in found.definitions}) if definitions_only else found.parsed
     own = set(source.files)
     modules = [(path, found.modules(path)) for path in files if path in own]
     return lint_files(found.tree, modules, source.settings.store, source.settings.timeout)

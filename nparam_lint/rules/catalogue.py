@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import difflib
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from functools import cache, cached_property
@@ -175,3 +176,32 @@ def source(text: str) -> str:
 
 def _block(text: str, depth: int) -> str:
     return indent(dedent(text).strip("\n") + "\n", " " * depth) if text else ""
+
+
+# What stands in every source in which a rule finds something: for others it is not imported. A rule
+# that is not listed here looks at every source.
+_TRIGGERS = {
+    # a list, set, dict or tuple: written out, or made by a call
+    "NPL101": (
+        rb"(?<![\w)\]\"'])[\[{]|\belse[\[{]|(?:[=+*|\\]|\belse)\s*\(|\)\s*,"
+        rb"|^[^=\n(]*=(?:\\\n|[^\n(])*,|\b(?:list|tuple|set|frozenset|dict|OrderedDict|deque)\b"
+    ),
+    "NPL102": rb"\bforward\b",
+    # a constructor that begins with something else than the call of that of a base
+    "NPL103": (
+        rb"\bdef[\s\\]+__init__(?!\([^()]*\)(?:\s*->[^:\n]*)?:\s*super\([\w, ]*\)\.__init__\()"
+    ),
+}
+
+
+def source_codes(source: bytes | None = None) -> list[str]:
+    """The codes of the rules that look at the classes of a source: of those that may find something
+    in this one."""
+    codes = [code for code in RULES if code.startswith("NPL1")]
+    if source is None:
+        return codes
+    return [
+        code
+        for code in codes
+        if code not in _TRIGGERS or re.search(_TRIGGERS[code], source, re.MULTILINE)
+    ]

@@ -8,7 +8,6 @@ parsed once more.
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -20,7 +19,7 @@ from nparam_lint.discover.scan import Parsed, parse_source, parse_text
 from nparam_lint.discover.syntax import TooSlow, rare_collection, time_limit
 from nparam_lint.judge import finding
 from nparam_lint.records import Finding, Position
-from nparam_lint.rules.catalogue import RULES
+from nparam_lint.rules.catalogue import RULES, source_codes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -32,30 +31,6 @@ if TYPE_CHECKING:
 
 _Findings = tuple[Finding, ...]
 _UNREADABLE_BUDGET = "NPL002"
-# What stands in every source in which a rule finds something: for others it is not imported. A rule
-# that is not listed here looks at every source.
-_TRIGGERS = {
-    # a list, set, dict or tuple: written out, or made by a call
-    "NPL101": re.compile(
-        rb"(?<![\w)\]\"'])[\[{]|\belse[\[{]|(?:[=+*|\\]|\belse)\s*\(|\)\s*,"
-        rb"|^[^=\n(]*=(?:\\\n|[^\n(])*,|\b(?:list|tuple|set|frozenset|dict|OrderedDict|deque)\b",
-        re.MULTILINE,
-    ),
-    "NPL102": re.compile(rb"\bforward\b"),
-    # a constructor that begins with something else than the call of that of a base
-    "NPL103": re.compile(
-        rb"\bdef[\s\\]+__init__(?!\([^()]*\)(?:\s*->[^:\n]*)?:\s*super\([\w, ]*\)\.__init__\()"
-    ),
-}
-
-
-def source_codes(source: bytes | None = None) -> list[str]:
-    """The codes of the rules that look at the classes of a source: of those that may find something
-    in this one."""
-    codes = [code for code in RULES if code.startswith("NPL1")]
-    if source is None:
-        return codes
-    return [code for code in codes if code not in _TRIGGERS or _TRIGGERS[code].search(source)]
 
 
 def lint_source(source: str, path: str, modules: frozenset[str] | None = None) -> list[Finding]:

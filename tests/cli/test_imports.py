@@ -73,7 +73,7 @@ def first(loaded):
     return cache(lambda *arguments: loaded(*arguments, cache=f"check{len(arguments)}"))
 
 
-@pytest.mark.parametrize(("arguments", "most"), [([], 46), (["--declared"], 46)])
+@pytest.mark.parametrize(("arguments", "most"), [([], 46), (["--declared"], 45)])
 def test_a_check_loads_little(first, arguments, most):
     modules = first(*arguments)
     assert len(modules) <= most, modules
@@ -81,7 +81,7 @@ def test_a_check_loads_little(first, arguments, most):
     rooms = {name.split(".")[1] for name in modules if "." in name}
     assert rooms.isdisjoint({"analysis", "rewrite", "plugins"})
     rules = [name.rpartition(".")[2] for name in modules if name.startswith("nparam_lint.rules.")]
-    assert rules == ["catalogue", "lint"]  # no rule may find something in this source
+    assert set(rules) <= {"catalogue", "lint"}  # no rule may find something in this source
 
 
 def test_an_answer_that_is_given_again_loads_nothing_but_the_cache(first, loaded):
