@@ -362,8 +362,8 @@ class ModelReport:
 
 @dataclass(frozen=True, slots=True)
 class Environment:
-    """The interpreter that built the models, and why it was chosen. `guards`: what kept accidents
-    away from the user; nothing where all measurements were known."""
+    """The interpreter that built the models, and why it was chosen. `guards`: what keeps accidents
+    away from the user."""
 
     python: str
     reason: str

@@ -86,7 +86,7 @@ def test_the_wheel_holds_the_package_and_nothing_else(wheel):
 
 
 def test_the_wheel_is_small(wheel):
-    assert 20_000 < wheel.stat().st_size < 500_000  # a file for each rule, format and device
+    assert 20_000 < wheel.stat().st_size < 530_000  # a file for each rule, format and device
 
 
 def test_installed_without_torch_it_counts_in_the_interpreter_that_has_it(

@@ -159,14 +159,14 @@ class MeasurementCache:
 
     # --- recall -------------------------------------------------------------------------------
 
-    def installation(self) -> tuple[str, str] | None:
-        """The versions of torch and Python; None when the interpreter has changed since they were
-        noted, or was never met."""
-        known: Any = self._load(f"python-{self.context}", tuple[str, str, Facts])
-        if known is None or not self.state.holds(known[2]):
+    def installation(self) -> tuple[str, str, tuple[str, ...]] | None:
+        """The versions of torch and Python, and the guards of the worker; None when the interpreter
+        has changed since they were noted, or was never met."""
+        known: Any = self._load(f"python-{self.context}", tuple[str, str, tuple[str, ...], Facts])
+        if known is None or not self.state.holds(known[3]):
             return None
-        torch, python, self.checked["python"] = known
-        return torch, python
+        torch, python, guards, self.checked["python"] = known
+        return torch, python, guards
 
     def recall(self, job: Job) -> Measurement | None:
         """What a build would measure, where that is known."""
@@ -310,7 +310,7 @@ class MeasurementCache:
         sources = {fact("content", path): self.files[path].source for path in below}
         return sources, {p: self.files[p].changes for p in sorted(below) if self.files[p].changes}
 
-    def save(self, torch: str, python: str) -> None:
+    def save(self, torch: str, python: str, guards: tuple[str, ...]) -> None:
         """Keep what was learned; nothing of it, if anything may have changed in the meantime, or
         where the run did not come to its end."""
         sites = self.sites
@@ -321,7 +321,7 @@ class MeasurementCache:
         for asked in self.shared:
             if asked.startswith("entries/"):
                 self.shared[asked] = self.state.answer(asked)
-        self._save(f"python-{self.context}", (torch, python, sites))
+        self._save(f"python-{self.context}", (torch, python, guards, sites))
         self.checked["python"] = sites
         shared = self._named("shared", self.shared)
         unknown = {fact("content", p) for p, file in self.files.items() if file.source is None}

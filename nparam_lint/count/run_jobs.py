@@ -145,7 +145,7 @@ def run_jobs(
     left = [job for job in jobs if job.id not in found]
     if cache and known and not left and cache.settle(built=False):
         meanwhile()
-        answers = Answers(found, *known)
+        answers = Answers(found, *known[:2], guards=known[2])
     else:
         if cache and not left:
             found, left, cache = {}, list(jobs), _cache_of(context)
@@ -156,7 +156,7 @@ def run_jobs(
         answers.measurements.update(found)
         if cache and answers.torch and answers.python:
             cache.settle(built=True)
-            cache.save(answers.torch, answers.python)
+            cache.save(answers.torch, answers.python, answers.guards)
     if replay_inputs and cache and cache.known == len(jobs):
         cache.tell_inputs(replay_inputs, str(context.home))
     elif replay_inputs and jobs:  # some of them rest on nothing that is known

@@ -84,7 +84,9 @@ _PASSING = re.compile(
     r"|BUILD|CONCURRENT|MERGE)_.*|(TMUX|VSCODE|ITERM|KITTY|ALACRITTY|WEZTERM|KONSOLE|WAYLAND|DBUS"
     r"|XDG_SESSION)_.*)$"
 )
-_OWN_SWITCHES = re.compile(r"^NPARAM_LINT_(?!FORK$)|^PYTHON(HOME|STARTUP|BREAKPOINT|INSPECT)$")
+_OWN_SWITCHES = re.compile(
+    r"^NPARAM_LINT_(?!(FORK|KERNEL_GUARD)$)|^PYTHON(HOME|STARTUP|BREAKPOINT|INSPECT)$"
+)
 
 
 def worker_environment(environ: Mapping[str, str], place: str) -> dict[str, str]:

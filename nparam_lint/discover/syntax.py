@@ -70,7 +70,8 @@ def time_limit(seconds: float) -> Iterator[None]:
         raise TooSlow
 
     before = signal.signal(signal.SIGALRM, expire)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
+    # Once more, where it came while the garbage was collected, which loses exceptions.
+    signal.setitimer(signal.ITIMER_REAL, seconds, 1.0)
     try:
         yield
     except SystemError:  # `ast` of Python 3.11 where it is interrupted

@@ -241,7 +241,8 @@ def test_a_declared_model_that_is_not_measured_now_fails_without_a_tolerance(sam
     sample.write({"nets/gpt.py": lost})
     text = diff("HEAD", "nets/gpt.py", code=1, COLUMNS="100")
     assert "! GPT  not measured now: GPT needs n_layer; 5,856 at HEAD\n" in text
-    assert "! Block  not measured now: needs d; 2,128 at HEAD\n" in text  # which nobody declares
+    # Which nobody declares.
+    assert "! Block  not measured now: Block needs d; 2,128 at HEAD\n" in text
     assert re.findall(r"^(\S+)  (NPL\d+)", text, re.MULTILINE) == [("nets/gpt.py:14:13", "NPL004")]
 
 

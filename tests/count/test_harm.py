@@ -24,6 +24,7 @@ TRIES = [
 ]
 # Tries of C code and of processes, which no audit hook sees: only the kernel refuses them.
 UNSEEN = {
+    "autograd_profiler_writes",
     "connects_through_c",
     "database_attached",
     "database_copied",
@@ -35,6 +36,7 @@ UNSEEN = {
     "makes_shared_memory",
     "multiprocessing_forkserver",
     "multiprocessing_spawn",
+    "profiler_writes",
     "program_through_c",
     "removes_through_c",
     "renames_through_c",
@@ -45,8 +47,8 @@ UNSEEN = {
     "writes_through_c",
 }
 
-# Those whose refusal is lost: in another process, or in C++ code that goes on all the same.
-QUIET = {"autograd_profiler_writes", "fork_writes", "multiprocessing_fork", "profiler_writes"}
+# Those whose refusal is lost in another process.
+QUIET = {"fork_writes", "multiprocessing_fork"}
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="tries what POSIX has")
 

@@ -89,6 +89,8 @@ def test_one_that_is_named_is_an_error(nparam_lint, tmp_path):
 SLOW = {"source": LARGE["layers"], "docstring": said("    nparam: 110\n" * 20_000)}
 
 
+# hypothesis has a callback of the garbage collector, in which the signal may come.
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 @pytest.mark.parametrize("name", SLOW)
 def test_the_time_limit_covers_reading(nparam_lint, tmp_path, name):
     (tmp_path / "m.py").write_text(SLOW[name])
