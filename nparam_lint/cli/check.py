@@ -89,11 +89,7 @@ def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
             common.write(heading, None)
             report, own = _check(project, inputs, options, environ)
             code = max(code, own)
-            # A file that took too long to read may be read in time when less goes on beside.
-            in_time = not any(one.message.endswith("of --timeout") for one in report.findings)
-            if not in_time:
-                texts.append(None)
-            elif inputs and own < 2:
+            if inputs and own < 2:
                 texts.append(_again(report, project, inputs, options, environ))
     if inputs and code < 2 and None not in texts:
         python = report.environment.python if report.environment else ""
@@ -165,6 +161,8 @@ def _again(
     name = common.format_for(options, settings)
     if len(report.models) > MANY and name not in ("text", "concise"):
         return None  # to write every row of every model once more takes longer than it saves
+    if any(finding.message.endswith("of --timeout") for finding in report.findings):
+        return None  # a file may be read in time when less goes on beside
     models = [replace(m, measurement=replace(m.measurement, cached=True)) for m in report.models]
     again = replace(report, models=tuple(models), seconds=0.0)
     text = render(name, check_document(again), common.layout(options, settings, environ))

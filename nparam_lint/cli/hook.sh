@@ -62,7 +62,8 @@ post-rewrite)
         check_commit HEAD "$@" || status=$?
         if [ $status -ne 0 ]; then
             echo "nparam-lint: git has made these commits already, and ran no other hook" >&2
-            echo "next: mend the model or the budget, then git commit; to go back: git reset --keep ORIG_HEAD" >&2
+            echo "next: correct the model or the budget, and commit that" >&2
+            echo "      to undo the rebase instead: git reset --keep ORIG_HEAD" >&2
         fi
     fi
     ;;

@@ -340,7 +340,8 @@ def _without_secrets(found: Measurement, secrets: Secrets) -> Measurement:
 
 
 def _with_hint(found: Measurement, secrets: Secrets) -> Measurement:
-    """A failure for want of a variable says that it was withheld."""
+    """A build that failed because it misses a withheld variable gets a hint that names it. The
+    cache keeps no such hint: which variables are set, and withheld, may be different next time."""
     if isinstance(found, Measured) or found.hint:
         return found
     lost = next((name for name in secrets.names if repr(name) in found.reason), None)

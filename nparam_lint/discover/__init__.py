@@ -303,7 +303,7 @@ def discover(
             strict.add(path)
         # One that is empty perhaps could not be read: parsing it brings out why.
         defines = path not in strict and (b"class" in source or b"def" in source)
-        is_candidate = is_hinted(source) if path not in strict else False
+        is_candidate = path not in strict and is_hinted(source)
         is_candidate = is_candidate or (not defines and mentions(source))
         if not source or is_candidate or path in named:
             parsed.append(path)

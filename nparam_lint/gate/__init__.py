@@ -41,7 +41,6 @@ from nparam_lint.discover import (
     scan_source,
     within,
 )
-from nparam_lint.discover.files import ancestors, parent
 from nparam_lint.gate.judgements import assemble_report, complete_codes, judge_models
 from nparam_lint.gate.requests import (
     ModelRequest,
@@ -358,8 +357,8 @@ def count_models(
     answers = run_jobs(builds, jobs, context.progress, settings.replay_inputs, meanwhile)
     if answers.broken is None:
         return CountResult(answers, interpreter)
-    folders = sorted({a for path in found.tree.files for a in ancestors(parent(path)) if a})
-    return CountResult(answers, interpreter, environments_in(settings.home, folders))
+    inside = environments_in(settings.home, sorted(found.tree.folders - {""}))
+    return CountResult(answers, interpreter, inside)
 
 
 def _paths_read(

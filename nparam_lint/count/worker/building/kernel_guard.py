@@ -14,7 +14,7 @@ import stat
 import struct
 import sys
 
-from .side_effect_guard import HARMLESS_PROGRAMS
+from .side_effect_guard import HARMLESS_PROGRAMS, SYSTEM
 
 CREATE_RULESET, ADD_RULE, RESTRICT_SELF = 444, 445, 446  # the same on every architecture
 _VERSION = 1  # flag of CREATE_RULESET: only tell the version
@@ -46,6 +46,13 @@ def _call(number, *arguments):
     return result
 
 
+def prctl(option, value):
+    """Ask Linux for something about this process; other systems do without."""
+    if sys.platform == "linux":
+        with contextlib.suppress(Exception):
+            ctypes.CDLL(None, use_errno=True).prctl(option, value, 0, 0, 0)
+
+
 def landlock_version():
     """Of the kernel's Landlock; 0 where there is none."""
     if OFF or sys.platform != "linux":
@@ -75,22 +82,18 @@ def restrict(temporary):
     """From here on this process, and whatever it starts, may write below `temporary` and to devices
     alone, start harmless programs alone, and open no connection. Where the kernel refuses, the
     audit hook is what is left. Returns whether it keeps files from being written."""
-    is_restricted = False
+    version, is_restricted = landlock_version(), False
+    if version or _has_seccomp():
+        prctl(_NO_NEW_PRIVILEGES, 1)  # without which neither is allowed
     with contextlib.suppress(OSError):
-        if landlock_version():
-            _no_new_privileges()
-            _restrict_files(landlock_version(), temporary)
+        if version:
+            _restrict_files(version, temporary)
             is_restricted = True
     with contextlib.suppress(OSError):
         if _has_seccomp():
-            _no_new_privileges()
             # Where Landlock refuses to connect, the audit hook may name the address first.
-            _refuse_sockets(even_tcp=landlock_version() < _TCP_SINCE)
+            _refuse_sockets(even_tcp=version < _TCP_SINCE)
     return is_restricted
-
-
-def _no_new_privileges():
-    ctypes.CDLL(None).prctl(_NO_NEW_PRIVILEGES, 1, 0, 0, 0)
 
 
 def _restrict_files(version, temporary):
@@ -137,9 +140,8 @@ def _devices():
 
 def _programs():
     """The harmless ones, the shell that may run them, and what loads a program into memory."""
-    places = ("/bin", "/sbin", "/usr/bin", "/usr/sbin", "/usr/local/bin")
     for name in (*HARMLESS_PROGRAMS, "sh", "ldconfig.real"):
-        for path in {os.path.realpath(os.path.join(place, name)) for place in places}:
+        for path in {os.path.realpath(os.path.join(place, name)) for place in SYSTEM}:
             if os.path.isfile(path):
                 yield path
     with open("/proc/self/maps") as maps:

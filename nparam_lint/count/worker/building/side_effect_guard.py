@@ -49,7 +49,7 @@ _PROGRAMS = {
     "os.spawn": (1, 2),
     "os.startfile": (0, None),
 }
-_SYSTEM = ("/bin", "/sbin", "/usr/bin", "/usr/sbin", "/usr/local/bin")  # where programs are
+SYSTEM = ("/bin", "/sbin", "/usr/bin", "/usr/sbin", "/usr/local/bin")  # where programs are
 _SHELLS = {"sh", "bash", "dash"}
 _NO_OUTPUT = re.compile(r"(2|&)?>\s*/dev/null|2>&1")
 _NETWORK = frozenset(
@@ -125,7 +125,7 @@ def _harmful_program(program, arguments):
     elif os.path.basename(name) in _SHELLS and words[1:2] == ["-c"] and len(words) == 3:
         return _harmful_program(words[2], None)
     folder, base = os.path.split(name)
-    return None if base in HARMLESS_PROGRAMS and folder in ("", *_SYSTEM) else base or name
+    return None if base in HARMLESS_PROGRAMS and folder in ("", *SYSTEM) else base or name
 
 
 def is_refusal(error):

@@ -12,6 +12,7 @@ import time
 from os import _exit as leave
 from os import getpid, write
 
+from ..building.kernel_guard import prctl
 from ..path_facts import escaped
 from ..state import STATE
 from ..tracing.failures import Ending
@@ -22,7 +23,7 @@ CAN_FORK = hasattr(os, "fork") and os.environ.get("NPARAM_LINT_FORK", _FORKS) !=
 # Bytes of a child's output that are kept for the message about its death. A crash prints its stack,
 # and after it the names of all extension modules, some hundreds of them.
 TAIL = 1 << 16
-DIE_WITH_PARENT, ADOPT_ORPHANS = 1, 36  # PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER
+DIE_WITH_PARENT, ADOPT_ORPHANS = 1, 36  # for prctl: PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER
 PAGE = mmap.PAGESIZE  # bytes; 4,096 on most machines, 16 or 64 KB on some with ARM processors
 TAB = b"\t"  # between the two parts of a frame; JSON never has it as it is
 UNREAD = 10.0  # seconds after which what a process was told is left unread
@@ -37,15 +38,6 @@ def resident(pid="self"):
             return int(file.read().split()[1]) * PAGE
     except (OSError, ValueError, IndexError):
         return 0
-
-
-def prctl(option, value):
-    """Ask Linux for one of the above; other systems do without."""
-    if sys.platform.startswith("linux"):
-        with contextlib.suppress(Exception):
-            import ctypes
-
-            ctypes.CDLL(None, use_errno=True).prctl(option, value, 0, 0, 0)
 
 
 def mark(nonce):

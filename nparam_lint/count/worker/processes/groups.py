@@ -14,7 +14,7 @@ from os import _exit as leave
 from typing import Optional
 
 from ..building.device_ladder import make_mode
-from ..building.kernel_guard import restrict
+from ..building.kernel_guard import prctl, restrict
 from ..building.project_import import import_target, load_lazily, set_arguments, set_import_path
 from ..building.side_effect_guard import guard, refuse_interpreters
 from ..job import ModelBuild
@@ -25,7 +25,7 @@ from ..tracing.failures import Failure, NextRung, died
 from ..tracing.project_paths import LAUNCHER, project_modules
 from ..tracing.read_tracer import job_dependencies, record_held, start_recording
 from ..tracing.state_snapshot import ProcessSnapshot
-from .children import ADOPT_ORPHANS, CAN_FORK, Child, fork_child, mark_output, prctl, resident
+from .children import ADOPT_ORPHANS, CAN_FORK, Child, fork_child, mark_output, resident
 from .supervision import Supervision
 
 PASSED_ON = ("jobs", "settings", "files", "apart", "allowed")  # to a group that is spawned

@@ -12,7 +12,7 @@ import warnings
 
 from ..building.device_ladder import patch_initialisers
 from ..building.devices import DEVICES
-from ..building.kernel_guard import guards
+from ..building.kernel_guard import guards, prctl
 from ..building.project_import import install_loader, relax_argparse
 from ..building.side_effect_guard import guard_file_reader, guard_file_writer
 from ..path_facts import fact
@@ -22,7 +22,7 @@ from ..tracing.dependency_record import DependencyRecord
 from ..tracing.failures import describe, died
 from ..tracing.project_paths import OWN, is_within
 from ..tracing.read_tracer import installation
-from .children import ADOPT_ORPHANS, CAN_FORK, DIE_WITH_PARENT, Channel, prctl, result_body
+from .children import ADOPT_ORPHANS, CAN_FORK, DIE_WITH_PARENT, Channel, result_body
 from .groups import GroupTask
 from .supervision import Supervision
 
