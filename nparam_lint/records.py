@@ -117,6 +117,20 @@ class Problem:
     severity: Severity = "error"
 
 
+WayKind = Literal["call", "size", "config", "inside"]
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """How the repository itself builds a model. `kind`: a `call` in a script, a test or a text; a
+    named `size`; a `config` file; `inside` another model. `position`: the place that says so.
+    `name`: of the size, or of the config file."""
+
+    kind: WayKind
+    position: Position
+    name: str = ""
+
+
 # --- declare --------------------------------------------------------------------------------
 
 
@@ -348,7 +362,8 @@ class ModelReport:
     """One target: what was asked, what was measured, what was declared. `position` is where the
     model is defined (or declared, for an installed package). `top_level`: no other model of the
     run contains it, so that its table is printed. `because`: why it is checked although no path
-    that was given holds it."""
+    that was given holds it. `way`: how the repository builds it, where that was found; None where
+    it was built with its defaults, or as it is declared."""
 
     target: str
     position: Position
@@ -358,6 +373,16 @@ class ModelReport:
     declared: bool = False
     top_level: bool = True
     because: str = ""
+    way: Way | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FailedWay:
+    """A way to build a target that did not build it, and why."""
+
+    target: str
+    way: Way
+    failure: NotMeasured
 
 
 @dataclass(frozen=True, slots=True)
@@ -389,7 +414,8 @@ class Report:
     with the reason (they need arguments, for instance). `error`: why nothing could be measured at
     all (the interpreter has no torch, say). `staged`: what was judged is what git would commit;
     `source_only`: nothing was to be built; `elsewhere`: what lies outside of the paths that were
-    given, None where these are the whole project."""
+    given, None where these are the whole project. `ways_left`: how many ways to build a target were
+    found and not tried."""
 
     environment: Environment | None
     models: tuple[ModelReport, ...]
@@ -401,3 +427,5 @@ class Report:
     staged: bool = False
     source_only: bool = False
     elsewhere: Elsewhere | None = None
+    failed_ways: tuple[FailedWay, ...] = ()
+    ways_left: tuple[tuple[str, int], ...] = ()

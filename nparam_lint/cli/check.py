@@ -49,6 +49,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="check what is staged for the next commit instead of the working tree",
     )
+    parser.add_argument(
+        "--all-ways",
+        action="store_true",
+        help="try every way to build a model that the repository has (default: the first 8)",
+    )
     parser.add_argument("--static", action="store_true", help="only read source; build nothing")
     parser.add_argument(
         "--fix",
@@ -114,6 +119,7 @@ def _check(
     from nparam_lint.report.check_document import check_document
 
     settings = replace(project.settings, replay_inputs=inputs)
+    settings = replace(settings, ways=0) if options.all_ways else settings
     report = check(
         settings,
         project.paths,

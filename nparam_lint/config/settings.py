@@ -45,6 +45,7 @@ class Override:
 class Settings:
     """What a run is told. `python` may name an executable or an environment, relative to `home`;
     `python_from` says who named it. `snapshot`: what `root` is a copy of, or lies in a copy of.
+    `ways`: how many of the ways to build a model are tried at most; 0: all.
     `place`: what is asked about in `home`, for the environment that is nearest to it.
     `extended`: the config files that `config` extends, as they are spelled.
     `store`: what earlier runs found out; it keeps nothing unless it is said where. `replay_inputs`:
@@ -59,6 +60,7 @@ class Settings:
     timeout: float = 60.0
     memory: int | None = None
     jobs: int | None = None
+    ways: int = 8
     exclude: tuple[str, ...] = ()
     select: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
@@ -218,6 +220,7 @@ GENERAL = {
     "timeout": Key(Annotated[float, Meta(gt=0, le=1e9)], "a number of seconds above 0"),
     "memory": Key(str, 'an amount such as "8GB" or "512MiB"', _bytes),
     "jobs": Key(_COUNT, "a whole number from 1 up"),
+    "ways": Key(_COUNT, "a whole number from 1 up"),
     "exclude": Key(_TEXTS, "a list of texts", _texts),
     "select": _IGNORE,
     "ignore": _IGNORE,

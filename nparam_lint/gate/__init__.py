@@ -157,9 +157,14 @@ def check(
             source, elsewhere = with_dependents(
                 source, lambda requests: _paths_read(requests, source, context, static_only)
             )
+        selection = Selection() if static_only else select_models(source.requests, declared_only)
+        if not (static_only or declared_only):
+            from nparam_lint.gate.ways import with_ways  # a hook has no use for them
+
+            selection = with_ways(source, selection)
         report = measure(
             source,
-            Selection() if static_only else select_models(source.requests, declared_only),
+            selection,
             context,
             resize=True,
             complete=complete_codes(declared_only, static_only),
@@ -217,8 +222,10 @@ def measure(
         measured = counted.answers.measurements[own]
         if isinstance(measured, Measured):
             others.setdefault(number, []).append((request, measured))
-    models, skipped = judge_models(selection, counted.answers, source.settings, others)
-    return assemble_report(replace(source, findings=findings), counted, models, skipped, complete)
+    models, skipped, failed = judge_models(selection, counted.answers, source.settings, others)
+    source = replace(source, findings=findings)
+    report = assemble_report(source, counted, models, skipped, complete)
+    return replace(report, failed_ways=tuple(failed), ways_left=selection.ways_left)
 
 
 # --- discover and declare ---------------------------------------------------------------------
@@ -387,9 +394,10 @@ def _planned(
 ) -> tuple[BuildContext, list[Job]]:
     """What the worker is to be told, with a job for each request."""
     settings = context.settings
-    plans = {r.target.location: _import_attempts(r.target, settings.root, found) for r in requests}
+    places = {request.location: request.target.is_path for request in requests}
+    plans = {at: _import_attempts(at, own, settings.root, found) for at, own in places.items()}
     found.tree.remember()  # what the plans asked of files that nothing else looked into
-    jobs = [_job(n, r, settings, plans[r.target.location]) for n, r in enumerate(requests)]
+    jobs = [_job(n, r, settings, plans[r.location]) for n, r in enumerate(requests)]
     names = {part.removesuffix(".py") for path in found.tree.files for part in path.split("/")}
     builds = BuildContext(
         interpreter.python,
@@ -433,13 +441,14 @@ def _cores() -> int:
         return os.cpu_count() or 1
 
 
-def _import_attempts(target: Target, root: Path, found: Discovery) -> tuple[ImportAttempt, ...]:
-    """The ways to import what a target's location names."""
-    if not target.is_path:
+def _import_attempts(
+    location: str, is_path: bool, root: Path, found: Discovery
+) -> tuple[ImportAttempt, ...]:
+    """The ways to import what a target's location names: a file, or an installed module."""
+    if not is_path:
         roots = ("", "src") if (root / "src").is_dir() else ("",)
-        return (ImportAttempt(target.location, roots),)
-    plan = found.plan(target.location)
-    return plan or (ImportAttempt(Path(target.location).stem, ("",)),)
+        return (ImportAttempt(location, roots),)
+    return found.plan(location) or (ImportAttempt(Path(location).stem, ("",)),)
 
 
 def _job(
@@ -450,9 +459,9 @@ def _job(
     return Job(
         id=number,
         label=str(target),
-        file=target.location if target.is_path else None,
+        file=request.location if target.is_path else None,
         attempts=attempts,
-        callable=target.callable,
+        callable="" if request.way else target.callable,
         arguments=recipe.arguments,
         setup=recipe.setup,
         call=recipe.call,

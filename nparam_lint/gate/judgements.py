@@ -20,6 +20,7 @@ from nparam_lint.judge import (
 )
 from nparam_lint.records import (
     BudgetResult,
+    FailedWay,
     Finding,
     Measured,
     ModelReport,
@@ -57,10 +58,10 @@ def judge_models(
     answers: Answers,
     settings: Settings,
     resized: Mapping[int, _Resized],
-) -> tuple[list[ModelReport], _Skipped]:
-    """Every selected model with its results and findings; and those that are skipped, to which a
-    model without a budget that cannot be built may be added. `resized`: by the number of the
-    request, the same model with other arguments, to check its formulas with."""
+) -> tuple[list[ModelReport], _Skipped, list[FailedWay]]:
+    """Every selected model with its results and findings; those that are skipped, to which a model
+    without a budget that cannot be built may be added; and the ways that failed. `resized`: by the
+    number of the request, the same model with other arguments, to check its formulas with."""
     measured = [m for m in answers.measurements.values() if isinstance(m, Measured)]
     # That a model holds an nn.Sequential says nothing of the factory that returns another one.
     inner = {kind for m in measured for kind in m.types if not kind.startswith("torch.nn.")}
@@ -68,9 +69,16 @@ def judge_models(
     declared = {str(r.target.bare) for r in selection.requests if r.is_declared}
     reports: list[ModelReport] = []
     skipped = [*selection.skipped]
+    failed: list[FailedWay] = []
     for number, request in enumerate(selection.requests):
         answer, own = answers.measurements[number], settings.for_file(request.target.location)
-        if isinstance(answer, Measured):
+        judged: _Judged
+        if request.way is not None:  # it is evidence: nothing is judged by it
+            if not isinstance(answer, Measured):
+                failed += failed_way(request, answer)
+                continue
+            judged = [], []
+        elif isinstance(answer, Measured):
             if used := request.used(answer):
                 request.position = Position(used.path, used.line, used.column)
             judged = _judge_measured(request, answer, own, resized.get(number, ()))
@@ -93,9 +101,18 @@ def judge_models(
                 request.is_declared,
                 isinstance(answer, Measured) and answer.type not in inner,
                 request.because,
+                request.way,
             )
         )
-    return reports, [one for one in skipped if one[0] not in declared]
+    declared |= {m.target for m in reports if m.way}  # one way has built it
+    return reports, [one for one in skipped if one[0] not in declared], failed
+
+
+def failed_way(request: ModelRequest, failure: NotMeasured) -> list[FailedWay]:
+    """What is said of a way that failed; nothing where the call turned out to make no model."""
+    if request.way is None or failure.cause == "not_a_model":
+        return []
+    return [FailedWay(str(request.target), request.way, failure)]
 
 
 def _judge_failure(request: ModelRequest, failure: NotMeasured, settings: Settings) -> _Judged:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from nparam_lint.config.settings import Settings
     from nparam_lint.discover import Discovery
-    from nparam_lint.records import Definition, Finding, Measured, NameValue
+    from nparam_lint.records import Definition, Finding, Measured, NameValue, Way
 
 _PLAIN_TYPES = {"int", "float", "str", "bool", "list", "dict", "tuple", "List[int]", "list[int]"}
 _NOTHING_CHECKED = "nothing in this file was checked; next: mend it, or `exclude` it in the config"
@@ -30,7 +30,8 @@ class ModelRequest:
     """A model to build: its target, where it is defined or declared, how to build it, and what is
     declared about it. `values`: other values for arguments of the call; `factors`: what to multiply
     arguments by. `parameters`, `variables`: whether the answer lists every parameter, and the
-    arguments that can be varied. `because`: see `ModelReport`."""
+    arguments that can be varied. `because`, `way`: see `ModelReport`. `file`: the one whose names
+    the call is written in, where it is not the target's own."""
 
     target: Target
     position: Position
@@ -43,6 +44,13 @@ class ModelRequest:
     parameters: bool = False
     variables: bool = False
     because: str = ""
+    way: Way | None = None
+    file: str = ""
+
+    @property
+    def location(self) -> str:
+        """The file, or the installed module, whose names the call is written in."""
+        return self.file or self.target.location
 
     @property
     def is_declared(self) -> bool:
@@ -72,11 +80,12 @@ class ProjectSource:
 @dataclass(frozen=True, slots=True)
 class Selection:
     """The models to build. `skipped`: (target, why) of those that are left out. `skip_failures`:
-    a model without a budget that cannot be built joins them."""
+    a model without a budget that cannot be built joins them. `ways_left`: see `Report`."""
 
     requests: Sequence[ModelRequest] = ()
     skipped: Sequence[tuple[str, NotMeasured]] = ()
     skip_failures: bool = True
+    ways_left: tuple[tuple[str, int], ...] = ()
 
 
 def request_model(

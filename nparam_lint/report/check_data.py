@@ -17,6 +17,7 @@ if TYPE_CHECKING:
         ModelReport,
         NotMeasured,
         Report,
+        Way,
     )
     from nparam_lint.report import Json
 
@@ -35,6 +36,16 @@ def data_of(report: Report) -> Json:
             {"target": target, "reason": failure.reason, "cause": failure.cause}
             for target, failure in report.skipped
         ],
+        "failed_ways": [
+            {
+                "target": one.target,
+                "reason": one.failure.reason,
+                "cause": one.failure.cause,
+                "way": _way(one.way),
+            }
+            for one in report.failed_ways
+        ],
+        "ways_left": dict(report.ways_left),
         "summary": _summary(report),
     }
 
@@ -65,8 +76,13 @@ def _model(model: ModelReport) -> Json:
         "declared": model.declared,
         "top_level": model.top_level,
         "because": model.because or None,
+        "way": None if model.way is None else _way(model.way),
         "budgets": [_placed(one) | {"drift": _finite(one.drift)} for one in model.budgets],
     }
+
+
+def _way(way: Way) -> Json:
+    return {"kind": way.kind, **asdict(way.position), "name": way.name or None}
 
 
 def _measurement(measured: Measurement) -> Json:

@@ -26,10 +26,11 @@ class Call:
     def __init__(self, job, module):
         self.module = module
         self.job = job
-        self.function = self.find(job["callable"])
+        # A way names none: what is called at last is known when it is called.
+        self.function = self.find(job["callable"]) if job["callable"] else None
         self.arguments = {}
         self.names = {}  # what the call was evaluated in
-        self.text = job["callable"]
+        self.text = job["callable"] or job["call"]
 
     def find(self, qualname):
         found, where = self.module, self.module.__name__
@@ -112,6 +113,7 @@ class Call:
         return eval(compile(ast.fix_missing_locations(tree), "<nparam call>", "eval"), names)
 
     def record(self, function, *args, **kwargs):
+        self.function = self.function or function
         with contextlib.suppress(Exception):
             signature = inspect.signature(function)
             bound = signature.bind(*args, **kwargs)

@@ -1,0 +1,57 @@
+"""Ways: how the repository itself builds its models, as its files say.
+
+A class whose constructor has required arguments cannot be called alone. The repository knows how: a
+script, a test or the README calls it (`calls`), a table names its sizes (`sizes`), a config file
+holds its arguments (`configs`). A way is evidence of how to build a model: no budget is judged by
+it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterator, Sequence
+    from pathlib import Path
+
+    from nparam_lint.claims import Target
+    from nparam_lint.discover import Discovery
+    from nparam_lint.records import Recipe, Way
+
+
+@dataclass(frozen=True, slots=True)
+class FoundWay:
+    """A way to build `target` (without arguments). `recipe`: what is evaluated, with the names of
+    `file`, a Python file of the project. `rank`: the lower, the nearer to how the repository uses
+    the model: configs and sizes, then scripts, then texts, then tests."""
+
+    target: Target
+    way: Way
+    file: str
+    recipe: Recipe
+    rank: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class WaySource:
+    """Where ways are looked for: what was `found`, below `root`; for `wanted` models, without
+    arguments. `others`: files of the project that are not Python, relative to the root; `read`
+    gives the content of any, or raises OSError."""
+
+    found: Discovery
+    root: Path
+    wanted: Collection[Target]
+    others: Sequence[str]
+    read: Callable[[str], bytes]
+
+
+def find_ways(source: WaySource) -> Iterator[FoundWay]:
+    """Every way that the files of a project say, those of one target in the order in which they
+    are to be tried."""
+    from nparam_lint.discover.ways.calls import find_calls
+    from nparam_lint.discover.ways.configs import find_configs
+    from nparam_lint.discover.ways.sizes import find_sizes
+
+    ways = [*find_configs(source), *find_sizes(source), *find_calls(source)]
+    yield from sorted(ways, key=lambda found: found.rank)

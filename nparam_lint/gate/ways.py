@@ -1,0 +1,50 @@
+"""Which of the ways that the repository has to build its models are tried."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from nparam_lint.cache.store import digest
+from nparam_lint.discover import list_texts, reader
+from nparam_lint.discover.files import TEXTS
+from nparam_lint.discover.ways import WaySource, find_ways
+from nparam_lint.gate.requests import ModelRequest
+
+if TYPE_CHECKING:
+    from nparam_lint.claims import Target
+    from nparam_lint.gate.requests import ProjectSource, Selection
+
+
+def with_ways(source: ProjectSource, selection: Selection) -> Selection:
+    """The selection, with the ways to build the models that nobody declares a budget for; as many
+    for each as the settings allow."""
+    settings, found, copy = source.settings, source.found, source.settings.snapshot
+    wanted = {r.target.bare for r in source.requests}
+    wanted -= {r.target.bare for r in source.requests if r.is_declared}
+    if not wanted:
+        return selection
+    tracked = copy.files(settings.root, TEXTS) if copy else None
+    others = list_texts(settings.root, settings.exclude, tracked)
+    read = reader(settings.root)
+    if settings.replay_inputs:
+        settings.replay_inputs.add_source(str(settings.home), others, lambda at: digest(read(at)))
+    tried: Counter[Target] = Counter()
+    left: Counter[str] = Counter()
+    added: list[ModelRequest] = []
+    known: set[object] = set()
+    for one in find_ways(WaySource(found, settings.root, wanted, others, read)):
+        key = (one.target, one.file, one.recipe)
+        if one.target not in wanted or key in known:
+            continue
+        known.add(key)
+        if tried[one.target] >= settings.ways > 0:
+            left[str(one.target)] += 1
+            continue
+        tried[one.target] += 1
+        at = found.positions.get((one.target.location, one.target.callable), one.way.position)
+        added.append(ModelRequest(one.target, at, one.recipe, way=one.way, file=one.file))
+    return replace(
+        selection, requests=[*selection.requests, *added], ways_left=tuple(sorted(left.items()))
+    )
