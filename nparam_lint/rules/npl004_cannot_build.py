@@ -1,8 +1,8 @@
 """The model cannot be built: its constructor failed or needs arguments.
 
 The class or factory was called and raised an exception, or it has required
-arguments that no budget gives. Say in the budget how it is to be called, or
-once for all its budgets in the configuration.
+arguments that no budget gives. Give the arguments in the budget, or once for
+all its budgets in the configuration.
 """
 
 EXAMPLE_BAD = '''\

@@ -1,5 +1,5 @@
-"""What an expression makes: a module, a parameter, a container of such. Precision before recall:
-what is not surely one of them is none."""
+"""What an expression creates: a module, a parameter, or a container of these. Precision before
+recall: only what is certainly one of them counts."""
 
 from __future__ import annotations
 
@@ -230,8 +230,9 @@ class Values:
     def fresh(
         self, value: ast.expr, method: Method, inside: frozenset[str] = frozenset()
     ) -> Made | None:
-        """What is made for the container alone that `value` is or is put into, and surely has
-        parameters. `inside`: the local variables whose values are looked at already."""
+        """The module or parameter that was created only for the container that `value` is or is put
+        into, and that certainly has parameters. `inside`: the local variables whose values are
+        looked at already."""
         if not isinstance(value, ast.Name):
             made = self.made(value, method)
             if made is not None:
