@@ -121,7 +121,7 @@ def _base(repository: Repository, revision: str) -> Base:
         if right not in ("", "HEAD", "@"):
             raise GitError(
                 f"{revision}: a revision is compared with the working tree, not with {right}; "
-                f"next: check {right} out, then nparam-lint diff {left}..."
+                f"next: git checkout {right}, then nparam-lint diff {left}..."
             )
         commit = repository.merge_base(left or "HEAD", "HEAD")
         return Base(revision, commit, f"the merge base with {left or 'HEAD'}")
