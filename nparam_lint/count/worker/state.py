@@ -1,4 +1,4 @@
-"""What one process of the worker knows: the one object with state that outlives a call.
+"""The state of one process of the worker: the only object whose state outlives a call.
 
 The server fills it from its orders, a group when it begins to import; a forked process starts with
 what the one above it has. It is not passed along but reached as `STATE`: most of those that need it
@@ -26,8 +26,8 @@ class State:
         self.begin_group(False, {"suspects": (), "barred": {}}, None)
 
     def begin_run(self, settings, own):
-        """Take the places of a run from its orders, and forget what was true of the run before.
-        `own`: the directory of the worker, with a separator at its end."""
+        """Take the paths of a run from its orders, and reset the state of the run before. `own`:
+        the directory of the worker, with a separator at its end."""
         self.root = os.path.realpath(settings["root"]) if settings["root"] else ""
         self.names = frozenset(settings["names"])  # of files and directories that can be imported
         # The one place where writing is allowed.

@@ -1,4 +1,4 @@
-"""The jobs that share an import path, and the processes that build their models."""
+"""Groups: the jobs that share an import path, and the processes that build their models."""
 
 import collections
 import contextlib
@@ -53,7 +53,7 @@ class BuilderTask:
         return self.child
 
     def feed(self):
-        """Tell it what to build next, ahead of time as long as others have enough to do."""
+        """Send it the next models to build, ahead of time as long as others have enough to do."""
         group = self.group
         while group.waiting and len(self.given) <= group.ahead():
             self.given.append(group.waiting.popleft())
@@ -64,7 +64,8 @@ class BuilderTask:
             self.child.tell(None)
 
     def ended(self):
-        """Give back what it was told and did not do; a task to do it, where there is any."""
+        """Return the models that it did not build to the group; gives a task for them, if there are
+        any."""
         self.group.waiting.extendleft(reversed(self.given))
         self.given.clear()
         return [BuilderTask(self.group)] if self.group.waiting else []
@@ -101,7 +102,8 @@ class GroupTask:
         self.answered = set()
 
     def imports(self):
-        """What its process imports, and how: one that has done so can do whatever shares it."""
+        """What its process imports, and how: a process that has done so can do any group with the
+        same imports."""
         modules = dict.fromkeys((job["module"], job["file"]) for job in self.jobs)
         return self.jobs[0]["tolerant"], self.jobs[0]["roots"], list(modules), self.settings
 
@@ -272,8 +274,8 @@ class GroupTask:
         return False
 
     def on_frame(self, task, frame, body):
-        """What a builder says. Where a build had to import what torch computes with on meta (some
-        800 modules, a second or more), the group does so once, before it forks again."""
+        """Handle a frame of a builder. If a build had to import what torch needs to compute on meta
+        (some 800 modules, a second or more), the group does so once, before it forks again."""
         event = frame["event"]
         if event == "building":
             task.building = frame["id"]
@@ -299,7 +301,7 @@ class GroupTask:
         return 0 if self.one_at_a_time else int(len(self.waiting) > PLENTY * self.width)
 
     def on_death(self, task, ending, tail):
-        """The job at hand is at fault; one that had not begun gets another chance, once."""
+        """The current job is at fault; a job that had not begun is retried once."""
         if task.given:
             job = self.jobs_by_id[task.given[0][0]]
             if task.building == job["id"] or job.get("requeued"):

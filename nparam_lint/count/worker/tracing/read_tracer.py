@@ -1,4 +1,4 @@
-"""Notes what is read, where it happens: imports, files, directories, questions about paths."""
+"""Records what is read: imports, files, directories, questions about paths."""
 
 from __future__ import annotations
 
@@ -81,8 +81,8 @@ def record_c_function(frame):
 
 
 def record_unseen(frame):
-    """Something was read that nobody knows: what comes of it is not kept. While modules are
-    imported, that is what the files at work hold."""
+    """Something unknown was read, so the result is not kept. While modules are imported, this
+    applies to the files that are being run."""
     if STATE.record.model_inputs is not None:
         STATE.record.model_inputs.is_complete = False
         return
@@ -152,8 +152,8 @@ def below_open(path, directory):
 
 
 def record_callers(frame):
-    """The files of the project whose code is at work: a factory may be reached through a registry
-    that nothing imported it for."""
+    """The files of the project whose code is running: a factory may be reached through a registry,
+    without an import."""
     while frame is not None:
         name = frame.f_code.co_filename
         if STATE.file_kinds.get(name) == "call":
@@ -224,7 +224,7 @@ def installation():
 
 
 def start_recording(torch):
-    """Note from now on what is read. Nothing that is noted is changed by it."""
+    """Record from now on what is read. Recording changes none of it."""
     find_libraries(torch)
     watch_imports()
     watch_path_queries()
