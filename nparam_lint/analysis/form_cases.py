@@ -25,9 +25,9 @@ ALONE = 4  # choices that are changed one at a time, where nobody asked for more
 def derive_all(
     history: BuildHistory, variables: Sequence[Variable], *, chosen: bool = False
 ) -> tuple[list[Derived], list[str]]:
-    """(the forms, the base's case first; the names of choices that matter too, and were left out).
-    `chosen`: all combinations of the choices are asked for; otherwise each of those that matter is
-    changed alone, to the values that give other parameters."""
+    """(the forms, the base's case first; the names of choices that have an effect but were
+    skipped). `chosen`: all combinations of the choices are requested; otherwise each choice that
+    has an effect is changed alone, to the values that give other parameters."""
     base = derive(history, variables)
     found = [base]
     if not isinstance(base, ClosedForm):

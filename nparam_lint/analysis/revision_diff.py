@@ -95,9 +95,9 @@ def compare_revisions(
     )
     notes = []
     if not base.exists:
-        notes.append(f"at {about.called} there was nothing of it yet: everything is new")
+        notes.append(f"it did not exist at {about.called}: everything is new")
     elif not now.exists:
-        notes.append("nothing of it is there now: everything is gone")
+        notes.append("it does not exist any more: everything is gone")
     return replace(found, notes=tuple(notes), seconds=time.monotonic() - start)
 
 

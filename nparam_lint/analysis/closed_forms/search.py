@@ -111,7 +111,7 @@ def _last(count: Callable[[int], int], low: int, high: int, most: int) -> int:
 
 
 class _Enough(Exception):
-    """More than can be looked at."""
+    """There are more combinations than can be tried."""
 
 
 class Searching:
@@ -174,7 +174,7 @@ class Searching:
 
     @property
     def reach(self) -> int | None:
-        """How far from the budget a solution may be; None for as far as it likes."""
+        """How far from the budget a solution may be; None for any distance."""
         if self.goal == "exact":
             return 0
         return -self.best[0][0] if len(self.best) == self.number else None
@@ -203,7 +203,7 @@ class Searching:
         return range(-(-values.start // step) * step, values.stop, step) if step else range(0)
 
     def is_beyond(self) -> bool:
-        """Whether even the least of what is open is too much."""
+        """Whether even the smallest values of the open unknowns give too much."""
         excess = self.count(*self.values.values()) - self.budget
         reach = 0 if self.goal != "closest" else self.reach
         return reach is not None and excess > reach
@@ -254,6 +254,6 @@ class Searching:
         (heapq.heappush if len(self.best) < self.number else heapq.heappushpop)(self.best, item)
 
     def oddness(self, point: Whole) -> Fraction:
-        """By how much the unknown that is furthest off differs from the proportions."""
+        """By how much the unknown that is furthest from the proportions differs from them."""
         pairs = ((value, self.bases[name]) for name, value in point.items())
         return max(Fraction(max(pair), max(min(pair), 1)) for pair in pairs)

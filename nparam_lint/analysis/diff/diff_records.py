@@ -124,7 +124,7 @@ class Base:
 
 @dataclass(frozen=True, slots=True)
 class DiffReport:
-    """Everything that one comparison found out; what a formatter is given. `now`: what the base is
+    """Everything that one comparison found; the input of a formatter. `now`: what the base is
     compared with. `unmeasured`: undeclared models that could be counted on neither side, with
     today's reason. `tolerance`: as it was given; None where drift is no failure. `notes`: about the
     comparison as a whole. `error`: why nothing could be compared."""

@@ -71,7 +71,7 @@ def _finding(model: ModelDiff, base: Base) -> Finding:
     )
     lines = sorted(lines_of(model.modules, _NAMED), key=lambda line: -abs(line.sum))
     detail = [_module(line) for line in lines[:_NAMED] if line.sum]
-    remedy = f"if the change is meant, declare it: nparam: {after:_}"
+    remedy = f"if the change is intended, declare it: nparam: {after:_}"
     notes = (*(["changed most:", *detail] if detail else []), remedy)
     return Finding(_CODE, RULES[_CODE].severity, model.position, message, model.target, notes)
 

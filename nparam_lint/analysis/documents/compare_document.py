@@ -1,4 +1,4 @@
-"""What `compare` says: several models side by side, by what their parameters are for."""
+"""The document of `compare`: several models side by side, by the roles of their parameters."""
 
 from __future__ import annotations
 
@@ -213,7 +213,7 @@ def _notes_of(model: _Counted) -> list[str]:
         notes.append(f"tied, counted once: {'; '.join(ties)}")
     unlike = model.roles.counts["embedding"] - _in_embedding_layers(model)
     if unlike > _NOTED * model.total:
-        notes.append(f"non-embedding: with {unlike:,} that embed, but not in an nn.Embedding")
+        notes.append(f"non-embedding: with {unlike:,} embedding parameters outside nn.Embedding")
     if model.measured.no_routing:
         notes.append(f"active: {clean(model.measured.no_routing)}")
     for hidden in model.measured.hidden:

@@ -1,4 +1,4 @@
-"""What `diff` says: what became of each model, its modules, and a summary."""
+"""The document of `diff`: the changes of each model and of its modules, and a summary."""
 
 from __future__ import annotations
 

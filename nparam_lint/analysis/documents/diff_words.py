@@ -1,4 +1,4 @@
-"""What the formats of a comparison have in common: numbers, names, and the sentence above all."""
+"""What the formats of a comparison have in common: numbers, names, and the headline."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ def headline(report: DiffReport) -> str:
 
 
 def is_same(report: DiffReport) -> bool:
-    """Whether nothing changed that anybody wants to know of."""
+    """Whether nothing changed that is worth reporting."""
     return all(
         (model.status == "same" and not model.notes) or not is_shown(model)
         for model in report.models

@@ -1,4 +1,4 @@
-"""What `formula` says: the closed form, what it holds for, and what it is made of."""
+"""The document of `formula`: the closed form, where it holds, and its parts."""
 
 from __future__ import annotations
 
@@ -28,8 +28,9 @@ _MANY = 6  # values of names, reasons, … on a line of facts
 @dataclass(frozen=True, slots=True)
 class FormulaResult:
     """What was found out about `target`. `call`: as it was built first; `cases`: the form there,
-    then with other choices; `untold`: choices that matter too; `reason`: why the model could not be
-    built, and what it `missing`ly needs; `error`: why nothing could be asked at all."""
+    then with other choices; `untold`: choices that also have an effect; `reason`: why the model
+    could not be built, and which arguments are `missing`; `error`: why nothing could be measured at
+    all."""
 
     version: str
     target: str
@@ -49,7 +50,7 @@ class FormulaResult:
 
     @property
     def is_given(self) -> bool:
-        """Whether no number could be varied, so that the count is no formula of anything."""
+        """Whether no number could be varied, so that the count is a constant."""
         return not any(variable.is_number for variable in self.variables)
 
     @property
@@ -130,10 +131,10 @@ def _why_given(call: str) -> str:
     name, _, given = clean(call).partition("(")
     told = f"there is no number to vary in {clean(call)}"
     if given == ")":
-        return f"{told}; name an argument of it: {name}(NAME=NUMBER)"
+        return f"{told}; write one in the call: {name}(NAME=NUMBER)"
     return (
-        f"{told}: only what stands in the call is varied, not what was made before it; make it "
-        f"there: {name}(Config(NAME=NUMBER))"
+        f"{told}: only arguments written in the call are varied, not objects made before it; make "
+        f"them in the call: {name}(Config(NAME=NUMBER))"
     )
 
 
@@ -183,8 +184,8 @@ def _absent(case: NoForm, formula: FormulaResult) -> Iterator[doc.Text]:
         point = _equations({n: wrong.point[n] for n in formula.order if n in told})
         value = exact_text(wrong.guess.value(exactly(wrong.point))).replace("_", ",")
         text = (
-            f"first counterexample, {wrong.what}: with {point} it is {wrong.actual:,}, where "
-            f"{guess}, right so far, gives {value}"
+            f"first counterexample, {wrong.what}: with {point} it is {wrong.actual:,}, but "
+            f"{guess}, right until then, gives {value}"
         )
         yield doc.Text(text, "", "  ", "  ")
 

@@ -1,4 +1,5 @@
-"""What `solve` says: one table of arguments for all models and budgets, and how to build them."""
+"""The document of `solve`: one table of arguments for all models and budgets, and how to build
+them."""
 
 from __future__ import annotations
 
@@ -165,7 +166,7 @@ class _Sections:
         if one.is_best:
             how = "no others are nearer" + (" within the limits" if one.limits else "")
         elif one.cut:
-            how = "there are more combinations than were looked at: set narrower limits"
+            how = "not all combinations were tried: set narrower limits"
         elif not one.form:
             how = "no closed form: others that were not built may be nearer"
         else:
@@ -173,12 +174,12 @@ class _Sections:
         yield f"each was built; {how}"
         alone = len(self.targets[one.target]) == 1 and (not self.several or self.options.verbose)
         if alone and one.solved and one.combinations > 1:
-            yield f"{one.solved} solved for {one.combinations:,} combinations of the others"
+            yield f"solved for {one.solved} with {one.combinations:,} combinations of the others"
         if one.idle:
             names = " and ".join(_given(one.idle))
             yield f"left as in the call, since the count is the same: {names}"
         if one.refused:
-            yield f"{one.refused} more that the model refused"
+            yield f"{one.refused} more that the model rejected"
 
     def limits(self) -> Iterator[doc.Text]:
         """Those that nobody asked for."""
