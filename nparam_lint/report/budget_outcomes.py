@@ -1,4 +1,4 @@
-"""The budgets of a report as they were declared, what came of each, and the lines that say so.
+"""The budgets of a report as they were declared, the outcome of each, and the lines that show it.
 
 nanogpt/model.py
   ✓ GPT                     124,475,904  exact
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from nparam_lint.report.style import Paint
 
 State = Literal["holds", "broken", "not checked", "ignored"]
-# A count that is not what was declared is a failure; these say that there is no answer.
+# A count that differs from the budget is a failure; with these states there is no answer.
 UNANSWERED = ("NPL002", "NPL003", "NPL004", "NPL005", "NPL007", "NPL008", "NPL009")
 _ON_RESULTS = ("NPL001", "NPL013")
 # A formula without a value; a selector that selects nothing; a definition that is not used.
@@ -37,8 +37,8 @@ _VERDICT = 24  # characters that it has at least
 
 @dataclass(frozen=True, slots=True)
 class ModelBudgets:
-    """Models with what is declared of them and what came of it. `depth`: of their modules, where
-    these are shown with them. `alone`: the page is about one model, and says the rest elsewhere."""
+    """Models with their budgets and the outcomes. `depth`: of their modules, where these are shown
+    with them. `alone`: the page is about one model, and says the rest elsewhere."""
 
     models: tuple[ModelReport, ...]
     make_table: Callable[[Iterable[ModelReport]], Table]
@@ -95,12 +95,12 @@ def total_of(model: ModelReport) -> int | None:
 
 
 def is_empty(model: ModelReport) -> bool:
-    """Whether there is nothing to say of it: no parameters, and nobody who claims any."""
+    """Whether there is nothing to report: no parameters, and no claim of any."""
     return total_of(model) == 0 and not (model.declared or model.budgets or model.findings)
 
 
 def worst(findings: Iterable[Finding]) -> str:
-    """✗ where one is an error, ! where all are warnings, and nothing where there are none."""
+    """✗ if one is an error, ! if all are warnings, and nothing if there are none."""
     severities = {finding.severity for finding in findings}
     return "✗" if "error" in severities else "!" if severities else ""
 
@@ -110,7 +110,7 @@ def all_budgets(report: Report) -> list[JudgedBudget]:
 
 
 def declared_budgets(report: Report) -> tuple[list[JudgedBudget], set[Finding]]:
-    """Those that are no prose, and the findings that are about them."""
+    """The budgets that are not prose, with their findings."""
     declared = [claim for claim in all_budgets(report) if not claim.prose]
     return declared, {finding for claim in declared for finding in claim.findings}
 

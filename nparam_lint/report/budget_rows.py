@@ -1,4 +1,4 @@
-"""Budgets and what came of them as rows: what does not hold, and all that is declared."""
+"""Budgets and their outcomes as rows: the ones that do not hold, and all that are declared."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 """Findings as lines of text, for the formats that show them to people; and what GitHub, GitLab and
-their like want of them: an order, a path, and an identity."""
+similar tools need: an order, a path, and an identity."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ _DRIFT = ("NPL001", "NPL013")
 
 
 def findings_lines(findings: Sequence[Finding], width: int, paint: Paint) -> list[str]:
-    """Warnings first: what must be mended stands last, next to the summary. Of a budget that many
-    modules break, a few; what has been said of a model is not said again."""
+    """Warnings first: errors, which must be fixed, come last, next to the summary. If many modules
+    break a budget, only a few are shown; details that were shown for a model are not repeated."""
     lines: list[str] = []
     said: set[tuple[str, str]] = set()
     ordered = sorted(findings, key=lambda f: (f.severity == "error", by_place(f)))
@@ -44,7 +44,7 @@ def findings_lines(findings: Sequence[Finding], width: int, paint: Paint) -> lis
     codes = sorted({finding.code for finding in findings if finding.code in RULES})
     if codes:
         listed = codes[0] if len(codes) == 1 else "CODE"
-        lines += ["", paint("dim", f"nparam-lint rule {listed} explains, with an example.")]
+        lines += ["", paint("dim", f"For an explanation and an example: nparam-lint rule {listed}")]
     return lines
 
 

@@ -277,7 +277,7 @@ def module_tree(modules: Sequence[ModuleRow], depth: int | None, limit: int) -> 
         cells = _tree_cells(row, hue, rows[0].module.total)
         lines.append(_branch(row.level, after, cells, len(rows) <= _UNFOLDED))
     lines.append("</ul>")
-    note = tree.note(len(rows), "what is deeper is not shown here: nparam-lint show TARGET")
+    note = tree.note(len(rows), "deeper modules are not shown here; next: nparam-lint show TARGET")
     if note:
         lines.append(f'<p class="note">{escape(note)}</p>')
     return "\n".join(lines)

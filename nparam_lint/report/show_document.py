@@ -1,4 +1,4 @@
-"""What `show` says of one model: how it was built, its totals, its devices, its modules."""
+"""The document of `show`: how a model was built, its totals, its devices, its modules."""
 
 from __future__ import annotations
 

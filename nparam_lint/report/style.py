@@ -1,4 +1,4 @@
-"""The small change of the human formats: colours, numbers, and text cut to fit."""
+"""Helpers of the formats for people: colours, numbers, and text cut to fit."""
 
 from __future__ import annotations
 

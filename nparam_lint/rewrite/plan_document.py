@@ -1,4 +1,5 @@
-"""What `update` and `init` say: what is written, what is left as it is and why, and a summary."""
+"""The documents of `update` and `init`: what is written, what is not changed and why, and a
+summary."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""For people on a terminal: as wide as that is, findings next to the summary at the end."""
+"""For people on a terminal: as wide as the terminal, with findings next to the summary at the
+end."""
 
 from __future__ import annotations
 
