@@ -1,4 +1,4 @@
-"""The values that pass between the parts: `discover → declare → count → judge → report`.
+"""The values that pass between the stages: `discover → declare → count → judge → report`.
 
 Plain frozen dataclasses without behaviour beyond their own text form. Paths are relative to the
 project root and written with `/`; lines and columns count from 1; every count is an exact integer.
@@ -109,8 +109,8 @@ class ImportAttempt:
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """A file that could not be read or parsed, with the reason. A warning where it was left out
-    although Python could read it, and no budget can be in it."""
+    """A file that could not be read or parsed, with the reason. It is a warning if the file was
+    skipped although Python could read it, and cannot contain a budget."""
 
     position: Position
     message: str
@@ -227,7 +227,7 @@ class Hidden:
 
 @dataclass(frozen=True, slots=True)
 class VariableRow:
-    """An argument that a call could have had instead, with the `value` that it had. `holder`: the
+    """An argument of a call that can be varied, with its `value` in the call. `holder`: the
     expression that is called for the config object that it is a field of; `choices`: the values
     that its annotation allows, where it is a `Literal`."""
 
@@ -239,9 +239,9 @@ class VariableRow:
 
 @dataclass(frozen=True, slots=True)
 class DeviceResult:
-    """What one device said. `bytes`: what its allocator took. `differences`: one text for each
-    parameter whose name, shape or dtype differs from the first device's. `is_absent`: the machine
-    has no such device, or torch is built without it."""
+    """The result on one device. `bytes`: the memory that its allocator took. `differences`: one
+    text for each parameter whose name, shape or dtype differs from the first device's. `is_absent`:
+    the machine has no such device, or torch is built without it."""
 
     status: Literal["measured", "failed", "skipped"]
     total: int | None = None
@@ -374,8 +374,8 @@ class Environment:
 
 @dataclass(frozen=True, slots=True)
 class Elsewhere:
-    """The models that are declared outside of the paths that were given: how many there are, how
-    many of them depend on what was given, and how many may, for all that is known."""
+    """The models that are declared outside the given paths: how many there are, how many of them
+    depend on the paths, and how many may."""
 
     declared: int
     dependent: int
@@ -384,12 +384,12 @@ class Elsewhere:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """Everything that one run found out; what a formatter is given. `findings` holds all findings,
-    those of the models too, sorted by place. `skipped`: undeclared models that were not counted,
-    with the reason (they need arguments, for instance). `error`: why nothing could be measured at
-    all (the interpreter has no torch, say). `staged`: what was judged is what git would commit;
-    `source_only`: nothing was to be built; `elsewhere`: what lies outside of the paths that were
-    given, None where these are the whole project."""
+    """Everything that one run found; the input of a formatter. `findings` holds all findings, those
+    of the models too, sorted by place. `skipped`: undeclared models that were not counted, with the
+    reason (they need arguments, for instance). `error`: why nothing could be measured at all (the
+    interpreter has no torch, say). `staged`: the check was about the index; `source_only`: nothing
+    was built on purpose; `elsewhere`: the models outside the given paths, None if these are the
+    whole project."""
 
     environment: Environment | None
     models: tuple[ModelReport, ...]

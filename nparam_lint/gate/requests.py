@@ -1,4 +1,4 @@
-"""From what was discovered and declared to what is to be built."""
+"""From definitions and declarations to the models to build."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from nparam_lint.records import Definition, Finding, Measured, NameValue
 
 _PLAIN_TYPES = {"int", "float", "str", "bool", "list", "dict", "tuple", "List[int]", "list[int]"}
-_NOTHING_CHECKED = "nothing in this file was checked; next: mend it, or `exclude` it in the config"
+_NOTHING_CHECKED = "nothing in this file was checked; next: fix it, or `exclude` it in the config"
 _CONFIG_WORDS = ("conf", "cfg", "arg", "param", "settings", "opt")
 
 
@@ -57,9 +57,9 @@ class ModelRequest:
 
 @dataclass(frozen=True, slots=True)
 class ProjectSource:
-    """What the source of some files says, before anything is built: the models that it asks for,
-    with their budgets, and the findings about the declarations themselves. `places`: the paths that
-    were given, relative to the root; empty where these are the whole project."""
+    """The result of reading some files, before anything is built: the models to build, with their
+    budgets, and the findings about the declarations themselves. `places`: the paths that were
+    given, relative to the root; empty where these are the whole project."""
 
     settings: Settings
     files: Sequence[str]
@@ -187,7 +187,7 @@ def _with_arguments(callable: str, arguments: str, recipe: Recipe) -> Recipe:
 
 
 def _completed(target: Target, own: Recipe | None, base: Recipe) -> Recipe:
-    """A budget's own recipe; what it does not say is taken from `base`."""
+    """A budget's own recipe; what it lacks is taken from `base`."""
     if own is None:
         return base
     recipe = base
@@ -224,8 +224,9 @@ def why_gone(target: Target, root: Path, found: Discovery) -> str | None:
 
 
 def select_models(requests: Sequence[ModelRequest], declared_only: bool = False) -> Selection:
-    """The models to build. A model without a budget whose required arguments nobody provides is
-    left out: building it could only fail. `declared_only`: so are all models without a budget."""
+    """The models to build. A model without a budget whose required arguments are not provided is
+    skipped: building it could only fail. `declared_only`: all models without a budget are
+    skipped."""
     chosen: list[ModelRequest] = []
     skipped: list[tuple[str, NotMeasured]] = []
     for request in requests:

@@ -1,8 +1,8 @@
-"""A copy of what git has, outside of the working tree: the index, or a commit.
+"""A copy of the index or a commit, outside the working tree.
 
-The hook judges what would be committed, not what happens to lie in the working tree. Files that
-git ignores (a generated `_version.py`, a compiled extension, data) are linked into the copy; files
-that are neither tracked nor ignored are not there, as they would not be in the commit.
+The hook checks what would be committed, not what happens to be in the working tree. Files that git
+ignores (a generated `_version.py`, a compiled extension, data) are linked into the copy; files that
+are neither tracked nor ignored are not there, as they would not be in the commit.
 """
 
 from __future__ import annotations
@@ -66,8 +66,8 @@ class Snapshot:
         ]
 
     def at_fault(self, reason: str, root: Path) -> str | None:
-        """What the working tree has and git has not, where the reason of a failure names it, with
-        the next step. `root`: the directory of the copy that relative paths start from."""
+        """The file that the working tree has but git does not, if the reason of a failure names it,
+        with the next step. `root`: the directory of the copy that relative paths start from."""
         inside = root.relative_to(self.directory)
         for files, what in (
             (self.untracked, "is not tracked by git"),
@@ -154,7 +154,7 @@ def _is_barred(path: str, directory: Path) -> bool:
 
 
 def _names(text: str, path: str) -> bool:
-    """Whether a text speaks of a path; one without a dot or a slash could be any word."""
+    """Whether a text mentions a path; a path without a dot or a slash could be any word."""
     if path not in text or ("." not in path and os.sep not in path):
         return False
     return re.search(rf"(?<![\w./-])(?:\./)?{re.escape(path)}(?![\w-]|\.\w)", text) is not None

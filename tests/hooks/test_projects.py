@@ -185,6 +185,6 @@ def test_each_project_is_built_with_the_environment_that_is_nearest(repository, 
     assert "declared 111" in b
     shown = nparam_lint("doctor", cwd=sample.path, **sample.environ).stdout.splitlines()
     assert [line for line in shown if line.startswith("inside")] == [
-        "inside          a/.venv builds what is in a",
-        "inside          b/venv builds what is in b",
+        "inside          a/.venv builds the models in a",
+        "inside          b/venv builds the models in b",
     ]
