@@ -256,10 +256,10 @@ class Measured:
     """A model that was built and counted. `call`: the expression that built it. `rung`: how
     (`meta`, `meta with values`, `cpu without initialisation`, `cpu`). `names`: the values of the
     names that formulas asked for; `known_names`: every name a formula could have asked for.
-    `definitions`: where what was called is defined, as `path:line`, or its dotted name. `type`:
-    the full name of the model's class; `types`: those of all modules inside it; `no_routing`: why
-    its active parameters cannot be told; `misdeclared`: what is wrong with what was declared about
-    its experts; `variables`: the arguments that can be varied, where they were asked for."""
+    `definitions`: where what was called is defined, as `path:line`, or its dotted name. `type`: the
+    full name of the model's class; `types`: those of all modules inside it; `no_routing`: why its
+    active parameters are unknown; `misdeclared`: what is wrong with what was declared about its
+    experts; `variables`: the arguments that can be varied, where they were asked for."""
 
     call: str
     modules: tuple[ModuleRow, ...]

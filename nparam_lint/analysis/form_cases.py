@@ -44,11 +44,11 @@ def derive_all(
     else:
         cases = [{v.name: value} for v in telling[:ALONE] for value in others[v.name]]
         left = [v.name for v in telling[ALONE:]]
-    told = base.total, {*base.rules}
+    known = base.total, {*base.rules}
     for case in cases:
         if any(differs(value, history.base[name]) for name, value in case.items()):
             form = derive(history, variables, case)
-            if not isinstance(form, ClosedForm) or told != (form.total, {*form.rules}):
+            if not isinstance(form, ClosedForm) or known != (form.total, {*form.rules}):
                 found.append(form)
     return found, left
 

@@ -120,10 +120,10 @@ def _ignored(root: str) -> set[str] | None:
 
 
 def _of_git(root: str, environ: Mapping[str, str]) -> Iterator[str]:
-    """Where git keeps what it has, and what it is told to ignore; the main working tree."""
+    """The paths of git's data and of its ignore rules; the main working tree."""
     files = [word for name in ("index", "info/exclude", "config") for word in ("--git-path", name)]
-    told = ask_git(root, "rev-parse", *files, "--git-common-dir") or b"\n"
-    *places, common = os.fsdecode(told).splitlines()
+    answer = ask_git(root, "rev-parse", *files, "--git-common-dir") or b"\n"
+    *places, common = os.fsdecode(answer).splitlines()
     yield from (os.path.join(root, place) for place in places)
     yield os.path.dirname(os.path.abspath(os.path.join(root, common)))
     home = os.path.expanduser("~")

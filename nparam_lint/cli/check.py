@@ -289,9 +289,9 @@ def _projects(
     def load(place: Path, root: Path) -> Settings:
         if root == first.root:
             return first
-        told = Namespace(**{**vars(options), "config": None})  # which is about the first
+        own_options = Namespace(**{**vars(options), "config": None})  # which is about the first
         try:
-            own = common.settings_for(told, environ, place, copy, root)
+            own = common.settings_for(own_options, environ, place, copy, root)
         except UsageError as error:
             raise UsageError(f"in {os.path.relpath(root, first.root)}: {error}") from None
         return replace(own, format=first.format)

@@ -90,23 +90,23 @@ def _derived(found: FormulaResult, model: Model, asked: str | None) -> FormulaRe
         return replace(found, reason=first.reason, missing=first.missing)
     variables = _variables(first, asked)
     history = BuildHistory(model.build, variables)
-    cases, untold = derive_all(history, variables, chosen=bool(asked))
+    cases, also_matter = derive_all(history, variables, chosen=bool(asked))
     return replace(
         found,
         call=first.call,
         variables=tuple(variables),
         cases=tuple(cases),
-        untold=tuple(untold),
+        also_matter=tuple(also_matter),
     )
 
 
-def _write(told: FormulaResult, model: Model, environ: Mapping[str, str]) -> None:
+def _write(result: FormulaResult, model: Model, environ: Mapping[str, str]) -> None:
     """Write the formula into the docstring, and say so on standard error."""
     from nparam_lint.analysis.formula_budget import budget_of, write_budget
     from nparam_lint.rewrite.edits import CannotWrite, Unsafe
 
-    forms = [case for case in told.cases if isinstance(case, ClosedForm)]
-    text, left = budget_of(forms, told.order)
+    forms = [case for case in result.cases if isinstance(case, ClosedForm)]
+    text, left = budget_of(forms, result.order)
     try:
         at = write_budget(model.found, model.settings, model.target, text, environ)
     except (Unsafe, CannotWrite) as error:
@@ -115,7 +115,7 @@ def _write(told: FormulaResult, model: Model, environ: Mapping[str, str]) -> Non
     print(f"nparam-lint: {where}", file=sys.stderr)
     if left:
         names = ", ".join(left)
-        text = f"the formula holds for {told.call}; other choices of {names} give other counts"
+        text = f"the formula holds for {result.call}; other choices of {names} give other counts"
         print(f"nparam-lint: {text}", file=sys.stderr)
 
 

@@ -353,6 +353,6 @@ def _check(found: Measured) -> None:
     if not found.modules or sum(row.own for row in found.modules) != found.counts.total:
         raise ValueError("the rows do not add up")
     numbers = (n for row in found.modules for n in (row.own, row.total, row.trainable, row.buffers))
-    told = [count for name in METRICS if (count := found.counts.of(name)) is not None]
-    if min(*numbers, *told) < 0:
+    counts = [count for name in METRICS if (count := found.counts.of(name)) is not None]
+    if min(*numbers, *counts) < 0:
         raise ValueError("a count is negative")

@@ -236,7 +236,7 @@ class Worker:
         self.keeps_imports = False  # whether it keeps the project's modules for the next run
         self.nonce = secrets.token_hex(16)
         self.marker = self.nonce.encode() + b" "
-        self.takes_more = False  # whether it has done all that it was told, and waits for more
+        self.takes_more = False  # whether it has done all of its orders, and waits for more
         self.patience = START_LIMIT
         self.is_silent = False
         try:

@@ -312,7 +312,7 @@ def static_findings(source: ProjectSource, definitions_only: bool = False) -> li
     """NPL1xx: what the source shows by itself, of all files or of those that define models."""
     found = source.found
     files: Iterable[str] = found.parsed
-    if definitions_only:  # few: what no rule can be about is not even told to them
+    if definitions_only:  # few: files in which no rule can find anything are not even passed on
         files = sorted({d.path for d in found.definitions})
         files = [path for path in files if source_codes(found.tree.source(path))]
         if not files:
@@ -385,7 +385,7 @@ def _planned(
     context: RunContext,
     interpreter: Interpreter,
 ) -> tuple[BuildContext, list[Job]]:
-    """What the worker is to be told, with a job for each request."""
+    """The orders for the worker, with a job for each request."""
     settings = context.settings
     plans = {r.target.location: _import_attempts(r.target, settings.root, found) for r in requests}
     found.tree.remember()  # what the plans asked of files that nothing else looked into
@@ -411,7 +411,7 @@ def limits(settings: Settings) -> Limits:
 
 def _interpreter(context: RunContext) -> Interpreter:
     """The interpreter to build with. A kept answer depends on which one it is."""
-    settings, told = context.settings, context.settings.replay_inputs
+    settings, inputs = context.settings, context.settings.replay_inputs
     interpreter = context.interpreter or find_interpreter(
         settings.home,
         settings.python,
@@ -419,10 +419,10 @@ def _interpreter(context: RunContext) -> Interpreter:
         context.environ,
         settings.place,
     )
-    if told:
+    if inputs:
         unread = watched(interpreter)
-        told.unread.update(unread or ())
-        told.is_complete &= unread is not None
+        inputs.unread.update(unread or ())
+        inputs.is_complete &= unread is not None
     return interpreter
 
 

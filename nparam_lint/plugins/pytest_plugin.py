@@ -102,7 +102,7 @@ class BudgetPlugin:
         if call.excinfo.errisinstance(pytest.skip.Exception):
             report.longrepr = (case.path, case.line, case.message)
         elif call.excinfo.errisinstance(pytest.fail.Exception):
-            report.longrepr = _Told(case)  # type: ignore[assignment]
+            report.longrepr = _FailureText(case)  # type: ignore[assignment]
         return report
 
 
@@ -153,7 +153,7 @@ class Budget(pytest.Item):
         return self.case.path, self.case.line - 1, f"{NAME} {self.case.name}"
 
 
-class _Told:
+class _FailureText:
     """Replaces a traceback. pytest prints it by `toterminal`. The data that xdist's workers send,
     and the place and message for summaries and editors, are pytest's own records."""
 

@@ -215,11 +215,11 @@ Block: TypeAlias = "Text | Parts | Facts | Table | Listing | Modules | ModelBudg
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """`lead`: what is told before the findings, wherever these do not stand at the end. `closing`:
-    what follows them even there. `only`: `text` for what a terminal needs because it shows less,
-    `page` for what other documents have room for. `fold`: what is folded away there, in words
-    before the title. `always`: stands also where only the essential is asked for (--quiet).
-    `note`: stands beside the title on a terminal."""
+    """`lead`: it comes before the findings, in formats that do not have these at the end.
+    `closing`: it follows the findings in all formats. `only`: `text` for what a terminal needs
+    because it shows less, `page` for what other documents have room for. `fold`: what is folded
+    away there, in words before the title. `always`: stands also where only the essential is asked
+    for (--quiet). `note`: stands beside the title on a terminal."""
 
     blocks: tuple[Block, ...]
     title: str = ""

@@ -208,7 +208,7 @@ def _laid_out(groups: Sequence[Sequence[_Line]], width: int, paint: Paint) -> li
             for start in {line.start for line in lines}
         }
         made = (_told(n, short[n.start][n.name], (labels, counts, width), paint) for n in lines)
-        found.append([text for told in made for text in told])
+        found.append([text for texts in made for text in texts])
     return found
 
 
@@ -236,8 +236,8 @@ def _told(line: _Line, name: str, widths: tuple[int, int, int], paint: Paint) ->
 
 
 def _lines(model: ModelReport, name: str) -> list[_Line]:
-    told = {_line_of(budget) for budget in model.budgets}
-    stray = [f for f in model.findings if f.code not in _ON_BUDGETS or _line_of(f) not in told]
+    shown = {_line_of(budget) for budget in model.budgets}
+    stray = [f for f in model.findings if f.code not in _ON_BUDGETS or _line_of(f) not in shown]
     codes = " ".join(sorted({finding.code for finding in stray}))
     marks = [worst([finding]) for finding in stray]
     measured = model.measurement

@@ -33,12 +33,12 @@ def findings_lines(findings: Sequence[Finding], width: int, paint: Paint) -> lis
         for finding in alike[:_ALIKE]:
             # A line with the indented lines below it is one.
             parts = re.split(r"\n(?! )", "\n".join(finding.detail)) if finding.detail else []
-            told = [(finding.target, text) for text in parts]
-            if not told and finding.code in RULES:
-                told = [("", RULES[finding.code].remedy)]
+            details = [(finding.target, text) for text in parts]
+            if not details and finding.code in RULES:
+                details = [("", RULES[finding.code].remedy)]
             lines += [""] * bool(lines) + _finding(finding, width, paint)
-            lines += [n for key in told if key not in said for n in _detail(key[1], width)]
-            said.update(told)
+            lines += [n for key in details if key not in said for n in _detail(key[1], width)]
+            said.update(details)
         if len(alike) > _ALIKE:
             lines += ["", paint("dim", f"… and {len(alike) - _ALIKE:,} more like it")]
     codes = sorted({finding.code for finding in findings if finding.code in RULES})

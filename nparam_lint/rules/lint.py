@@ -75,9 +75,9 @@ def lint_files(
 def scan_and_lint(path: str, source: bytes) -> FileFacts:
     """The facts of the file, and whether the rules may find something in it."""
     parsed = parse_source(path, source)
-    heirs = frozenset(item.qualname for item in parsed.facts.classes if item.bases)
-    codes = source_codes(source) if heirs and is_hinted(source) else []
-    return replace(parsed.facts, suspect=bool(_findings(parsed, heirs, codes)))
+    subclasses = frozenset(item.qualname for item in parsed.facts.classes if item.bases)
+    codes = source_codes(source) if subclasses and is_hinted(source) else []
+    return replace(parsed.facts, suspect=bool(_findings(parsed, subclasses, codes)))
 
 
 def _remembered(

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 Box = tuple[str, list[ast.expr]]
 
 _PARAMETER = re.compile(r"torch\.nn\.(parameter\.)?(Uninitialized)?Parameter$")
-# The layers of torch.nn that always have parameters, and those that can be told to have none.
+# The layers of torch.nn that always have parameters, and those that can be configured to have none.
 _WEIGHTY = re.compile(
     r"torch\.nn\.(?:modules\.\w+\.)?(?:(?P<always>(?:Lazy)?(?:Linear|Conv(?:Transpose)?[123]d)"
     r"|Bilinear|Embedding|EmbeddingBag|RNN|LSTM|GRU|RNNCell|LSTMCell|GRUCell|MultiheadAttention"

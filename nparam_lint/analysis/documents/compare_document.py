@@ -206,8 +206,8 @@ def _notes_of(model: _Counted) -> list[str]:
     if other > _NOTED * model.total:
         parts = [part for part, _ in grouped(model.roles.parts) if part.role == "other"]
         parts.sort(key=lambda part: -part.count)
-        told = [f"{clean(p.path or '(root)')} ({clean(p.type)}) {p.count:,}" for p in parts]
-        notes.append(f"other: {', '.join(style.first(told, _NAMED))}")
+        named = [f"{clean(p.path or '(root)')} ({clean(p.type)}) {p.count:,}" for p in parts]
+        notes.append(f"other: {', '.join(style.first(named, _NAMED))}")
     if model.roles.tied:
         ties = style.first([clean(tie) for tie in model.roles.tied], _NAMED)
         notes.append(f"tied, counted once: {'; '.join(ties)}")

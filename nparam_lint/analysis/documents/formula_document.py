@@ -28,7 +28,7 @@ _MANY = 6  # values of names, reasons, … on a line of facts
 @dataclass(frozen=True, slots=True)
 class FormulaResult:
     """What was found out about `target`. `call`: as it was built first; `cases`: the form there,
-    then with other choices; `untold`: choices that also have an effect; `reason`: why the model
+    then with other choices; `also_matter`: choices that have an effect too; `reason`: why the model
     could not be built, and which arguments are `missing`; `error`: why nothing could be measured at
     all."""
 
@@ -37,7 +37,7 @@ class FormulaResult:
     call: str = ""
     variables: tuple[Variable, ...] = ()
     cases: tuple[Derived, ...] = ()
-    untold: tuple[str, ...] = ()
+    also_matter: tuple[str, ...] = ()
     environment: Environment | None = None
     reason: str | None = None
     missing: tuple[str, ...] = ()
@@ -114,9 +114,9 @@ def _facts(case: ClosedForm, formula: FormulaResult) -> Iterator[doc.Fact]:
             yield doc.Fact(name, ", ".join(map(str, rules)))
     if case.idle:
         yield doc.Fact("no effect", _some(case.idle))
-    if formula.untold and case is formula.cases[0]:
-        names = ", ".join(formula.untold)
-        yield doc.Fact("matter too", f"{names}: --vary {formula.untold[0]} shows how")
+    if formula.also_matter and case is formula.cases[0]:
+        names = ", ".join(formula.also_matter)
+        yield doc.Fact("matter too", f"{names}: --vary {formula.also_matter[0]} shows how")
     for name, why in case.fixed.items():
         yield doc.Fact("fixed", f"{name}={case.base[name]!r}: {clean(why)}")
     if formula.is_given:
@@ -129,11 +129,11 @@ def _facts(case: ClosedForm, formula: FormulaResult) -> Iterator[doc.Fact]:
 def _why_given(call: str) -> str:
     """Why the count is no formula, and how it would be one."""
     name, _, given = clean(call).partition("(")
-    told = f"there is no number to vary in {clean(call)}"
+    why = f"there is no number to vary in {clean(call)}"
     if given == ")":
-        return f"{told}; write one in the call: {name}(NAME=NUMBER)"
+        return f"{why}; write one in the call: {name}(NAME=NUMBER)"
     return (
-        f"{told}: only arguments written in the call are varied, not objects made before it; make "
+        f"{why}: only arguments written in the call are varied, not objects made before it; make "
         f"them in the call: {name}(Config(NAME=NUMBER))"
     )
 
@@ -180,8 +180,8 @@ def _absent(case: NoForm, formula: FormulaResult) -> Iterator[doc.Text]:
     if wrong.guess is not None and wrong.actual is not None:
         guess = factored(wrong.guess, formula.order)
         base = {variable.name: variable.base for variable in formula.variables} | {**case.case}
-        told = [n for n in wrong.point if n in wrong.guess.names or wrong.point[n] != base.get(n)]
-        point = _equations({n: wrong.point[n] for n in formula.order if n in told})
+        shown = [n for n in wrong.point if n in wrong.guess.names or wrong.point[n] != base.get(n)]
+        point = _equations({n: wrong.point[n] for n in formula.order if n in shown})
         value = exact_text(wrong.guess.value(exactly(wrong.point))).replace("_", ",")
         text = (
             f"first counterexample, {wrong.what}: with {point} it is {wrong.actual:,}, but "
@@ -291,7 +291,7 @@ def _data(formula: FormulaResult) -> doc.Json:
         "missing": list(formula.missing),
         "variables": [asdict(variable) for variable in formula.variables],
         "cases": [_case_data(case, formula.order) for case in formula.cases],
-        "also_matter": list(formula.untold),
+        "also_matter": list(formula.also_matter),
         "seconds": formula.seconds,
     }
 

@@ -111,8 +111,8 @@ class _Sections:
                 for place, met in enumerate(one.points):
                     off = met.count - budget
                     share = style.percent(off, budget) if off else ""
-                    told = [f"{met.count:,}", _off(met, budget), share]
-                    rows.append(["" if place else name, *written(met), *told])
+                    met_cells = [f"{met.count:,}", _off(met, budget), share]
+                    rows.append(["" if place else name, *written(met), *met_cells])
                 if not one.points:
                     rows.append([name, *blank, "–", "", ""])
         cells = (doc.Row(tuple(row if header else row[1:])) for row in rows)
@@ -183,16 +183,16 @@ class _Sections:
 
     def limits(self) -> Iterator[doc.Text]:
         """Those that nobody asked for."""
-        told = "half to twice the call's proportions; --vary sets others"
+        how = "half to twice the call's proportions; --vary sets others"
         limited = [one for one in self.solutions.targets if one.points and one.limits]
         for number, one in enumerate(limited):
             between = (f"{name}={low}..{high}" for name, (low, high) in one.limits.items())
             limits, about = ", ".join(between), self.about([one])
             if not about:  # it is the only one
-                yield doc.Text(f"limits: {limits} ({told})", "dim", hang="  ")
+                yield doc.Text(f"limits: {limits} ({how})", "dim", hang="  ")
                 continue
             if number == 0:
-                yield doc.Text(f"limits ({told}):", "dim", hang="  ")
+                yield doc.Text(f"limits ({how}):", "dim", hang="  ")
             yield doc.Text(f"{about}: {limits}", "dim", "  ", "    ")
 
 

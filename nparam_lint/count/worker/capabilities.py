@@ -102,7 +102,7 @@ class Metric:
         return self.unit if is_whole else f"{self.label} {self.unit}"
 
 
-# Those that `records.ModuleRow` has fields for, since code speaks of them; others are told by name.
+# Metrics that have a field in `records.ModuleRow`, since code uses them; others are passed by name.
 WITH_FIELDS = ("total", "trainable", "frozen", "buffers", "bytes", "non_embedding", "active")
 METRICS = {
     metric.name: metric

@@ -60,7 +60,7 @@ class State:
     def begin_group(self, tolerates_imports, files, on_running):
         """Before the project's modules are imported. `tolerates_imports`: every way to import a
         file has failed, so that it is run without the imports that fail; `files`: those that have
-        killed a process; `on_running`: is told which file is being run, or None."""
+        killed a process; `on_running`: a function that gets the file that is being run, or None."""
         self.tolerates_imports, self.on_running = tolerates_imports, on_running
         self.suspects = set(files["suspects"])  # they hung or killed their process when run whole
         self.barred = dict(files["barred"])  # path -> (cause, words), where even a part did so
@@ -70,7 +70,7 @@ class State:
         self.definitions = {}  # id of a class or function -> (it, path and line of its definition)
         # Those that change torch for all others, and the first of them that was to be run.
         self.set_apart, self.met = frozenset(), None
-        self.on_run = None  # is told which file was run, as far as where it imports another
+        self.on_run = None  # a function that gets each file that was run, up to its next import
 
     def begin_model(self, inputs=None):
         """Before a model is built. `inputs`: an InputLog of what its build reads."""

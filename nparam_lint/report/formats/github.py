@@ -74,8 +74,8 @@ def _annotation(finding: Finding, options: Options) -> str:
 
 def _command(level: Severity, properties: Mapping[str, str], message: str) -> str:
     text = "\n".join(clean(line) for line in message.splitlines())
-    told = ",".join(f"{name}={_property(clean(value))}" for name, value in properties.items())
-    return f"::{level} {told}::{_data(style.elide_end(text, _LONGEST))}"
+    pairs = ",".join(f"{name}={_property(clean(value))}" for name, value in properties.items())
+    return f"::{level} {pairs}::{_data(style.elide_end(text, _LONGEST))}"
 
 
 def _data(text: str) -> str:

@@ -136,8 +136,8 @@ def is_refusal(error):
         text = ""
     denied = STATE.is_kernel_guarded and os.strerror(errno.EACCES) in text
     # What a library caught, it often raises again in its own words, with these in them.
-    told = any(refusal in text for refusal in STATE.refusals)
-    return denied or told or isinstance(error, RefusedAction)
+    is_quoted = any(refusal in text for refusal in STATE.refusals)
+    return denied or is_quoted or isinstance(error, RefusedAction)
 
 
 def refuse_interpreters():

@@ -43,9 +43,9 @@ class Experts(NamedTuple):
 
 
 class Routing:
-    """`idle`: id(parameter) -> the share of it that a token does not use. `unknown`: why that
-    cannot be told. `misdeclared`: what is wrong with the `declared` number of experts that a token
-    uses. `notes`: what else the model says of that number.
+    """`idle`: id(parameter) -> the share of it that a token does not use. `unknown`: why it is
+    unknown. `misdeclared`: what is wrong with the `declared` number of experts that a token uses.
+    `notes`: what else the model says of that number.
 
     Routed experts are modules of one size in a list that is called `…expert…`; or parameters
     stacked along a first dimension, in a module that is called or of a class called `…experts`, or

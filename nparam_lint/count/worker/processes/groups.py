@@ -43,7 +43,7 @@ class BuilderTask:
     def __init__(self, group):
         self.group = group
         self.limit = group.settings["timeout"]
-        self.given = collections.deque()  # what it was told to build and has not answered for
+        self.given = collections.deque()  # orders without a result yet
         self.building = None  # the id of the job that it has begun
 
     def start(self):
@@ -76,9 +76,9 @@ class GroupTask:
     """The jobs that share an import path, in one process that imports their modules. `files`: how
     to treat those that have killed a process; `apart`: those that change torch for all others (None
     where it is not known that there are any); `allowed`: those of them that its jobs need; `width`:
-    models that it builds at a time; `one_at_a_time`: whether a builder is told of a model only
-    after the one before, so that it is known which one kills it; `run_size`: how many jobs the run
-    has. The process that does them all waits for those of the next; `child` is one that did."""
+    models that it builds at a time; `one_at_a_time`: whether a builder gets a model only after the
+    one before, so that it is known which one kills it; `run_size`: how many jobs the run has. The
+    process that does them all waits for those of the next; `child` is one that did."""
 
     jobs: list
     settings: dict
@@ -173,7 +173,7 @@ class GroupTask:
                 channel.send(event="idle")
 
     def take(self, jobs):
-        """What builders are told."""
+        """The orders for builders."""
         self.jobs_by_id = {job["id"]: job for job in jobs}
         return [[job["id"], job.get("failures", ())] for job in jobs]
 
@@ -244,7 +244,7 @@ class GroupTask:
             job = self.jobs_by_id[number]
             mark_output(self.settings["nonce"])
             channel.send(event="building", id=number)
-            if CAN_FORK:  # so that the obituary of one that never returns names a line
+            if CAN_FORK:  # so that the message about one that never returns names a line
                 faulthandler.dump_traceback_later(0.9 * self.settings["timeout"])
             before, ok = len(sys.modules), False
             STATE.begin_model(InputLog())
@@ -257,7 +257,7 @@ class GroupTask:
                     originals=self.originals,
                     mode=self.mode,
                     failures=failures,
-                    traced=bool(self.own),  # only lines of the project are told
+                    traced=bool(self.own),  # only lines of the project are shown
                 ).run()
             except NextRung as rung:
                 channel.send(event="next rung", id=number, failures=rung.failures)
@@ -297,7 +297,7 @@ class GroupTask:
         return []
 
     def ahead(self):
-        """How many models a builder is told of besides the one at hand."""
+        """How many orders a builder gets in addition to the current one."""
         return 0 if self.one_at_a_time else int(len(self.waiting) > PLENTY * self.width)
 
     def on_death(self, task, ending, tail):

@@ -39,12 +39,12 @@ class InputLog:
             return None
         found = {}
         for (question, path), known in list(self.facts.items())[start:]:
-            told = known
+            value = known
             if question in ("content", "names"):
-                told = answer(question, path)
+                value = answer(question, path)
                 if answer("state", path) != known:
                     return None
-            found[fact(question, front_end_path(path))] = told
+            found[fact(question, front_end_path(path))] = value
         return {"facts": found, "imports": front_end_paths(self.imports)}
 
 

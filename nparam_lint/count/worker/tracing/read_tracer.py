@@ -98,15 +98,15 @@ def record_held():
     record = STATE.record
     record.record_modules()
     for path in held_files() - record.held if record.looks_at_held else ():
-        told = recordable_path(path)
-        if told is None:
+        recordable = recordable_path(path)
+        if recordable is None:
             continue
-        if told.endswith(_DELETED):
+        if recordable.endswith(_DELETED):
             record_unseen(sys._getframe(1))
-        elif is_project(told):
-            record.inputs().note("content", told)
+        elif is_project(recordable):
+            record.inputs().note("content", recordable)
         else:  # a library, as a rule
-            record.record_outside(told)
+            record.record_outside(recordable)
 
 
 def held_files():
@@ -265,7 +265,7 @@ def watch_imports():
 
 
 def watch_path_queries():
-    def recording(original, told):
+    def recording(original, to_answer):
         def ask(path, *args, **kwargs):
             question = original.__name__
             if question == "access":
@@ -275,7 +275,7 @@ def watch_path_queries():
             except OSError:
                 record_query(question, path, None, kwargs)
                 raise
-            record_query(question, path, told(found), kwargs)
+            record_query(question, path, to_answer(found), kwargs)
             return found
 
         return ask
@@ -292,9 +292,9 @@ def watch_path_queries():
     os.open = open_below
     os.supports_dir_fd.add(open_below)
     queries = {"stat": kind_of, "lstat": kind_of, "readlink": os.fsdecode, "access": str}
-    for name, told in queries.items():
+    for name, to_answer in queries.items():
         original = getattr(os, name)
-        replacement = recording(original, told)
+        replacement = recording(original, to_answer)
         setattr(os, name, replacement)
         for known in (os.supports_fd, os.supports_dir_fd, os.supports_follow_symlinks):
             if original in known:
