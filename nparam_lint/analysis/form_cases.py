@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 CASES = 16  # combinations of choices that are all derived
-ALONE = 4  # choices that are changed one at a time, where nobody asked for more
+ALONE = 4  # choices that are changed one at a time, unless more were requested
 
 
 def derive_all(

@@ -197,7 +197,7 @@ class _Solver:
         self.ties = {name: f for name, f in question.ties.items() if name in self.base}
         for formula in self.ties.values():
             self.check("--tie", formula)
-        # What speaks of another target's arguments alone is not about this one.
+        # A condition that only names arguments of other targets is not about this one.
         self.conditions = [c for c in question.conditions if c.names & self.base.keys()]
         for condition in self.conditions:
             self.check("--where", condition)

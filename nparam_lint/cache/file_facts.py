@@ -74,7 +74,7 @@ class FactCache(Generic[_Value]):
 
     @cached_property
     def _kept(self) -> dict[str, bytes]:
-        # The values are bytes inside: passing over those that nobody asks for costs nothing.
+        # The values are kept as bytes, so that those that are not needed cost nothing.
         version = tool()  # early, before anything is worked out
         body = self._store.load(self._name) if self._store else None
         if body is None:

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from nparam_lint.cache.store import Store
     from nparam_lint.count.run_jobs import Job
 
-VARIANTS = 3  # of one model: the branches that somebody goes back and forth between
+VARIANTS = 3  # of one model, for branches between which somebody switches
 # Failures that the next build might not repeat: they are never kept.
 _TRANSIENT = ("timed_out", "out_of_memory", "died", "no_worker", "unreadable")
 
@@ -333,8 +333,8 @@ class MeasurementCache:
                 self.known += 1
 
     def _merged(self, one: Facts, other: Facts) -> Facts:
-        """Both together. Two contents of one file in one run: somebody is editing it, and nothing
-        is certain any more."""
+        """Both together. If one file has two contents in one run, somebody is editing it, and
+        nothing is certain any more."""
         if any(one.get(asked, was) != was for asked, was in other.items()):
             self.trusted = False
         return one | other

@@ -23,8 +23,8 @@ _ENVIRONMENTS = (".venv", "venv")
 
 
 class ReplayInputs:
-    """Collects the paths whose change could change the answer. `is_complete`: as far as is known,
-    the answer depends on nothing else."""
+    """Collects the paths whose change could change the answer. `is_complete`: the answer depends on
+    nothing else that is known."""
 
     def __init__(self, start: int) -> None:
         """`start`: when the run began to read, in ns of the system's clock."""

@@ -40,7 +40,7 @@ _FOLDED |= dict.fromkeys((0xAD, 0x180E, 0xFEFF, *range(0x200B, 0x2010)), " ")
 _FOLDED |= dict.fromkeys((*range(0x202A, 0x202F), *range(0x2060, 0x2070)), " ")
 _CLOSED_BY = dict(zip("([{<“‘«", ")]}>”’»", strict=True)) | {c: c for c in "`*_'\"|$"}
 _MARKS = re.compile("[\\s`*_'\"”’»$]*")
-# What may stand between the word and its number, besides `(ARGUMENTS)` and `[SELECTOR]`.
+# What may stand between the word and its number, apart from `(ARGUMENTS)` and `[SELECTOR]`.
 _LINK = r"""(?:[`*_'"”’»]*\\?:{1,2}=?[`*_'"”’»]*|=+|[-=–—]+>|[→⇒–—…|]|\.{2,}
     |(?:of|for|in)\b[^:=\n]{1,40}[:=]|(?:,?\s*\b(?:is|are|was|be|of|has
     |should|must|equals?|about|around|approx(?:imately)?\.?|roughly|circa|ca\.?|nearly|exactly|at|most
@@ -77,7 +77,7 @@ _ENTRY_SELECTOR = re.compile(r"""([^:'"()\[\]#]+):""")
 _ENTRY_ARGUMENTS = re.compile(r"\s*(?:\[[^\]]*\])?\s*:")
 
 
-_MOST_LINES = 200  # of one budget; it is read anew with each
+_MOST_LINES = 200  # of one budget; it is parsed again with each
 
 
 @dataclass(frozen=True, slots=True)

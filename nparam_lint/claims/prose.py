@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from nparam_lint.records import DocLine
 
-_SMALLEST_PLAIN = 100  # "takes 3 parameters" speaks of a function
+_SMALLEST_PLAIN = 100  # "takes 3 parameters" is about a function
 _LONGEST = 2000  # characters; what is longer is not a sentence
 
 _NUMBER = (

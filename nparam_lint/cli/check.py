@@ -207,7 +207,7 @@ def _staged(
     if options.config:
         options.config = str(_copied(copy, Path(options.config)))
     if paths and not options.config and (environ.keys() & _HOOK_VARIABLES):
-        # A hook is a gate: what its arguments do not name would pass without a word.
+        # A hook checks everything: projects that its arguments do not name would pass unnoticed.
         options.paths, paths = [], [copy.directory]
     return paths, copy
 
@@ -320,7 +320,7 @@ def _projects(
 def _split(
     root: Path, paths: Sequence[Path], load: Callable[[Path, Path], Settings]
 ) -> Iterator[_Project]:
-    """The project at `root`, as far as the paths are in it, and those inside of it."""
+    """The project at `root`, with the paths that are in it, and the projects inside it."""
     settings = load(Path(os.path.commonpath(paths or [root])), root)
     inner = _inner(settings)
     for place in (root, *inner):

@@ -34,8 +34,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="write only there (default: docstring, else config)",
     )
     form = parser.add_mutually_exclusive_group()
-    form.add_argument("--exact", action="store_true", help="86_567_656 (default)")
-    form.add_argument("--rounded", action="store_true", help="86.6M")
+    form.add_argument("--exact", action="store_true", help="exact counts: 86_567_656 (default)")
+    form.add_argument("--rounded", action="store_true", help="rounded counts: 86.6M")
     parser.add_argument("--all", action="store_true", help="also models that are parts of others")
     add_writing(parser, "list the models that got no budget, and why")
     common.add_building(parser)

@@ -29,7 +29,7 @@ DESCRIPTION = (
 HOOKS = ("pre-commit", "pre-merge-commit")
 # For what runs neither: a rebase, a cherry-pick, commits that are made with --no-verify.
 MORE = ("pre-push", "post-rewrite")
-# The line that another hook of that name needs; what the framework needs beneath its entry.
+# The line that another hook of that name needs; what the framework needs in its entry.
 _CHECK = "check --declared --staged"
 _LINES = {
     "pre-push": "while read -r _ commit _; do git cat-file -e $commit^{{commit}} 2>/dev/null || "

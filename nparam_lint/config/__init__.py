@@ -119,7 +119,8 @@ def find_config(root: Path) -> Path | None:
 
 
 def _refuse_budgets_beside(settings: Settings, problems: list[Problem]) -> None:
-    """Of two files in one directory one is read; budgets in the other would hold nobody."""
+    """Of two files in one directory only one is read; budgets in the other would never be
+    checked."""
     other = settings.root / "pyproject.toml"
     read = (settings.config, *(path.resolve() for path in settings.extended))
     if other in read or other.resolve() in read or not other.is_file():

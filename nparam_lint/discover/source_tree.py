@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
 _Method = TypeVar("_Method", bound="Callable[..., Any]")
 # (level, module, names, whether it stands at the margin: under no condition, in no function); an
-# unparsed import statement, so that following the imports of thousands of files costs no parsing.
-# What it finds in a docstring by mistake is an import all the same.
+# unparsed import statement, so that following the imports of thousands of files costs no parsing. A
+# match in a docstring counts as an import, too.
 _Imports = tuple[tuple[int, str, tuple[str, ...], bool], ...]
 # Of each character there is one way only to match it: what is left open is not searched for again.
 _IMPORT = re.compile(

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 Function = ast.FunctionDef | ast.AsyncFunctionDef
-# Methods that hand back the module they are called on.
+# Methods that return the module on which they are called.
 _SAME_MODULE = frozenset(
     "apply bfloat16 compile cpu cuda double eval float half requires_grad_ to train".split()
 )
@@ -226,7 +226,7 @@ def docstring_lines(body: Sequence[ast.stmt], lines: Sequence[str]) -> tuple[Doc
     """The docstring with which `body` begins; `lines` are the file's lines. () when there is none.
 
     The text is what Python makes of the literal. Inside a line an escape shifts the columns that
-    follow it; the first character's place is right all the same.
+    follow it; the position of the first character is still right.
     """
     if not body or not isinstance(body[0], ast.Expr):
         return ()

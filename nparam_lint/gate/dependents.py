@@ -81,8 +81,8 @@ def with_dependents(
 
 
 def _tree(source: ProjectSource) -> SourceTree:
-    """The project's files with those among the places that are gone: what still imports them is to
-    be found. Raises UsageError for a place that never was."""
+    """The project's files, and the deleted files among the places, so that files that still import
+    them are found. Raises UsageError for a place that never was."""
     tree, settings = source.found.tree, source.settings
     gone: set[str] = set()
     for place in source.places:
@@ -124,7 +124,7 @@ def _importers(tree: SourceTree, starts: Iterable[str]) -> dict[str, list[str]]:
 
 
 def _run_by(tree: SourceTree, path: str) -> Iterator[str]:
-    """The files that importing one of them runs besides: its packages', and what it imports."""
+    """The other files that importing one of them runs: its packages', and what it imports."""
     folder = parent(path)
     while folder and tree.is_package(folder):
         yield join(folder, "__init__.py")

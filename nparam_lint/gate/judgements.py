@@ -64,7 +64,7 @@ def judge_models(
     measured = [m for m in answers.measurements.values() if isinstance(m, Measured)]
     # That a model contains an nn.Sequential says nothing about a factory that returns another one.
     inner = {kind for m in measured for kind in m.types if not kind.startswith("torch.nn.")}
-    # What has a budget with arguments may fail without them: nobody needs to hear of it.
+    # A model whose budgets have arguments may fail without them, which need not be reported.
     declared = {str(r.target.bare) for r in selection.requests if r.is_declared}
     reports: list[ModelReport] = []
     skipped = [*selection.skipped]

@@ -246,7 +246,7 @@ def select_models(requests: Sequence[ModelRequest], declared_only: bool = False)
 
 
 def _missing_arguments(request: ModelRequest) -> list[str]:
-    """The required arguments that nobody provides. A single one may be a config object: the worker
+    """The required arguments that are not provided. A single one may be a config object: the worker
     tries that."""
     if request.recipe.says_how_to_call or not request.definitions:
         return []
@@ -265,8 +265,8 @@ def requests_of_other_revision(
     source: ProjectSource, other: ProjectSource, moved: Mapping[str, str]
 ) -> list[ModelRequest]:
     """The models that `other`, the source at another revision, builds with arguments or by a
-    budget's recipe, as far as this source has them too and does not build them that way itself.
-    `moved`: files of the other revision → their path in this one, where it differs."""
+    budget's recipe, if this source has them too and does not build them that way itself. `moved`:
+    files of the other revision → their path in this one, where it differs."""
     own: set[_Key] = {(request.target, None, None) for request in source.requests}
     own |= {(entry.target, entry.recipe, entry.device) for entry in source.settings.budgets}
     targets = [request.target for request in other.requests]

@@ -212,7 +212,7 @@ class Repository:
         return frozenset(entry[2:] for entry in entries if entry.startswith("S "))
 
     def _write(self, directory: Path, files: Iterable[_Entry]) -> None:
-        """Check the files out by way of an index of their own: with the conversions that a checkout
+        """Check the files out through an index of their own: with the conversions that a checkout
         does (line ends, filters), and without what an index says about the user's tree."""
         records = b"".join(
             os.fsencode(f"{entry.mode} {entry.blob}\t{entry.path}") + b"\0" for entry in files

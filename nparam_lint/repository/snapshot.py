@@ -93,7 +93,7 @@ def copied(repository: Repository, commit: str | None = None) -> Iterator[Snapsh
     with temporary_directory("nparam-lint-copy-") as name:
         directory = Path(name).resolve()
         exported = repository.export(directory, commit)
-        _mend_links(exported, directory, directory, repository.top)
+        _redirect_links(exported, directory, directory, repository.top)
         yield Snapshot(
             directory,
             repository.top,
@@ -112,7 +112,7 @@ def _importable(exported: Exported, prefix: str = "") -> Iterator[str]:
         yield from _importable(inner, f"{prefix}{path}/")
 
 
-def _mend_links(exported: Exported, directory: Path, copy: Path, home: Path) -> None:
+def _redirect_links(exported: Exported, directory: Path, copy: Path, home: Path) -> None:
     """Symbolic links that leave the repository, or that name it by its absolute path, would lead
     elsewhere in the copy: those into the working tree stay in the copy, others lead outside."""
     for path in exported.links:
@@ -126,7 +126,7 @@ def _mend_links(exported: Exported, directory: Path, copy: Path, home: Path) -> 
             link.unlink()
             link.symlink_to(copy / Path(place).relative_to(home) if inside else place)
     for path, inner in exported.submodules.items():
-        _mend_links(inner, directory / path, copy, home)
+        _redirect_links(inner, directory / path, copy, home)
 
 
 def _linked(exported: Exported, directory: Path, prefix: str = "") -> Iterator[str]:

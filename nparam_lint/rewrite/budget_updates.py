@@ -221,7 +221,7 @@ def _decide(budget: Budget, measurement: Measurement, settings: Settings) -> _Wa
     """None for a budget that holds."""
     if isinstance(measurement, NotMeasured):
         if budget.origin == "prose":
-            return None  # nobody relies on it
+            return None  # no check relies on it
         hint = f" ({measurement.hint})" if measurement.hint else ""
         return _left(budget, f"not measured: {measurement.reason}{hint}")
     tolerance = settings.for_file(budget.target.location).tolerance

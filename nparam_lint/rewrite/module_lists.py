@@ -54,8 +54,8 @@ TAKEN = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Fixes:
-    """`files`: as they are written; `fixed`: the findings that are gone then; `left`: the others,
-    each with the reason."""
+    """`files`: as they are written; `fixed`: the findings that this fixes; `left`: the others, each
+    with the reason."""
 
     files: tuple[FileEdit, ...] = ()
     fixed: tuple[Finding, ...] = ()

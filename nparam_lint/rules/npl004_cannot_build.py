@@ -8,7 +8,7 @@ all its budgets in the configuration.
 EXAMPLE_BAD = '''\
 class Net(nn.Module):
     """nparam: 101_770"""
-    def __init__(self, width):  # nobody says how wide'''
+    def __init__(self, width):  # no budget gives the width'''
 EXAMPLE_GOOD = '''\
 class Net(nn.Module):
     """nparam(width=128): 101_770"""

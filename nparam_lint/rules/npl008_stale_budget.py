@@ -1,8 +1,8 @@
 """A budget is declared for something that no longer exists.
 
-The configuration names a file, class or function that is gone. A budget whose
-target was renamed or deleted is an error; otherwise it would pass forever
-without checking anything.
+The configuration names a file, class or function that no longer exists. A
+budget whose target was renamed or deleted is an error; otherwise it would pass
+forever without checking anything.
 
 A budget in the docstring of a definition that Python does not use is stale,
 too: one of two in branches (`try: ... except ImportError: ...`), or one whose

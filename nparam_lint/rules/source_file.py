@@ -109,7 +109,7 @@ class SourceFile:
         )
 
     def _lineage(self, qualname: str) -> list[Symbol]:
-        """The class and all its bases, as far as this file tells: those of other files are
+        """The class and all its bases, according to this file: those of other files are
         "outside"."""
         pending, found = [Symbol("class", _ALONE, qualname)], dict[Symbol, None]()
         while pending:

@@ -121,7 +121,7 @@ class Values:
             if symbol.kind == "outside"
             else self._from_file(symbol, name)
         )
-        # A name that the function binds itself hides the file's; nobody calls another thing `nn`.
+        # A name that the function binds itself hides the file's; `nn` always means torch.nn.
         head = name.partition(".")[0]
         hidden = head not in ("nn", "torch") and head in method.bindings
         return None if hidden else made

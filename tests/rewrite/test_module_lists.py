@@ -32,7 +32,7 @@ LEFT = {
     "self.heads = {str(k): nn.Linear(2, 2) for k in range(2)}": "that is written out",
     "self.heads = {1: nn.Linear(2, 2), 2: nn.Linear(2, 2)}": "does not take all of its keys",
     "self.heads = {'type': nn.Linear(2, 2), 'b': nn.ReLU()}": "does not take all of its keys",
-    "self.layers = [nn.Linear(2, 2), n]": "line 6 may give it something",
+    "self.layers = [nn.Linear(2, 2), n]": "line 6 may add something",
     "self.layers = (nn.Linear(2, 2), nn.Linear(2, 2))": "that is written out",
     "layers = [nn.Linear(2, 2), nn.ReLU()]\nself.layers = layers": "that is written out",
     "self.layers = [nn.Linear(2, 2), nn.Parameter(torch.ones(2))]": "different kinds of things",
@@ -72,7 +72,7 @@ def test_a_list_before_super_init_is_left():
     source += "        self.layers = [nn.Linear(2, 2), nn.ReLU()]\n        super().__init__()\n"
     (finding,) = lint_source(source, "net.py")
     _, left = fix(source.encode(), [finding], frozenset({"Net"}))
-    assert left == {finding: "it is not made in __init__, after super().__init__()"}
+    assert left == {finding: "it is not created in __init__, after super().__init__()"}
 
 
 def test_the_keys_that_torch_refuses_are_known():

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from nparam_lint.analysis.closed_forms.experiments import Seen
     from nparam_lint.analysis.closed_forms.polynomial import Generator
 
-MANY = 128  # parameters of a model of which less is built, as far as its arguments allow
+MANY = 128  # parameters; of a larger model a smaller version is built, if its arguments allow it
 FEW = 4  # layers, experts, … that it has then
 SCATTERED = 40  # points in a round, beyond those along lines
 EDGES = 32  # points at which something that is rounded is about to change

@@ -22,7 +22,7 @@ Goal = Literal["closest", "under", "exact"]
 
 MOST = 1 << 24  # the largest value that is tried for an unknown without a limit
 BEYOND = 4  # times the budget: what is larger is not looked at
-LEAST = 128  # values of an unknown that are looked at even so: the smaller may not be allowed
+LEAST = 128  # values of an unknown that are tried anyway: smaller ones may not be allowed
 WIDE = 2  # times more or less than in the proportions of the call; published families keep to it
 FINE = 1 << 16  # steps between them and nothing
 DOUBLED = 10  # times, or halved: where more need not give more, or where every count takes a build
@@ -32,7 +32,7 @@ WALKED = 1_000_000  # values that are tried because those nearer were not allowe
 
 @dataclass(frozen=True, slots=True)
 class Unknown:
-    """`high`: None where nobody set limits; `base`: the value in the call."""
+    """`high`: None if no limits were given; `base`: the value in the call."""
 
     name: str
     low: int = 1

@@ -34,8 +34,8 @@ def judge_drift(
     base: Base,
     reported: Callable[[Iterable[Finding]], list[Finding]],
 ) -> list[ModelDiff]:
-    """The models with their findings. What nobody declares and is part of a model that changed
-    with it is judged there; a budget of the same model with other arguments explains it, too."""
+    """The models with their findings. A model without a budget that is part of a changed model is
+    judged there; a budget of the same model with other arguments explains the change, too."""
     changed = [model for model in models if model.delta]
     judged = []
     for model in models:
@@ -125,7 +125,7 @@ def explain(before: ModelReport, after: ModelReport) -> tuple[bool, str]:
 
 
 def _budgets(report: ModelReport) -> list[_Budget]:
-    """Those that speak of parameters; what prose says in passing is no budget."""
+    """The budgets about parameters; a count in prose is not a budget."""
     groups: dict[object, list[BudgetResult]] = {}
     for result in report.budgets:
         if result.origin != "prose" and parse_selector(result.selector).metric != "buffers":

@@ -22,7 +22,7 @@ _ROWS = 20  # of a table of modules
 _NAMED = 4  # models that changed like another
 
 _TONES = {"+": "green", "−": "red", "~": "yellow", "→": "cyan", "!": "red", "=": "dim"}
-_SHORT = 24  # characters of a note that stands in the place of a change
+_SHORT = 24  # characters of a note that replaces a change
 _CHANGES = (
     doc.Column("module", "code"),
     doc.Column("type", tone="dim"),
@@ -270,7 +270,7 @@ def _module_name(line: Line) -> str:
 
 
 def _unmeasured(report: DiffReport, options: doc.Options) -> doc.Section:
-    """Those that nobody declares, and that were not counted at the base either."""
+    """The models without a budget that were counted neither now nor at the base."""
     count = len(report.unmeasured)
     if not count:
         return doc.Section(())

@@ -182,7 +182,7 @@ class _Sections:
             yield f"{one.refused} more that the model rejected"
 
     def limits(self) -> Iterator[doc.Text]:
-        """Those that nobody asked for."""
+        """The limits that were not given by the user."""
         how = "half to twice the call's proportions; --vary sets others"
         limited = [one for one in self.solutions.targets if one.points and one.limits]
         for number, one in enumerate(limited):

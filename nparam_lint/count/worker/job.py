@@ -145,8 +145,8 @@ class ModelBuild:
         )
 
     def build(self, context):
-        """One build: (model, call). The call is made anew each time, because constructors change
-        the config objects that they are given."""
+        """One build: (model, call). The arguments are made again each time, because constructors
+        change the config objects that they get."""
         call = self.call = Call(self.job, self.module)
         self.text = call.text
         with context:

@@ -27,7 +27,8 @@ Where forking is impossible, a group is spawned afresh and builds its models its
 Where the settings say that other runs will follow (`reuse`), a group that does all jobs of a run
 waits for those of the next. If these import the same in the same way, it builds them without
 importing anything again, and tells once more what it had read; otherwise it is ended.
-A process that dies, hangs or grows too large costs the job at hand; the others are still counted.
+A process that dies, hangs or grows too large only costs its current job; the others are still
+counted.
 
 The project's code is executed. These guards prevent accidents (they are not a sandbox): no standard
 input; writes, programs and connections refused by an audit hook; limits on time and memory.

@@ -1,7 +1,7 @@
 """Workflow commands, which GitHub shows as annotations at their lines; then a log for people.
 
-GitHub keeps 10 errors and 10 warnings of a step and drops the rest without a word: the worst come
-first, and the tenth says how many are not shown. No other line can be mistaken for a command to the
+GitHub keeps 10 errors and 10 warnings of a step and silently drops the rest: the worst come first,
+and the tenth says how many are not shown. No other line can be mistaken for a command to the
 runner.
 """
 

@@ -1,6 +1,6 @@
 """GitHub's Markdown: a comment for a pull request, the page of a job's summary, a table to keep.
 
-Names stand in code, where nobody is mentioned and nothing is linked; what is free text is escaped.
+Names are written as code, so that they mention nobody and link to nothing; other text is escaped.
 """
 
 from __future__ import annotations
@@ -262,7 +262,7 @@ def html_text(text: str) -> str:
 
 def plain_text(text: str) -> str:
     """As it is, whatever Markdown or GitHub would make of it: a mention is cut by a blank of no
-    width, for an escaped one notifies all the same."""
+    width, since an escaped one still notifies."""
     inert = re.sub(r"([@#]|\bGH-)(?=\w)", "\\1\u200b", clean(text))
     return re.sub(r"([\\`*_{}\[\]<>|~$&])", r"\\\1", inert)
 

@@ -128,7 +128,7 @@ def _joined(block: Parts, width: int, paint: Paint) -> list[str]:
 
 
 def table_lines(table: Table, width: int, paint: Paint) -> list[str]:
-    """The table in at most `width`, as far as it can be done; nothing where it has no rows."""
+    """The table in at most `width` if possible; nothing if it has no rows."""
     if not table.rows:
         return []
     if table.bands:

@@ -21,7 +21,7 @@ NO_CONFIG = ("builtins", "typing", "torch.", "collections", "pathlib")  # module
 
 class Call:
     """A call of the target, as text, evaluated in its module's namespace; remembers the arguments
-    with which the callable was really called, because formulas speak of them."""
+    with which the callable was really called, because formulas refer to them."""
 
     def __init__(self, job, module):
         self.module = module

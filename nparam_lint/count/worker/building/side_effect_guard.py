@@ -90,7 +90,7 @@ def _open_database(name):
     path, is_changed = _database(name)
     if is_changed:
         _refuse(f"to write the database {os.fsdecode(name)!r}")
-    if path in (":memory:", ""):  # which files are attached to it, nobody sees
+    if path in (":memory:", ""):  # it is unknown which files are attached to it
         record_unseen(sys._getframe(2))
         return
     for end in ("", "-wal", "-journal"):  # what was committed last may still stand beside it

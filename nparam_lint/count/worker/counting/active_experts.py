@@ -221,7 +221,8 @@ class Routing:
         ]
 
     def numbers(self, path):
-        """How many experts there are to be, as the nearest that speaks of it says; or nothing."""
+        """How many experts there should be, according to the nearest object that states it; or
+        nothing."""
         modules, routers = self.around(path)
         for holder in (*modules, *routers, *self.configs(path)):
             found = stated({name: value_of(holder, name) for name in NUMBER})

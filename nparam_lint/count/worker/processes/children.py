@@ -58,7 +58,7 @@ def body_of(value):
 
 
 def result_body(result, inputs):
-    """What follows the frame of a result; `inputs`: None where nobody knows them."""
+    """What follows the frame of a result; `inputs`: None if they are unknown."""
     return TAB.join(map(body_of, (result, inputs)))
 
 
@@ -84,7 +84,7 @@ class Channel:
 
     def send_result(self, number, result, inputs=None, **frame):
         """The result of a job: what the processes above have to know of it, then all of it, and
-        what it depends on (None: nobody knows)."""
+        what it depends on (None: unknown)."""
         result = dict(result)
         for name in ("next_attempt", "not_tracked"):
             if result.pop(name, False):
@@ -127,7 +127,7 @@ class Child:
                 data = data[write(self.orders, data) :]
 
     def hear(self, data, nonce):
-        """Keep the end of what it printed for the job at hand."""
+        """Keep the end of its output for the current job."""
         self.tail = (self.tail + data).rpartition(mark(nonce))[2][-TAIL:]
 
     def frames(self, data, nonce):
@@ -144,7 +144,7 @@ class Child:
 
     def kill(self, ending):
         """End the process, unless it has ended, and whatever it forked. `ending`: why, an Ending;
-        None where nobody will ask."""
+        None if it is not needed."""
         if not self.exited():
             self.killed = self.killed or ending
         if self.process is not None and os.name != "posix":

@@ -205,7 +205,7 @@ def read_request(orders):
 
 
 def import_torch():
-    # transformers, timm and others print advice at import; warnings of theirs help nobody here.
+    # transformers, timm and others print advice at import; their warnings are of no use here.
     warnings.simplefilter("ignore")
     # Each process builds on one core, several at a time. Threads would also make forking unsafe.
     os.environ.setdefault("OMP_NUM_THREADS", "1")

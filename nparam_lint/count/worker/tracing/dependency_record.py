@@ -24,7 +24,7 @@ class InputLog:
     def __init__(self):
         self.facts = {}
         self.imports = set()
-        self.is_complete = True  # whether nothing was read that nobody knows
+        self.is_complete = True  # whether everything that was read is known
 
     def note(self, question, path):
         """Record that the "content" of a file or the "names" in a directory is being read. Until
@@ -34,7 +34,7 @@ class InputLog:
 
     def report(self, start=0):
         """What was read after the first `start` facts, as JSON, with paths as the front end knows
-        them. None where something was changed since, or where nobody knows what was read."""
+        them. None if something has changed since, or if it is unknown what was read."""
         if not self.is_complete:
             return None
         found = {}
@@ -49,7 +49,7 @@ class InputLog:
 
 
 class FileRecord:
-    """A file of the project that was run: a digest of it (None: it read what nobody knows), the
+    """A file of the project that was run: a digest of it (None: it read something unknown), the
     files that it imports, and those whose state it changed ("": that of the process)."""
 
     def __init__(self):

@@ -29,7 +29,7 @@ class StateSnapshot:
     reachable from them, as they are now. A constructor that changes any of it (a counter, a shared
     config, a default argument) must not be followed by another model in the same process."""
 
-    # Python itself writes these when somebody looks.
+    # Python itself writes these on access.
     LATE = frozenset(("__annotations__", "__annotations_cache__", "__doc__"))
 
     def __init__(self, torch, lenient=False):
@@ -234,7 +234,7 @@ class ProcessSnapshot:
     def is_patch(space, name, before, now):
         """Whether a name was given to something else. torch replaces some of its own when it
         imports dynamo, modules get submodules, and keep in names that begin with `_` what they have
-        found out; Python itself writes some of the names of classes when somebody looks."""
+        found out; Python itself writes some names of classes on access."""
         if isinstance(now, types.ModuleType):
             return isinstance(before, types.ModuleType)
         if str(getattr(now, "__module__", "")).startswith("torch"):
