@@ -109,8 +109,8 @@ class ImportAttempt:
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """A file that could not be read or parsed, with the reason. It is a warning if the file was
-    skipped although Python could read it, and cannot contain a budget."""
+    """A file that could not be read or parsed, with the reason. A warning where it was left out
+    although Python could read it, and no budget can be in it."""
 
     position: Position
     message: str
@@ -384,12 +384,12 @@ class Elsewhere:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """Everything that one run found; the input of a formatter. `findings` holds all findings, those
-    of the models too, sorted by place. `skipped`: undeclared models that were not counted, with the
-    reason (they need arguments, for instance). `error`: why nothing could be measured at all (the
-    interpreter has no torch, say). `staged`: the check was about the index; `source_only`: nothing
-    was built on purpose; `elsewhere`: the models outside the given paths, None if these are the
-    whole project."""
+    """Everything that one run found out; what a formatter is given. `findings` holds all findings,
+    those of the models too, sorted by place. `skipped`: undeclared models that were not counted,
+    with the reason (they need arguments, for instance). `error`: why nothing could be measured at
+    all (the interpreter has no torch, say). `staged`: what was judged is what git would commit;
+    `source_only`: nothing was to be built; `elsewhere`: what lies outside of the paths that were
+    given, None where these are the whole project."""
 
     environment: Environment | None
     models: tuple[ModelReport, ...]

@@ -207,7 +207,7 @@ def _staged(
     if options.config:
         options.config = str(_copied(copy, Path(options.config)))
     if paths and not options.config and (environ.keys() & _HOOK_VARIABLES):
-        # A hook checks everything: projects that its arguments do not name would pass unnoticed.
+        # A hook is a gate: what its arguments do not name would pass without a word.
         options.paths, paths = [], [copy.directory]
     return paths, copy
 
@@ -271,8 +271,8 @@ def _projects(
     paths: Sequence[Path],
     copy: Snapshot | None,
 ) -> list[_Project]:
-    """The projects of the paths (none: of the repository around the current directory). A directory
-    with a config of its own is a project, and so is one with an environment of its own."""
+    """What the paths lead to (none: all around the current directory). A directory with a config
+    of its own is a project, and so is one with an environment of its own."""
     from nparam_lint.discover import find_root
 
     paths = [Path(os.path.abspath(path)) for path in paths]

@@ -43,12 +43,12 @@ class Override:
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """The settings of a run. `python` may name an executable or an environment, relative to `home`;
-    `python_from` says where it was named. `snapshot`: what `root` is a copy of, or lies in a copy
-    of. `place`: what is asked about in `home`, for the environment that is nearest to it.
-    `extended`: the config files that `config` extends, as they are spelled. `store`: what earlier
-    runs found out; it keeps nothing unless it has a directory. `replay_inputs`: collects what the
-    answer depends on, if it may be kept."""
+    """What a run is told. `python` may name an executable or an environment, relative to `home`;
+    `python_from` says who named it. `snapshot`: what `root` is a copy of, or lies in a copy of.
+    `place`: what is asked about in `home`, for the environment that is nearest to it.
+    `extended`: the config files that `config` extends, as they are spelled.
+    `store`: what earlier runs found out; it keeps nothing unless it is said where. `replay_inputs`:
+    is told what the answer rests on, where it may be given again."""
 
     root: Path
     config: Path | None = None

@@ -40,13 +40,14 @@ PROTOCOL = 4
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """One call to build. `file`: the defining file below the root, or None for an installed module;
-    `attempts`: ways to import it. `callable` and `arguments`, or `setup` and `call`, say what to
-    build; `names`: what its formulas ask for; `input`: shapes lazy parameters; `experts_per_token`:
-    how many experts of a mixture a token uses, where declared; `device`: meta, or another as well,
-    or "meta only" where none is to be tried after it; `vary`: other values for arguments of the
-    call, or for fields of the config object that is made in it; `scale`: the same, times what they
-    are; `parameters`, `variables`: whether the answer should list these too."""
+    """One call to build. `file`: the defining file below the root, or None for an installed
+    module; `attempts`: ways to import it. `callable` and `arguments`, or `setup` and `call`, say
+    what to build; `names`: what its formulas ask for; `input`: shapes lazy parameters;
+    `experts_per_token`: how many experts of a mixture a token uses, where declared; `device`:
+    meta, or another as well, or "meta only" where none is to be tried after it; `vary`: other
+    values for arguments of the call, or for fields of the config object that is made in it;
+    `scale`: the same, times what they are; `parameters`, `variables`: whether these are to be told
+    too."""
 
     id: int
     label: str

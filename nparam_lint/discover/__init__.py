@@ -193,7 +193,7 @@ class Models:
     def _constructor(
         self, symbol: Symbol, seen: set[Symbol]
     ) -> tuple[Parameter, ...] | Literal["nothing"] | None:
-        """ "nothing": neither the class nor its bases define a constructor."""
+        """ "nothing": neither the class nor its bases bring a constructor of their own."""
         if symbol.kind == "outside":
             name = tail(symbol.name)
             plain = name in ("object", "ABC", "Generic", "Protocol") or name.endswith("Mixin")
@@ -282,13 +282,13 @@ def discover(
     `read` replaces reading from disk (it raises OSError); `importable` the files that imports may
     reach (default: all Python files of the project). Test files count for what declares a budget
     only. With `declared_only` so do all files, and those in which no claim can stand are not even
-    parsed: the hook's fast way, which is always used for the files `elsewhere`. `wanted` files (of
-    a target, or of a budget in the config) are looked through in full in either case. One that
+    parsed: the hook's fast way; it is that of the files `elsewhere` in any case. `wanted` files
+    (of a target, or of a budget in the config) are looked through in full in either case. One that
     cannot be parsed is a problem where it could hold what is looked for, or a file that does
-    imports it; `named` files (by the user) always are. `store`: where what a file's content says is
-    kept for the next run; after it asked for plans, the caller has `SourceTree.remember` keep those
-    too. `scan`: what reads a file; a function at the top level of a module. `timeout`: seconds for
-    one.
+    imports it; `named` files (by the user) always are.
+    `store`: where what a file's content says is kept for the next run; after it asked for plans,
+    the caller has `SourceTree.remember` keep those too. `scan`: what reads a file; a function at
+    the top level of a module. `timeout`: seconds for one.
     """
     if importable is None:
         importable = list_importable(root) if read is None else ()

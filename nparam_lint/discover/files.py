@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 # Never the project's own source, wherever they are.
 _FOREIGN = frozenset({"site-packages", "node_modules", "__pycache__"})
 CONFIGS = ("nparam-lint.toml", "pyproject.toml")  # the first of them is read
-_HUGE = 64_000_000  # bytes; a larger file is not even opened: nobody writes so much source
+_HUGE = 64_000_000  # bytes of a file that is not even looked at: nobody writes so much
 _OUR_TABLE = re.compile(rb"""^\s*\[+\s*tool\s*\.\s*["']?nparam-lint\b""", re.MULTILINE)
 
 
@@ -112,7 +112,7 @@ def list_importable(root: Path, below: _Below | None = None) -> list[str]:
 def list_project(
     root: Path, paths: Sequence[Path] = (), exclude: Sequence[str] = ()
 ) -> tuple[list[str], list[str]]:
-    """`list_files` and `list_importable` together, with only one call of git for both."""
+    """`list_files` and `list_importable` together, which asks git but once for the same."""
     below: _Below = cache(_below)
     return _listed(root, paths, exclude, below), list_importable(root, below)
 

@@ -233,10 +233,10 @@ def read_source(
     declared_only: bool = False,
     dependents: bool = False,
 ) -> ProjectSource:
-    """Find the models under `paths` (the whole project when empty), and the declarations. `scan`:
-    the function that reads a file. `left_out`: directories whose entries in the config are skipped.
-    `dependents`: include declarations elsewhere in the project, for `with_dependents` to choose
-    from; then a path may be of any kind, or deleted."""
+    """Find the models under `paths` (the whole project when empty), and what is declared. `scan`:
+    what reads a file. `left_out`: what the config says of these directories is. `dependents`: what
+    is declared elsewhere in the project is wanted as well, for `with_dependents` to choose from;
+    then a path may be of any kind, or gone."""
     root, copy = settings.root, settings.snapshot
     places = dict.fromkeys(place_of(path, root) for path in paths)
     if dependents:  # others may know what a link leads to by its own name
@@ -328,8 +328,8 @@ def static_findings(source: ProjectSource, definitions_only: bool = False) -> li
 
 
 def start_worker_early(context: RunContext) -> None:
-    """Start the worker before its work is known, so that it imports torch meanwhile. Only if
-    nothing is cached for the project: then there is certainly work to do."""
+    """Start the worker before its work is known, so that it imports torch meanwhile. Only where
+    nothing is remembered of the project: then there is work for certain."""
     folder = context.settings.store.folder
     if not folder or not Path(folder).is_dir():
         with suppress(NoInterpreter):  # reported when the interpreter is needed

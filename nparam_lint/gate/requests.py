@@ -246,7 +246,7 @@ def select_models(requests: Sequence[ModelRequest], declared_only: bool = False)
 
 
 def _missing_arguments(request: ModelRequest) -> list[str]:
-    """The required arguments that are not provided. A single one may be a config object: the worker
+    """The required arguments that nobody provides. A single one may be a config object: the worker
     tries that."""
     if request.recipe.says_how_to_call or not request.definitions:
         return []

@@ -151,7 +151,7 @@ def state(rule: Rule) -> str:
     return rule.severity if rule.enabled else f"{rule.severity}, off by default"
 
 
-# --- how the rules write down their cases: source in which a position is plain ---
+# --- how the rules write their cases: source in which positions are easy to see ---
 
 _IMPORTS = "import torch\nfrom torch import nn\n"
 _NET = "class Net(nn.Module):\n    def __init__(self, n=2):\n        super().__init__()\n"

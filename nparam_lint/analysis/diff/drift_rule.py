@@ -34,8 +34,8 @@ def judge_drift(
     base: Base,
     reported: Callable[[Iterable[Finding]], list[Finding]],
 ) -> list[ModelDiff]:
-    """The models with their findings. A model without a budget that is part of a changed model is
-    judged there; a budget of the same model with other arguments explains the change, too."""
+    """The models with their findings. What nobody declares and is part of a model that changed
+    with it is judged there; a budget of the same model with other arguments explains it, too."""
     changed = [model for model in models if model.delta]
     judged = []
     for model in models:
