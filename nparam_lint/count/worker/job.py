@@ -227,7 +227,7 @@ class ModelBuild:
             if value != count.rows[0][field]:
                 texts.append(f"{field}: {count.rows[0][field]}, then {value}")
         if texts:
-            reason = "has different parameters on the CPU and on meta: " + "; ".join(texts[:3])
+            reason = "has different parameters on meta and on the CPU: " + "; ".join(texts[:3])
             raise Failure("NPL004", "device", start + reason, **more)
 
     def compare(self, result):
