@@ -403,7 +403,7 @@ def test_one_line_of_progress_on_a_terminal(sample, environ):
         (["mian"], "there is no revision 'mian'; did you mean main?"),
         (["HEAD~4"], "there is no revision 'HEAD~4'; git log shows them"),
         (["main..HEAD"], "with the working tree: nparam-lint diff main, or main..."),
-        (["main...v1"], "next: check v1 out, then nparam-lint diff main..."),
+        (["main...v1"], "next: git checkout v1, then nparam-lint diff main..."),
         (["nets"], "nets is a path: nparam-lint diff HEAD nets"),
         (["HEAD", "nope.py"], "no file or directory nope.py now, and there was none at HEAD"),
         (["HEAD", "nparam-lint.toml"], "nparam-lint.toml is not a Python file"),

@@ -307,8 +307,8 @@ UNKNOWN = {
     "Overlooked": "the model says that it has 8 experts, which were not found",
     **dict.fromkeys(
         ("Silent", "Sampling"),
-        "it is unknown how many of the 8 experts in experts a token uses; experts_per_token "
-        "declares it",
+        "it is unknown how many of the 8 experts in experts a token uses; declare "
+        "experts_per_token",
     ),
 }
 

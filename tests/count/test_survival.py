@@ -414,7 +414,7 @@ def test_a_value_that_was_not_made_is_not_counted_with(scripts: World, kind: str
 def test_what_depends_on_a_file_that_was_not_loaded(scripts: World) -> None:
     failure = scripts.run.failed("loads.py::OfWeights")
     assert failure.code == "NPL004"
-    assert "'weights' in loads.py: set by work at line 4" in failure.reason
+    assert "'weights' in loads.py: set at line 4 by work" in failure.reason
 
 
 def test_a_package_that_the_model_does_not_need(scripts: World) -> None:

@@ -603,7 +603,7 @@ def test_cuda_is_compared_with_meta_parameter_by_parameter(checked, project):
         on_cuda = same.measurement.devices["cuda:0"]
         assert (on_cuda.status, on_cuda.total) == ("measured", 20)
         assert on_cuda.bytes >= 4 * 20
-        assert "other parameters on the CPU" in finding(report, "NPL004").message
+        assert "different parameters on meta and on the CPU" in finding(report, "NPL004").message
 
 
 # --- show -----------------------------------------------------------------------------------

@@ -158,7 +158,7 @@ def test_a_foreign_hook_for_merges_keeps_the_other_one_out_as_well(repository, i
     (sample.path / ".git/hooks/pre-merge-commit").symlink_to("nowhere")
     done = install(sample)
     assert done.returncode == 2
-    assert "pre-merge-commit is the hook of another tool, and is left as it is\n" in done.stderr
+    assert "pre-merge-commit is the hook of another tool, and was not changed\n" in done.stderr
     assert not (sample.path / ".git/hooks/pre-commit").exists()
 
 

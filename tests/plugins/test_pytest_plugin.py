@@ -434,7 +434,7 @@ def test_an_interpreter_without_torch_is_an_error_of_every_budget(run, mixed, tm
     for name in ("Right[40]", "Right[layers.*: 20]", "Right[40 #2]", "Drifted[100]"):
         said = block(done.stdout, f"ERROR at setup of nparam model.py::{name}")
         assert said.startswith(f"no model can be built with {place}")
-        assert "it says: ModuleNotFoundError: No module named 'torch'\n" in said
+        assert "error: ModuleNotFoundError: No module named 'torch'\n" in said
 
 
 @pytest.mark.parametrize(
