@@ -128,7 +128,7 @@ class RecurrentGPT(nn.Module):
     nparam[transformer.*]: 1_636_496
     nparam[transformer]: 6_545_984
 
-    What the notebook has wrong: its visible cell sets H = 2, but the table below it was made with
+    What the notebook gets wrong: its visible cell sets H = 2, but the table below it was made with
     H = 4. Run again as written, it says
 
     nparam(H=2): 18_765_792

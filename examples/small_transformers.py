@@ -1,9 +1,9 @@
-"""One GPT three times, and an MLP: what four ways to write a small model cost.
+"""One GPT three times, and an MLP: the cost of four ways to write a small model.
 
 A notebook trains small GPTs by different authors, and a plain MLP, on three-digit addition (16
 characters; 12 of them are seen) and on Shakespeare (65 characters; 128 are seen). They were to be
 configured alike, and block by block they are: however a GPT block of width d is written, it has
-12*d**2 + 13*d parameters. They differ in the ends, and in two things that nobody meant.
+12*d**2 + 13*d parameters. They differ at both ends, and in two unintended ways.
 """
 
 from dataclasses import dataclass

@@ -2,7 +2,7 @@
 
 A README lists the 34 parameters of one trained model, 79,638,799 in all, and says how each shape
 follows from the hyper-parameters. It then sets out to write the closed form and stops: the section
-is empty, between two markers of a merge conflict, and two widths are left as ``?``. Both stand
+is empty, between two markers of a merge conflict, and two widths are left as ``?``. Both are given
 below: the closed form in the class, the widths in the comments of its constructor.
 """
 

@@ -73,7 +73,7 @@ class FeedForwardLM(EmbeddingLM):
 
 
 class SelfAttention(nn.Module):
-    """One head, no mask, no scaling: attention with nothing left to take away.
+    """One head, no mask, no scaling: attention at its simplest.
 
     nparam: 120
     nparam: 4*emb_dim*(emb_dim + 1)

@@ -4,7 +4,7 @@ TYPE_CHECKING = False
 
 
 class UsageError(Exception):
-    """What was asked for cannot be done; the message says why, and what to do."""
+    """The request cannot be carried out; the message says why, and what to do next."""
 
 
 if TYPE_CHECKING:
@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 else:
 
     def __getattr__(name: str) -> str:
-        """`__version__`, from the file that the build writes out of git's tags. It is read when
-        asked for: a run that finds nothing changed does not need it."""
+        """`__version__`, from the file that the build writes out of git's tags. It is read on first
+        use: a run that finds nothing changed does not need it."""
         if name != "__version__":
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         try:

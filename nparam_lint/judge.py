@@ -85,14 +85,14 @@ def judge(
 
 
 def _other_definition(budget: Budget, measured: Measured) -> Finding:
-    """NPL008 for a budget of a definition that Python does not use: of two in branches, or of a
-    name that means something else by now."""
+    """NPL008 for a budget of a definition that Python does not use: one of two in branches, or one
+    whose name was rebound."""
     name, here = budget.target.callable, budget.definition
     used = " and ".join(measured.definitions)
-    message = f"Python does not use the {name} that {here} defines: {name} is that of {used}"
+    message = f"Python does not use the {name} defined at {here}: {name} is the one at {used}"
     remedies = (
         f"declare the budget at {used}, and delete this one",
-        "where another Python uses this one: # nparam: ignore[NPL008] behind the docstring",
+        "if another Python version uses this one: # nparam: ignore[NPL008] after the docstring",
     )
     return finding("NPL008", budget.position, message, str(budget.target), remedies)
 
@@ -163,7 +163,7 @@ def _broken(
     elif row.source:
         detail.append(f"{row.path} is made at {row.source}")
     if budget.reason:
-        detail.append(f"why this budget: {budget.reason}")
+        detail.append(f"reason for this budget: {budget.reason}")
     detail.append(_next_step(budget, actual))
     code = "NPL013" if budget.origin == "prose" else "NPL001"
     return finding(code, budget.position, message, str(budget.target), detail)
@@ -212,11 +212,11 @@ def _next_step(budget: Budget, actual: int) -> str:
     if budget.origin == "prose":
         return f"correct the docstring at {where}, or declare the count there: nparam: {actual:_}"
     if budget.value.names:
-        return f"if the change is meant, the formula at {where} must give {actual:_}"
+        return f"if the change is intended, the formula at {where} must give {actual:_}"
     if budget.value.form in ("plain", "written", "around", "about"):
         command = f"nparam-lint update {shlex.quote(str(budget.target))}"
-        return f"if the change is meant: {command}"
-    return f"if the change is meant, declare {actual:_} (about {round_count(actual)}) at {where}"
+        return f"if the change is intended: {command}"
+    return f"if the change is intended, declare {actual:_} (about {round_count(actual)}) at {where}"
 
 
 def _unknown_name(budget: Budget, name: str, measured: Measured) -> Finding:
@@ -243,8 +243,8 @@ def _near(word: str, known: Sequence[str], cutoff: float = 0.6) -> str:
 def judge_devices(
     measured: Measured, position: Position, target: str, required: bool
 ) -> list[Finding]:
-    """NPL006 for every device that says otherwise than the first, or failed, or was required and
-    is not there."""
+    """NPL006 for every device whose result differs from the first, that failed, or that is required
+    but absent."""
     findings = []
     for name, result in measured.devices.items():
         was_measured, message = result.status == "measured", None
@@ -283,7 +283,7 @@ def judge_hidden(measured: Measured, position: Position, target: str) -> list[Fi
 def judge_not_measured(
     failure: NotMeasured, position: Position, target: str, hint: Sequence[str] = ()
 ) -> Finding:
-    """The finding about a declared model that was not counted: where, what it printed, what to do.
+    """The finding about a declared model that was not counted: where, its output, what to do.
     `hint`: further lines."""
     detail = [f"at {failure.source}"] if failure.source else []
     detail += [f"| {line}" for line in failure.output.splitlines()[-6:]]

@@ -1,4 +1,4 @@
-"""The values that pass between the parts: `discover → declare → count → judge → report`.
+"""The values that pass between the stages: `discover → declare → count → judge → report`.
 
 Plain frozen dataclasses without behaviour beyond their own text form. Paths are relative to the
 project root and written with `/`; lines and columns count from 1; every count is an exact integer.
@@ -241,7 +241,7 @@ class Hidden:
 
 @dataclass(frozen=True, slots=True)
 class VariableRow:
-    """An argument that a call could have had instead, with the `value` that it had. `holder`: the
+    """An argument of a call that can be varied, with its `value` in the call. `holder`: the
     expression that is called for the config object that it is a field of; `choices`: the values
     that its annotation allows, where it is a `Literal`."""
 
@@ -253,9 +253,9 @@ class VariableRow:
 
 @dataclass(frozen=True, slots=True)
 class DeviceResult:
-    """What one device said. `bytes`: what its allocator took. `differences`: one text for each
-    parameter whose name, shape or dtype differs from the first device's. `is_absent`: the machine
-    has no such device, or torch is built without it."""
+    """The result on one device. `bytes`: the memory that its allocator took. `differences`: one
+    text for each parameter whose name, shape or dtype differs from the first device's. `is_absent`:
+    the machine has no such device, or torch is built without it."""
 
     status: Literal["measured", "failed", "skipped"]
     total: int | None = None
@@ -270,10 +270,10 @@ class Measured:
     """A model that was built and counted. `call`: the expression that built it. `rung`: how
     (`meta`, `meta with values`, `cpu without initialisation`, `cpu`). `names`: the values of the
     names that formulas asked for; `known_names`: every name a formula could have asked for.
-    `definitions`: where what was called is defined, as `path:line`, or its dotted name. `type`:
-    the full name of the model's class; `types`: those of all modules inside it; `no_routing`: why
-    its active parameters cannot be told; `misdeclared`: what is wrong with what was declared about
-    its experts; `variables`: the arguments that can be varied, where they were asked for."""
+    `definitions`: where what was called is defined, as `path:line`, or its dotted name. `type`: the
+    full name of the model's class; `types`: those of all modules inside it; `no_routing`: why its
+    active parameters are unknown; `misdeclared`: what is wrong with what was declared about its
+    experts; `variables`: the arguments that can be varied, where they were asked for."""
 
     call: str
     modules: tuple[ModuleRow, ...]
@@ -399,8 +399,8 @@ class Environment:
 
 @dataclass(frozen=True, slots=True)
 class Elsewhere:
-    """The models that are declared outside of the paths that were given: how many there are, how
-    many of them depend on what was given, and how many may, for all that is known."""
+    """The models that are declared outside the given paths: how many there are, how many of them
+    depend on the paths, and how many may."""
 
     declared: int
     dependent: int

@@ -127,7 +127,7 @@ PLACES = {
                 """nparam: 110"""
         ''',
     ],
-    "a string that is no docstring, in `Net`": [
+    "a string, not a docstring, in `Net`": [
         """
         class Net(nn.Module):
             width = 3
@@ -191,7 +191,7 @@ PLACES = {
             """
         ''',
     ],
-    "a string that is no docstring, in `Net.__init__`": [
+    "a string, not a docstring, in `Net.__init__`": [
         '''
         class Net(nn.Module):
             def __init__(self):
@@ -199,7 +199,7 @@ PLACES = {
                 """nparam: 110"""
         ''',
     ],
-    "a string that is no docstring, in the module": [
+    "a string, not a docstring, in the module": [
         """
         class Net(nn.Module): pass
 

@@ -1,4 +1,4 @@
-"""The attending half of the comparison: a Transformer, and one with a stack among its layers."""
+"""The attention half of the comparison: a Transformer, and one with a stack among its layers."""
 
 import math
 import re
@@ -48,8 +48,8 @@ class TransformerLM(nn.Module):
     nparam: (vocab_size + 2)*d_model + num_layers*(d_model*(4*d_model + 9) + d_ff*(2*d_model + 1))
     nparam[layers.*]: d_model*(4*d_model + 9) + d_ff*(2*d_model + 1)
 
-    The notebook's formula says 39,840 for the first: it takes the attention for one without biases
-    and so misses 4*d_model in every layer.
+    The notebook's formula says 39,840 for the first: it assumes attention without biases and so
+    misses 4*d_model in every layer.
     """
 
     def __init__(
@@ -80,7 +80,7 @@ class TransformerLM(nn.Module):
 
 
 class StackAttention(nn.Module):
-    """Attention's place taken by a stack: each position sees what its predecessors left on top.
+    """A stack in place of attention: each position sees what its predecessors left on top.
 
     nparam(16, 16): 560
     nparam(16, 16): d_model*(2*stack_size + 3)
@@ -108,7 +108,7 @@ class StackAttention(nn.Module):
 
 
 class StackLayer(nn.Module):
-    """A Transformer layer with a stack for attention. Stacks do not see ahead: no mask.
+    """A Transformer layer with a stack instead of attention. Stacks do not see ahead: no mask.
 
     nparam(16, 64, 16): 2_752
     nparam(16, 64, 16): d_model*(2*stack_size + 8) + d_ff*(2*d_model + 1)
@@ -129,7 +129,7 @@ class StackLayer(nn.Module):
 
 
 def parse_layers(layers: str) -> list[int]:
-    """The layers that a string such as ``"2.superposition-16.1"`` asks for, in order.
+    """The layers that a string such as ``"2.superposition-16.1"`` describes, in order.
 
     Fields are separated by dots: a number is so many standard layers, ``superposition-16`` one
     stack layer with vectors of 16. In the result 0 is a standard layer, any other number a stack
@@ -148,7 +148,7 @@ def parse_layers(layers: str) -> list[int]:
 class StackTransformer(TransformerLM):
     """A Transformer with superposition-stack layers among its standard ones.
 
-    Shapes as in ``TransformerLM``. ``layers`` says which layers stand where, in the notation of
+    Shapes as in ``TransformerLM``. ``layers`` describes the sequence of layers, in the notation of
     the library that the notebook used (see ``parse_layers``).
 
     The counts that the notebook printed, together with the layers that they belong to:
@@ -158,7 +158,7 @@ class StackTransformer(TransformerLM):
     nparam(d_model=20, d_ff=80, layers="20.superposition-16.1"): 111_660
     nparam(d_model=24, d_ff=96, layers="24.superposition-16.1"): 187_848
 
-    And what was meant, one standard layer and one stack layer:
+    And what was intended, one standard layer and one stack layer:
 
     nparam(layers="1.superposition-16"): 7_088
     nparam(d_model=20, d_ff=80, layers="1.superposition-8"): 10_140
@@ -167,7 +167,7 @@ class StackTransformer(TransformerLM):
 
     The notebook wrote width, standard layers, stack size and stack layers into one string,
     ``"16-1.superposition-16.1"``. The library expects no width: it read the leading 16 as sixteen
-    standard layers, dropped the ``-1`` without a word and took the last 1 for a seventeenth. The
+    standard layers, silently dropped the ``-1`` and took the last 1 for a seventeenth. The
     models came out eight to thirteen times too big, in a study about equal budgets.
 
     The closed form, with n standard layers, m stack layers and s the sum of the stack sizes:

@@ -1,4 +1,4 @@
-"""The superposition stack (Joulin and Mikolov, 2015): a stack that is never sure what it did.
+"""The superposition stack (Joulin and Mikolov, 2015): a stack with soft operations.
 
 Every step pushes, pops and waits at once, weighted by three probabilities, and the new stack is the
 weighted sum of the three outcomes. Nothing in it is learned, so it costs no parameters: those are

@@ -19,15 +19,15 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 CASES = 16  # combinations of choices that are all derived
-ALONE = 4  # choices that are changed one at a time, where nobody asked for more
+ALONE = 4  # choices that are changed one at a time, unless more were requested
 
 
 def derive_all(
     history: BuildHistory, variables: Sequence[Variable], *, chosen: bool = False
 ) -> tuple[list[Derived], list[str]]:
-    """(the forms, the base's case first; the names of choices that matter too, and were left out).
-    `chosen`: all combinations of the choices are asked for; otherwise each of those that matter is
-    changed alone, to the values that give other parameters."""
+    """(the forms, the base's case first; the names of choices that have an effect but were
+    skipped). `chosen`: all combinations of the choices are requested; otherwise each choice that
+    has an effect is changed alone, to the values that give other parameters."""
     base = derive(history, variables)
     found = [base]
     if not isinstance(base, ClosedForm):
@@ -44,11 +44,11 @@ def derive_all(
     else:
         cases = [{v.name: value} for v in telling[:ALONE] for value in others[v.name]]
         left = [v.name for v in telling[ALONE:]]
-    told = base.total, {*base.rules}
+    known = base.total, {*base.rules}
     for case in cases:
         if any(differs(value, history.base[name]) for name, value in case.items()):
             form = derive(history, variables, case)
-            if not isinstance(form, ClosedForm) or told != (form.total, {*form.rules}):
+            if not isinstance(form, ClosedForm) or known != (form.total, {*form.rules}):
                 found.append(form)
     return found, left
 

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 
 def budget_of(cases: Sequence[ClosedForm], order: Sequence[str]) -> tuple[str, list[str]]:
-    """(the formula, names of choices that it does not hold for). One choice of two is a
-    conditional; of more than that only the case of the call is told."""
+    """(the formula, names of choices that it does not hold for). A choice between two values
+    becomes a conditional; with more values, only the case of the call is used."""
     base, *others = cases
     text = factored(base.total, order)
     switches = list(dict.fromkeys(name for case in others for name in case.case))

@@ -1,4 +1,4 @@
-"""What a wrong formula lacks: all that a check needs of this package."""
+"""Which term a wrong formula lacks: the only thing that a check needs from this package."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 
 def missing_term(budget: Budget, measured: Sequence[Measured]) -> list[str]:
-    """What would have to be added to the budget's formula, in its own names, and which parameters
-    that are: one line; none where the models that were measured do not tell."""
+    """The term that must be added to the budget's formula, in its own names, and the parameters
+    that it stands for: one line; none if the measured models do not determine it."""
     formula = next((t for t in budget.value.terms if isinstance(t, Formula)), None)
     if formula is None or budget.selector.metric not in ("total", "trainable"):
         return []

@@ -1,4 +1,4 @@
-"""One model, built with other arguments than those that its target names."""
+"""One model, built with other arguments than those in its target."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Model:
         self.found: Discovery = discover(settings.root, files, wanted=files, store=settings.store)
         self.request = request_model(target, Position(target.location), settings, self.found)
         self.request.parameters = True
-        self.request.device = "meta"  # the others would say the same, and take their time
+        self.request.device = "meta"  # the others would give the same result, and take time
         self.environment: Environment | None = None
 
     def first(self) -> Measurement:

@@ -51,8 +51,8 @@ def compare_revisions(
 ) -> DiffReport:
     """What changed between two states of a project. `about`: the revision that `base` is a copy of.
     `moved`: files of the base → where they are now. `staged`: `now` is the index. `declared_only`:
-    only models that somebody declares a budget for, then or now. `tolerance`: the drift that is
-    allowed without a budget that explains it; None: any. Raises NoInterpreter."""
+    only models with a budget, then or now. `tolerance`: the drift that is allowed without a budget
+    that explains it; None: any. Raises NoInterpreter."""
     start = time.monotonic()
     back = {new: old for old, new in moved.items()}
     settings = now.settings
@@ -95,9 +95,9 @@ def compare_revisions(
     )
     notes = []
     if not base.exists:
-        notes.append(f"at {about.called} there was nothing of it yet: everything is new")
+        notes.append(f"it did not exist at {about.called}: everything is new")
     elif not now.exists:
-        notes.append("nothing of it is there now: everything is gone")
+        notes.append("it does not exist any more: everything is gone")
     return replace(found, notes=tuple(notes), seconds=time.monotonic() - start)
 
 

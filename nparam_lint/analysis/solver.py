@@ -46,8 +46,8 @@ ROUNDS = 4  # of solutions, where it refuses more than that
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """`ties`: what follows the unknowns; `conditions`: what has to hold besides what the models ask
-    themselves; `number`: of solutions for each budget."""
+    """`ties`: arguments computed from the unknowns; `conditions`: what must hold in addition to the
+    models' own requirements; `number`: of solutions for each budget."""
 
     budgets: Sequence[int]
     unknowns: Mapping[str, Unknown]
@@ -197,7 +197,7 @@ class _Solver:
         self.ties = {name: f for name, f in question.ties.items() if name in self.base}
         for formula in self.ties.values():
             self.check("--tie", formula)
-        # What speaks of another target's arguments alone is not about this one.
+        # A condition that only names arguments of other targets is not about this one.
         self.conditions = [c for c in question.conditions if c.names & self.base.keys()]
         for condition in self.conditions:
             self.check("--where", condition)
@@ -227,7 +227,8 @@ class _Solver:
             raise UsageError(f"option {option}: {self.given} has no whole number {name!r}; {there}")
 
     def follow(self, rule: Constraint) -> None:
-        """What the model itself ties to the unknowns (`d_ff == 4*d_model`) follows them."""
+        """Let arguments that the model itself ties to the unknowns (`d_ff == 4*d_model`) follow
+        them."""
         if rule.kind != "==" or rule.left in self.ties:
             return
         if {*rule.right} & {*self.unknowns, *self.ties}:
@@ -259,7 +260,8 @@ class _Solver:
         self.growing = growing(total, {name: u.low for name, u in self.unknowns.items()})
 
     def opaque(self, total: Polynomial) -> None:
-        """Where a tie is a conditional, say: nothing is known but the values."""
+        """The count if a tie is a conditional, for instance: only its values are known, not its
+        form."""
         count = compiled(total, [*self.unknowns, *self.ties])
 
         def at(*values: int) -> int:
@@ -309,8 +311,8 @@ class _Solver:
         return f"{what}{where}; next: other limits, as in --vary {self.names[0]}=1..4096"
 
     def built(self, budget: int, goal: Goal, number: int) -> Solved:
-        """What was built, and has the count that it should; more of it where the model refuses what
-        comes first."""
+        """The candidates that were built and have the right count; further ones if the model
+        rejects the first."""
         refused = strayed = 0
         why = None
         for _ in range(ROUNDS):
@@ -342,7 +344,7 @@ class _Solver:
             self.idle,
             refused,
             strayed,
-            None if met else f"the model refuses the arguments that its form gives: {why}",
+            None if met else f"the model rejects the arguments that its closed form gives: {why}",
         )
 
     def values(self, point: Whole) -> dict[str, int]:

@@ -1,8 +1,8 @@
-"""What earlier runs found out, in the cache directory of the user: without it a run gives the same
-answers, only later. Here: the answer of the last run, printed again if nothing changed.
+"""Results of earlier runs, in the user's cache directory: without it a run gives the same answers,
+only more slowly. This module prints the answer of the last run again if nothing has changed.
 
-Nothing is read but the state of files and directories (times, size, inode), as git does it; whoever
-changes a file changes its state. This is all that a run without a change imports.
+Only the state of files and directories (times, size, inode) is read, as git does; whoever changes a
+file changes its state. A run in which nothing has changed imports nothing else.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ def replay(
     environ: Mapping[str, str],
     changed: Callable[[str, Mapping[str, str]], None],
 ) -> int | None:
-    """Print what the last run with these arguments printed; returns its exit code. None: it may
-    come out otherwise now, or there was none. `changed` is told the interpreter that the last run
-    built with, and the environment, where a Python file has another content: then something must be
-    built, most likely."""
+    """Print what the last run with these arguments printed; returns its exit code. None: the answer
+    may be different now, or there was none. If the content of a Python file has changed, most
+    likely something must be built: then `changed` is called with the interpreter of the last run
+    and the environment."""
     if any(word.startswith("--no-c") for word in arguments):  # as argparse abbreviates it
         return None
     try:
@@ -62,7 +62,7 @@ def replay(
 
 
 def name_of(arguments: Sequence[str], environ: Mapping[str, str]) -> str:
-    """The entry's name: all that decides on an answer besides files."""
+    """The entry's name: everything except files that an answer depends on."""
     variables = sorted(f"{k}={v}" for k, v in environ.items() if k not in _PASSING)
     look = (sys.stdout.encoding, str(sys.stdout.isatty()), str(sys.stderr.isatty()), _width())
     parts = (tool(), os.getcwd(), *look, str(len(arguments)), *arguments, *variables)
@@ -70,7 +70,7 @@ def name_of(arguments: Sequence[str], environ: Mapping[str, str]) -> str:
 
 
 def state_of(path: bytes) -> bytes:
-    """What changes whenever a file or a directory does; of what is not there, that."""
+    """A value that changes whenever a file or a directory does; NOTHING if there is none."""
     try:
         state = os.stat(path)
     except (OSError, ValueError):
@@ -84,7 +84,7 @@ LOOKED = b"?"  # of a path of which it only matters what it is, and where it lea
 
 
 def look_of(path: bytes) -> bytes:
-    """What stands at a path: a link and its target, another kind of file, or nothing."""
+    """What is at a path: a link and its target, another kind of file, or nothing."""
     try:
         mode = os.lstat(path).st_mode
         return digest(os.readlink(path)).encode() if S_ISLNK(mode) else b"%o" % S_IFMT(mode)

@@ -1,4 +1,4 @@
-"""What earlier runs found out from the content of single files, and how it is decoded."""
+"""Facts that earlier runs derived from the content of single files, and how they are decoded."""
 
 from __future__ import annotations
 
@@ -20,8 +20,9 @@ class FactCache(Generic[_Value]):
     """Values by the digest of everything that they are computed from, kept as one entry of a store.
 
     The entry is read when the first value is asked for, and each value is decoded, with its types
-    checked, when it is asked for itself. What does not decode, or comes from another version of
-    nparam-lint, was never there; what cannot be encoded (half of a surrogate pair) is not kept.
+    checked, when it is asked for itself. A value that cannot be decoded, or comes from another
+    version of nparam-lint, counts as absent; one that cannot be encoded (half of a surrogate pair)
+    is not kept.
     """
 
     def __init__(self, store: Store | None, name: str, kind: Any) -> None:
@@ -73,7 +74,7 @@ class FactCache(Generic[_Value]):
 
     @cached_property
     def _kept(self) -> dict[str, bytes]:
-        # The values are bytes inside: passing over those that nobody asks for costs nothing.
+        # The values are kept as bytes, so that those that are not needed cost nothing.
         version = tool()  # early, before anything is worked out
         body = self._store.load(self._name) if self._store else None
         if body is None:

@@ -53,8 +53,8 @@ class Kept:
 
 
 def survey(base: str) -> Kept:
-    """All that is kept below the cache directory, of every project. What else lies there is left
-    out: the directory may be one that is used for other things, too."""
+    """Everything that is kept below the cache directory, for all projects. Other files there are
+    ignored: the directory may be used for other things, too."""
     kept = Kept()
     for top in _listed(base, kept):
         if not top.is_dir(follow_symlinks=False):
@@ -92,7 +92,7 @@ def _listed(folder: str, kept: Kept) -> list[os.DirEntry[str]]:
 
 
 def trouble(store: Store) -> str | None:
-    """Why nothing can be kept, found out by trying; None where it can."""
+    """Why nothing can be kept, found by trying; None if it can."""
     if not store.save(_TRIAL, b""):
         return store.trouble
     with suppress(OSError):
@@ -120,8 +120,9 @@ def trim(base: str, limit: int = LIMIT) -> None:
 
 
 def clean(base: str) -> Kept:
-    """Remove all that is kept; returns what was removed, with what was not as `faults`. The cache
-    directory itself stays, with its tag: a run at the same time may be about to use it."""
+    """Remove everything that is kept; returns what was removed, and in `faults` what could not be.
+    The cache directory itself stays, with its tag: a run at the same time may be about to use
+    it."""
     kept = survey(base)
     files = [file for file in kept.files if _is_removed(file.path, os.unlink, kept.faults)]
     folders = [path for path in kept.folders if _is_removed(path, _remove_folder, kept.faults)]

@@ -1,9 +1,9 @@
-"""What earlier runs measured, and whether a build would still measure it.
+"""Measurements of earlier runs, and whether a build would still give the same.
 
 A measurement is remembered with all that its build read: the content of the project's files that
 were imported or opened, the names in directories that were listed, paths that were looked for,
-names that another file of the project could take over, and the files of installed packages. It
-holds as long as all of that is as it was; what a build cannot see (`worker_environment`) cannot
+names that another file of the project could take over, and the files of installed packages. It is
+valid as long as none of that has changed; what a build cannot see (`worker_environment`) cannot
 matter.
 """
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from nparam_lint.cache.store import Store
     from nparam_lint.count.run_jobs import Job
 
-VARIANTS = 3  # of one model: the branches that somebody goes back and forth between
+VARIANTS = 3  # of one model, for branches between which somebody switches
 # Failures that the next build might not repeat: they are never kept.
 _TRANSIENT = ("timed_out", "out_of_memory", "died", "no_worker", "unreadable")
 
@@ -65,8 +65,8 @@ class ImportedFile:
 
 @dataclass(frozen=True, slots=True)
 class ProcessDependencies:
-    """What one process of the worker has to tell: the project's files that were run, and what else
-    was read while they were."""
+    """What one process of the worker reports: the project's files that were run, and what else was
+    read meanwhile."""
 
     files: dict[str, ImportedFile]
     facts: Facts
@@ -126,8 +126,8 @@ class ProjectState:
 
 
 class MeasurementCache:
-    """The measurements that `store` keeps of one project, as `python` makes them in `environ` (what
-    the worker would be given). `copied`: a name for what the project is a copy of, if it is one."""
+    """The measurements that `store` keeps of one project, made with `python` in `environ` (the
+    worker's environment). `copied`: a name for the original, if the project is a copy."""
 
     def __init__(
         self,
@@ -169,7 +169,7 @@ class MeasurementCache:
         return torch, python, guards
 
     def recall(self, job: Job) -> Measurement | None:
-        """What a build would measure, where that is known."""
+        """What a build would measure, if that is known."""
         name = f"model-{self._key(job)}"
         for entry in self._load(name, tuple[CachedMeasurement, ...]) or ():
             shared = self._if_unchanged(entry.shared)
@@ -214,8 +214,8 @@ class MeasurementCache:
         return [read_by(job) for job in jobs]
 
     def tell_inputs(self, replay_inputs: ReplayInputs, home: str) -> None:
-        """Tell the files and directories that what is known rests on; `home`: the project's
-        directory in the working tree."""
+        """Report the files and directories that the known measurements depend on; `home`: the
+        project's directory in the working tree."""
         for asked in {asked for facts in self.checked.values() for asked in facts or ()}:
             question, _, place = asked.partition("\0")
             path = os.path.normpath(os.path.join(home, unescaped(place)))
@@ -246,7 +246,7 @@ class MeasurementCache:
     # --- learn --------------------------------------------------------------------------------
 
     def add_dependencies(self, body: bytes) -> None:
-        """What a process of the worker says that it has read."""
+        """Add what a process of the worker reports to have read."""
         news: ProcessDependencies | None = _decode(body, ProcessDependencies)
         if news is None:
             self.trusted = False
@@ -261,8 +261,8 @@ class MeasurementCache:
         self.shared = self._merged(self.shared, news.facts)
 
     def learn(self, job: Job, measurement: Measurement, body: bytes, inputs: bytes) -> None:
-        """An answer of the worker, with what it depends on; `inputs` is empty where it may depend
-        on anything that was read at all."""
+        """Add an answer of the worker, with what it depends on; `inputs` is empty if it may depend
+        on anything that was read."""
         own: Dependencies | None = _decode(inputs, Dependencies) if inputs else None
         if inputs and own is None:
             return
@@ -274,9 +274,9 @@ class MeasurementCache:
             self.pending.append((self._key(job), ok, body, own))
 
     def settle(self, built: bool) -> bool:
-        """Whether what was recalled may stand, beside others that were `built` in this run or
-        alone: no model can tell with which others it was measured, or they are the same. To be
-        asked when all is known."""
+        """Whether the recalled measurements are valid beside those that were `built` in this run:
+        either no model can notice which others were measured with it, or they are the same. To be
+        called when everything is known."""
         self._close()
         everyone = [(inputs, entry.changes) for _, entry, inputs in self.recalled] + self.closed
         changers = {path: hit for _, changes in everyone for path, hit in changes.items()}
@@ -311,8 +311,8 @@ class MeasurementCache:
         return sources, {p: self.files[p].changes for p in sorted(below) if self.files[p].changes}
 
     def save(self, torch: str, python: str, guards: tuple[str, ...]) -> None:
-        """Keep what was learned; nothing of it, if anything may have changed in the meantime, or
-        where the run did not come to its end."""
+        """Keep what was learned; nothing of it if anything may have changed meanwhile, or if the
+        run did not finish."""
         sites = self.sites
         if not (self.trusted and self.ended and self.pending and isinstance(sites, dict)):
             return
@@ -333,15 +333,15 @@ class MeasurementCache:
                 self.known += 1
 
     def _merged(self, one: Facts, other: Facts) -> Facts:
-        """Both together. Two contents of one file in one run: somebody is editing it, and nothing
-        is certain any more."""
+        """Both together. If one file has two contents in one run, somebody is editing it, and
+        nothing is certain any more."""
         if any(one.get(asked, was) != was for asked, was in other.items()):
             self.trusted = False
         return one | other
 
     def _has_new(self, facts: Facts) -> bool:
-        """Whether a directory was changed since this run began: what a build saw in it may not be
-        what it has now."""
+        """Whether a directory has changed since this run began: what a build saw in it may differ
+        from what it contains now."""
         listed = (known for known in facts if known.startswith(("names\0", "entries/")))
         for place in {known.partition("\0")[2] for known in listed}:
             with suppress(OSError):

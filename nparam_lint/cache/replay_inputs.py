@@ -14,8 +14,8 @@ from nparam_lint.repository import ask_git
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-# The grain of a file system's clock: what was changed that shortly before a run may be changed once
-# more without a trace.
+# The resolution of a file system's clock: a file that was changed so shortly before a run may be
+# changed again without a trace.
 _GRAIN = 50_000_000  # ns
 _LONGEST = 4 << 20  # bytes of an answer that is kept
 _CONFIGS = ("pyproject.toml", "nparam-lint.toml", "setup.py", ".gitignore", ".gitmodules")
@@ -23,8 +23,8 @@ _ENVIRONMENTS = (".venv", "venv")
 
 
 class ReplayInputs:
-    """Collects the paths whose change could change the answer. `is_complete`: as far as is known,
-    the answer depends on nothing else."""
+    """Collects the paths whose change could change the answer. `is_complete`: the answer depends on
+    nothing else that is known."""
 
     def __init__(self, start: int) -> None:
         """`start`: when the run began to read, in ns of the system's clock."""
@@ -51,9 +51,8 @@ class ReplayInputs:
         code: int,
         python: str = "",
     ) -> int:
-        """Keep the answer, unless something that it rests on was changed while it was found;
-        returns how many bytes that takes. `python`: the interpreter that models are built with, if
-        any."""
+        """Keep the answer, unless something that it depends on changed during the run; returns how
+        many bytes it takes. `python`: the interpreter that models are built with, if any."""
         if not self.is_complete or os.name != "posix":  # elsewhere a file's state tells too little
             return 0
         lines = []
@@ -83,8 +82,8 @@ class ReplayInputs:
         return state != NOTHING and max(map(int, times)) > self.start - _GRAIN
 
     def add_project(self, root: str, environ: Mapping[str, str]) -> None:
-        """All that decides which files belong to the project at `root`, in a git working tree, and
-        which interpreter is its own."""
+        """Add everything that decides which files belong to the project at `root`, in a git working
+        tree, and which interpreter it uses."""
         ignored = _ignored(root)
         if ignored is None:
             self.is_complete = False
@@ -121,10 +120,10 @@ def _ignored(root: str) -> set[str] | None:
 
 
 def _of_git(root: str, environ: Mapping[str, str]) -> Iterator[str]:
-    """Where git keeps what it has, and what it is told to ignore; the main working tree."""
+    """The paths of git's data and of its ignore rules; the main working tree."""
     files = [word for name in ("index", "info/exclude", "config") for word in ("--git-path", name)]
-    told = ask_git(root, "rev-parse", *files, "--git-common-dir") or b"\n"
-    *places, common = os.fsdecode(told).splitlines()
+    answer = ask_git(root, "rev-parse", *files, "--git-common-dir") or b"\n"
+    *places, common = os.fsdecode(answer).splitlines()
     yield from (os.path.join(root, place) for place in places)
     yield os.path.dirname(os.path.abspath(os.path.join(root, common)))
     home = os.path.expanduser("~")

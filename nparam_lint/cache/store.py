@@ -60,9 +60,9 @@ _tool = ""
 
 
 def tool() -> str:
-    """A name for this very version of nparam-lint and of what is installed beside it: what another
-    one found out is not asked. What this process finds out is its own word, whatever is installed
-    while it runs."""
+    """A name for exactly this version of nparam-lint and of the packages beside it: results of
+    other versions are not used. It is computed once, so that installing a package during a run
+    changes nothing."""
     global _tool
     _tool = _tool or _identity()
     return _tool
@@ -152,8 +152,8 @@ class Store:
         return True
 
     def wants_trim(self) -> bool:
-        """For the end of a run: whether to look if there is too much. So it is where the run saved
-        something, and either much or as the first one in a day."""
+        """Whether to check the size at the end of a run: if it saved something, and either a lot or
+        as the first run in a day."""
         if not self.base or not self.saved:
             return False
         # The tag is never written again, so that its time can say when somebody looked.
@@ -172,7 +172,8 @@ class Store:
         return state.digest()
 
     def _is_ours(self) -> bool:
-        """Whether the folder is there and ours: what others wrote could say that all is well."""
+        """Whether the folder exists and is ours: entries that others wrote could claim that all is
+        well."""
         if self._usable is None:
             try:
                 self._usable = self._is_private(self.top) and self._is_private(self.folder)
@@ -234,8 +235,8 @@ def _make_top(top: str) -> None:
 
 
 def _read(path: str) -> bytes | None:
-    """The content of a file; None where there is none. A pipe in its place is no reason to wait, a
-    link none to look elsewhere."""
+    """The content of a file; None if there is none. A pipe in its place is not waited for, a link
+    is not followed."""
     try:
         with open(path, "rb", buffering=0, opener=_open) as file:
             return file.read()

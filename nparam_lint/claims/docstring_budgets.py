@@ -40,7 +40,7 @@ _FOLDED |= dict.fromkeys((0xAD, 0x180E, 0xFEFF, *range(0x200B, 0x2010)), " ")
 _FOLDED |= dict.fromkeys((*range(0x202A, 0x202F), *range(0x2060, 0x2070)), " ")
 _CLOSED_BY = dict(zip("([{<“‘«", ")]}>”’»", strict=True)) | {c: c for c in "`*_'\"|$"}
 _MARKS = re.compile("[\\s`*_'\"”’»$]*")
-# What may stand between the word and its number, besides `(ARGUMENTS)` and `[SELECTOR]`.
+# What may stand between the word and its number, apart from `(ARGUMENTS)` and `[SELECTOR]`.
 _LINK = r"""(?:[`*_'"”’»]*\\?:{1,2}=?[`*_'"”’»]*|=+|[-=–—]+>|[→⇒–—…|]|\.{2,}
     |(?:of|for|in)\b[^:=\n]{1,40}[:=]|(?:,?\s*\b(?:is|are|was|be|of|has
     |should|must|equals?|about|around|approx(?:imately)?\.?|roughly|circa|ca\.?|nearly|exactly|at|most
@@ -63,7 +63,7 @@ _OPERATOR = re.compile(r"[*+]|\b(?:min|max|abs|ceil|floor)\(")
 _CONDITION = re.compile(r"\b(?:if|when|while|where|assert|unless|until|and|or|not|for|with)\s+$")
 # Bullets of any kind, numbers, quotes and brackets before the word, but no other word.
 _LEAD = re.compile(r"(?:[\W_]|[^\W_]{1,3}[.)](?=\s)|\[[^\W_]\](?=\s))*")
-# As documented: whatever follows, it is meant as a budget.
+# In the documented spelling it is meant as a budget, whatever follows.
 _EXACT = re.compile(r"\s*(?:[-*]\s+)?:?nparam(?=[(\[:])")
 _BARE = re.compile(r"[`*_'\"”’»]*\s*(?P<colon>:{1,2})[\s`*_'\"”’»]*(?:#.*)?$")
 _COLON = re.compile(r"\\?:{1,2}=?")
@@ -77,7 +77,7 @@ _ENTRY_SELECTOR = re.compile(r"""([^:'"()\[\]#]+):""")
 _ENTRY_ARGUMENTS = re.compile(r"\s*(?:\[[^\]]*\])?\s*:")
 
 
-_MOST_LINES = 200  # of one budget; it is read anew with each
+_MOST_LINES = 200  # of one budget; it is parsed again with each
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +103,8 @@ class Malformed:
 
 @dataclass(frozen=True, slots=True)
 class Stray:
-    """A claim where no budget is read: its text, its offset, and the line that it should be."""
+    """A claim in a place where budgets are not read: its text, its offset, and the line that it
+    should be."""
 
     text: str
     offset: int
@@ -215,8 +216,8 @@ def _entries(lines: Sequence[DocLine]) -> Iterator[tuple[range, Declared | Malfo
 def _head(lines: Sequence[DocLine], index: int) -> int:
     """The offset after the word with which the budget at `index` begins; 0 where none does.
 
-    As it is documented it is one whatever follows; in another spelling, where a reader would take
-    it for one: beside a number, or before the colon of a formula."""
+    In the documented spelling it is always one; in another spelling only if a reader would take it
+    for one: beside a number, or before the colon of a formula."""
     text = lines[index].text
     if exact := _EXACT.match(text):
         return exact.end()
@@ -321,8 +322,8 @@ def _read(text: str, head: int, parts: Sequence[DocLine]) -> Declared:
 
 
 def _value(text: str, at: int, metric: str) -> tuple[Value, int]:
-    """The value at `at`, and where it begins. What stands around it, or around all of the line, is
-    left out: quotes, stars, the bracket that was opened before, a full stop. Raises TextError."""
+    """The value at `at`, and where it begins. Quotes, stars, a bracket that was opened before, and
+    a full stop around it, or around the whole line, are ignored. Raises TextError."""
     try:
         with shifted(at):
             return parse_value(text[at:], metric), at + _blank(text[at:])

@@ -1,8 +1,8 @@
 """Parameter counts that a docstring claims in plain words: "~2K param autoencoder", "Params: 27M".
 
-Precision before recall: a claim is taken only where it can be meant as the count of the very class
-or function that the docstring belongs to. Counts of parts, of other models, of families of models,
-ratios and conditions are left alone; of claims that contradict each other none is taken.
+Precision before recall: a claim is used only if it can be meant as the count of the class or
+function to which the docstring belongs. Counts of parts, of other models and of families of models,
+ratios and conditions are ignored, and so are claims that contradict each other.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from nparam_lint.records import DocLine
 
-_SMALLEST_PLAIN = 100  # "takes 3 parameters" speaks of a function
+_SMALLEST_PLAIN = 100  # "takes 3 parameters" is about a function
 _LONGEST = 2000  # characters; what is longer is not a sentence
 
 _NUMBER = (
@@ -194,7 +194,8 @@ def _metric(words: str) -> str:
 
 
 def _consistent(claims: list[Declared]) -> list[Declared]:
-    """Without those that contradict each other; what calls itself a total outweighs the rest."""
+    """The claims without those that contradict each other; a claim that calls itself a total
+    outweighs the rest."""
     kept: set[int] = set()
     for selector in {claim.selector for claim in claims}:
         group = [i for i, claim in enumerate(claims) if claim.selector == selector]

@@ -75,9 +75,9 @@ def _faults(comment: _Comment, is_complete: Callable[[str], bool]) -> Iterator[F
         if code not in RULES:
             near = difflib.get_close_matches(code.upper(), RULES, 1)
             hint = f"; did you mean {near[0]}?" if near else ""
-            yield fault(f"there is no {code!r} to ignore{hint}")
+            yield fault(f"there is no rule {code!r} to ignore{hint}")
         elif code not in comment.used and is_complete(code):
-            yield fault(f"nothing on this line gives {code}, which is ignored here")
+            yield fault(f"this line has no {code}, so there is nothing to ignore")
 
 
 def _comments(path: str, read: Callable[[str], bytes]) -> Iterator[_Comment]:
@@ -95,7 +95,7 @@ def _comments(path: str, read: Callable[[str], bytes]) -> Iterator[_Comment]:
 
 
 def _python_comments(path: str, content: bytes) -> Iterator[_Comment]:
-    """Only what Python takes for a comment: a text that mentions one is none."""
+    """Only real comments: a string that contains such text is not one."""
     ends: dict[int, int] = {}  # the line on which texts of several lines end → the first of it
     with suppress(SyntaxError, tokenize.TokenError):  # reported as such elsewhere
         for token in tokenize.tokenize(io.BytesIO(content).readline):

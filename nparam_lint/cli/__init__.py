@@ -1,5 +1,5 @@
-"""The command line, one file for each command. It starts here: print the last answer if it still
-holds, else run the program."""
+"""The command line, one file for each command. It starts here: print the last answer if it is still
+valid, else run the command."""
 
 from __future__ import annotations
 

@@ -34,8 +34,8 @@ _HOOK_VARIABLES = {"PRE_COMMIT", "GIT_INDEX_FILE"}
 
 USAGE = "nparam-lint [PATH…] [options]"
 DESCRIPTION = (
-    "Count the models below PATH, and those declared elsewhere that depend on it, and check their "
-    "budgets."
+    "Count the models below PATH, and the declared models elsewhere that depend on it, and check "
+    "their budgets."
 )
 
 
@@ -73,7 +73,7 @@ def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
     if options.diff and not options.fix:
         raise UsageError("--diff shows what --fix would write; next: nparam-lint --fix --diff")
     if options.fix and options.staged:
-        raise UsageError("--fix writes into the working tree, which --staged does not look at")
+        raise UsageError("--fix writes into the working tree, which --staged does not check")
     inputs, code = None, 0
     texts: list[str | None] = []
     with ExitStack() as stack:
@@ -144,7 +144,7 @@ def _fix(
     if not options.diff:
         write_all(fixes.files)
     lines = [f"{item.position}: fixed: {item.detail[0]}" for item in fixes.fixed]
-    lines += [f"{item.position}: {item.code} is left: {reason}" for item, reason in fixes.left]
+    lines += [f"{item.position}: {item.code} not fixed: {reason}" for item, reason in fixes.left]
     sys.stderr.write("".join(f"{line}\n" for line in lines))
     if not options.diff:
         return None
@@ -159,7 +159,7 @@ def _again(
     options: argparse.Namespace,
     environ: Mapping[str, str],
 ) -> str | None:
-    """The answer as the next run will give it: out of the cache. None: it is not kept."""
+    """The answer as the next run will give it, from the cache. None: it is not kept."""
     from nparam_lint.report.check_document import check_document
     from nparam_lint.report.formats import render
 
@@ -261,7 +261,7 @@ def _is_gone(path: Path) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Project:
-    """What is checked by itself, with settings and an interpreter of its own. `paths`: what is
+    """A project that is checked separately, with its own settings and interpreter. `paths`: what is
     asked about; empty: all of it. `left_out`: directories whose entries in the config are looked at
     in another project. `heading`: what stands above its report, where it is one of several."""
 
@@ -295,9 +295,9 @@ def _projects(
     def load(place: Path, root: Path) -> Settings:
         if root == first.root:
             return first
-        told = Namespace(**{**vars(options), "config": None})  # which is about the first
+        own_options = Namespace(**{**vars(options), "config": None})  # which is about the first
         try:
-            own = common.settings_for(told, environ, place, copy, root)
+            own = common.settings_for(own_options, environ, place, copy, root)
         except UsageError as error:
             raise UsageError(f"in {os.path.relpath(root, first.root)}: {error}") from None
         return replace(own, format=first.format)
@@ -326,7 +326,7 @@ def _projects(
 def _split(
     root: Path, paths: Sequence[Path], load: Callable[[Path, Path], Settings]
 ) -> Iterator[_Project]:
-    """The project at `root`, as far as the paths are in it, and those inside of it."""
+    """The project at `root`, with the paths that are in it, and the projects inside it."""
     settings = load(Path(os.path.commonpath(paths or [root])), root)
     inner = _inner(settings)
     for place in (root, *inner):
@@ -384,12 +384,14 @@ def _heading(project: _Project, home: Path, is_first: bool) -> str:
 
 
 def _refuse_unread(settings: Settings, paths: Sequence[Path], one: str) -> None:
-    """Refuse to skip the config of a project inside, in what can be about one project alone."""
+    """Refuse to skip the config of an inner project, in a format or file that can hold only one
+    project."""
     for place, file in _inner(settings).items():
         if file and (not paths or any(place.is_relative_to(path) for path in paths)):
             inner = place.relative_to(settings.root).as_posix()
             raise UsageError(
-                f"{file} configures nparam-lint, but {one} is about one project, and a check that "
-                f"starts above it does not read it\nnext: nparam-lint --declared {inner} {one}\n"
+                f"{file} configures a project of its own, but {one} reports on one project only, "
+                "and a check of the directory above it does not read this config\nnext: "
+                f"nparam-lint --declared {inner} {one}\n"
                 f'      and in the config above it, if there is one: exclude = ["{inner}/**"]'
             )

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 USAGE = "nparam-lint clean"
-DESCRIPTION = "Delete the cache: what is remembered between runs, of all projects."
+DESCRIPTION = "Delete the cache of all projects: the results that are kept between runs."
 
 
 def add_arguments(_: argparse.ArgumentParser) -> None:

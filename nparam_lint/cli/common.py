@@ -1,5 +1,5 @@
-"""What the commands have in common: options, settings, progress, and how what a command has to say
-leaves: in which format, where to, and with which exit code."""
+"""What the commands have in common: options, settings, progress, and output: in which format, to
+which place, and with which exit code."""
 
 from __future__ import annotations
 
@@ -41,22 +41,26 @@ def add_building(parser: argparse.ArgumentParser) -> None:
     """Options of how models are built."""
     build = parser.add_argument_group("building")
     build.add_argument(
-        "--device", help=f"auto (meta, then cuda where present), {', '.join(DEVICE_NAMES[1:])}"
+        "--device", help=f"auto (meta, then cuda if present), {', '.join(DEVICE_NAMES[1:])}"
     )
     build.add_argument("--python", help="the project's interpreter or environment")
     build.add_argument("--config", metavar="FILE", help="config file (default: pyproject.toml)")
     build.add_argument(
-        "--timeout", metavar="SECONDS", help="for one model or source file (default: 60)"
+        "--timeout", metavar="SECONDS", help="limit for one model or source file (default: 60)"
     )
-    build.add_argument("--memory", help='for one model: "8GB" (default: half of the machine\'s)')
-    build.add_argument("--jobs", metavar="N", help="models built at a time (default: one per core)")
+    build.add_argument(
+        "--memory", help='limit for one model: "8GB" (default: half of the machine\'s memory)'
+    )
+    build.add_argument(
+        "--jobs", metavar="N", help="models built at the same time (default: one per core)"
+    )
     build.add_argument("--no-cache", action="store_true", help="neither read nor write the cache")
 
 
 def add_judging(parser: argparse.ArgumentParser) -> None:
     """Options of what is a finding."""
     parser.add_argument(
-        "--tolerance", help='how far a count may be from a rounded budget (86.6M): "0.5%%"'
+        "--tolerance", help='how far a count may differ from a rounded budget (86.6M): "0.5%%"'
     )
     parser.add_argument("--select", metavar="CODES", help="report only these codes: NPL001,NPL013")
     parser.add_argument("--ignore", metavar="CODES", help="do not report these codes")
@@ -66,14 +70,14 @@ def add_output(
     parser: argparse.ArgumentParser,
     has: Need,
     *,
-    verbose: str = "more detail: what was skipped, why",
+    verbose: str = "more detail: what was skipped, and why",
     quiet: str = "findings and summary only",
-    depth: str = "how deep the tables go (default: what fits)",
+    depth: str = "levels of modules in the tables (default: what fits)",
     echo: bool = True,
 ) -> None:
-    """The options of every command that makes a document; `has`: what formats find in it besides
-    words and tables. An option whose help is empty is left out. `echo`: where the document goes to
-    a file, people get theirs on standard output, for a log that says nothing helps nobody."""
+    """The options of every command that makes a document; `has`: what the document contains besides
+    text and tables. An option whose help is empty is omitted. `echo`: if the document goes to a
+    file, the text report goes to standard output, so that a log is never empty."""
     known = formats_for(has)
     command = parser.get_default("command")
 
@@ -89,7 +93,7 @@ def add_output(
         metavar="FORMAT",
         help=f"{known[0]} (default), {', '.join(known[1:])}",
     )
-    there = "write the report there" + ("; standard output gets text" if echo else " instead")
+    there = "write the report to FILE" + ("; standard output gets text" if echo else "")
     out.add_argument("--output-file", metavar="FILE", help=there)
     out.add_argument("--color", choices=("auto", "always", "never"), default="auto")
     if depth:
@@ -151,7 +155,8 @@ def checked_paths(texts: list[str]) -> list[Path]:
 
 
 def nearest_directory(path: Path) -> Path:
-    """The first one that is there: what is staged, or compared, may be deleted in the tree."""
+    """The nearest directory that exists: a path that is staged, or compared, may be deleted in the
+    tree."""
     return next(place for place in (path, *path.parents) if place.is_dir())
 
 
@@ -185,8 +190,8 @@ def deliver(
     *,
     failed: bool = False,
 ) -> int:
-    """Write the document in the format that is asked for, and say with the exit code what came out:
-    0 clean, 1 findings or `failed`, 2 nothing could be answered."""
+    """Write the document in the requested format; returns the exit code: 0 clean, 1 findings or
+    `failed`, 2 there is no answer."""
     name, shown = format_for(options, settings), layout(options, settings, environ)
     if name == "github":
         _append_step_summary(document, shown, environ)
@@ -203,9 +208,9 @@ def deliver(
 def deliver_failure(
     error: UsageError, argv: Sequence[str], environ: Mapping[str, str], command: Any, options: Any
 ) -> int:
-    """Where the question could not be answered as it was put: the error for people, and a document
-    that says the same where a program is listening. `options`: None where not even these could be
-    read; then it is the document of a check."""
+    """Report that the request could not be carried out: an error for people and, in a format for
+    programs, a document that says the same. `options`: None if not even these could be read; then
+    it is the document of a check."""
     print(f"nparam-lint: {error}", file=sys.stderr)
     asked = _asked(argv, environ)
     formats = getattr(options, "formats", formats_for("findings"))

@@ -75,7 +75,7 @@ def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
     tolerance = _tolerance(options.drift)
     start = Path(options.paths[0]).absolute() if options.paths else Path.cwd()
     common.checked_paths([text for text in options.paths if Path(text).exists()])
-    # The nearest directory that is there: what is compared may be gone now.
+    # The nearest directory that exists: the path may have been deleted since.
     near = next(place for place in (start, *start.parents) if place.is_dir())
     repository = open_repository(near, environ)
     base = _base(repository, options.revision)
@@ -88,7 +88,7 @@ def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
         else:
             settings = common.settings_for(options, environ, start)
         copy = stack.enter_context(copied(repository, base.commit))
-        # What the working tree has besides has nothing to do with the base.
+        # The working tree's other files have nothing to do with the base.
         copy = replace(copy, untracked=())
         renames = repository.renames(base.commit, staged=options.staged)
         inside = _inside(settings.home, copy)
@@ -121,7 +121,7 @@ def _base(repository: Repository, revision: str) -> Base:
         if right not in ("", "HEAD", "@"):
             raise GitError(
                 f"{revision}: a revision is compared with the working tree, not with {right}; "
-                f"next: check {right} out, then nparam-lint diff {left}..."
+                f"next: git checkout {right}, then nparam-lint diff {left}..."
             )
         commit = repository.merge_base(left or "HEAD", "HEAD")
         return Base(revision, commit, f"the merge base with {left or 'HEAD'}")

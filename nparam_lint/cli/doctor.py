@@ -37,8 +37,8 @@ def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
     limit = limits(settings)
     answers = run_jobs(BuildContext(found.python, settings.root, environ, limit), [])
     inside = environments_in(settings.root, inner_folders(settings.root))
-    no_config = "none; it could be [tool.nparam-lint] in pyproject.toml"
-    allowed = f"{limit.timeout:g} s and {limit.memory >> 20:,} MB a model"
+    no_config = "none (optional: [tool.nparam-lint] in pyproject.toml)"
+    allowed = f"{limit.timeout:g} s and {limit.memory >> 20:,} MB per model"
     rows = [
         ("nparam-lint", f"{__version__} ({sys.executable})"),
         ("project", settings.root),
@@ -47,7 +47,7 @@ def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
         ("python", found.python),
         ("because", found.reason),
         *(("passed over", text) for text in found.passed_over),
-        *(("inside", f"{place} builds what is in {folder}") for folder, place in inside.items()),
+        *(("inside", f"{place} builds the models in {folder}") for folder, place in inside.items()),
         ("python version", answers.python or "?"),
         ("torch", answers.torch or f"cannot be imported: {answers.broken}"),
         ("devices", _devices(answers.devices)),

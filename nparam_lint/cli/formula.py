@@ -42,18 +42,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--vary",
         metavar="NAMES",
-        help="the arguments of the form (default: all that have an effect), with the values of a "
-        "choice: d_model,n_layer,norm=layer|rms",
+        help="the arguments to vary (default: all that have an effect); a choice with its values: "
+        "d_model,n_layer,norm=layer|rms",
     )
     parser.add_argument(
-        "--write", action="store_true", help="write it into the docstring as a budget"
+        "--write", action="store_true", help="write the formula into the docstring as a budget"
     )
     common.add_output(
         parser,
         "forms",
         verbose="the shape of every parameter",
         quiet="only the formula",
-        depth="how deep the table of modules goes (default: 2)",
+        depth="levels of modules in the table (default: 2)",
     )
     common.add_building(parser)
 
@@ -68,7 +68,7 @@ def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
     if selector.metric not in ("total", "trainable"):
         raise UsageError(f"a formula counts total or trainable parameters, not {selector.metric}")
     if options.write and (str(selector) or options.vary):
-        raise UsageError("option --write writes the whole formula: no selector, no --vary")
+        raise UsageError("option --write writes the whole formula; remove the selector and --vary")
     found = FormulaResult(__version__, options.target)
     with reused_worker():
         try:
@@ -90,32 +90,32 @@ def _derived(found: FormulaResult, model: Model, asked: str | None) -> FormulaRe
         return replace(found, reason=first.reason, missing=first.missing)
     variables = _variables(first, asked)
     history = BuildHistory(model.build, variables)
-    cases, untold = derive_all(history, variables, chosen=bool(asked))
+    cases, also_matter = derive_all(history, variables, chosen=bool(asked))
     return replace(
         found,
         call=first.call,
         variables=tuple(variables),
         cases=tuple(cases),
-        untold=tuple(untold),
+        also_matter=tuple(also_matter),
     )
 
 
-def _write(told: FormulaResult, model: Model, environ: Mapping[str, str]) -> None:
+def _write(result: FormulaResult, model: Model, environ: Mapping[str, str]) -> None:
     """Write the formula into the docstring, and say so on standard error."""
     from nparam_lint.analysis.formula_budget import budget_of, write_budget
     from nparam_lint.rewrite.edits import CannotWrite, Unsafe
 
-    forms = [case for case in told.cases if isinstance(case, ClosedForm)]
-    text, left = budget_of(forms, told.order)
+    forms = [case for case in result.cases if isinstance(case, ClosedForm)]
+    text, left = budget_of(forms, result.order)
     try:
         at = write_budget(model.found, model.settings, model.target, text, environ)
     except (Unsafe, CannotWrite) as error:
         raise UsageError(f"option --write: {error}") from None
-    where = f"{at.path}:{at.line}: nparam: {text}" if at else f"{model.target} has it already"
+    where = f"{at.path}:{at.line}: nparam: {text}" if at else f"{model.target} already has it"
     print(f"nparam-lint: {where}", file=sys.stderr)
     if left:
         names = ", ".join(left)
-        text = f"it holds for {told.call}; other choices of {names} give other counts"
+        text = f"the formula holds for {result.call}; other choices of {names} give other counts"
         print(f"nparam-lint: {text}", file=sys.stderr)
 
 

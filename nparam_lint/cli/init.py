@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 USAGE = "nparam-lint init [PATH…] [--diff] [options]"
 DESCRIPTION = """\
 Write a budget for every model that has none and can be built: into its docstring (a new one, if it
-has none), or into the config, if that is not possible. Left out are models that are parts of other
-models, models in test files, models without parameters, and models with random widths.
+has none), or into the config, if that is not possible. These models are skipped: parts of
+other models, models in test files, models without parameters, and models with random widths.
 """
 EPILOG = """\
 exit codes: 0 done, 1 a budget could not be written, 2 nothing could be measured
@@ -34,10 +34,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="write only there (default: docstring, else config)",
     )
     form = parser.add_mutually_exclusive_group()
-    form.add_argument("--exact", action="store_true", help="86_567_656 (default)")
-    form.add_argument("--rounded", action="store_true", help="86.6M")
+    form.add_argument("--exact", action="store_true", help="exact counts: 86_567_656 (default)")
+    form.add_argument("--rounded", action="store_true", help="rounded counts: 86.6M")
     parser.add_argument("--all", action="store_true", help="also models that are parts of others")
-    add_writing(parser, "list the models that got none, and why")
+    add_writing(parser, "list the models that got no budget, and why")
     common.add_building(parser)
 
 

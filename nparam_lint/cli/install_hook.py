@@ -21,15 +21,15 @@ if TYPE_CHECKING:
 
 USAGE = "nparam-lint install-hook [--pre-push] [--post-rewrite] [--uninstall]"
 DESCRIPTION = (
-    "Check what is staged at every commit, by git hooks that call this nparam-lint: of every "
-    "project of the repository, wherever this is run."
+    "Install git hooks that check what is staged at every commit, in every project of the "
+    "repository, wherever this command is run."
 )
 
 # Git runs the second one instead of the first for a merge without conflicts.
 HOOKS = ("pre-commit", "pre-merge-commit")
 # For what runs neither: a rebase, a cherry-pick, commits that are made with --no-verify.
 MORE = ("pre-push", "post-rewrite")
-# The line that another hook of that name needs; what the framework needs beneath its entry.
+# The line that another hook of that name needs; what the framework needs in its entry.
 _CHECK = "check --declared --staged"
 _LINES = {
     "pre-push": "while read -r _ commit _; do git cat-file -e $commit^{{commit}} 2>/dev/null || "
@@ -61,7 +61,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="append_const",
         dest="more",
         const="post-rewrite",
-        help="also report, after a rebase, budgets that do not hold (git cannot refuse it then)",
+        help="also report, after a rebase, budgets that do not hold (which can no longer be "
+        "stopped)",
     )
     parser.add_argument("--uninstall", action="store_true", help="remove these hooks again")
 
@@ -79,8 +80,8 @@ def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
     _install(directory, (*HOOKS, *wanted), _script(repository, directory))
     if options.projects:
         print(
-            "every project of the repository is checked, these among them; to leave one out, in "
-            f'the config at {repository.top}: exclude = ["DIRECTORY/**"]'
+            "every project of the repository is checked, including these; to exclude one, add "
+            f'to the config at {repository.top}: exclude = ["DIRECTORY/**"]'
         )
     return 0
 
@@ -126,7 +127,7 @@ def _uninstall(directory: Path) -> None:
         elif name in MORE:
             continue  # not installed unless it was asked for
         elif os.path.lexists(place):
-            print(f"left as it is, because it is not ours: {place}")
+            print(f"not changed, since nparam-lint did not install it: {place}")
         else:
             print(f"there is no {place}")
 
@@ -142,7 +143,7 @@ def _refuse_foreign(place: Path) -> None:
     content = place.read_bytes() if place.is_file() else b""
     if _THE_FRAMEWORK in content:
         raise UsageError(
-            f"{place} is pre-commit's own hook, and is left as it is\n"
+            f"{place} is pre-commit's own hook, and was not changed\n"
             "next: in .pre-commit-config.yaml, with the address of nparam-lint's repository:\n"
             "      - repo: …/nparam-lint\n"
             f"        rev: {revision(__version__)}\n"
@@ -154,8 +155,8 @@ def _refuse_foreign(place: Path) -> None:
     first = f" (it begins: {lines[0][:60]})" if lines else ""
     line = _LINES.get(place.name, f"{{}} {_CHECK} || exit 1").format(shlex.join(_command()))
     raise UsageError(
-        f"{place} is another hook{first}, and is left as it is\n"
-        f"next: let it call this one, too:\n      {line}"
+        f"{place} is the hook of another tool{first}, and was not changed\n"
+        f"next: add this line to it:\n      {line}"
     )
 
 

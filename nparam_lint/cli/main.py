@@ -1,6 +1,6 @@
 """The command line: reads options, hands over to a command, and exits.
 
-Exit codes: 0 no findings (there may be warnings), 1 findings, 2 the check could not be done (usage,
+Exit codes: 0 no findings (there may be warnings), 1 findings, 2 the check could not run (usage,
 config, no interpreter with torch).
 """
 
@@ -36,7 +36,7 @@ Check the parameter counts that a repository claims for its PyTorch models.
   nparam-lint formula TARGET   the closed form of the count, derived and verified
   nparam-lint solve TARGET…    arguments that meet a budget
   nparam-lint diff REV         what changed since a revision, by model and by module
-  nparam-lint update           write today's counts into the budgets that do not hold
+  nparam-lint update           write current counts into the budgets that do not hold
   nparam-lint init             write a budget for every model that has none
   nparam-lint install-hook     check what is staged, at every commit
   nparam-lint rule CODE        what a finding means, by example
@@ -48,8 +48,8 @@ A budget is a line in the docstring of a model class or factory, or of its __ini
     class Net(nn.Module):
         \"\"\"A small classifier.
 
-        nparam: 86.6M                        rounded or cut off
-        nparam[encoder]: 12_582_912          one part, exactly
+        nparam: 86.6M                        rounded or truncated
+        nparam[encoder]: 12_582_912          one module, exactly
         nparam(depth=24): <= 354M            with other arguments
         nparam: 12*n_layer*d_model**2 ± 1%   a formula of the constructor's arguments
         \"\"\"
@@ -58,12 +58,12 @@ or a key of [tool.nparam-lint.budgets] in pyproject.toml: "nets/vit.py::ViT" = "
 A TARGET is LOCATION::CALLABLE(ARGUMENTS), such as nets/vit.py::ViT(depth=24) or, for an installed
 package, timm::create_model('resnet50').
 
-The models are really built, on PyTorch's meta device, by the project's own interpreter: the
-project's code is executed, without network and without writing to your files.
+The project's own interpreter builds the models, on PyTorch's meta device. So the project's code
+is executed, without network access and without writing to your files.
 """
 
 EPILOG = """\
-exit codes: 0 no findings, 1 findings, 2 the check could not be done (usage, config, no torch)
+exit codes: 0 no findings, 1 findings, 2 the check could not run (usage, config, no torch)
 the options of each command: nparam-lint check --help, nparam-lint show --help
 """
 

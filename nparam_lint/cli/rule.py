@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 USAGE = "nparam-lint rule [CODE]"
-DESCRIPTION = "Explain a finding."
+DESCRIPTION = "Explain a finding by example."
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -36,7 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "targets", nargs="*", metavar="TARGET", help="LOCATION::CALLABLE(ARGUMENTS)[SELECTOR]"
     )
-    ask = parser.add_argument_group("the question")
+    ask = parser.add_argument_group("what to solve for")
     ask.add_argument(
         "--budget", metavar="COUNTS", help="parameters: 10M, 124_475_904, 1.5e9; several: 100k,1M"
     )
@@ -44,8 +44,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--vary",
         metavar="NAMES",
         help="the unknowns, with or without limits: d_model,n_layers=1..24; several without limits "
-        "stay between half and twice the proportions of the call; a target that lacks some of them "
-        "is solved for the others",
+        "stay between half and twice the proportions of the call; if a target lacks some of "
+        "them, it is solved for the others",
     )
     ask.add_argument(
         "--tie",
@@ -59,13 +59,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="'a % 64 == 0'",
-        help="a condition, besides those of the model itself",
+        help="a condition, in addition to those of the model",
     )
     goal = ask.add_mutually_exclusive_group()
     for name, text in (
-        ("closest", "as near as possible (default)"),
+        ("closest", "as close as possible (default)"),
         ("under", "no more than the budget"),
-        ("exact", "the budget itself"),
+        ("exact", "exactly the budget"),
     ):
         goal.add_argument(
             f"--{name}", dest="goal", action="store_const", const=name, default="closest", help=text
@@ -74,7 +74,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--number",
         type=int,
         metavar="N",
-        help="solutions (default: 5; of several targets or budgets, one for each)",
+        help="number of solutions (default: 5; one for each of several targets or budgets)",
     )
     common.add_output(parser, "", verbose="the closed forms, and every call", quiet="", depth="")
     common.add_building(parser)
@@ -114,7 +114,7 @@ def _question(options: argparse.Namespace) -> Question:
     ties = dict(_tie(text) for text in options.tie)
     unknowns = _unknowns(options.vary)
     for name in ties.keys() & unknowns.keys():
-        raise UsageError(f"{name} is an unknown in --vary and tied in --tie: which is it?")
+        raise UsageError(f"{name} is both in --vary and in --tie; next: remove one of them")
     budgets = _budgets(options.budget)
     number = options.number
     if number is None:

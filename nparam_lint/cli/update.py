@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 USAGE = "nparam-lint update [TARGET…] [--diff | --check] [options]"
 DESCRIPTION = """\
-Write today's counts into the budgets that do not hold, and keep their form: 124M becomes 126M,
+Write current counts into the budgets that do not hold, and keep their form: 124M becomes 126M,
 124_475_904 becomes 125_891_072, and 7.1M ± 2% keeps its ± 2%. Budgets that hold are not touched.
 Formulas, limits (<= 25k), ranges and prose are not changed, but reported.
 
@@ -30,7 +30,7 @@ or those of a file or a directory. Without a TARGET, all budgets of the project 
 """
 EPILOG = """\
 exit codes: 0 all these budgets hold now; 1 a budget that does not hold was not changed or, with
---check, a budget would change; 2 the update could not be done
+--check, a budget would change; 2 the update could not run
 """
 
 

@@ -119,7 +119,8 @@ def find_config(root: Path) -> Path | None:
 
 
 def _refuse_budgets_beside(settings: Settings, problems: list[Problem]) -> None:
-    """Of two files in one directory one is read; budgets in the other would hold nobody."""
+    """Of two files in one directory only one is read; budgets in the other would never be
+    checked."""
     other = settings.root / "pyproject.toml"
     read = (settings.config, *(path.resolve() for path in settings.extended))
     if other in read or other.resolve() in read or not other.is_file():
@@ -127,8 +128,8 @@ def _refuse_budgets_beside(settings: Settings, problems: list[Problem]) -> None:
     file = _ConfigFile(other, settings.root, [])
     if b"nparam-lint" in other.read_bytes() and (file.load() or {}).get("budgets"):
         message = (
-            "these budgets are not read, because nparam-lint.toml is there; "
-            'next: move them into it, or say there: extend = "pyproject.toml"'
+            "these budgets are not read, because nparam-lint.toml exists; "
+            'next: move them there, or add to it: extend = "pyproject.toml"'
         )
         problems.append(Problem(file.find("budgets"), message))
 
@@ -256,7 +257,7 @@ class _ConfigFile:
             if values.get("files"):
                 found.append(Override(**values))
             elif "files" not in entry:
-                message = 'overrides: expected files = ["zoo/**"] that they hold for'
+                message = 'overrides: expected files = ["zoo/**"], the files that they apply to'
                 self.fault(self.find(*path), message)
         return found
 
@@ -289,7 +290,7 @@ class _ConfigFile:
         values = self.values(own, BUDGET, f"budget {_plain(key)}: {{}}", path, also)
         declared = more.get("budget")
         if isinstance(declared, bool) or not isinstance(declared, int | str):
-            self.fault(at, f"budget {key!r} is {declared!r}, expected a count or a text")
+            self.fault(at, f"budget {key!r} is {declared!r}, expected a count or a string")
             return None
         try:
             value = parse_value(str(declared), selector.metric)

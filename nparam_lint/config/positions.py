@@ -1,6 +1,7 @@
-"""Where each key and each value of a TOML file stands, which the parser does not say.
+"""The position of each key and each value of a TOML file, which the parser does not report.
 
-The file is valid: tomllib has read it. So this only tells keys from texts, comments and brackets.
+The file is valid, since tomllib has read it. So this only has to distinguish keys, strings,
+comments and brackets.
 """
 
 from __future__ import annotations

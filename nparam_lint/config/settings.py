@@ -1,5 +1,5 @@
-"""The settings of a run: what they are, as one frozen value, and what each key of the configuration
-may hold, wherever it is said."""
+"""The settings of a run as one frozen value, and what each key of the configuration may contain, in
+whichever source."""
 
 from __future__ import annotations
 
@@ -188,7 +188,7 @@ def _python(check: Callable[[str], object]) -> Callable[[str], str]:
             check(text.strip())
         except (TextError, SyntaxError) as error:
             reason = error.msg if isinstance(error, SyntaxError) else str(error)
-            raise WrongValue(f"{text!r}, which is not Python: {reason}") from None
+            raise WrongValue(f"{text!r}, which is not valid Python: {reason}") from None
         return text.strip()
 
     return make
@@ -206,13 +206,13 @@ _DEVICE = Key(Literal[DEVICE_NAMES], f"one of {', '.join(DEVICE_NAMES)}")
 _TOLERANCE = Key(
     str | int, 'a tolerance such as "0.5%", "50k" or "1000"', lambda v: parse_tolerance(str(v))
 )
-_IGNORE = Key(_TEXTS, "a list of texts", _codes)
+_IGNORE = Key(_TEXTS, "a list of strings", _codes)
 
 # In the config file, as NPARAM_LINT_<KEY>, and most of them as an option.
 GENERAL = {
     "python": Key(
         _Text | dict[Literal["linux", "macos", "windows"], _Text],
-        "a text, or one for each of linux, macos, windows",
+        "a string, or one for each of linux, macos, windows",
         _for_this_system,
     ),
     "device": _DEVICE,
@@ -221,16 +221,16 @@ GENERAL = {
     "memory": Key(str, 'an amount such as "8GB" or "512MiB"', _bytes),
     "jobs": Key(_COUNT, "a whole number from 1 up"),
     "ways": Key(_COUNT, "a whole number from 1 up"),
-    "exclude": Key(_TEXTS, "a list of texts", _texts),
+    "exclude": Key(_TEXTS, "a list of strings", _texts),
     "select": _IGNORE,
     "ignore": _IGNORE,
     "depth": Key(Annotated[int, Meta(ge=0)], "a whole number from 0 up"),
-    "format": Key(_Text, "a text"),
+    "format": Key(_Text, "a string"),
 }
 SEVERITY = {
     "severity": Key(
         dict[str, Literal["error", "warning"]],
-        'a table from a code to "error" or "warning"',
+        'a table that maps codes to "error" or "warning"',
         _severities,
     )
 }
@@ -242,10 +242,10 @@ OVERRIDE = {
     "device": _DEVICE,
 }
 RECIPE = {
-    "arguments": Key(_Text, "the arguments of a call, as text", _python(_call_arguments)),
-    "setup": Key(_Text, "lines of Python, as text", _python(ast.parse)),
-    "call": Key(_Text, "a Python expression, as text", _python(read_expression)),
-    "input": Key(_Text, "a Python expression, as text", _python(read_expression)),
+    "arguments": Key(_Text, "the arguments of a call, as a string", _python(_call_arguments)),
+    "setup": Key(_Text, "lines of Python, as a string", _python(ast.parse)),
+    "call": Key(_Text, "a Python expression, as a string", _python(read_expression)),
+    "input": Key(_Text, "a Python expression, as a string", _python(read_expression)),
     "experts_per_token": Key(_COUNT, "a whole number from 1 up"),
 }
 # `budget` itself is read with the metric of its key.

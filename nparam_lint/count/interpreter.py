@@ -1,4 +1,4 @@
-"""Finds the project's own interpreter: the one place where its dependencies, torch among them, are.
+"""Finds the project's own interpreter: the only one that has its dependencies, including torch.
 
 Nothing is installed or synced. Prefixes are compared as they are spelled by the environments
 themselves; resolving symbolic links would make every virtual environment look like its base.
@@ -32,7 +32,7 @@ class Interpreter:
 
     @property
     def passed_over(self) -> list[str]:
-        """What was looked at before, with the reason why not."""
+        """The interpreters that were rejected before it, with the reasons."""
         return [f"{python} ({reason}) has no torch" for python, reason in self.without]
 
 

@@ -1,5 +1,5 @@
-"""Runs the worker in the project's interpreter, and reads its answers; what it is asked and what it
-answers, as values.
+"""Runs the worker in the project's interpreter and reads its answers; the requests and answers as
+values.
 
 The worker is not trusted: an answer that is missing, truncated, forged or of another protocol is
 `NotMeasured`, never a count.
@@ -101,9 +101,9 @@ class BuildContext:
 
 @dataclass(slots=True)
 class Answers:
-    """What a run brought: measurements by job id, and what the worker said of its interpreter
-    (`devices`: those that are there, where no job was given; `guards`: against accidents).
-    `broken`: why nothing at all could be measured (no torch), else None."""
+    """The result of a run: measurements by job id, and what the worker reported about its
+    interpreter (`devices`: those that are there, where no job was given; `guards`: against
+    accidents). `broken`: why nothing at all could be measured (no torch), else None."""
 
     measurements: dict[int, Measurement] = field(default_factory=dict)
     torch: str | None = None
@@ -128,11 +128,11 @@ def run_jobs(
     replay_inputs: ReplayInputs | None = None,
     meanwhile: Callable[[], None] = lambda: None,
 ) -> Answers:
-    """Build and count every job, but for those that the cache has from an earlier run.
+    """Build and count every job, except those that the cache has from an earlier run.
 
-    `progress(done, all, label)` is called after each answer; `replay_inputs` is told what the
-    answers rest on; `meanwhile` is called once the worker has its orders. Every job is answered:
-    what goes wrong is a `NotMeasured`.
+    `progress(done, all, label)` is called after each answer; `replay_inputs` collects what the
+    answers depend on; `meanwhile` is called once the worker has its orders. Every job gets an
+    answer: a failure is a `NotMeasured`.
     """
     cache = _cache_of(context) if context.store and jobs else None
     known = cache.installation() if cache else None
@@ -189,7 +189,7 @@ def _ask_worker(
     progress: Callable[[int, int, str], None] | None,
     meanwhile: Callable[[], None] = lambda: None,
 ) -> Answers:
-    """What the worker answers to all jobs; the cache is told what that depends on."""
+    """The worker's answers to all jobs; the cache learns what they depend on."""
     answers, output = Answers(), ""
     cause: Cause = "no_worker"
     try:
@@ -215,7 +215,7 @@ def _ask_worker(
 
 
 def _settings(context: BuildContext, worker: Worker) -> dict[str, Any]:
-    """What the worker has to know of the project, beside the jobs."""
+    """What the worker has to know about the project, apart from the jobs."""
     snapshot = context.snapshot
     return {
         "root": str(context.root),
@@ -262,7 +262,7 @@ def _read_answers(
         if event == "ready":
             if frame.get("protocol") != PROTOCOL:
                 spoken = frame.get("protocol")
-                return "no_worker", f"the worker speaks protocol {spoken}, not {PROTOCOL}"
+                return "no_worker", f"the worker uses protocol {spoken}, not {PROTOCOL}"
             torch, python = frame.get("torch"), frame.get("version")
             if not isinstance(torch, str) or not isinstance(python, str):
                 return "unreadable", "the worker's first answer cannot be read"
@@ -297,7 +297,7 @@ def _read_answers(
             if cache:
                 cache.ended = True
             worker.takes_more = frame.get("more") is True
-            return "died", "the worker ended without an answer for it"
+            return "died", "the worker ended without a result for it"
     answers.measurements.clear()  # the protocol: a run without its end has measured nothing
     return worker.why_it_ended()
 
@@ -321,7 +321,7 @@ def measurement(ok: bool, body: bytes) -> Measurement:
 
 
 def _without_secrets(found: Measurement, secrets: Secrets) -> Measurement:
-    """A measurement in whose texts nothing is shown that is withheld from builds."""
+    """The measurement, with every secret that is withheld from builds masked in its texts."""
     mask = secrets.mask
     devices = {
         name: replace(device, reason=device.reason and mask(device.reason))
@@ -346,7 +346,8 @@ def _with_hint(found: Measurement, secrets: Secrets) -> Measurement:
     if isinstance(found, Measured) or found.hint:
         return found
     lost = next((name for name in secrets.names if repr(name) in found.reason), None)
-    hint = lost and f"{lost} looks like a secret, which builds do not get; build without it"
+    step = "which builds do not get; make the model build without it"
+    hint = lost and f"{lost} looks like a secret, {step}"
     return replace(found, hint=hint)
 
 
@@ -354,6 +355,6 @@ def _check(found: Measured) -> None:
     if not found.modules or sum(row.own for row in found.modules) != found.counts.total:
         raise ValueError("the rows do not add up")
     numbers = (n for row in found.modules for n in (row.own, row.total, row.trainable, row.buffers))
-    told = [count for name in METRICS if (count := found.counts.of(name)) is not None]
-    if min(*numbers, *told) < 0:
+    counts = [count for name in METRICS if (count := found.counts.of(name)) is not None]
+    if min(*numbers, *counts) < 0:
         raise ValueError("a count is negative")

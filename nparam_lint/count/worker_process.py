@@ -1,6 +1,6 @@
-"""The worker's process: what it is given, and how it ends.
+"""The worker's process: its environment, its start and its end.
 
-Imported by a run that has just seen that something changed, before all else: torch takes a second.
+A run that has just found a change imports this module first, since importing torch takes a second.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ WORKER = __file__.removesuffix("worker_process.py") + os.path.join("worker", "la
 START_LIMIT = 300.0  # seconds for importing torch; on a cold network disk it takes minutes
 SILENCE = 60.0  # seconds without a sign of life, of which it gives one every few
 
-# What a hub, a logger or a downloader reads to stay offline; caches that go to the temporary place.
+# Variables that make hubs, loggers and downloaders stay offline.
 OFFLINE = {
     "HF_HUB_OFFLINE": "1",
     "HF_DATASETS_OFFLINE": "1",
@@ -53,8 +53,8 @@ _SECRET_NAME = re.compile(
     r"|APIKEY|AUTHORIZATION|BEARER|JWT|COOKIE|WEBHOOK|(^|_)DSN$|CONN(ECTION)?_?STR",
     re.IGNORECASE,
 )
-# What holds credentials, whatever it is called: an address with a user's password or a token in it;
-# `password=…` in a connection string; tokens that say by their first letters what they are.
+# Values that contain credentials, whatever the variable is called: a URL with a password or a
+# token; `password=…` in a connection string; tokens with a known prefix.
 _IN_ADDRESS = r"(?<=://)(?:[^\s/@:'\"]*:[^\s/@'\"]+|[^\s/@:'\"]{12,})(?=@)"
 _NAMED = (
     r"\b(?:pass(?:word|wd|phrase)?|pwd|secret|token|sig|\w*(?:api|access|account|private)_?key)"
@@ -66,17 +66,17 @@ _TOKENS = (
 )
 _SECRET_VALUE = re.compile(f"{_IN_ADDRESS}|{_NAMED}|{_TOKENS}", re.IGNORECASE)
 _CREDENTIALS = re.compile(f"{_IN_ADDRESS}|{_TOKENS}")  # in any text
-# What looks as if drawn by chance: 40 digits in base 16; a key in base 64, which has small and
-# large letters and several numbers. (The names of GPUs have dashes among their digits.)
+# Values that look random: 40 hexadecimal digits; a key in base 64, which has small and capital
+# letters and several digits. (The names of GPUs have dashes among their digits.)
 _RANDOM = re.compile(
     r"[0-9a-fA-F]{40,}|(?=.*[a-z])(?=.*[A-Z])(?=.*\d.*\D.*\d)(?!.*[0-9a-f]{8}(-[0-9a-f]{4}){3})"
     r"[\w+=-][\w+/=-]{19,}"
 )
-# Nobody's secret, whatever has it.
+# Values that are never secret.
 _PLAIN = re.compile(r".{0,3}|\d{1,9}|true|false|none|null|auto|disabled|enabled", re.I | re.S)
 _OF_TOOLS = re.compile(r"^(SSH|GPG|GIT)_")  # they reach what is not the build's
-# What a terminal, a shell or a CI service notes of this one run: no count may depend on it, so that
-# what was measured in one terminal holds in the next.
+# What a terminal, a shell or a CI service sets for this one run: no count may depend on it, so that
+# a measurement from one terminal is valid in the next.
 _PASSING = re.compile(
     r"^(_|SHLVL|PWD|OLDPWD|COLUMNS|LINES|STY|TMUX|DISPLAY|XAUTHORITY|WINDOWID|COLORTERM|VTE_VERSION"
     r"|PRE_COMMIT.*|PYTEST_.*|TERM.*|RUNNER_TRACKING_ID|GITHUB_(RUN|SHA|REF|EVENT|ACTION|ENV|OUTPUT"
@@ -90,8 +90,8 @@ _OWN_SWITCHES = re.compile(
 
 
 def worker_environment(environ: Mapping[str, str], place: str) -> dict[str, str]:
-    """The environment of the worker: offline, without secrets, without what would make its
-    interpreter another one, and without what is never twice the same."""
+    """The environment of the worker: offline, without secrets, without variables that would select
+    another interpreter, and without those that differ in every run."""
     kept = {
         name: value
         for name, value in environ.items()
@@ -114,8 +114,8 @@ def _is_random(value: str) -> bool:
 
 
 class Secrets:
-    """What is withheld from builds, and which no report may show: a file of the project may hold
-    the same."""
+    """Secrets, which are withheld from builds, and which no report may show: a file of the project
+    may contain the same secret."""
 
     def __init__(self, environ: Mapping[str, str]) -> None:
         self.names = [name for name, value in environ.items() if _is_secret(name, value)]
@@ -131,7 +131,7 @@ class Secrets:
 
 
 def _parts(value: str) -> Iterator[str]:
-    """A secret as a whole, and what in it is one by itself; as they are written in messages."""
+    """A secret, and the parts of it that are secret by themselves, as they appear in messages."""
     found = {value.strip(), " ".join(value.split())}
     for match in _SECRET_VALUE.finditer(value):
         word = match[1] or match[0]
@@ -164,14 +164,14 @@ _taking = threading.Lock()  # the two sides of a diff take theirs in two threads
 
 
 def start_early(python: str, environ: Mapping[str, str]) -> None:
-    """Have torch imported while it is still found out what there is to build."""
+    """Let the worker import torch while the front end determines what to build."""
     if not any(worker.fits(python, environ) for worker in _waiting):
         with suppress(CannotStart):  # reported when it is needed
             _waiting.append(Worker(python, environ))
 
 
 def end_waiting() -> None:
-    """End the workers that have nothing to do, unless more work is to come."""
+    """End the idle workers, unless more work is expected."""
     if not _reuses:
         _end_all()
 
@@ -195,8 +195,8 @@ def reused_worker(*, imports: bool = True) -> Iterator[None]:
 
 @contextmanager
 def running(python: str, environ: Mapping[str, str]) -> Iterator[Worker]:
-    """A worker: one that waits, or a new one. It ends with all that it started, and what it wrote
-    is removed; or it waits again.
+    """A worker: a waiting one, or a new one. Afterwards it ends, with every process that it
+    started, and its files are removed; or it waits again.
 
     Raises CannotStart.
     """
@@ -236,7 +236,7 @@ class Worker:
         self.keeps_imports = False  # whether it keeps the project's modules for the next run
         self.nonce = secrets.token_hex(16)
         self.marker = self.nonce.encode() + b" "
-        self.takes_more = False  # whether it has done all that it was told, and waits for more
+        self.takes_more = False  # whether it has done all of its orders, and waits for more
         self.patience = START_LIMIT
         self.is_silent = False
         try:
@@ -257,7 +257,7 @@ class Worker:
         self.readers = [_thread(self._read_frames), _thread(self._read_errors)]
 
     def fits(self, python: str, environ: Mapping[str, str]) -> bool:
-        """Whether it is what would be started for these."""
+        """Whether a worker started with these would be the same."""
         return self.python == python and self.environ == worker_environment(environ, "")
 
     def close(self) -> None:
@@ -328,9 +328,9 @@ class Worker:
                     yield frame, body
 
     def why_it_ended(self) -> tuple[Cause, str]:
-        """Why it did not come to the end of its work."""
+        """Why it did not finish its work."""
         if self.is_silent:
-            return "timed_out", f"the worker said nothing for {self.patience:g} s"
+            return "timed_out", f"the worker did not respond for {self.patience:g} s"
         deadline = time.monotonic() + 2
         while self.process.poll() is None and time.monotonic() < deadline:
             time.sleep(0.01)

@@ -81,7 +81,8 @@ _BUILDS = re.compile(r"(from|build|create|make|load|get)_")
 
 
 class Models:
-    """Decides by bases, annotations and returned values. Cycles end as "no model"."""
+    """Decides what is a model, by bases, annotations and returned values. A cycle counts as "no
+    model"."""
 
     def __init__(self, names: Names) -> None:
         self.names = names
@@ -184,7 +185,7 @@ class Models:
         return sorted(found, key=attrgetter("line", "column"))
 
     def parameters(self, symbol: Symbol) -> tuple[Parameter, ...] | None:
-        """What a function or a constructor takes; None where it is inherited from an installed
+        """The parameters of a function or a constructor; None if it is inherited from an installed
         package."""
         if symbol.kind == "function":
             return self.names.functions(symbol.where)[symbol.name].parameters
@@ -233,7 +234,7 @@ class Discovery:
 
     @property
     def unread(self) -> Iterator[Problem]:
-        """The claims that stand where no budget is read."""
+        """The claims in places where budgets are not read."""
         return (claim for path in self.parsed for claim in self.tree.facts(path).unread)
 
     @property
@@ -343,11 +344,11 @@ def _is_test(path: str, source: bytes) -> bool:
 
 
 def _naming_models(tree: SourceTree, models: Models, rest: list[str]) -> list[str]:
-    """Of the files without a word of torch those that may hold a model all the same, because they
-    name one of the repository's (`class Tiny(BaseNet)`)."""
+    """The files that do not mention torch but may contain a model, because they name one of the
+    repository's models (`class Tiny(BaseNet)`)."""
     if len(rest) <= _FEW:  # parsing them costs less than finding out
         return [path for path in rest if tree.leads_to(path).files]
-    # The chain from a base to its heir may lead through any file of the project, so ask them all.
+    # The chain from a base to a subclass may lead through any file of the project, so ask them all.
     fresh = [path for path in tree.files.difference(rest) if is_hinted(tree.source(path))]
     left = sorted(tree.files.difference(fresh))
     added: set[str] = set()

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     _Below = Callable[[Path], list[str]]  # the files below a directory, relative to it
 
-# Never the project's own source, wherever they stand.
+# Never the project's own source, wherever they are.
 _FOREIGN = frozenset({"site-packages", "node_modules", "__pycache__"})
 CONFIGS = ("nparam-lint.toml", "pyproject.toml")  # the first of them is read
 _HUGE = 64_000_000  # bytes of a file that is not even looked at: nobody writes so much
@@ -162,7 +162,7 @@ def named_files(root: Path, paths: Sequence[Path]) -> frozenset[str]:
 
 
 def reader(root: Path) -> Callable[[str], bytes]:
-    """What reads a file that is named as the lists here name it. It raises OSError."""
+    """A function that reads a file, given its name in these lists. It raises OSError."""
     folder = os.fspath(root)
 
     def read(path: str) -> bytes:
@@ -252,8 +252,8 @@ def _own(directory: Path, names: Iterable[str]) -> list[str]:
 
 
 def _foreign(directory: Path) -> Callable[[str], bool]:
-    """Whether a folder is in an environment, or is a package's: one that nobody told git to ignore
-    is still no part of the project."""
+    """Whether a folder is in an environment, or belongs to an installed package: even if git does
+    not ignore it, it is not part of the project."""
     top = os.fspath(directory)
     foreign: dict[str, bool] = {"": False}
 

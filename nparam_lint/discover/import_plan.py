@@ -32,7 +32,7 @@ class ImportPlanner:
         names that the repository uses, last from the file alone. Behind the directory that the name
         needs come those that the file's own imports need, directly or through other files.
 
-        Whether a directory shadows an installed package only the worker can know.
+        Only the worker can know whether a directory shadows an installed package.
         """
         further = self._needed_roots(path)
         # The outermost package that relative imports name; None where there are none.
@@ -109,12 +109,13 @@ def _within(folder: str | None, root: str) -> bool:
 
 
 class Closures:
-    """For a node, what it and every node that can be reached from it hold, each once. `links` gives
-    what one node holds, and the nodes that follow it.
+    """For a node, the values of it and of every node that can be reached from it, each once.
+    `links` gives the values of one node, and the nodes that follow it.
 
-    Nodes that lead to one another hold the same: each such part is worked out once (Tarjan's
-    algorithm, without recursion), so that asking for all nodes costs no more than for one. Files
-    that import each other in circles are such parts: in a large package nearly all are in one.
+    Nodes in one cycle have the same result: each strongly connected component is computed once
+    (Tarjan's algorithm, without recursion), so that asking for all nodes costs no more than for
+    one. Files that import each other in cycles form such components: in a large package nearly all
+    files are in one.
     """
 
     def __init__(self, links: Callable[[str], tuple[Sequence[str], Sequence[str]]]) -> None:

@@ -1,5 +1,5 @@
-"""What the names of the repository's files mean, through imports, aliases and re-exports; and which
-classes and functions of installed packages are models, by their dotted names."""
+"""Resolves names in the repository's files through imports, aliases and re-exports, and knows by
+dotted name which classes and functions of installed packages are models."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Symbol(NamedTuple):
 
 
 class Names:
-    """Follows names through imports, aliases and bases. Cycles end as "unknown"."""
+    """Follows names through imports, aliases and bases. A cycle counts as "unknown"."""
 
     def __init__(self, tree: SourceTree) -> None:
         self.tree = tree
@@ -188,7 +188,7 @@ class Names:
 
     @cached_method
     def methods(self, path: str) -> dict[str, FunctionFacts]:
-        """Those that are called on their class and declare a budget."""
+        """Class methods and static methods that declare a budget."""
         return _by_name(self.tree.facts(path).methods)
 
     def bases(self, symbol: Symbol) -> Iterator[Symbol]:
@@ -221,7 +221,7 @@ _HINTS = tuple(
     b"mmengine mmcv mmdet mmseg fairseq monai gpytorch pyro peft detectron2".split()
 )
 
-# Bases that are modules wherever they come from.
+# Names of bases that are modules, whichever package they come from.
 _TAILS = _words("""
     LightningModule PreTrainedModel BaseModule ModelMixin MessagePassing PyroModule
     ScriptModule GraphModule PeftModel SentenceTransformer BaseFeaturesExtractor TorchModelV2
@@ -276,7 +276,8 @@ def is_module(dotted: str) -> bool:
 
 
 def is_whole_model(dotted: str) -> bool:
-    """As `is_module`, but a single layer of torch is none: `return nn.Conv2d(…)` makes no model."""
+    """As `is_module`, except for single layers of torch: `return nn.Conv2d(…)` does not make a
+    model."""
     if dotted.startswith(("torch.", "nn.")):
         return dotted.rpartition(".")[2] in _WHOLE and is_module(dotted)
     return is_module(dotted)

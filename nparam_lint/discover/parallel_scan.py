@@ -1,6 +1,6 @@
-"""Many files read at once: by this process and by others beside it, one for each further core.
+"""Reads many files in parallel: in this process and in others, one for each further core.
 
-A process that fails costs time alone: what it did not read is read when it is asked for.
+A process that fails only costs time: a file that it did not read is read when it is needed.
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ def scan_many(
 
 
 def serve() -> None:
-    """What such a process does: it reads what is asked on standard input, answers on standard
-    output."""
+    """The main function of such a process: it reads requests from standard input, and writes
+    answers to standard output."""
     import pickle
 
     from msgspec import msgpack

@@ -1,5 +1,5 @@
-"""What one source file says about itself, read with `ast`: imports, classes, functions. The next
-run remembers it."""
+"""The facts of one source file, read with `ast`: imports, classes, functions. They are kept for the
+next run."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class Import:
 @dataclass(frozen=True, slots=True)
 class Defined:
     """A class or a function. `declares`: its docstring, or that of its `__init__`, holds a budget.
-    `hidden`: it is no model that could be built: abstract, private, a test."""
+    `hidden`: it is not a model that could be built: abstract, private, a test."""
 
     qualname: str
     line: int
@@ -154,7 +154,7 @@ def parse_source(path: str, source: bytes) -> Parsed:
     """As `scan_source`, with the syntax tree for more to be read from it."""
     if len(source) > LARGEST:
         size, largest = len(source) / 1e6, LARGEST / 1e6
-        why = f"it has {size:.1f} MB, and up to {largest:g} MB of a file are read"
+        why = f"it has {size:.1f} MB; files of more than {largest:g} MB are not read"
         return Parsed(FileFacts(path, problem=left_out(path, source, why)))
     if b"\0" in source:
         place = _place(source, source.index(b"\0"))
@@ -197,9 +197,10 @@ def parse_text(path: str, text: str) -> Parsed:
 
 
 def left_out(path: str, source: bytes, why: str) -> Problem:
-    """A file that is too much to be read. It must not pass where it may declare a budget."""
+    """The problem of a file that is skipped, as too large or too slow to read. It is an error if
+    the file may declare a budget."""
     severity: Severity = "error" if b"nparam" in source else "warning"
-    return Problem(Position(path), f"is left out: {why}", severity)
+    return Problem(Position(path), f"is skipped: {why}", severity)
 
 
 def _unreadable(
@@ -224,7 +225,7 @@ def _decode(source: bytes) -> str:
 
 
 def _second_opinion(text: str) -> str | None:
-    """What to add to the reason; None: it could not be found out."""
+    """An addition to the reason; None: unknown."""
     # libcst brings a parser of its own, which may know a newer grammar than this interpreter. In a
     # process of its own, since it dies (or takes for ever) on deeply nested source.
     if not _NEWER.search(text):
@@ -364,7 +365,7 @@ class _Scanner:
         yield Parameter(node.target.id, default is None, annotation, text)
 
     def _method(self, node: Function, owner: str) -> None:
-        """One that is called on the class may be a factory, if it says so."""
+        """A class method or static method is a factory if it declares a budget."""
         kinds = {tail(name) for name in decorators(node)} & {"classmethod", "staticmethod"}
         if kinds and self._declares(docstring_lines(node.body, self.lines)):
             facts = self._callable(node)
@@ -384,7 +385,7 @@ class _Scanner:
         return self.mentions and declares(docstring)
 
     def _callable(self, node: Function) -> FunctionFacts:
-        """What can be said of methods too."""
+        """The facts that methods have as well."""
         docstring = self._docstring(node)
         place = node.lineno, node.col_offset + 1
         hidden = node.name.startswith(("_", "test_"))

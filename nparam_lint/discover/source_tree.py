@@ -1,4 +1,4 @@
-"""The repository's importable files: what each says, and which file an import means."""
+"""The repository's importable files: the facts of each, and which file an import refers to."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
 _Method = TypeVar("_Method", bound="Callable[..., Any]")
 # (level, module, names, whether it stands at the margin: under no condition, in no function); an
-# unparsed import statement, so that following the imports of thousands of files costs no parsing.
-# What it finds in a docstring by mistake is an import all the same.
+# unparsed import statement, so that following the imports of thousands of files costs no parsing. A
+# match in a docstring counts as an import, too.
 _Imports = tuple[tuple[int, str, tuple[str, ...], bool], ...]
 # Of each character there is one way only to match it: what is left open is not searched for again.
 _IMPORT = re.compile(
@@ -67,9 +67,10 @@ def cached_method(method: _Method) -> _Method:
 
 
 class Leads(NamedTuple):
-    """Where the imports of a file lead: the roots that absolute ones need, and the files that are
-    run by any; the packages that relative ones start from, and the files that they name; the files
-    that are run by those at its margin, which stand under no condition and in no function."""
+    """Where the imports of a file lead. `roots`: those that absolute imports need; `files`: the
+    files that any import runs; `packages`: those from which relative imports start; `named`: the
+    files that these name; `surely`: the files that are run by imports at top level, under no
+    condition and in no function."""
 
     roots: tuple[str, ...]
     files: tuple[str, ...]
@@ -134,7 +135,7 @@ class SourceTree:
         return self._facts[path]
 
     def scan_all(self, paths: Iterable[str]) -> None:
-        """Read those of these files that are not known yet over all cores, if they are many."""
+        """Read the files that are not known yet, on all cores if they are many."""
         contents: dict[str, bytes] = {}
         first: dict[str, str] = {}  # of several files with one content, the one that is read
         for path in paths:
@@ -183,8 +184,8 @@ class SourceTree:
 
     @property
     def room(self) -> int:
-        """How many contents are remembered: what other branches hold, and edits that may be taken
-        back, but not the whole past of the project."""
+        """How many contents are kept: enough for other branches, and for edits that may be
+        reverted, but not for the whole history of the project."""
         return 2 * len(self.files) + 100
 
     # --- layout -------------------------------------------------------------------------------
@@ -341,7 +342,7 @@ class SourceTree:
         return Leads(*map(tuple, found))
 
     def run_with(self, paths: Iterable[str]) -> list[str]:
-        """These files, and all that importing them runs for certain, each once."""
+        """These files, and all files that importing them is certain to run, each once."""
         found = dict.fromkeys(paths)
         pending = [*found]
         while pending:
@@ -360,7 +361,7 @@ class SourceTree:
 
 
 def _moved(facts: FileFacts, path: str) -> FileFacts:
-    """What the same content says in another place."""
+    """The facts of the same content at another path."""
 
     def moved(problem: Problem) -> Problem:
         return replace(problem, position=replace(problem.position, path=path))

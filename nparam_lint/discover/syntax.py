@@ -1,4 +1,4 @@
-"""Small questions to syntax trees: names, annotations, what is returned, the lines of a docstring.
+"""Small queries on syntax trees: names, annotations, returned values, the lines of a docstring.
 None of them recurses into statements."""
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 Function = ast.FunctionDef | ast.AsyncFunctionDef
-# Methods that hand back the module they are called on.
+# Methods that return the module on which they are called.
 _SAME_MODULE = frozenset(
     "apply bfloat16 compile cpu cuda double eval float half requires_grad_ to train".split()
 )
@@ -37,8 +37,9 @@ _OBJECTS = 50_000  # new ones between two collections; the syntax tree of one fi
 
 @contextmanager
 def rare_collection() -> Iterator[None]:
-    """Collect garbage seldom inside. A syntax tree has no cycles and goes by itself, but all of it
-    is looked at again and again while it is made, which takes as long as making it."""
+    """Collect garbage rarely in this context. A syntax tree has no cycles and needs no collection,
+    but the collector would traverse it again and again while it is built, which takes as long as
+    building it."""
     before = gc.get_threshold()
     if 0 < before[0] < _OBJECTS:
         gc.set_threshold(_OBJECTS, *before[1:])
@@ -49,14 +50,14 @@ def rare_collection() -> Iterator[None]:
 
 
 class TooSlow(Exception):
-    """What was to be done took longer than its `time_limit`."""
+    """The code in a `time_limit` took too long."""
 
 
 @contextmanager
 def time_limit(seconds: float) -> Iterator[None]:
-    """Raise TooSlow inside after so many seconds: between two steps of Python, and in the middle of
-    a search by a regular expression. Without effect in other threads than the first, without the
-    timers of POSIX, and where a timer of somebody else's is on."""
+    """Raise TooSlow in this context after so many seconds: between two steps of Python, or in the
+    middle of a regular expression search. It has no effect outside the main thread, without POSIX
+    timers, and while another timer is active."""
     is_first = threading.current_thread() is threading.main_thread()
     if not is_first or os.name != "posix" or signal.getitimer(signal.ITIMER_REAL)[0]:
         yield
@@ -84,7 +85,7 @@ def time_limit(seconds: float) -> Iterator[None]:
 
 
 def annotation_names(annotation: ast.expr | None) -> tuple[str, ...]:
-    """The dotted classes that a value so annotated may be: `Optional["Net"]` gives `Net`."""
+    """The dotted names of the classes that an annotation allows: `Optional["Net"]` gives `Net`."""
     try:
         return () if annotation is None else tuple(_one_of(annotation))
     except RecursionError:
@@ -158,7 +159,7 @@ def choices(node: ast.expr) -> Iterator[ast.expr]:
 
 
 def returned_calls(node: Function) -> tuple[tuple[str, ...], frozenset[str]]:
-    """What is called to make the returned values, and the plain names that are returned."""
+    """The calls that create the returned values, and the plain names that are returned."""
     assigned: dict[str, list[ast.expr]] = {}
     returned: list[ast.expr] = []
     if isinstance(node, ast.AsyncFunctionDef):
@@ -225,7 +226,7 @@ def docstring_lines(body: Sequence[ast.stmt], lines: Sequence[str]) -> tuple[Doc
     """The docstring with which `body` begins; `lines` are the file's lines. () when there is none.
 
     The text is what Python makes of the literal. Inside a line an escape shifts the columns that
-    follow it; the first character's place is right all the same.
+    follow it; the position of the first character is still right.
     """
     if not body or not isinstance(body[0], ast.Expr):
         return ()

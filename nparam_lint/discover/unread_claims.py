@@ -1,5 +1,5 @@
-"""Claims of a count that stand where no budget is read: inside a line of prose, in comments, in the
-docstrings of what cannot be called from outside, in strings that are no docstring."""
+"""Claims in places where budgets are not read: inside a line of prose, in comments, in the
+docstrings of definitions that cannot be called from outside, in strings that are not docstrings."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
 _WHERE = "in the docstring of a class, of its `__init__`, or of a function that returns a model"
-_DOC = re.compile(r"doc|descr", re.IGNORECASE)  # what documentation is called: `__doc__`, `NET_DOC`
+_DOC = re.compile(r"doc|descr", re.IGNORECASE)  # names of documentation: `__doc__`, `NET_DOC`
 _OPEN = re.compile(r"[:：][\s`*_]*$")
 _INSERTED = re.compile(r"\{[^{}\n]*\}|%[sdi]")  # in an f-string, and its like
 
@@ -36,7 +36,7 @@ def unread_claims(
         """`rest`: the line that follows, where a number may stand after a colon."""
         written = f"{line.text} {rest}" if _OPEN.search(line.text) else line.text
         text = written
-        if is_formatted:  # what an f-string inserts stands for a number
+        if is_formatted:  # an inserted value counts as a number
             text = _INSERTED.sub(lambda inserted: "0" * len(inserted[0]), text)
         stray = find_stray(text)
         if stray and stray.offset < len(line.text):
@@ -78,7 +78,7 @@ def _elsewhere(place: str) -> str:
 
 
 def _texts(tree: ast.Module) -> Iterator[tuple[ast.expr, str]]:
-    """Every text that documents something, and where it stands."""
+    """Every string that documents something, and where it is."""
     pending: list[tuple[ast.AST, str]] = [(tree, "")]
     while pending:
         node, scope = pending.pop()
@@ -91,16 +91,17 @@ def _texts(tree: ast.Module) -> Iterator[tuple[ast.expr, str]]:
             if isinstance(child, ast.Expr) and _is_text(child.value):
                 is_docstring = child is first and _is_string(child.value)
                 is_docstring &= isinstance(node, (ast.Module, ast.ClassDef, *FUNCTIONS))
-                kind = "the docstring of" if is_docstring else "a string that is no docstring, in"
+                kind = "the docstring of" if is_docstring else "a string, not a docstring, in"
                 yield child.value, f"{kind} {owner}"
             else:
                 for text in _documentation(child):
-                    yield text, f"a string that is no docstring, in {owner}"
+                    yield text, f"a string, not a docstring, in {owner}"
             pending.append((child, scope))
 
 
 def _is_text(node: ast.expr) -> bool:
-    """A string, an f-string, what is made of one by `+`, `%` or `.format()`, or several of them."""
+    """A string, an f-string, an expression that makes one by `+`, `%` or `.format()`, or several of
+    them."""
     while isinstance(node, (ast.BinOp, ast.Call, ast.Attribute)):
         if isinstance(node, ast.Call):
             node = node.func
@@ -124,7 +125,7 @@ def _is_string(node: ast.expr) -> bool:
 
 
 def _documentation(node: ast.AST) -> Iterator[ast.expr]:
-    """The texts in what is assigned to a name, or given as an argument, that says that it is
+    """The strings that are assigned to a name, or passed as an argument, whose name says that it is
     documentation."""
     match node:
         case ast.Assign(targets=targets, value=value):

@@ -1,8 +1,8 @@
 """The check, in the order in which data flows: discover → declare → count → judge → report.
 
-`measure` is that story; `check` and `show` say what it is told of. `requests` says what to build,
-`judgements` compares the counts with the budgets and makes the report, and `formula_check` tries
-formulas at other sizes.
+`measure` implements this pipeline; `check` and `show` prepare its input. `requests` says what to
+build, `judgements` compares the counts with the budgets and makes the report, and `formula_check`
+tries formulas at other sizes.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class RunContext:
-    """What one run builds with. `interpreter`: None is the one that the settings lead to."""
+    """The context of one run. `interpreter`: None means the one that the settings select."""
 
     settings: Settings
     environ: Mapping[str, str]
@@ -77,9 +77,9 @@ class RunContext:
 
 @dataclass(frozen=True, slots=True)
 class CountResult:
-    """What the worker answered, by the number of the request, and the interpreter that it ran in;
-    None where nothing was to be built. `inside`: where it has no torch, the directories of the
-    project that have environments of their own, and these."""
+    """The worker's answers by number of the request, and the interpreter that it ran in; None if
+    nothing had to be built. `inside`: if that interpreter has no torch, the directories of the
+    project with their own environments, and these environments."""
 
     answers: Answers = field(default_factory=Answers)
     interpreter: Interpreter | None = None
@@ -102,15 +102,15 @@ class CountResult:
             (
                 f"no model can be built with {python}",
                 f"  chosen because: {self.interpreter.reason}",
-                f"  it says: {self.answers.broken}",
+                f"  error: {self.answers.broken}",
                 *(
                     f"  passed over: {text}"
                     for text in self.interpreter.passed_over
                     if not text.startswith(f"{python} (")
                 ),
                 *(
-                    f"  found, but not for all of the project: {environment}; "
-                    f"for what is there: nparam-lint {folder}"
+                    f"  found, but only for a part of the project: {environment}; to check that "
+                    f"part: nparam-lint {folder}"
                     for folder, environment in self.inside.items()
                 ),
                 "  next: install torch there, or name the interpreter that has it:",
@@ -130,12 +130,12 @@ def check(
     static_only: bool = False,
     progress: Progress | None = None,
 ) -> Report:
-    """Check every model under `paths` (the whole project when empty). `left_out`: what the config
-    says of these directories is. `declared_only`: so are the models that nobody declares a
-    budget for. `static_only`: build nothing.
+    """Check every model under `paths` (the whole project when empty). `left_out`: directories whose
+    entries in the config are skipped. `declared_only`: models without a declared budget are
+    skipped, too. `static_only`: build nothing.
 
-    So are the declared models elsewhere in the project that depend on what is under `paths`, which
-    may be data that they read, or gone. Raises NoInterpreter, and UsageError for a path outside of
+    The declared models elsewhere in the project that depend on `paths` are checked as well; a path
+    may be data that they read, or deleted. Raises NoInterpreter, and UsageError for a path outside
     the project.
     """
     start = time.monotonic()
@@ -203,8 +203,8 @@ def measure(
     lint: Callable[[], Iterable[Finding]] = tuple,
 ) -> Report:
     """Count and judge the selected models of a source, and report. `resize`: formulas are checked
-    with other arguments too. `complete`: see `complete_codes`. `lint`: finds more about the source,
-    while the worker builds."""
+    with other arguments too. `complete`: see `complete_codes`. `lint`: lints the source while the
+    worker builds."""
     findings = [*source.findings]
     resized: list[tuple[int, ModelRequest]] = []
     if resize and any(b.value.names for request in selection.requests for b in request.budgets):
@@ -307,7 +307,7 @@ def _read_targets(settings: Settings, targets: Sequence[Target]) -> ProjectSourc
 
 
 def _scan(declared_only: bool) -> Scan:
-    """What reads a file: the rules look at all that is read, unless only budgets are wanted."""
+    """The function that reads a file: it also runs the rules, unless only budgets are wanted."""
     if declared_only:
         return scan_source
     from nparam_lint.rules.lint import scan_and_lint
@@ -319,7 +319,7 @@ def static_findings(source: ProjectSource, definitions_only: bool = False) -> li
     """NPL1xx: what the source shows by itself, of all files or of those that define models."""
     found = source.found
     files: Iterable[str] = found.parsed
-    if definitions_only:  # few: what no rule can be about is not even told to them
+    if definitions_only:  # few: files in which no rule can find anything are not even passed on
         files = sorted({d.path for d in found.definitions})
         files = [path for path in files if source_codes(found.tree.source(path))]
         if not files:
@@ -374,8 +374,8 @@ def _paths_read(
     context: RunContext,
     static_only: bool,
 ) -> list[str | None]:
-    """What earlier builds have read, of the places that were given; see `what_was_read`. A run
-    that builds nothing asks for no interpreter, without which nobody knows."""
+    """Which of the given places earlier builds have read; see `what_was_read`. A run that builds
+    nothing does not look for an interpreter, so it does not know."""
     settings = source.settings
     if static_only or not requests or not settings.store.folder:
         return [None] * len(requests)
@@ -392,7 +392,7 @@ def _planned(
     context: RunContext,
     interpreter: Interpreter,
 ) -> tuple[BuildContext, list[Job]]:
-    """What the worker is to be told, with a job for each request."""
+    """The orders for the worker, with a job for each request."""
     settings = context.settings
     places = {request.location: request.target.is_path for request in requests}
     plans = {at: _import_attempts(at, own, settings.root, found) for at, own in places.items()}
@@ -418,8 +418,8 @@ def limits(settings: Settings) -> Limits:
 
 
 def _interpreter(context: RunContext) -> Interpreter:
-    """The interpreter to build with. An answer that may be given again rests on what it is."""
-    settings, told = context.settings, context.settings.replay_inputs
+    """The interpreter to build with. A kept answer depends on which one it is."""
+    settings, inputs = context.settings, context.settings.replay_inputs
     interpreter = context.interpreter or find_interpreter(
         settings.home,
         settings.python,
@@ -427,10 +427,10 @@ def _interpreter(context: RunContext) -> Interpreter:
         context.environ,
         settings.place,
     )
-    if told:
+    if inputs:
         unread = watched(interpreter)
-        told.unread.update(unread or ())
-        told.is_complete &= unread is not None
+        inputs.unread.update(unread or ())
+        inputs.is_complete &= unread is not None
     return interpreter
 
 

@@ -1,9 +1,9 @@
-"""The models that depend on the paths that were given, and are declared elsewhere in the project.
+"""The models that depend on the given paths and are declared elsewhere in the project.
 
-Who edits a layer and checks its file asks about the models that are made of it. Two sources know
-these: the import statements of the project's files, and what earlier builds have read (the cache),
-which is all that knows of data, and of modules whose names are computed. What neither knows of, and
-may depend on what was given, is built: then the cache knows.
+Whoever edits a layer and checks its file wants to know about the models that use it. There are two
+sources: the import statements of the project's files, and the cache, which knows what earlier
+builds have read. Only the cache knows about data, and about modules with computed names. A model
+that may depend on the paths, and is in neither source, is built: then the cache knows it.
 """
 
 from __future__ import annotations
@@ -24,23 +24,23 @@ if TYPE_CHECKING:
     from nparam_lint.gate.requests import ModelRequest, ProjectSource
     from nparam_lint.records import Recipe
 
-# What runs a file that no import statement names.
+# Functions that run a file which no import statement names.
 _COMPUTED = re.compile(
     rb"\b(import_module|__import__|spec_from_file_location|SourceFileLoader|run_path|run_module"
     rb"|iter_modules|walk_packages|resolve_name|get_class|instantiate|locate)\s*\("
     rb"|(?<![\w.])exec\s*\("
 )
 
-# What a folder of source may hold for models to read.
+# Suffixes of data files that models may read.
 _DATA = tuple(".yaml .yml .json .toml .ini .cfg .csv .txt .npy .npz .pt .pth .pkl".split())
 
 
 def with_dependents(
     source: ProjectSource, paths_read: Callable[[Sequence[ModelRequest]], Sequence[str | None]]
 ) -> tuple[ProjectSource, Elsewhere]:
-    """A source that was read with its `dependents`, without what is declared elsewhere and depends
-    on none of its `places`; and how much that was. `paths_read`: for each model the place that an
-    earlier build of it has read; empty where it read none, None where that is not known.
+    """A source that was read with its `dependents`, without the models elsewhere that depend on
+    none of its `places`; and the number of these models. `paths_read`: for each model the place
+    that an earlier build of it has read; empty where it read none, None where that is not known.
 
     Raises UsageError for a place that never was, or has no project around it.
     """
@@ -81,8 +81,8 @@ def with_dependents(
 
 
 def _tree(source: ProjectSource) -> SourceTree:
-    """The project's files with those among the places that are gone: what still imports them is to
-    be found. Raises UsageError for a place that never was."""
+    """The project's files, and the deleted files among the places, so that files that still import
+    them are found. Raises UsageError for a place that never was."""
     tree, settings = source.found.tree, source.settings
     gone: set[str] = set()
     for place in source.places:
@@ -124,7 +124,7 @@ def _importers(tree: SourceTree, starts: Iterable[str]) -> dict[str, list[str]]:
 
 
 def _run_by(tree: SourceTree, path: str) -> Iterator[str]:
-    """The files that importing one of them runs besides: its packages', and what it imports."""
+    """The other files that importing one of them runs: its packages', and what it imports."""
     folder = parent(path)
     while folder and tree.is_package(folder):
         yield join(folder, "__init__.py")
@@ -174,8 +174,8 @@ def _perhaps(
     importers: Mapping[str, Sequence[str]],
     starts: Iterable[str],
 ) -> Callable[[str, Recipe], str]:
-    """Says why a model of one of the files `starts` may depend on a place, where nobody knows what
-    its build reads; nothing where that is out of the question."""
+    """A function that says why a model of one of the files `starts` may depend on a place, if it is
+    unknown what its build reads; it gives nothing if that is impossible."""
     place = _data(source, tree)
     reached = {*starts, *importers}.intersection(tree.files)
     computed = _led(importers, (p for p in reached if _COMPUTED.search(tree.source(p))))

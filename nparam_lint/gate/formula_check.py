@@ -1,6 +1,6 @@
 """Formulas checked with other arguments than the declared ones: a formula is about every size.
 
-Pure: which arguments to try, and what to say of a formula that is right for one size alone.
+Pure: which arguments to try, and the finding about a formula that is right for only one size.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def resized_requests(requests: Sequence[ModelRequest]) -> list[tuple[int, ModelR
 
 
 def factors_to_try(budgets: Sequence[Budget]) -> Sequence[Mapping[str, int]]:
-    """By what to multiply the arguments that the formulas name, one mapping for each build."""
+    """The factors for the arguments that the formulas name, one mapping for each build."""
     names = sorted({n for b in budgets if b.origin != "prose" for n in b.value.names})[:MAX_NAMES]
     one_by_one = [{name: factor} for name in names for factor in FACTORS]
     return one_by_one + [dict.fromkeys(names, f) for f in COMMON_FACTORS if len(names) > 1]
@@ -86,5 +86,5 @@ def _wrong_at_other_size(
     )
     target = str(budget.target)
     detail = [f"built: {other.call}", *missing_term]
-    detail.append(f"a form that holds for all: nparam-lint formula {shlex.quote(target)}")
+    detail.append(f"to derive one that holds for all: nparam-lint formula {shlex.quote(target)}")
     return finding("NPL011", budget.position, message, target, detail)

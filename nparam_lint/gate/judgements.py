@@ -1,5 +1,5 @@
-"""Answers × budgets → one `ModelReport` for each model; and all that was found → the `Report`,
-without what settings and comments silence."""
+"""Answers × budgets → one `ModelReport` for each model; and all findings → the `Report`, without
+those that settings and comments silence."""
 
 from __future__ import annotations
 
@@ -63,9 +63,9 @@ def judge_models(
     without a budget that cannot be built may be added; and the ways that failed. `resized`: by the
     number of the request, the same model with other arguments, to check its formulas with."""
     measured = [m for m in answers.measurements.values() if isinstance(m, Measured)]
-    # That a model holds an nn.Sequential says nothing of the factory that returns another one.
+    # That a model contains an nn.Sequential says nothing about a factory that returns another one.
     inner = {kind for m in measured for kind in m.types if not kind.startswith("torch.nn.")}
-    # What has a budget with arguments may fail without them: nobody needs to hear of it.
+    # A model whose budgets have arguments may fail without them, which need not be reported.
     declared = {str(r.target.bare) for r in selection.requests if r.is_declared}
     reports: list[ModelReport] = []
     skipped = [*selection.skipped]
@@ -171,7 +171,7 @@ def _wrong_experts(request: ModelRequest, measured: Measured, settings: Settings
         if entry.target == target and entry.recipe and entry.recipe.experts_per_token == number
     )
     at = next(entries, settings.recipe_positions.get(target.bare, request.position))
-    usual = "experts are modules of one size in a list called so, or parameters stacked there"
+    usual = "experts are modules of equal size in a list called so, or parameters stacked there"
     return [finding("NPL002", at, f"{measured.call}: {wrong}", str(target), [usual])]
 
 
@@ -183,7 +183,8 @@ def _experts_hint(request: ModelRequest, measured: Measured, settings: Settings)
 
 
 def _not_staged(failure: NotMeasured, settings: Settings) -> tuple[str, ...]:
-    """Which file of the working tree is missing in the index, where the model failed for that."""
+    """The file of the working tree that is missing in the index, if the model failed because of
+    that."""
     if settings.snapshot is None or failure.cause == "not_tracked":
         return ()
     fault = settings.snapshot.at_fault(failure.reason, settings.root)
@@ -194,8 +195,8 @@ def _not_staged(failure: NotMeasured, settings: Settings) -> tuple[str, ...]:
 
 
 def complete_codes(declared_only: bool, static_only: bool) -> frozenset[str]:
-    """The codes of which a run finds everything there is in its files. A comment that ignores
-    another code may be there for something that was not run, and is not called unused."""
+    """The codes for which a run finds everything in its files. A comment that ignores another code
+    may be needed for something that was not run, and is not reported as unused."""
     if static_only:
         return _SOURCE_CODES
     if declared_only:
@@ -257,7 +258,7 @@ def reported_findings(
 
     def read(path: str) -> bytes:
         content = tree.source(path)
-        return content if len(content) <= LARGEST else b""  # of what is left out nothing is read
+        return content if len(content) <= LARGEST else b""  # a skipped file is not read
 
     files = {*source.files, *(b.position.path for b in settings.budgets)} if complete else set()
     findings = list(findings)

@@ -1,4 +1,4 @@
-"""From what was discovered and declared to what is to be built."""
+"""From definitions and declarations to the models to build."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from nparam_lint.records import Definition, Finding, Measured, NameValue, Way
 
 _PLAIN_TYPES = {"int", "float", "str", "bool", "list", "dict", "tuple", "List[int]", "list[int]"}
-_NOTHING_CHECKED = "nothing in this file was checked; next: mend it, or `exclude` it in the config"
+_NOTHING_CHECKED = "nothing in this file was checked; next: fix it, or `exclude` it in the config"
 _CONFIG_WORDS = ("conf", "cfg", "arg", "param", "settings", "opt")
 
 
@@ -65,9 +65,9 @@ class ModelRequest:
 
 @dataclass(frozen=True, slots=True)
 class ProjectSource:
-    """What the source of some files says, before anything is built: the models that it asks for,
-    with their budgets, and the findings about the declarations themselves. `places`: the paths that
-    were given, relative to the root; empty where these are the whole project."""
+    """The result of reading some files, before anything is built: the models to build, with their
+    budgets, and the findings about the declarations themselves. `places`: the paths that were
+    given, relative to the root; empty where these are the whole project."""
 
     settings: Settings
     files: Sequence[str]
@@ -196,7 +196,7 @@ def _with_arguments(callable: str, arguments: str, recipe: Recipe) -> Recipe:
 
 
 def _completed(target: Target, own: Recipe | None, base: Recipe) -> Recipe:
-    """A budget's own recipe; what it does not say is taken from `base`."""
+    """A budget's own recipe; what it lacks is taken from `base`."""
     if own is None:
         return base
     recipe = base
@@ -233,8 +233,9 @@ def why_gone(target: Target, root: Path, found: Discovery) -> str | None:
 
 
 def select_models(requests: Sequence[ModelRequest], declared_only: bool = False) -> Selection:
-    """The models to build. A model without a budget whose required arguments nobody provides is
-    left out: building it could only fail. `declared_only`: so are all models without a budget."""
+    """The models to build. A model without a budget whose required arguments are not provided is
+    skipped: building it could only fail. `declared_only`: all models without a budget are
+    skipped."""
     chosen: list[ModelRequest] = []
     skipped: list[tuple[str, NotMeasured]] = []
     for request in requests:
@@ -273,8 +274,8 @@ def requests_of_other_revision(
     source: ProjectSource, other: ProjectSource, moved: Mapping[str, str]
 ) -> list[ModelRequest]:
     """The models that `other`, the source at another revision, builds with arguments or by a
-    budget's recipe, as far as this source has them too and does not build them that way itself.
-    `moved`: files of the other revision → their path in this one, where it differs."""
+    budget's recipe, if this source has them too and does not build them that way itself. `moved`:
+    files of the other revision → their path in this one, where it differs."""
     own: set[_Key] = {(request.target, None, None) for request in source.requests}
     own |= {(entry.target, entry.recipe, entry.device) for entry in source.settings.budgets}
     targets = [request.target for request in other.requests]

@@ -1,7 +1,7 @@
 """The static rules as a flake8 plugin: `flake8 --select NPL`, one file at a time, nothing built.
 
 flake8's own `# noqa: NPL101` and this project's `# nparam: ignore[NPL101]` both silence a finding.
-That such a comment is unused is not reported here: some findings need more files than this one.
+Unused comments are not reported here, since some findings need more files than this one.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 
 class Plugin:
-    """What flake8 makes for each file that it could parse; `tree` is how it knows that this is
-    about syntax, `lines` the source as it was read, from a file or from standard input."""
+    """flake8 makes one for each file that it could parse. The parameter `tree` marks it as a plugin
+    for syntax; `lines` is the source as flake8 read it, from a file or from standard input."""
 
     name = "nparam-lint"
     version = __version__

@@ -35,7 +35,7 @@ _COLOR = re.compile("\x1b\\[[0-9;]*m")
 
 
 class NparamWarning(UserWarning):
-    """A finding that is a warning, or that there was nothing to check."""
+    """A finding of severity warning, or the notice that there was nothing to check."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -53,7 +53,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 class BudgetPlugin:
-    """What is hooked in by the option."""
+    """The hooks that the option enables."""
 
     def __init__(self, config: pytest.Config) -> None:
         self.config = config
@@ -102,7 +102,7 @@ class BudgetPlugin:
         if call.excinfo.errisinstance(pytest.skip.Exception):
             report.longrepr = (case.path, case.line, case.message)
         elif call.excinfo.errisinstance(pytest.fail.Exception):
-            report.longrepr = _Told(case)  # type: ignore[assignment]
+            report.longrepr = _FailureText(case)  # type: ignore[assignment]
         return report
 
 
@@ -131,7 +131,7 @@ class Budgets(pytest.Collector):
 
 
 class Budget(pytest.Item):
-    """One declared budget. What came out is known; running the item says it."""
+    """One declared budget. The result is already known; running the item reports it."""
 
     def __init__(self, *, case: Case, **more: Any) -> None:
         super().__init__(**more)
@@ -153,9 +153,9 @@ class Budget(pytest.Item):
         return self.case.path, self.case.line - 1, f"{NAME} {self.case.name}"
 
 
-class _Told:
-    """What stands in place of a traceback. pytest prints it by `toterminal`; what travels from a
-    worker, and the place and message for summaries and editors, are pytest's own records."""
+class _FailureText:
+    """Replaces a traceback. pytest prints it by `toterminal`. The data that xdist's workers send,
+    and the place and message for summaries and editors, are pytest's own records."""
 
     def __init__(self, case: Case) -> None:
         from _pytest._code.code import ReprEntryNative, ReprFileLocation, ReprTraceback
@@ -228,7 +228,7 @@ def _count(config: pytest.Config) -> list[Case]:
 
 
 def _unasked(name: str, root: Path, at: Position, message: str, text: str) -> Case:
-    """The one error where the budgets are not even known, or nothing can count them."""
+    """The single error if the budgets are not even known, or nothing can count them."""
     from nparam_lint.report.budget_cases import Case
     from nparam_lint.report.style import wrap
 
@@ -265,7 +265,8 @@ def _color(config: pytest.Config) -> bool:
 
 
 def _tell(config: pytest.Config, report: Report, root: Path, declared: bool) -> None:
-    """With -v, who counted; the warnings; and a warning where nothing is declared."""
+    """Print, with -v, which interpreter counted; the warnings; and a warning if nothing is
+    declared."""
     from nparam_lint.report import Options
     from nparam_lint.report.check_document import nothing_found
     from nparam_lint.report.style import clean, plural

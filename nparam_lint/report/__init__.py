@@ -1,9 +1,9 @@
-"""What a command has to say, before it is known in which format.
+"""Documents: the output of a command, independent of the format.
 
-Every command makes one `Document`; every module of `report.formats` renders documents. For
-programs there is `data`, a command's own JSON document; for people there is `page`, made of the
-blocks below; for tools that know findings there is `report`. A format that has nothing of its own
-for `Modules`, `ModelBudgets` or `Listing` renders the `table` of such a block.
+Every command makes one `Document`; every module of `report.formats` renders documents. For programs
+there is `data`, a command's own JSON document; for people there is `page`, made of the blocks
+below; for tools that work with findings there is `report`. A format without its own rendering for
+`Modules`, `ModelBudgets` or `Listing` renders the `table` of such a block.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ class Fact:
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """Names with what is to be said of each; names in the given tone, behind the indent."""
+    """Names, each with its facts; names in the given tone, after the indent."""
 
     facts: tuple[Fact, ...]
     tone: str = "dim"
@@ -145,8 +145,8 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """What is given up where a table is too wide: a column, what is longer than the `short` of its
-    cells, the middle of its texts down to `least` characters, or all of its bars but `least`."""
+    """A step to make a table narrower: drop a column, use the `short` text of its cells, cut the
+    middle of its texts down to `least` characters, or shorten its bars to `least`."""
 
     what: Literal["drop", "short", "shorten", "bar"]
     column: str
@@ -169,7 +169,8 @@ class Table:
 
     @property
     def filled(self) -> Table:
-        """Without the columns that have nothing in any row; the first stands in any case."""
+        """The table without the columns that are empty in every row; the first column always
+        stays."""
         texts = [row.texts for row in self.rows]
         kept = [i for i in range(len(self.columns)) if not i or any(text[i] for text in texts)]
         rows = [replace(row, cells=tuple(row.cells[i] for i in kept)) for row in self.rows]
@@ -214,11 +215,11 @@ Block: TypeAlias = "Text | Parts | Facts | Table | Listing | Modules | ModelBudg
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """`lead`: what is told before the findings, wherever these do not stand at the end. `closing`:
-    what follows them even there. `only`: `text` for what a terminal needs because it shows less,
-    `page` for what other documents have room for. `fold`: what is folded away there, in words
-    before the title. `always`: stands also where only the essential is asked for (--quiet).
-    `note`: stands beside the title on a terminal."""
+    """`lead`: it comes before the findings, in formats that do not have these at the end.
+    `closing`: it follows the findings in all formats. `only`: `text` for what a terminal needs
+    because it shows less, `page` for what other documents have room for. `fold`: what is folded
+    away there, in words before the title. `always`: stands also where only the essential is asked
+    for (--quiet). `note`: stands beside the title on a terminal."""
 
     blocks: tuple[Block, ...]
     title: str = ""
@@ -265,7 +266,7 @@ class FormSource:
 
 @dataclass(frozen=True, slots=True)
 class FormSources:
-    """What the formats `python` and `latex` are made of. `signature`: the parameters of a function,
+    """The input of the formats `python` and `latex`. `signature`: the parameters of a function,
     with defaults; `about`: the paragraphs of its docstring; `missing`: why a case has no form;
     `modules`: name, LaTeX and value of each part."""
 

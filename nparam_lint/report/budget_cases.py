@@ -52,12 +52,12 @@ class Case:
 def cases(report: Report, root: Path, options: Options) -> list[Case]:
     """One for each declared budget; then one for each error that is about none of these: malformed
     budgets, stale ones, files that cannot be read. `root`: what paths are relative to."""
-    declared, told = declared_budgets(report)
+    declared, on_budgets = declared_budgets(report)
     found = [_of_claim(claim, report.error, root, options) for claim in declared]
     found += [
         _of_finding(finding, root, options)
         for finding in report.findings
-        if finding.severity == "error" and finding not in told
+        if finding.severity == "error" and finding not in on_budgets
     ]
     seen: Counter[str] = Counter()
     for place, case in enumerate(found):  # two may say the same of the same: `…[12 #2]`

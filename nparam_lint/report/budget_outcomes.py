@@ -1,4 +1,4 @@
-"""The budgets of a report as they were declared, what came of each, and the lines that say so.
+"""The budgets of a report as they were declared, the outcome of each, and the lines that show it.
 
 nanogpt/model.py
   ✓ GPT                     124,475,904  exact
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from nparam_lint.report.style import Paint
 
 State = Literal["holds", "broken", "not checked", "ignored"]
-# A count that is not what was declared is a failure; these say that there is no answer.
+# A count that differs from the budget is a failure; with these states there is no answer.
 UNANSWERED = ("NPL002", "NPL003", "NPL004", "NPL005", "NPL007", "NPL008", "NPL009")
 _ON_RESULTS = ("NPL001", "NPL013")
 # A formula without a value; a selector that selects nothing; a definition that is not used.
@@ -37,8 +37,8 @@ _VERDICT = 24  # characters that it has at least
 
 @dataclass(frozen=True, slots=True)
 class ModelBudgets:
-    """Models with what is declared of them and what came of it. `depth`: of their modules, where
-    these are shown with them. `alone`: the page is about one model, and says the rest elsewhere."""
+    """Models with their budgets and the outcomes. `depth`: of their modules, where these are shown
+    with them. `alone`: the page is about one model, and says the rest elsewhere."""
 
     models: tuple[ModelReport, ...]
     make_table: Callable[[Iterable[ModelReport]], Table]
@@ -95,12 +95,12 @@ def total_of(model: ModelReport) -> int | None:
 
 
 def is_empty(model: ModelReport) -> bool:
-    """Whether there is nothing to say of it: no parameters, and nobody who claims any."""
+    """Whether there is nothing to report: no parameters, and no claim of any."""
     return total_of(model) == 0 and not (model.declared or model.budgets or model.findings)
 
 
 def worst(findings: Iterable[Finding]) -> str:
-    """✗ where one is an error, ! where all are warnings, and nothing where there are none."""
+    """✗ if one is an error, ! if all are warnings, and nothing if there are none."""
     severities = {finding.severity for finding in findings}
     return "✗" if "error" in severities else "!" if severities else ""
 
@@ -110,7 +110,7 @@ def all_budgets(report: Report) -> list[JudgedBudget]:
 
 
 def declared_budgets(report: Report) -> tuple[list[JudgedBudget], set[Finding]]:
-    """Those that are no prose, and the findings that are about them."""
+    """The budgets that are not prose, with their findings."""
     declared = [claim for claim in all_budgets(report) if not claim.prose]
     return declared, {finding for claim in declared for finding in claim.findings}
 
@@ -208,7 +208,7 @@ def _laid_out(groups: Sequence[Sequence[_Line]], width: int, paint: Paint) -> li
             for start in {line.start for line in lines}
         }
         made = (_told(n, short[n.start][n.name], (labels, counts, width), paint) for n in lines)
-        found.append([text for told in made for text in told])
+        found.append([text for texts in made for text in texts])
     return found
 
 
@@ -236,8 +236,8 @@ def _told(line: _Line, name: str, widths: tuple[int, int, int], paint: Paint) ->
 
 
 def _lines(model: ModelReport, name: str) -> list[_Line]:
-    told = {_line_of(budget) for budget in model.budgets}
-    stray = [f for f in model.findings if f.code not in _ON_BUDGETS or _line_of(f) not in told]
+    shown = {_line_of(budget) for budget in model.budgets}
+    stray = [f for f in model.findings if f.code not in _ON_BUDGETS or _line_of(f) not in shown]
     codes = " ".join(sorted({finding.code for finding in stray}))
     marks = [worst([finding]) for finding in stray]
     measured = model.measurement

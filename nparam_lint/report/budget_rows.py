@@ -1,4 +1,4 @@
-"""Budgets and what came of them as rows: what does not hold, and all that is declared."""
+"""Budgets and their outcomes as rows: the ones that do not hold, and all that are declared."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def _row(claim: JudgedBudget, mark: str, name: str, group: Sequence[BudgetResult
 
 def failing(models: Iterable[ModelReport]) -> list[BudgetRow]:
     """What does not hold, and is reported: errors first, then what is furthest off in proportion,
-    then what nobody could measure."""
+    then what could not be measured."""
     rows = [row for model in models for claim in budgets_of(model) for row in rows_of(claim)]
     rows = [row for row in rows if row.mark in ("✗", "!")]
     return sorted(rows, key=lambda row: (row.mark == "!", -size(row.result)))

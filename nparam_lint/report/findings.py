@@ -1,5 +1,5 @@
 """Findings as lines of text, for the formats that show them to people; and what GitHub, GitLab and
-their like want of them: an order, a path, and an identity."""
+similar tools need: an order, a path, and an identity."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ _DRIFT = ("NPL001", "NPL013")
 
 
 def findings_lines(findings: Sequence[Finding], width: int, paint: Paint) -> list[str]:
-    """Warnings first: what must be mended stands last, next to the summary. Of a budget that many
-    modules break, a few; what has been said of a model is not said again."""
+    """Warnings first: errors, which must be fixed, come last, next to the summary. If many modules
+    break a budget, only a few are shown; details that were shown for a model are not repeated."""
     lines: list[str] = []
     said: set[tuple[str, str]] = set()
     ordered = sorted(findings, key=lambda f: (f.severity == "error", by_place(f)))
@@ -33,18 +33,18 @@ def findings_lines(findings: Sequence[Finding], width: int, paint: Paint) -> lis
         for finding in alike[:_ALIKE]:
             # A line with the indented lines below it is one.
             parts = re.split(r"\n(?! )", "\n".join(finding.detail)) if finding.detail else []
-            told = [(finding.target, text) for text in parts]
-            if not told and finding.code in RULES:
-                told = [("", RULES[finding.code].remedy)]
+            details = [(finding.target, text) for text in parts]
+            if not details and finding.code in RULES:
+                details = [("", RULES[finding.code].remedy)]
             lines += [""] * bool(lines) + _finding(finding, width, paint)
-            lines += [n for key in told if key not in said for n in _detail(key[1], width)]
-            said.update(told)
+            lines += [n for key in details if key not in said for n in _detail(key[1], width)]
+            said.update(details)
         if len(alike) > _ALIKE:
             lines += ["", paint("dim", f"… and {len(alike) - _ALIKE:,} more like it")]
     codes = sorted({finding.code for finding in findings if finding.code in RULES})
     if codes:
         listed = codes[0] if len(codes) == 1 else "CODE"
-        lines += ["", paint("dim", f"nparam-lint rule {listed} explains, with an example.")]
+        lines += ["", paint("dim", f"For an explanation and an example: nparam-lint rule {listed}")]
     return lines
 
 

@@ -44,8 +44,8 @@ class Modules:
 class TreeRow:
     """One line of the table, with the (first) module that it stands for.
 
-    `new`: parameters at or below it that no module before it holds. `closed`: what is below it is
-    not shown; `more`: and could be. `marks`: of `tied`, `shared`, `frozen`, `part frozen`.
+    `new`: parameters at or below it that no module before it holds. `closed`: the modules below it
+    are not shown; `more`: but could be. `marks`: of `tied`, `shared`, `frozen`, `part frozen`.
     """
 
     module: ModuleRow

@@ -203,11 +203,11 @@ def _inside(
         for row in rows_of(claim)
     ]
     budgets = table_html(_COLUMNS, rows) if rows else ""
-    told = list(dict.fromkeys(finding for claim in claims for finding in claim.findings))
+    findings = list(dict.fromkeys(finding for claim in claims for finding in claim.findings))
     if not isinstance(found, Measured):
-        return [budgets, finding_list(told) if told else _absent(found)]
+        return [budgets, finding_list(findings) if findings else _absent(found)]
     tree = module_tree(found.modules, depth, limit)
-    return [_facts(found), budgets, _advice(told), tree, _remarks(found)]
+    return [_facts(found), budgets, _advice(findings), tree, _remarks(found)]
 
 
 def _states(claims: Sequence[JudgedBudget]) -> str:
@@ -219,14 +219,15 @@ def _states(claims: Sequence[JudgedBudget]) -> str:
 
 
 def _advice(findings: Iterable[Finding]) -> str:
-    """What to do. Not what is told with indented lines: the tree shows the heaviest modules."""
-    told = [
+    """The next steps. Details in indented lines are omitted: the tree shows the heaviest
+    modules."""
+    lines = [
         f'<p class="advice"><b>{escape(finding.code)}</b> {escape(line)}</p>'
         for finding in findings
         for line, after in zip(finding.detail, (*finding.detail[1:], ""), strict=False)
         if not (line.startswith(" ") or after.startswith(" "))
     ]
-    return f"<div>{chr(10).join(told)}</div>" if told else ""
+    return f"<div>{chr(10).join(lines)}</div>" if lines else ""
 
 
 def _facts(found: Measured) -> str:
@@ -240,24 +241,24 @@ def _facts(found: Measured) -> str:
         ("counted on", found.rung + (", from the cache" if found.cached else "")),
         ("built as", found.call),
     ]
-    told = "".join(f"<div><dt>{k}</dt><dd>{escape(v)}</dd></div>" for k, v in pairs if v != "0")
-    return f'<dl class="facts">{told}</dl>'
+    rows = "".join(f"<div><dt>{k}</dt><dd>{escape(v)}</dd></div>" for k, v in pairs if v != "0")
+    return f'<dl class="facts">{rows}</dl>'
 
 
 def _remarks(found: Measured) -> str:
     """What no count includes, what other devices said, and notes."""
-    told = [style.hidden_words(hidden) for hidden in found.hidden]
+    remarks = [style.hidden_words(hidden) for hidden in found.hidden]
     for name, device in found.devices.items():
         if not device.is_absent and (device.status != "measured" or device.differences):
             reasons = "; ".join(filter(None, (device.reason, *device.differences)))
-            told.append(f"{name} {device.status}: {reasons}")
-    notes = "".join(f'<p class="note">{escape(text)}</p>' for text in [*told, *found.notes])
+            remarks.append(f"{name} {device.status}: {reasons}")
+    notes = "".join(f'<p class="note">{escape(text)}</p>' for text in [*remarks, *found.notes])
     return f"<div>{notes}</div>" if notes else ""
 
 
 def _absent(found: NotMeasured) -> str:
-    told = (found.reason, f"at {found.source}" if found.source else "", found.hint)
-    return "".join(f"<p>{escape(text)}</p>" for text in told if text)
+    texts = (found.reason, f"at {found.source}" if found.source else "", found.hint)
+    return "".join(f"<p>{escape(text)}</p>" for text in texts if text)
 
 
 # --- their modules -------------------------------------------------------------------------------
@@ -277,7 +278,7 @@ def module_tree(modules: Sequence[ModuleRow], depth: int | None, limit: int) -> 
         cells = _tree_cells(row, hue, rows[0].module.total)
         lines.append(_branch(row.level, after, cells, len(rows) <= _UNFOLDED))
     lines.append("</ul>")
-    note = tree.note(len(rows), "what is deeper is not shown here: nparam-lint show TARGET")
+    note = tree.note(len(rows), "deeper modules are not shown here; next: nparam-lint show TARGET")
     if note:
         lines.append(f'<p class="note">{escape(note)}</p>')
     return "\n".join(lines)
@@ -300,9 +301,9 @@ def _strip(rows: Sequence[TreeRow], hues: Sequence[int]) -> Iterator[str]:
     yield '<div class="strip" aria-hidden="true">'
     for row, hue in parts:
         if row.counted >= _SLIVER * rows[0].module.total:
-            told = escape(f"{row.module.path or row.module.type}: {row.counted:,}")
+            title = escape(f"{row.module.path or row.module.type}: {row.counted:,}")
             share = 100 * row.counted / rows[0].module.total
-            yield f'<i class="hue-{hue}" style="flex-grow:{share:.2f}" title="{told}"></i>'
+            yield f'<i class="hue-{hue}" style="flex-grow:{share:.2f}" title="{title}"></i>'
     yield "</div>"
 
 

@@ -70,8 +70,8 @@ class _Columns:
             if entry.counted:
                 text += self._counted(entry, short[entry.name], paint)
             else:
-                told = f"{entry.name}  {entry.verdict}"
-                first, *more = style.wrap(told, self.width - 2, hang="    ")
+                entry_text = f"{entry.name}  {entry.verdict}"
+                first, *more = style.wrap(entry_text, self.width - 2, hang="    ")
                 mark = paint(entry.tone, entry.mark)
                 text += [f"{mark} {first}", *(f"  {part}" for part in more)]
         return text

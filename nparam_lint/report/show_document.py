@@ -1,4 +1,4 @@
-"""What `show` says of one model: how it was built, its totals, its devices, its modules."""
+"""The document of `show`: how a model was built, its totals, its devices, its modules."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ _ROWS = 60
 
 def show_document(report: Report) -> Document:
     """That of the one model; where nothing could be measured at all, that of a check."""
-    told = replace(check_document(report), command="show")
+    document = replace(check_document(report), command="show")
     if not report.models or report.error:
-        return told
-    return replace(told, page=lambda options: _page(report.models[0], options))
+        return document
+    return replace(document, page=lambda options: _page(report.models[0], options))
 
 
 def _page(model: ModelReport, options: Options) -> Page:
@@ -106,8 +106,8 @@ def _devices(devices: Mapping[str, DeviceResult]) -> Iterator[Block]:
         taken = "" if device.bytes is None else style.human_bytes(device.bytes)
         total = "–" if device.total is None else f"{device.total:,}"
         rows.append(Row((name, Cell(device.status, colors[device.status]), total, taken)))
-        told = filter(None, (device.reason, *device.differences))
-        below += [Text(f"{name}: {text}", hang="    ") for text in told]
+        reasons = filter(None, (device.reason, *device.differences))
+        below += [Text(f"{name}: {text}", hang="    ") for text in reasons]
     names = Column("device"), Column("status")
     numbers = Column("parameters", "number"), Column("memory", "number")
     yield Table((*names, *numbers), tuple(rows)).filled

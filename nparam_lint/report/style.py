@@ -1,4 +1,4 @@
-"""The small change of the human formats: colours, numbers, and text cut to fit."""
+"""Helpers of the formats for people: colours, numbers, and text cut to fit."""
 
 from __future__ import annotations
 
@@ -44,11 +44,11 @@ def clean(text: str) -> str:
 
 def short_reason(reason: str, name: str) -> str:
     """Why `name` was not counted, said next to its name: without `Net(width=3) raised`."""
-    told, bare = clean(reason), name.partition("(")[0]
-    if not told.startswith(bare):
-        return told
-    said = told.partition(" raised ")[2]
-    return said or told.removeprefix(f"{bare}()").removeprefix(bare).strip()
+    cleaned, bare = clean(reason), name.partition("(")[0]
+    if not cleaned.startswith(bare):
+        return cleaned
+    said = cleaned.partition(" raised ")[2]
+    return said or cleaned.removeprefix(f"{bare}()").removeprefix(bare).strip()
 
 
 def hidden_words(hidden: Hidden) -> str:
@@ -103,7 +103,7 @@ def elide_end(text: str, width: int) -> str:
 
 
 def elide_apart(texts: Iterable[str], width: int) -> dict[str, str]:
-    """Each text in at most `width`, cut where it can still be told from the others: as
+    """Each text in at most `width`, cut so that it can still be distinguished from the others: as
     `GPT(n_layer=…`, or `GPT(n_lay…head=8)` where only the end differs."""
     found = {text: elide_end(text, width) for text in texts}
     left = [text for text in found if len(text) > width >= 2]

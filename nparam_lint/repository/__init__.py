@@ -1,5 +1,5 @@
-"""What git has (the index, a commit), copied out of the working tree; and what any run needs of
-that: to ask git, and a place for what is gone in the end.
+"""Copies of the index or a commit, outside the working tree; and what every run needs: running git,
+and temporary directories.
 
 A signal may arrive between the making of a directory and the `try` that removes it, or while it is
 removed; what is known by name before it is made can be removed on the way out.

@@ -22,12 +22,13 @@ if TYPE_CHECKING:
     import subprocess
     from collections.abc import Iterable, Mapping, Sequence
 
-# What says which repository is meant.
+# Variables that select a repository.
 _OF_A_REPOSITORY = (
     "GIT_DIR GIT_WORK_TREE GIT_INDEX_FILE GIT_COMMON_DIR GIT_OBJECT_DIRECTORY".split()
 )
-# What holds for every repository: configuration, limits of the search, and how a partial clone
-# fetches what it lacks. All else (pathspec modes, tracing, external diffs) changes what git prints.
+# Variables that apply to every repository: configuration, limits of the search, and how a partial
+# clone fetches what it lacks. All others (pathspec modes, tracing, external diffs) change what git
+# prints.
 _OF_THE_USER = tuple(
     "GIT_CONFIG GIT_EXEC_PATH GIT_CEILING_DIRECTORIES GIT_DISCOVERY_ACROSS_FILESYSTEM "
     "GIT_ALLOW_PROTOCOL GIT_PROTOCOL GIT_ASKPASS GIT_TERMINAL_PROMPT GIT_HTTP GIT_SSH GIT_SSL "
@@ -202,8 +203,8 @@ class Repository:
         )
 
     def _left_out(self) -> frozenset[str]:
-        """What the sparse checkout of a partial clone leaves out: to fetch it file by file could
-        take hours. Elsewhere everything is there."""
+        """The files that the sparse checkout of a partial clone omits: fetching them one by one
+        could take hours. In other clones everything is present."""
         partial = r"^remote\..*\.(promisor|partialclonefilter)$"
         if self.attempt("config", "--get-regexp", partial).returncode:
             return frozenset()
@@ -211,7 +212,7 @@ class Repository:
         return frozenset(entry[2:] for entry in entries if entry.startswith("S "))
 
     def _write(self, directory: Path, files: Iterable[_Entry]) -> None:
-        """Check the files out by way of an index of their own: with the conversions that a checkout
+        """Check the files out through an index of their own: with the conversions that a checkout
         does (line ends, filters), and without what an index says about the user's tree."""
         records = b"".join(
             os.fsencode(f"{entry.mode} {entry.blob}\t{entry.path}") + b"\0" for entry in files

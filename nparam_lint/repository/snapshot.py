@@ -1,8 +1,8 @@
-"""A copy of what git has, outside of the working tree: the index, or a commit.
+"""A copy of the index or a commit, outside the working tree.
 
-The hook judges what would be committed, not what happens to lie in the working tree. Files that
-git ignores (a generated `_version.py`, a compiled extension, data) are linked into the copy; files
-that are neither tracked nor ignored are not there, as they would not be in the commit.
+The hook checks what would be committed, not what happens to be in the working tree. Files that git
+ignores (a generated `_version.py`, a compiled extension, data) are linked into the copy; files that
+are neither tracked nor ignored are not there, as they would not be in the commit.
 """
 
 from __future__ import annotations
@@ -66,8 +66,8 @@ class Snapshot:
         ]
 
     def at_fault(self, reason: str, root: Path) -> str | None:
-        """What the working tree has and git has not, where the reason of a failure names it, with
-        the next step. `root`: the directory of the copy that relative paths start from."""
+        """The file that the working tree has but git does not, if the reason of a failure names it,
+        with the next step. `root`: the directory of the copy that relative paths start from."""
         inside = root.relative_to(self.directory)
         for files, what in (
             (self.untracked, "is not tracked by git"),
@@ -93,7 +93,7 @@ def copied(repository: Repository, commit: str | None = None) -> Iterator[Snapsh
     with temporary_directory("nparam-lint-copy-") as name:
         directory = Path(name).resolve()
         exported = repository.export(directory, commit)
-        _mend_links(exported, directory, directory, repository.top)
+        _redirect_links(exported, directory, directory, repository.top)
         yield Snapshot(
             directory,
             repository.top,
@@ -112,7 +112,7 @@ def _importable(exported: Exported, prefix: str = "") -> Iterator[str]:
         yield from _importable(inner, f"{prefix}{path}/")
 
 
-def _mend_links(exported: Exported, directory: Path, copy: Path, home: Path) -> None:
+def _redirect_links(exported: Exported, directory: Path, copy: Path, home: Path) -> None:
     """Symbolic links that leave the repository, or that name it by its absolute path, would lead
     elsewhere in the copy: those into the working tree stay in the copy, others lead outside."""
     for path in exported.links:
@@ -126,7 +126,7 @@ def _mend_links(exported: Exported, directory: Path, copy: Path, home: Path) -> 
             link.unlink()
             link.symlink_to(copy / Path(place).relative_to(home) if inside else place)
     for path, inner in exported.submodules.items():
-        _mend_links(inner, directory / path, copy, home)
+        _redirect_links(inner, directory / path, copy, home)
 
 
 def _linked(exported: Exported, directory: Path, prefix: str = "") -> Iterator[str]:
@@ -154,7 +154,7 @@ def _is_barred(path: str, directory: Path) -> bool:
 
 
 def _names(text: str, path: str) -> bool:
-    """Whether a text speaks of a path; one without a dot or a slash could be any word."""
+    """Whether a text mentions a path; a path without a dot or a slash could be any word."""
     if path not in text or ("." not in path and os.sep not in path):
         return False
     return re.search(rf"(?<![\w./-])(?:\./)?{re.escape(path)}(?![\w-]|\.\w)", text) is not None

@@ -58,7 +58,7 @@ def plan_update(
     environ: Mapping[str, str],
     progress: Progress | None = None,
 ) -> Plan:
-    """Measure what is named (or everything that is declared, if nothing is), and work out every
+    """Measure the named models (or everything that is declared, if none is named), and plan every
     edit. Nothing is written. Raises UsageError."""
     places = {settings.root / item.path for item in named if item.target is None}
     places |= {settings.root / n.path for n in named if n.target is not None and n.target.is_path}
@@ -103,7 +103,7 @@ def _place(item: Edit | Left) -> tuple[str, int, int]:
 
 
 def _only_named(model: ModelRequest, named: Sequence[Named]) -> ModelRequest:
-    """The model with those of its budgets that are named; what its prose says stays with them."""
+    """The model with only the budgets that are named, and the claims in its prose."""
     budgets = [
         b
         for b in model.budgets
@@ -221,7 +221,7 @@ def _decide(budget: Budget, measurement: Measurement, settings: Settings) -> _Wa
     """None for a budget that holds."""
     if isinstance(measurement, NotMeasured):
         if budget.origin == "prose":
-            return None  # nobody relies on it
+            return None  # no check relies on it
         hint = f" ({measurement.hint})" if measurement.hint else ""
         return _left(budget, f"not measured: {measurement.reason}{hint}")
     tolerance = settings.for_file(budget.target.location).tolerance
@@ -242,7 +242,7 @@ def _decide(budget: Budget, measurement: Measurement, settings: Settings) -> _Wa
         budget.value, count, budget.selector.metric, own or tolerance, own is not None
     )
     if change is None:
-        return _left(budget, "no number in this form holds", count)
+        return _left(budget, "no number in this form matches the count", count)
     old, new = budget.value.text, change.result
     if old.isdecimal() and budget.declared == f"{int(old):_}":  # an integer in TOML
         old, new = budget.declared, f"{count:_}"

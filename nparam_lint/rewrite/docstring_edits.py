@@ -268,7 +268,7 @@ def _with_value(text: str, node: cst.CSTNode) -> cst.CSTNode:
 
 
 def _with_budget(file: _File, node: _Definition, value: str) -> Replacements:
-    """What gives a definition a budget. Raises Unsafe."""
+    """The replacement that gives a definition a budget. Raises Unsafe."""
     line = f"nparam: {value}"
     docstring = _docstring(node)
     if docstring is None:
@@ -330,8 +330,8 @@ def _find(literal: str, at: Place, place: Place, change: Restated) -> int | None
     """Where in a literal the number of the value stands that begins at a place; None where it is
     not written there in one piece.
 
-    Escapes and quotes may put the value further behind than its place says: of the numbers that
-    look like it, it is the one whose change changes nothing but this value.
+    Escapes and quotes may shift the value to the right of its recorded place. Of the numbers that
+    look like it, the right one is the one whose change changes nothing but this value.
     """
     expected = budgets(literal, at)
     expected[place] = (*expected[place][:2], change.result)

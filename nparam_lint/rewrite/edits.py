@@ -159,9 +159,9 @@ def _lines(content: bytes) -> list[str]:
 
 
 def write_all(edits: Sequence[FileEdit]) -> None:
-    """Write every file, or none where that can be known before. Raises CannotWrite.
+    """Write every file, or none if a failure can be foreseen. Raises CannotWrite.
 
-    The new content is first laid beside each file, then put in its place, so that none is ever half
+    The new content is first written beside each file, then renamed, so that no file is ever half
     written. A symbolic link stays one: what it leads to is replaced.
     """
     places = [Path(os.path.realpath(edit.path)) for edit in edits]
@@ -189,7 +189,7 @@ def _check(edit: FileEdit, place: Path) -> None:
     """Raises Unsafe for a file that is not what was read, or is not to be written."""
     now = place.read_bytes() if place.exists() else None
     if now != edit.old:
-        raise Unsafe(f"{edit.name}: it has changed since it was read; next: run it again")
+        raise Unsafe(f"{edit.name}: it has changed since it was read; next: run the command again")
     # The owner may be root, who may write everything; what is marked read-only is meant so.
     if now is not None and not (place.stat().st_mode & 0o222 and os.access(place, os.W_OK)):
         raise Unsafe(f"{edit.name}: it is read-only; next: chmod u+w {edit.name}")

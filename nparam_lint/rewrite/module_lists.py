@@ -1,7 +1,8 @@
-"""Plain lists and dicts of modules (NPL101) made into `nn.ModuleList` and the like, with libcst.
+"""Turns plain lists and dicts of modules (NPL101) into `nn.ModuleList` and similar classes, with
+libcst.
 
-Only where it is sure that the program stays right: the container is written out in `__init__`, all
-that it is given is made on the spot, and it is used as an `nn.ModuleList` can be used too.
+Only if the program certainly stays correct: the container is written out in `__init__`, everything
+put into it is created on the spot, and it is only used as an `nn.ModuleList` can be used.
 """
 
 from __future__ import annotations
@@ -53,8 +54,8 @@ TAKEN = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Fixes:
-    """`files`: as they are written; `fixed`: the findings that are gone then; `left`: the others,
-    each with the reason."""
+    """`files`: as they are written; `fixed`: the findings that this fixes; `left`: the others, each
+    with the reason."""
 
     files: tuple[FileEdit, ...] = ()
     fixed: tuple[Finding, ...] = ()
@@ -113,7 +114,7 @@ class _Container:
                         self.owner: Class = owner
                         self.name: str = name
                         return
-        raise Unsafe("it stands no longer where it was found")
+        raise Unsafe("it is no longer where it was found")
 
     def registered(self) -> dict[tuple[int, int], str]:
         """Where a container begins → the class that it is given to. Raises Unsafe."""
@@ -156,16 +157,16 @@ class _Container:
             if not all(_is_plain_key(key) for key in value.keys):
                 raise Unsafe("nn.ModuleDict does not take all of its keys")
         elif not isinstance(value, _LISTS):
-            raise Unsafe(f"in line {value.lineno} it is assigned no list that is written out there")
+            raise Unsafe(f"line {value.lineno} does not assign a list or dict that is written out")
         body = method.node.body
         calls = [s for s in body if isinstance(s, ast.Expr) and "__init__(" in ast.unparse(s)]
         if method.node.name != "__init__" or not calls or calls[0].lineno >= value.lineno:
-            raise Unsafe("it is not made in __init__, after super().__init__()")
+            raise Unsafe("it is not created in __init__, after super().__init__()")
 
     def _kind(self, value: ast.expr, method: Method) -> str:
         made = self.values.made(value, method)
         if made is None or made.frozen:
-            raise Unsafe(f"line {value.lineno} may give it something that is not to be registered")
+            raise Unsafe(f"line {value.lineno} may add something that must not be registered")
         return made.kind.capitalize()
 
     def _check_uses(self, method: Method, known: set[int]) -> None:
@@ -173,7 +174,7 @@ class _Container:
             is_it = isinstance(node, ast.Attribute) and self._is_it(node, method)
             if is_it and id(node) not in known:
                 line = node.lineno  # type: ignore[attr-defined]
-                raise Unsafe(f"line {line} uses it in a way that only a list or dict may allow")
+                raise Unsafe(f"line {line} uses it in a way that may need a plain list or dict")
 
     def _spelled(self, kind: str, method: Method) -> str:
         """The class as the file can call it."""

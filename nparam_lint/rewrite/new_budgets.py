@@ -79,7 +79,7 @@ def plan_init(
         reason = next((f.message for f in model.findings if f.code == "NPL006"), None)
         if isinstance(measured, Measured):
             used = requests[model.target].used(measured)
-            reason = reason or (None if used else f"it is what {measured.definitions[0]} defines")
+            reason = reason or (None if used else f"it is defined at {measured.definitions[0]}")
             definition = used or definition
         if reason:
             left.append(_left(definition, reason))

@@ -1,4 +1,4 @@
-"""A count in the form in which an older one stands: `124M` → `126M`, `1,234` → `1,250`.
+"""Writes a count in the form of an older one: `124M` → `126M`, `1,234` → `1,250`.
 
 Grouping, suffix, exponent and what is around the number (`~`, `± 2%`) stay. A rounded number keeps
 its decimals; it gets more of them where the count would otherwise be written with fewer digits than

@@ -1,4 +1,5 @@
-"""What `update` and `init` say: what is written, what is left as it is and why, and a summary."""
+"""The documents of `update` and `init`: what is written, what is not changed and why, and a
+summary."""
 
 from __future__ import annotations
 
@@ -118,9 +119,9 @@ def _edited(edit: Edit) -> Parts:
 
 def _left(item: Left) -> Parts:
     has = "" if item.count is None else f"; counted: {item.count:,}"
-    told = ("yellow", f"left alone: {clean(item.reason)}{has}")
+    verdict = ("yellow", f"left alone: {clean(item.reason)}{has}")
     old = [("", item.old)] if item.old else []
-    return Parts((("", _where(item)), *old, told), plain=True)
+    return Parts((("", _where(item)), *old, verdict), plain=True)
 
 
 def _unbuilt(item: Left) -> Parts:

@@ -1,5 +1,5 @@
-"""The catalogue of rules, made from the files of this folder, each of which is imported when its
-rule is asked for; and how a rule writes down its cases."""
+"""The catalogue of rules, made from the files of this folder. Each file is imported when its rule
+is needed. Also: helpers with which a rule writes its cases."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
     Found = tuple[ast.expr | ast.stmt, str, str]
     Check = Callable[[Class, Values], Iterable[Found]]
 
-_STRIPPED = "Its text is not there: Python runs with -OO, which leaves out docstrings."
+_STRIPPED = "Its text is not available: Python runs with -OO, which removes docstrings."
 
 
 class UnknownRule(UsageError):
-    """No rule has this code or name; the message says which one is near."""
+    """No rule has this code or name; the message suggests the closest one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +151,7 @@ def state(rule: Rule) -> str:
     return rule.severity if rule.enabled else f"{rule.severity}, off by default"
 
 
-# --- how the rules write down their cases: source in which a position is plain ---
+# --- how the rules write their cases: source in which positions are easy to see ---
 
 _IMPORTS = "import torch\nfrom torch import nn\n"
 _NET = "class Net(nn.Module):\n    def __init__(self, n=2):\n        super().__init__()\n"

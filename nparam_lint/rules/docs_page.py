@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 _HEAD = """\
 # The rules
 
-Made from the files in `nparam_lint/rules`. `nparam-lint rule CODE` shows the same in a terminal.
-NPL0xx are about what was declared and counted; NPL1xx need the source alone
+This page is made from the files in `nparam_lint/rules`. `nparam-lint rule CODE` shows the same in a
+terminal. The rules NPL0xx are about budgets and counts; the rules NPL1xx need only the source
 ([more about those](static-rules.md)).
 """
 

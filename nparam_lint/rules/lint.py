@@ -1,4 +1,5 @@
-"""The rules that need source alone: no torch, no interpreter, nothing is imported or built.
+"""Runs the static rules, which need only source: no torch, no interpreter, nothing is imported or
+built.
 
 A file is first looked at as if each of its classes that has a base were an `nn.Module`, with the
 syntax tree that finds its models: where the rules find nothing then, they find nothing at all.
@@ -72,11 +73,11 @@ def lint_files(
 
 
 def scan_and_lint(path: str, source: bytes) -> FileFacts:
-    """What a scan of the file says, with whether the rules may find something in it."""
+    """The facts of the file, and whether the rules may find something in it."""
     parsed = parse_source(path, source)
-    heirs = frozenset(item.qualname for item in parsed.facts.classes if item.bases)
-    codes = source_codes(source) if heirs and is_hinted(source) else []
-    return replace(parsed.facts, suspect=bool(_findings(parsed, heirs, codes)))
+    subclasses = frozenset(item.qualname for item in parsed.facts.classes if item.bases)
+    codes = source_codes(source) if subclasses and is_hinted(source) else []
+    return replace(parsed.facts, suspect=bool(_findings(parsed, subclasses, codes)))
 
 
 def _remembered(

@@ -1,5 +1,5 @@
-"""Questions to single nodes of a syntax tree, and the nodes below one, without what holds no code
-that runs: annotations, operators."""
+"""Queries on single nodes of a syntax tree, and the nodes below one, without parts that hold no
+code that runs: annotations, operators."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
 """The model's parameter count is outside its declared budget.
 
 The model was built and counted, every distinct parameter once (tied weights
-count once). The count is not what its budget allows. A plain integer is exact;
-a number with a suffix (`86.6M`) is right to the digit written; `± 2%`, `<= 25k`
-and `1M..2M` say their own bounds. The finding gives the exact difference and
-the modules that are the heaviest.
+count once). The count is not within its budget. A plain integer is exact; a
+number with a suffix (`86.6M`) is right to its last digit; `± 2%`, `<= 25k` and
+`1M..2M` state their own bounds. The finding gives the exact difference and the
+largest modules.
 """
 
 EXAMPLE_BAD = '''\
@@ -25,6 +25,6 @@ class Net(nn.Module):
     """
     # … the same layers'''
 REMEDY = (
-    "If the change is meant, `nparam-lint update` writes today's count; if not, "
+    "If the change is intended, `nparam-lint update` writes the current count; if not, "
     "`nparam-lint diff HEAD` shows which module changed."
 )

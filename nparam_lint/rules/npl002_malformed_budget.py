@@ -1,13 +1,13 @@
 """A budget cannot be read, or its formula uses an unknown name.
 
 A line that starts with `nparam` is always taken for a budget: one that cannot
-be read is reported at its line and column and is never skipped. So is the word
-beside a number wherever no budget is read: inside a line of prose, in comments,
-in strings that are no docstring, and in the docstrings of modules, of methods
-that need an object, and of what is defined inside a function. A formula may use
-constructor arguments, fields of a config argument, integer attributes of the
-built module, and `min max abs ceil floor`. A declared `experts_per_token` that
-does not fit the model is reported in the same way.
+be read is reported at its line and column and is never skipped. The word beside
+a number is also reported in places where budgets are not read: inside a line of
+prose, in comments, in strings that are not docstrings, and in the docstrings of
+modules, of instance methods, and of definitions inside a function. A formula
+may use constructor arguments, fields of a config argument, integer attributes
+of the built module, and `min max abs ceil floor`. A declared
+`experts_per_token` that does not fit the model is reported in the same way.
 """
 
 from nparam_lint.rules.catalogue import source

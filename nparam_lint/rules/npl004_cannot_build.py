@@ -1,14 +1,14 @@
 """The model cannot be built: its constructor failed or needs arguments.
 
 The class or factory was called and raised an exception, or it has required
-arguments that no budget gives. Say in the budget how it is to be called, or
-once for all its budgets in the configuration.
+arguments that no budget gives. Give the arguments in the budget, or once for
+all its budgets in the configuration.
 """
 
 EXAMPLE_BAD = '''\
 class Net(nn.Module):
     """nparam: 101_770"""
-    def __init__(self, width):  # nobody says how wide'''
+    def __init__(self, width):  # no budget gives the width'''
 EXAMPLE_GOOD = '''\
 class Net(nn.Module):
     """nparam(width=128): 101_770"""

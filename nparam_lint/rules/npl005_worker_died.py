@@ -1,8 +1,9 @@
 """The process that built the model died, or ran out of time or memory.
 
-Models are built in a separate process with a time and a memory limit. It ended
-without an answer: the code called `exit`, crashed, looped, or needed more than
-the limits allow. Only this model is lost; the others were counted.
+Models are built in a separate process with a time limit and a memory limit. The
+process ended without a result: the code called `exit`, crashed, looped, or
+needed more than the limits allow. Only this model is lost; the others were
+counted.
 """
 
 EXAMPLE_BAD = """\

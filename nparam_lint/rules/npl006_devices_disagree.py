@@ -1,8 +1,9 @@
 """The model has different parameters on different devices.
 
 The model was built without memory (on the meta device) and again on a real
-device. Name, shape or type of some parameter differs, so that the architecture
-depends on where it is built: a count of one is no claim about the other.
+device. The name, shape or dtype of some parameter differs, so the architecture
+depends on where it is built: the count on one device says nothing about the
+other.
 """
 
 EXAMPLE_BAD = """\

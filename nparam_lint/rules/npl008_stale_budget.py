@@ -1,12 +1,12 @@
 """A budget is declared for something that no longer exists.
 
-The configuration names a file, class or function that is gone. A budget whose
-target was renamed or deleted is an error; otherwise it would pass for ever
-without checking anything.
+The configuration names a file, class or function that no longer exists. A
+budget whose target was renamed or deleted is an error; otherwise it would pass
+forever without checking anything.
 
-So is a budget in the docstring of a definition that Python does not use: one of
-two in branches (`try: ... except ImportError: ...`), or one whose name means
-something else by the end of the file (`Net = Small`).
+A budget in the docstring of a definition that Python does not use is stale,
+too: one of two in branches (`try: ... except ImportError: ...`), or one whose
+name is rebound later in the file (`Net = Small`).
 """
 
 EXAMPLE_BAD = """\

@@ -1,7 +1,7 @@
 """The model has lazy parameters, whose shapes are not known until it has run.
 
-`nn.LazyLinear` and its like take their input size from the first batch. Until
-then the model has no parameter count, and PyTorch reports none for them.
+`nn.LazyLinear` and similar modules take their input size from the first batch.
+Until then their parameters have no shape, and the model has no count.
 """
 
 EXAMPLE_BAD = "self.fc = nn.LazyLinear(10)"

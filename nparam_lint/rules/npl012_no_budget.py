@@ -1,7 +1,7 @@
 """A model has no budget.
 
-Off by default. Select it where every model of a repository is to have a
-declared count, so that none can grow unnoticed.
+Off by default. Select it if every model of a repository should have a declared
+count, so that none can grow unnoticed.
 """
 
 SEVERITY = "warning"

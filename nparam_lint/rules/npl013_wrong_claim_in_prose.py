@@ -1,7 +1,7 @@
 """A parameter count that a docstring mentions is wrong.
 
 Sentences like "a ~2K-parameter autoencoder" or "Params: 27M" are claims too.
-They are checked when the model can be built, to the digits that they give.
+They are checked if the model can be built, to the precision that they state.
 """
 
 SEVERITY = "warning"

@@ -1,9 +1,9 @@
 """A count changed since the base revision, and no budget says so.
 
-Reported by `nparam-lint diff REV --tolerance …` alone. The model has another
-count than at the base revision, by more than the tolerance, and none of its
-budgets was changed on the way: nobody said that the change is meant. A budget
-that was changed and that holds explains the drift.
+Reported only by `nparam-lint diff REV --tolerance …`. The count differs from
+that at the base revision by more than the tolerance, and none of the model's
+budgets was changed: nothing says that the change is intended. A budget that was
+changed and that holds explains the drift.
 """
 
 EXAMPLE_BAD = '''\
@@ -16,6 +16,6 @@ class Net(nn.Module):
     nparam: 118_282
     """'''
 REMEDY = (
-    "If the change is meant, declare it: `nparam-lint init` or `nparam-lint update` "
-    "writes today's count."
+    "If the change is intended, declare it: `nparam-lint init` or `nparam-lint update` "
+    "writes the current count."
 )

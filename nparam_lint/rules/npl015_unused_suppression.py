@@ -1,8 +1,8 @@
 """A comment ignores a finding that is not there.
 
-`# nparam: ignore[NPL010]` silences that finding on its line. Nothing of that
-code was found there: what it was written for has been corrected, or the code is
-mistyped. Left behind, it would silence the next fault.
+`# nparam: ignore[NPL010]` silences that finding on its line. No such finding is
+there: the problem has been corrected, or the code is misspelt. If the comment
+stays, it would silence the next real finding.
 """
 
 SEVERITY = "warning"

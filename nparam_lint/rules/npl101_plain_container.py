@@ -2,18 +2,18 @@
 
 Found in the source, without building anything. PyTorch registers what is
 assigned to an attribute and does not look into containers: `parameters()`
-leaves the content out, so that no optimiser trains it, `state_dict()` does not
-save it, `.to()` does not move it. NPL010 says the same of the built model, with
-the count. What is appended, comprehensions, and local lists that are assigned
-later are found too.
+leaves the content out, so no optimiser trains it, `state_dict()` does not save
+it, and `.to()` does not move it. NPL010 reports the same for the built model,
+with the count. Appended elements, comprehensions, and local lists that are
+assigned later are found too.
 
-A warning: the code runs, and sometimes it is intended. Not reported if
+It is a warning, since the code runs and is sometimes intended. Not reported if
 
-- the content may have no parameters: `nn.ReLU()`, a class of another file;
+- the content may have no parameters: `nn.ReLU()`, a class from another file;
 - the container or its content is passed to something that may register it
   (`nn.ModuleList(…)`, `nn.Sequential(*…)`, `add_module`, `setattr`, an unknown
   function), or is also an attribute of its own;
-- the class defines what its parameters are (`parameters`, `state_dict`,
+- the class itself defines its parameters (`parameters`, `state_dict`,
   `_apply`, …);
 - a single module is only read as `self.teacher[0]`, which hides it on purpose,
   or the modules are made with `.eval()` or `.requires_grad_(False)`.
@@ -43,7 +43,7 @@ EXAMPLE_BAD = "self.blocks = [nn.Linear(64, 64) for _ in range(4)]"
 EXAMPLE_GOOD = "self.blocks = nn.ModuleList(nn.Linear(64, 64) for _ in range(4))"
 REMEDY = "Use `nn.ModuleList`, `nn.ModuleDict`, `nn.ParameterList` or `nn.ParameterDict`."
 
-# A class with one of these says itself what its parameters are.
+# A class with one of these defines its parameters itself.
 _OVERRIDES = frozenset(
     """
     parameters named_parameters children named_children modules named_modules state_dict
@@ -56,7 +56,8 @@ _REGISTERS = ("add_module", "register_module", "register_parameter", "__setattr_
 
 @dataclass(frozen=True, slots=True)
 class _Store:
-    """What an attribute is given; `whole`: as the container that it becomes."""
+    """A value that an attribute gets; `whole`: the value is the container itself, not an
+    element."""
 
     at: ast.expr
     value: ast.expr
@@ -76,7 +77,7 @@ class _Attribute:
     singles: int = 0
 
     def first(self, values: Values) -> tuple[_Store, Made] | None:
-        """Where it is first given what is made for it alone."""
+        """The first place where it gets something created only for it."""
         for store in self.stores if self.kind else ():
             # What is put into an attribute that may be an nn.ModuleList may be registered.
             if store.whole or not self.unclear:
@@ -108,7 +109,7 @@ def check(owner: Class, values: Values) -> Iterator[Found]:
 
 
 def _note(node: ast.AST, method: Method, values: Values, attributes: dict[str, _Attribute]) -> None:
-    """What a node gives to attributes."""
+    """Notes what a node stores in attributes."""
     for target, value in assigned(node):
         name = method.attribute(target)
         box = values.box(value, method) if name else None
@@ -126,8 +127,8 @@ def _note(node: ast.AST, method: Method, values: Values, attributes: dict[str, _
 
 
 def _registers_others(owner: Class, values: Values) -> bool:
-    """Does the class register values that it got from elsewhere, `setattr(self, name, block)`? One
-    that is made in the very call is no such."""
+    """Does the class register values from elsewhere, as in `setattr(self, name, block)`? A value
+    that is created in the call itself does not count."""
     for method in owner.methods.values():
         for node in method.nodes:
             if isinstance(node, ast.Call) and _registers(node.func):

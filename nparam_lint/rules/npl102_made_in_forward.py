@@ -1,11 +1,12 @@
-"""A layer or parameter is created in `forward` and forgotten.
+"""A layer or parameter is created in `forward` and not kept.
 
 Found in the source, without building anything. What `forward` creates is new at
-every call: random weights that no optimiser has seen and that no count,
+every call: random weights that no optimiser trains and that no count,
 `state_dict()` or `.to()` includes.
 
-A warning: the code runs, and a random projection may be intended. Reported only
-if it is used on the spot, or replaces an attribute at every call. Not reported:
+It is a warning, since the code runs and a random projection may be intended.
+Reported only if it is used on the spot, or replaces an attribute at every call.
+Not reported:
 
 - layers without parameters: `nn.ReLU()`, `nn.BatchNorm2d(3, affine=False)`;
 - what is kept: assigned to an attribute under a condition, put into a
@@ -43,7 +44,7 @@ def __init__(self):
 
 def forward(self, x):
     return self.out(x)"""
-REMEDY = "Create it in `__init__`, or use the function (`F.layer_norm`) where no weights are meant."
+REMEDY = "Create it in `__init__`, or use the function (`F.layer_norm`) if no weights are intended."
 
 _OPTIMISES = re.compile(r"backward|autograd|optim|grad$")
 # Methods of a module or parameter that leave its values as they are.
@@ -58,8 +59,10 @@ def check(owner: Class, values: Values) -> Iterator[Found]:
     forward = _Forward(method, values.file)
     for node, what in made:
         if forward.loses(node, what):
-            message = f"forward makes {what.name} anew at every call: its weights are never trained"
-            yield node, message, "make it once, in __init__"
+            message = (
+                f"forward creates a new {what.name} at every call: its weights are never trained"
+            )
+            yield node, message, "create it once, in __init__"
 
 
 def _made(method: Method, values: Values) -> Iterator[tuple[ast.Call, Made]]:
@@ -71,7 +74,7 @@ def _made(method: Method, values: Values) -> Iterator[tuple[ast.Call, Made]]:
 
 
 class _Forward:
-    """What `forward` does with what it makes."""
+    """What `forward` does with the values that it creates."""
 
     def __init__(self, method: Method, file: SourceFile) -> None:
         self.method, self.file = method, file
@@ -79,7 +82,7 @@ class _Forward:
         self.parents = {id(child): node for node in method.nodes for child in children(node)}
 
     def loses(self, node: ast.AST, made: Made) -> bool:
-        """Is what is made at `node` used on the spot, and then gone?"""
+        """Is the value created at `node` used on the spot and then lost?"""
         parent = self.parents.get(id(node))
         if isinstance(parent, ast.Call) and parent.func is node:
             return made.kind == "module"
@@ -179,26 +182,29 @@ VALID = (
     source("class Net(nn.Module):\n    def make(self, x):\n        return nn.Linear(2, 2)(x)"),
 )
 _MADE = {
-    run("return nn.Linear(2, 2)(x)"): "8:16 forward makes nn.Linear",
+    run("return nn.Linear(2, 2)(x)"): "8:16 forward creates a new nn.Linear",
     run(
         "norm = nn.LayerNorm(x.size()[1:]).to(x.device)\nreturn norm(x)"
-    ): "8:16 forward makes nn.LayerNorm",
-    run("return nn.Sequential(nn.Linear(2, 2), nn.ReLU())(x)"): "8:16 forward makes nn.Sequential",
-    run("w = nn.Parameter(torch.randn(2, 2))\nreturn x @ w"): "8:13 forward makes nn.Parameter",
+    ): "8:16 forward creates a new nn.LayerNorm",
+    run(
+        "return nn.Sequential(nn.Linear(2, 2), nn.ReLU())(x)"
+    ): "8:16 forward creates a new nn.Sequential",
+    run(
+        "w = nn.Parameter(torch.randn(2, 2))\nreturn x @ w"
+    ): "8:13 forward creates a new nn.Parameter",
     run(
         "return torch.matmul(x, nn.Parameter(torch.randn(2, 2)))"
-    ): "8:32 forward makes nn.Parameter",
-    run("return x * nn.Parameter(torch.ones(2))"): "8:20 forward makes nn.Parameter",
+    ): "8:32 forward creates a new nn.Parameter",
+    run("return x * nn.Parameter(torch.ones(2))"): "8:20 forward creates a new nn.Parameter",
     run(
         "self.w = nn.Parameter(self.w.softmax(0))\nreturn x * self.w",
         init="self.w = nn.Parameter(torch.zeros(n))",
-    ): "8:18 forward makes nn.Parameter",
+    ): "8:18 forward creates a new nn.Parameter",
     run(
         "act = self.act or nn.PReLU()\nif x.ndim > 1:\n    x = act(x)\nreturn x",
         init="self.act = None",
-    ): "8:27 forward makes nn.PReLU",
+    ): "8:27 forward creates a new nn.PReLU",
 }
 INVALID = {
-    case: f"{made} anew at every call: its weights are never trained"
-    for case, made in _MADE.items()
+    case: f"{made} at every call: its weights are never trained" for case, made in _MADE.items()
 }

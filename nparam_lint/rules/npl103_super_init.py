@@ -1,14 +1,15 @@
 """`super().__init__()` is missing, or comes too late.
 
-Found in the source, without building anything. `nn.Module.__init__` makes the
-tables in which modules and parameters are registered. Assigning one before it
-raises AttributeError; without it the first call of the model does.
+Found in the source, without building anything. `nn.Module.__init__` creates the
+tables in which modules and parameters are registered. Assigning a module or
+parameter before it raises AttributeError; without it, the first call of the
+model raises the error.
 
-An error: such code cannot run. Plain values may be assigned before. A class
-that assigns nothing else is reported only if it defines `forward`, since only
-its call is sure to fail. Not reported if
+It is an error, since such code cannot run. Plain values may be assigned before.
+A class that assigns nothing else is reported only if it defines `forward`,
+since only its call is sure to fail. Not reported if
 
-- something that is called may initialise the module: an inherited method, a
+- something that it calls may initialise the module: an inherited method, a
   helper, a function that gets `self`, any `__init__` of a base;
 - `self.__dict__` is replaced;
 - the class has `__new__`, `__setattr__`, a metaclass or an unknown decorator;
@@ -45,7 +46,7 @@ class Net(nn.Module):
 REMEDY = "Call `super().__init__()` first."
 
 _WHAT_TO_DO = "call super().__init__() first"
-# Methods of nn.Module that need what its __init__ makes.
+# Methods of nn.Module that need what its __init__ creates.
 _NEEDS_INIT = frozenset("register_buffer register_parameter register_module add_module".split())
 _HARMLESS = frozenset(
     "isinstance hasattr getattr setattr delattr type id len vars str repr print callable".split()

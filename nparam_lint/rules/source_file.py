@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from nparam_lint.discover.scan import FunctionFacts, Parsed
     from nparam_lint.records import Definition
 
-# Under this name no import of the file finds the file itself: where it lies makes no difference.
+# No import in the file can refer to this name, so where the file lies makes no difference.
 _ALONE = "?.py"
 _INIT = re.compile(r"(\w+)\.__init__")
 
@@ -109,7 +109,7 @@ class SourceFile:
         )
 
     def _lineage(self, qualname: str) -> list[Symbol]:
-        """The class and all its bases, as far as this file tells: those of other files are
+        """The class and all its bases, according to this file: those of other files are
         "outside"."""
         pending, found = [Symbol("class", _ALONE, qualname)], dict[Symbol, None]()
         while pending:
@@ -235,7 +235,8 @@ class ValueFlow:
                 self._given[_name_in(value, method)] += 1
 
     def handed_over(self, name: str) -> int:
-        """How often the value is given away; a loop over it counts where the loop's variable is."""
+        """How often the value is passed on; a loop over it counts as often as the loop's variable
+        is passed on."""
         pending, seen, count = [name], {name}, 0
         while pending:
             name = pending.pop()

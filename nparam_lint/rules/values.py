@@ -1,5 +1,5 @@
-"""What an expression makes: a module, a parameter, a container of such. Precision before recall:
-what is not surely one of them is none."""
+"""What an expression creates: a module, a parameter, or a container of these. Precision before
+recall: only what is certainly one of them counts."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 Box = tuple[str, list[ast.expr]]
 
 _PARAMETER = re.compile(r"torch\.nn\.(parameter\.)?(Uninitialized)?Parameter$")
-# The layers of torch.nn that always have parameters, and those that can be told to have none.
+# The layers of torch.nn that always have parameters, and those that can be configured to have none.
 _WEIGHTY = re.compile(
     r"torch\.nn\.(?:modules\.\w+\.)?(?:(?P<always>(?:Lazy)?(?:Linear|Conv(?:Transpose)?[123]d)"
     r"|Bilinear|Embedding|EmbeddingBag|RNN|LSTM|GRU|RNNCell|LSTMCell|GRUCell|MultiheadAttention"
@@ -121,7 +121,7 @@ class Values:
             if symbol.kind == "outside"
             else self._from_file(symbol, name)
         )
-        # A name that the function binds itself hides the file's; nobody calls another thing `nn`.
+        # A name that the function binds itself hides the file's; `nn` always means torch.nn.
         head = name.partition(".")[0]
         hidden = head not in ("nn", "torch") and head in method.bindings
         return None if hidden else made
@@ -230,8 +230,9 @@ class Values:
     def fresh(
         self, value: ast.expr, method: Method, inside: frozenset[str] = frozenset()
     ) -> Made | None:
-        """What is made for the container alone that `value` is or is put into, and surely has
-        parameters. `inside`: the local variables whose values are looked at already."""
+        """The module or parameter that was created only for the container that `value` is or is put
+        into, and that certainly has parameters. `inside`: the local variables whose values are
+        looked at already."""
         if not isinstance(value, ast.Name):
             made = self.made(value, method)
             if made is not None:

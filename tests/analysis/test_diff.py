@@ -523,7 +523,7 @@ def test_drift_without_a_budget_is_a_finding_with_the_modules_and_the_remedy():
     assert only.detail == (
         "changed most:",
         "            +30  part6",
-        "if the change is meant, declare it: nparam: 240",
+        "if the change is intended, declare it: nparam: 240",
     )
     assert (only.severity, only.position) == ("error", Position("a.py", 10, 1))
 

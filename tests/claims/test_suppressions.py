@@ -54,14 +54,14 @@ def test_the_comment_behind_a_docstring_holds_for_all_of_it(line):
 def test_a_text_that_looks_like_a_comment_is_none():
     assert applied([finding("NPL101", 9)], checked={"NPL101"}) == [
         ("NPL101", 9),
-        ("NPL015", 8, 37, "nothing on this line gives NPL101, which is ignored here"),
+        ("NPL015", 8, 37, "this line has no NPL101, so there is nothing to ignore"),
     ]
 
 
 def test_unused_comments_are_reported_for_the_codes_that_were_checked():
     assert applied([], checked={"NPL010", "NPL101"}) == [
-        ("NPL015", 8, 37, "nothing on this line gives NPL101, which is ignored here"),
-        ("NPL015", 8, 37, "nothing on this line gives NPL010, which is ignored here"),
+        ("NPL015", 8, 37, "this line has no NPL101, so there is nothing to ignore"),
+        ("NPL015", 8, 37, "this line has no NPL010, so there is nothing to ignore"),
     ]
     assert applied([], checked={"NPL102"}) == []
     assert applied([finding("NPL101", 8)], checked={"NPL101"}) == []
@@ -83,8 +83,8 @@ def test_comments_that_name_no_code_or_an_unknown_one_silence_nothing():
             8,
             "the comment names no code; expected one such as # nparam: ignore[NPL010]",
         ),
-        ("NPL015", 2, 8, "there is no 'NPL1O1' to ignore; did you mean NPL101?"),
-        ("NPL015", 3, 8, "there is no 'everything' to ignore"),
+        ("NPL015", 2, 8, "there is no rule 'NPL1O1' to ignore; did you mean NPL101?"),
+        ("NPL015", 3, 8, "there is no rule 'everything' to ignore"),
     ]
 
 

@@ -179,9 +179,9 @@ nets/gpt.py:11:1  NPL014  GPT has 6,912 parameters, 5,856 at HEAD: +1,056,
     changed most:
                +544  h.0…1.fc  nets/gpt.py:7
                +512  h.0…1.proj  nets/gpt.py:8
-    if the change is meant, declare it: nparam: 6_912
+    if the change is intended, declare it: nparam: 6_912
 
-nparam-lint rule NPL014 explains, with an example."""
+For an explanation and an example: nparam-lint rule NPL014"""
     )
     assert summary.startswith("2 changed · 1 error · ")
 
@@ -298,7 +298,7 @@ def test_paths_of_either_side(sample, diff):
         "nets/layers.py::Old": "renamed",
     }
     text = diff("HEAD", "gpt.py", cwd=sample.path / "nets", COLUMNS="80")
-    assert "nothing of it is there now: everything is gone\n" in text
+    assert "it does not exist any more: everything is gone\n" in text
     assert "− GPT    5,856  gone" in text
     assert "layers.py" not in text
 
@@ -320,7 +320,7 @@ def test_a_project_in_a_directory_that_was_not_there_yet_or_had_another_name(sam
     sample.write({"other/nparam-lint.toml": "", "other/x.py": CONV})
     text = diff("HEAD", cwd=sample.path / "other", COLUMNS="80")
     assert text.splitlines()[1:6] == [
-        "at HEAD there was nothing of it yet: everything is new",
+        "it did not exist at HEAD: everything is new",
         "",
         "x.py",
         "  + Net  498  new",
@@ -403,7 +403,7 @@ def test_one_line_of_progress_on_a_terminal(sample, environ):
         (["mian"], "there is no revision 'mian'; did you mean main?"),
         (["HEAD~4"], "there is no revision 'HEAD~4'; git log shows them"),
         (["main..HEAD"], "with the working tree: nparam-lint diff main, or main..."),
-        (["main...v1"], "next: check v1 out, then nparam-lint diff main..."),
+        (["main...v1"], "next: git checkout v1, then nparam-lint diff main..."),
         (["nets"], "nets is a path: nparam-lint diff HEAD nets"),
         (["HEAD", "nope.py"], "no file or directory nope.py now, and there was none at HEAD"),
         (["HEAD", "nparam-lint.toml"], "nparam-lint.toml is not a Python file"),

@@ -294,7 +294,7 @@ def test_the_formula_becomes_a_budget_that_holds_and_is_written_once(written):
     assert "1 budget holds" in done.stdout
     done, again = written("formula", "net.py::Net", "--write")
     assert text == again
-    assert "net.py::Net has it already" in done.stderr
+    assert "net.py::Net already has it" in done.stderr
 
 
 @pytest.mark.parametrize(
@@ -416,7 +416,7 @@ long.py::decoder
   548
 
   value  548
-  fixed  there is no number to vary in decoder(); name an argument of it:
+  fixed  there is no number to vary in decoder(); write one in the call:
          decoder(NAME=NUMBER)
 
 module      value    share
@@ -429,8 +429,8 @@ head          140   25.5 %
     assert "    No argument was varied.\n" in python.stdout
     made = nparam_lint("formula", "long.py::of", "--config", "made.toml", cwd=place, COLUMNS="80")
     lines = """\
-  fixed  there is no number to vary in of(c): only what stands in the call is
-         varied, not what was made before it; make it there:
+  fixed  there is no number to vary in of(c): only arguments written in the call
+         are varied, not objects made before it; make them in the call:
          of(Config(NAME=NUMBER))
 """
     assert lines in made.stdout

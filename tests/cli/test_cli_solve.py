@@ -251,7 +251,7 @@ def test_a_document_says_why_there_is_no_answer(solve):
         (["nets.py::Wide", "--budget", "1M", "--vary", "extra"], "extra is None in Wide()"),
         (
             ["nets.py::GPT", "--budget", "1M", "--vary", "n_embd", "--tie", "n_embd=3"],
-            "n_embd is an unknown in --vary and tied in --tie",
+            "n_embd is both in --vary and in --tie",
         ),
         (["nets.py::GPT", "--budget", "1M", "--vary", "n_embd", "--where", "4"], "a comparison"),
         (

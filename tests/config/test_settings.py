@@ -90,8 +90,8 @@ def test_our_own_file_stands_before_pyproject(load, tmp_path):
 def test_budgets_beside_our_own_file_are_not_passed_over(load, faults, tmp_path):
     write(tmp_path / "pyproject.toml", '[tool.nparam-lint.budgets]\n"a.py::B" = 3\n')
     assert faults('device = "cpu"') == [
-        "pyproject.toml:1:19: these budgets are not read, because nparam-lint.toml is there; "
-        'next: move them into it, or say there: extend = "pyproject.toml"'
+        "pyproject.toml:1:19: these budgets are not read, because nparam-lint.toml exists; "
+        'next: move them there, or add to it: extend = "pyproject.toml"'
     ]
     settings = load('device = "cpu"\nextend = "pyproject.toml"')
     assert [str(b.target) for b in settings.budgets] == ["a.py::B"]
@@ -219,10 +219,11 @@ def test_every_fault_is_told_at_once_with_its_place(faults):
         name="pyproject.toml",
     ) == [
         "pyproject.toml:7:1: unknown config key 'tim'; did you mean 'timeout'?",
-        "pyproject.toml:8:1: config key 'exclude' is 3, expected a list of texts",
+        "pyproject.toml:8:1: config key 'exclude' is 3, expected a list of strings",
         "pyproject.toml:9:3: unknown config key 'devise'; did you mean 'device'?",
         "pyproject.toml:10:1: config key 'jobs' is 0, expected a whole number from 1 up",
-        "pyproject.toml:13:1: arguments of 'vit.py::ViT' is 'image_size==', which is not Python: "
+        "pyproject.toml:13:1: arguments of 'vit.py::ViT' is 'image_size==', which is not valid "
+        "Python: "
         "found `(image_size==)`, expected the arguments of a Python call: invalid syntax",
         "pyproject.toml:14:1: arguments of 'vit.py::ViT(3)': expected a target without arguments, "
         "such as vit.py::ViT",
@@ -376,11 +377,11 @@ def test_tolerances(load, text, amount, relative):
         ("memory", ("8", "'8'", "'8 gigs'", "true", "{}"), 'expected an amount such as "8GB"'),
         ("jobs", ("0", "-1", "1.5", "true", "'all'"), "expected a whole number from 1 up"),
         ("depth", ("-1", "1.0", "false", "'deep'"), "expected a whole number from 0 up"),
-        ("exclude", ("3", "[3]", "{}", "true"), "expected a list of texts"),
+        ("exclude", ("3", "[3]", "{}", "true"), "expected a list of strings"),
         ("select", ("3", "['E501']", "[1]", "'NPL001 NPL002'"), "expected "),
         ("ignore", ("3", "['npl001']", "['NLP001']"), "expected "),
         ("severity", ("3", "{ NPL999 = 'error' }", "{ NPL013 = 'fatal' }", "[]"), "expected a tab"),
-        ("format", ("3", "''", "[]"), "expected a text"),
+        ("format", ("3", "''", "[]"), "expected a string"),
         ("budgets", ("3", "[]", "'a.py::A'"), "must be a table"),
         ("arguments", ("3", "[]", "'a.py::A'"), "must be a table"),
         ("extend", ("3", "[]"), "expected a path"),
@@ -542,23 +543,27 @@ def test_budgets_of_every_form(load):
 @pytest.mark.parametrize(
     ("entry", "column", "fault"),
     [
-        ("true", 1, "budget 'a.py::A' is True, expected a count or a text"),
-        ("3.5", 1, "budget 'a.py::A' is 3.5, expected a count or a text"),
-        ("[3, [3]]", 1, "budget 'a.py::A' is [3], expected a count or a text"),
-        ("{ reason = 'x' }", 1, "budget 'a.py::A' is None, expected a count or a text"),
+        ("true", 1, "budget 'a.py::A' is True, expected a count or a string"),
+        ("3.5", 1, "budget 'a.py::A' is 3.5, expected a count or a string"),
+        ("[3, [3]]", 1, "budget 'a.py::A' is [3], expected a count or a string"),
+        ("{ reason = 'x' }", 1, "budget 'a.py::A' is None, expected a count or a string"),
         ("-3", 13, "below zero"),
         ("''", 13, "found nothing, expected a count"),
         ("'86.6'", 13, "did you mean `86.6M`?"),
         ("{ budget = '3 + * 4' }", 24, "found '3 + * 4', expected a count"),
         ("'50MB'", 13, "`nparam[bytes]`"),
         ("{ budget = 3, tolerance = 'x' }", 27, "tolerance is 'x', expected a tolerance such as"),
-        ("{ budget = 3, reason = 3 }", 27, "reason is 3, expected a text"),
+        ("{ budget = 3, reason = 3 }", 27, "reason is 3, expected a string"),
         ("{ budget = 3, device = 'gpu' }", 27, "device is 'gpu', expected one of auto, meta, cpu"),
-        ("{ budget = 3, call = 'A(' }", 27, "call of 'a.py::A' is 'A(', which is not Python: "),
+        (
+            "{ budget = 3, call = 'A(' }",
+            27,
+            "call of 'a.py::A' is 'A(', which is not valid Python: ",
+        ),
         (
             "{ budget = 3, setup = 'c = = 3', call = 'A' }",
             27,
-            "setup of 'a.py::A' is 'c = = 3', which is not Python: invalid syntax",
+            "setup of 'a.py::A' is 'c = = 3', which is not valid Python: invalid syntax",
         ),
         (
             "{ budget = 3, experts_per_token = '2 of 8' }",
@@ -623,10 +628,10 @@ def test_arguments_say_how_to_build(load):
 @pytest.mark.parametrize(
     ("entry", "fault"),
     [
-        ("'x ='", "arguments of 'a.py::A' is 'x =', which is not Python: "),
-        ("''", "arguments of 'a.py::A' is '', expected the arguments of a call, as text"),
-        ("3", "arguments of 'a.py::A' is 3, expected the arguments of a call, as text"),
-        ("'1) + f(2'", "which is not Python: more than the arguments of one call"),
+        ("'x ='", "arguments of 'a.py::A' is 'x =', which is not valid Python: "),
+        ("''", "arguments of 'a.py::A' is '', expected the arguments of a call, as a string"),
+        ("3", "arguments of 'a.py::A' is 3, expected the arguments of a call, as a string"),
+        ("'1) + f(2'", "which is not valid Python: more than the arguments of one call"),
         ("{ setup = 'c = 3' }", "setup of 'a.py::A' needs a call that uses it"),
         *(
             (
@@ -692,12 +697,13 @@ def test_faults_of_overrides_are_told_at_their_own_lines(faults):
         """
     ) == [
         "nparam-lint.toml:3:1: unknown config key 'tolerence'; did you mean 'tolerance'?",
-        'nparam-lint.toml:5:3: overrides: expected files = ["zoo/**"] that they hold for',
-        "nparam-lint.toml:9:1: overrides: key 'files' is 3, expected a list of texts",
+        'nparam-lint.toml:5:3: overrides: expected files = ["zoo/**"], the files that they '
+        "apply to",
+        "nparam-lint.toml:9:1: overrides: key 'files' is 3, expected a list of strings",
         "nparam-lint.toml:10:1: overrides: key 'device' is 'gpu', "
         "expected one of auto, meta, cpu, cuda, mps, xpu; did you mean 'xpu'?",
         "nparam-lint.toml:11:1: overrides: key 'severity' is {'NPL001': 'fatal'}, "
-        'expected a table from a code to "error" or "warning"',
+        'expected a table that maps codes to "error" or "warning"',
     ]
     assert faults("overrides = 3\n") == [
         "nparam-lint.toml:1:1: config key 'overrides' must be tables: "

@@ -299,16 +299,16 @@ def test_experts_that_hold_experts_are_used_by_the_product_of_both_shares(counts
 
 
 UNKNOWN = {
-    "Flat": "the experts in experts are neither modules of one size nor stacked along a first "
+    "Flat": "the experts in experts are neither modules of equal size nor stacked along a first "
     "dimension",
-    "Transposed": "the experts in experts are stacked along a first dimension of 4, where there "
-    "are to be 8 of them",
+    "Transposed": "the experts in experts are stacked along a first dimension of 4, but there "
+    "should be 8 of them",
     "Unequal": "the experts in experts are stacked along first dimensions of 8 and 12",
     "Overlooked": "the model says that it has 8 experts, which were not found",
     **dict.fromkeys(
         ("Silent", "Sampling"),
-        "nothing says how many of the 8 experts in experts a token uses; experts_per_token "
-        "declares it",
+        "it is unknown how many of the 8 experts in experts a token uses; declare "
+        "experts_per_token",
     ),
 }
 

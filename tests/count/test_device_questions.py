@@ -114,7 +114,7 @@ def test_a_constructor_that_looks_at_the_device(found: Run, question: str) -> No
     failure = found.failed(f"m.py::Differs{number}")
     assert (failure.code, failure.cause) == ("NPL004", "device")
     assert failure.reason.endswith(
-        "has other parameters on the CPU than on meta: more.weight: [5, 4] float32, then [4, 4] "
+        "has different parameters on meta and on the CPU: more.weight: [5, 4] float32, then [4, 4] "
         "float32; more.bias: [5] float32, then [4] float32; total: 45, then 40"
     )
     assert failure.source is not None

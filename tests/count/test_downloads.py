@@ -98,17 +98,17 @@ def hf_hub_download(repo_id):
 FROM = "weights from https://x.example/"
 WITHOUT = "let an argument decide whether they are loaded"
 CASES = {
-    "resnet": (f"{FROM}resnet18.pth", "build it by resnet(pretrained=False)"),
-    "Net": (f"{FROM}w.pth", "build it by Net(weights=None)"),
-    "vision": (f"{FROM}v.pth", "build it by vision(weights=None)"),
-    "Configured": (f"{FROM}resnet18.pth", "build it by Configured(Config(pretrained=False))"),
+    "resnet": (f"{FROM}resnet18.pth", "build it with resnet(pretrained=False)"),
+    "Net": (f"{FROM}w.pth", "build it with Net(weights=None)"),
+    "vision": (f"{FROM}v.pth", "build it with vision(weights=None)"),
+    "Configured": (f"{FROM}resnet18.pth", "build it with Configured(Config(pretrained=False))"),
     "Outer": (f"{FROM}resnet18.pth", "pass pretrained=False at h.py:35"),
-    "Wrapped": (f"{FROM}a.pth", "build it by Wrapped(encoder_weights=None)"),
+    "Wrapped": (f"{FROM}a.pth", "build it with Wrapped(encoder_weights=None)"),
     "hub": ("weights", WITHOUT),
     "fetched": (f"{FROM}w.safetensors", WITHOUT),
     "program": ("a file", WITHOUT),
     "cache": ("weights", WITHOUT),
-    "offline": ("weights", "build it by offline(pretrained=None)"),
+    "offline": ("weights", "build it with offline(pretrained=None)"),
     "told": ("a file from https://stats.example/count", WITHOUT),
 }
 OTHERS = ("saved", "caught", "version", "wrong")

@@ -149,7 +149,7 @@ def test_the_line_of_a_try_is_named(all_tries: Visit, name: str) -> None:
 def test_what_the_kernel_refused_is_explained(all_tries: Visit) -> None:
     failure = all_tries.run.failed("h.py::jit_saves")
     assert failure.cause == "refused"
-    assert "may write to the temporary directory alone" in (failure.hint or "")
+    assert "may only write to the temporary directory" in (failure.hint or "")
 
 
 def test_what_does_no_harm_is_allowed(all_tries: Visit) -> None:

@@ -139,17 +139,17 @@ BROKEN = {
     "nonce alone": ("read(); say(nonce + '\\n' + nonce + ' \\n')", ENDED.format(0)),
     "not an object": ("read(); say(nonce + ' [1, 2]\\n' + nonce + ' null\\n')", ENDED.format(0)),
     "cut off": ('read(); say(nonce + \' {"event": "ready", "proto\')', ENDED.format(0)),
-    "protocol": ("ready(protocol=99)", f"the worker speaks protocol 99, not {PROTOCOL}"),
-    "no protocol": ("ready(protocol=None)", f"the worker speaks protocol None, not {PROTOCOL}"),
+    "protocol": ("ready(protocol=99)", f"the worker uses protocol 99, not {PROTOCOL}"),
+    "no protocol": ("ready(protocol=None)", f"the worker uses protocol None, not {PROTOCOL}"),
     "no torch": (
         "read(); frame(event='no torch', reason='ModuleNotFoundError: torch', python='x')",
         "ModuleNotFoundError: torch",
     ),
-    "deaf": ("time.sleep(60)", "the worker said nothing for 0.7 s"),
-    "mute": ("read(); time.sleep(60)", "the worker said nothing for 0.7 s"),
+    "deaf": ("time.sleep(60)", "the worker did not respond for 0.7 s"),
+    "mute": ("read(); time.sleep(60)", "the worker did not respond for 0.7 s"),
     "chatty": (
         "read()\nfor _ in range(1200): say('garbage\\n'); time.sleep(0.01)",
-        "the worker said nothing for 0.7 s",
+        "the worker did not respond for 0.7 s",
     ),
     "end first": ("read(); frame(event='end', jobs=0)", ""),
     "result before ready": ("read(); frame(**results[0]); frame(event='end', jobs=1)", ""),
@@ -209,7 +209,7 @@ def test_a_run_without_its_end(ask: Ask, case: str) -> None:
 def test_a_job_without_an_answer(ask: Ask) -> None:
     answers = ask("ready(); frame(**results[0]); frame(event='end', jobs=1)")
     assert isinstance(answers.measurements[0], Measured)
-    assert not_measured(answers, 1).reason == "the worker ended without an answer for it"
+    assert not_measured(answers, 1).reason == "the worker ended without a result for it"
     assert answers.broken is None
 
 
@@ -483,7 +483,9 @@ def test_no_secret_reaches_a_report(tmp_path: Path) -> None:
     assert isinstance(asked, NotMeasured)
     assert asked.reason == "asked() raised KeyError: 'DATABASE_URL'"
     assert (
-        asked.hint == "DATABASE_URL looks like a secret, which builds do not get; build without it"
+        asked.hint
+        == "DATABASE_URL looks like a secret, which builds do not get; make the model build "
+        "without it"
     )
 
 

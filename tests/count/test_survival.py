@@ -124,7 +124,7 @@ FAIL = {
     "ExitsHard": ("NPL005", "ended with exit status 0 before it was counted", None),
     "Segfaults": ("NPL005", "killed by SIGSEGV", "ctypes.string_at(0)"),
     "SegfaultsDeep": ("NPL005", "killed by SIGSEGV", "ctypes.string_at(0) if further == 0"),
-    "Eats": ("NPL005", "used more than the 1,024 MB of memory that it may", None),
+    "Eats": ("NPL005", "used more memory than the limit of 1,024 MB", None),
     "Recurses": ("NPL004", "raised RecursionError", None),
     "ForksAndDies": ("NPL005", "ended with exit status 0 before it was counted", None),
     "WritesTree": ("NPL004", "refused to write 'evil.txt'", 'open("evil.txt", "w")'),
@@ -222,7 +222,7 @@ def test_every_other_model_is_counted(building: World) -> None:
 def test_the_line_that_was_refused_is_in_the_reason(building: World) -> None:
     for name in ("Connects", "WritesTree", "StartsProgram"):
         failure = building.run.failed(f"h.py::{name}")
-        assert f"(asked for at {failure.source})" in failure.reason
+        assert f"(requested at {failure.source})" in failure.reason
 
 
 def test_a_refusal_that_was_caught_is_noted(building: World) -> None:
@@ -414,7 +414,7 @@ def test_a_value_that_was_not_made_is_not_counted_with(scripts: World, kind: str
 def test_what_depends_on_a_file_that_was_not_loaded(scripts: World) -> None:
     failure = scripts.run.failed("loads.py::OfWeights")
     assert failure.code == "NPL004"
-    assert "'weights' in loads.py: set by work at line 4" in failure.reason
+    assert "'weights' in loads.py: set at line 4 by work" in failure.reason
 
 
 def test_a_package_that_the_model_does_not_need(scripts: World) -> None:

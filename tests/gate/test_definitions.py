@@ -501,8 +501,8 @@ def test_a_budget_of_a_definition_that_python_does_not_use_is_stale(report, name
 
     assert [item.code for item in found] == ["NPL008"] * len(stale), found
     for line, item in zip(stale, found, strict=True):
-        assert f"{name}.py:{line} defines" in item.message
-        assert f"is that of {place}" in item.message
+        assert f"defined at {name}.py:{line}:" in item.message
+        assert f"is the one at {place}" in item.message
         assert 0 < item.position.line - line < 3  # the budget's own
 
 

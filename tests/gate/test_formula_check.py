@@ -67,7 +67,7 @@ def test_a_formula_that_is_right_for_one_size_alone(check):
             [
                 "built: Net(width=256)",
                 "missing: 10*width - 1280",
-                "a form that holds for all: nparam-lint formula net.py::Net",
+                "to derive one that holds for all: nparam-lint formula net.py::Net",
             ],
         )
     ]

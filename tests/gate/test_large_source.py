@@ -57,7 +57,7 @@ def test_reading_is_linear(nparam_lint, tmp_path, name):
 
 
 # A file that is too large -> the exit code, and what is said of it.
-SIZE = "is left out: it has 1.2 MB, and up to 1 MB of a file are read"
+SIZE = "is skipped: it has 1.2 MB; files of more than 1 MB are not read"
 TOO_LARGE = {
     "budget": (plain("x = 1\n" * 200_000), 1, f"NPL003 {SIZE}"),
     "no budget": (NONE.format(more="") + "x = 1\n" * 200_000, 0, f"NPL003 {SIZE}"),

@@ -131,7 +131,7 @@ def test_drift_is_found_wherever_the_count_is_declared(report_on):
         "by_factory has 1,120 trainable parameters, declared 1.2k (1,150 … 1,299): -80, -6.67 %"
     )
     assert by_config.message == "ByConfig has 1,085 parameters, declared 1,000: +85, +8.50 %"
-    assert "why this budget: the chip holds a thousand" in by_config.detail
+    assert "reason for this budget: the chip holds a thousand" in by_config.detail
     assert all(f.severity == "error" for f in report.findings)
 
 
@@ -603,7 +603,7 @@ def test_cuda_is_compared_with_meta_parameter_by_parameter(checked, project):
         on_cuda = same.measurement.devices["cuda:0"]
         assert (on_cuda.status, on_cuda.total) == ("measured", 20)
         assert on_cuda.bytes >= 4 * 20
-        assert "other parameters on the CPU" in finding(report, "NPL004").message
+        assert "different parameters on meta and on the CPU" in finding(report, "NPL004").message
 
 
 # --- show -----------------------------------------------------------------------------------

@@ -157,7 +157,7 @@ def test_what_a_commit_would_lack_is_named(repository, staged):
         "pkg/relative.py": "cannot import pkg/relative.py: " + no("pkg/part.py"),
         "pkg/deeper.py": "cannot import pkg/deeper.py: " + no("pkg/inner/thing.py"),
         "folder.py": "cannot import folder.py: " + no("spaces/thing.py"),
-        "late.py": "Net() needs what git does not have: " + no("helper.py"),
+        "late.py": "Net() needs a file that git does not have: " + no("helper.py"),
         "script.py": "cannot import script.py: " + no("helper.py"),
     }
     text = staged(sample, "--format", "text", code=1)

@@ -87,7 +87,7 @@ def test_uninstalling_removes_what_is_ours_and_nothing_else(repository, install)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout == (
         f"removed {hooks}/pre-commit\n"
-        f"left as it is, because it is not ours: {hooks}/pre-merge-commit\n"
+        f"not changed, since nparam-lint did not install it: {hooks}/pre-merge-commit\n"
     )
     assert hooks_of(sample) == {"pre-merge-commit": foreign}
     assert f"there is no {hooks}/pre-commit\n" in install(sample, "--uninstall").stdout
@@ -103,8 +103,9 @@ def test_a_foreign_hook_is_left_alone_and_the_line_to_add_works(repository, inst
     place = sample.path / ".git/hooks/pre-commit"
     *words, line = done.stderr.splitlines()
     assert words == [
-        f"nparam-lint: {place} is another hook (it begins: #!/bin/sh), and is left as it is",
-        "next: let it call this one, too:",
+        f"nparam-lint: {place} is the hook of another tool (it begins: #!/bin/sh), and was not "
+        "changed",
+        "next: add this line to it:",
     ]
     assert hooks_of(sample) == {"pre-commit": foreign}
     place.write_text(foreign + line.strip() + "\n")
@@ -157,7 +158,7 @@ def test_a_foreign_hook_for_merges_keeps_the_other_one_out_as_well(repository, i
     (sample.path / ".git/hooks/pre-merge-commit").symlink_to("nowhere")
     done = install(sample)
     assert done.returncode == 2
-    assert "pre-merge-commit is another hook, and is left as it is\n" in done.stderr
+    assert "pre-merge-commit is the hook of another tool, and was not changed\n" in done.stderr
     assert not (sample.path / ".git/hooks/pre-commit").exists()
 
 
@@ -168,8 +169,8 @@ def test_the_hook_of_pre_commit_is_known_by_its_name(repository, install):
     done = install(sample)
     assert done.returncode == 2
     assert done.stderr == (
-        f"nparam-lint: {sample.path}/.git/hooks/pre-commit is pre-commit's own hook, and is left "
-        "as it is\n"
+        f"nparam-lint: {sample.path}/.git/hooks/pre-commit is pre-commit's own hook, and was not "
+        "changed\n"
         "next: in .pre-commit-config.yaml, with the address of nparam-lint's repository:\n"
         "      - repo: …/nparam-lint\n"
         f"        rev: {revision(__version__)}\n"
@@ -335,8 +336,8 @@ def test_installing_for_one_project_gates_them_all(repository, nparam_lint):
 
     said, script = install("a")
     assert said.endswith(
-        "every project of the repository is checked, these among them; to leave one out, in the "
-        f'config at {sample.path}: exclude = ["DIRECTORY/**"]\n'
+        "every project of the repository is checked, including these; to exclude one, add "
+        f'to the config at {sample.path}: exclude = ["DIRECTORY/**"]\n'
     )
     # What is installed later, or elsewhere, takes nothing away.
     assert {install("b")[1], install(cwd="a")[1], install("a", "b")[1], install()[1]} == {script}

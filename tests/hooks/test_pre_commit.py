@@ -191,7 +191,7 @@ def test_arguments_of_a_hook_leave_no_project_out(framework, tmp_path):
     more = f"verbose: true\n        args: [--output-file, {tmp_path / 'report'}]"
     sample.add({file: text.replace("verbose: true", more)})
     done = run_hook(sample, "nparam-lint")
-    refused(done, "a/.venv; for what is there: nparam-lint a found, but", "b/.venv; for what is")
+    refused(done, "a/.venv; to check that part: nparam-lint a found, but", "b/.venv; to check")
 
 
 @pytest.fixture

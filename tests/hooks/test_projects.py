@@ -121,8 +121,8 @@ def test_what_is_about_one_project_refuses_to_skip_another(repository, nparam_li
     assert done.returncode == 2
     what = "--output-file" if more[0] == "--output-file" else " ".join(more)
     assert done.stderr == (
-        f"nparam-lint: a/nparam-lint.toml configures nparam-lint, but {what} is about one project, "
-        "and a check that starts above it does not read it\n"
+        f"nparam-lint: a/nparam-lint.toml configures a project of its own, but {what} reports on "
+        "one project only, and a check of the directory above it does not read this config\n"
         f"next: nparam-lint --declared a {what}\n"
         '      and in the config above it, if there is one: exclude = ["a/**"]\n'
     )
@@ -185,6 +185,6 @@ def test_each_project_is_built_with_the_environment_that_is_nearest(repository, 
     assert "declared 111" in b
     shown = nparam_lint("doctor", cwd=sample.path, **sample.environ).stdout.splitlines()
     assert [line for line in shown if line.startswith("inside")] == [
-        "inside          a/.venv builds what is in a",
-        "inside          b/venv builds what is in b",
+        "inside          a/.venv builds the models in a",
+        "inside          b/venv builds the models in b",
     ]

@@ -367,8 +367,8 @@ def test_the_finding_shows_declared_counted_difference_and_the_heaviest_modules(
             "             20   19.0 %  body.5 (Linear)  net.py:15",
             "              9    8.6 %  body.6 (Linear)  net.py:16",
             "              5    4.8 %  body.0 (Linear)  net.py:10",
-            "why this budget: the chip holds 100",
-            "if the change is meant: nparam-lint update net.py::Net",
+            "reason for this budget: the chip holds 100",
+            "if the change is intended: nparam-lint update net.py::Net",
         ),
     )
     assert (result.drift, result.value, result.reason) == (0.05, 100, "the chip holds 100")

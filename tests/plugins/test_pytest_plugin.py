@@ -246,9 +246,9 @@ def test_a_broken_budget_fails_with_the_finding_and_the_table(ran):
             heaviest modules:
                         110   90.9 %  first (Linear)  model.py:22
                          11    9.1 %  second (Linear)  model.py:23
-            if the change is meant: nparam-lint update model.py::Drifted
+            if the change is intended: nparam-lint update model.py::Drifted
 
-        nparam-lint rule NPL001 explains, with an example.
+        For an explanation and an example: nparam-lint rule NPL001
 
         module    type       own    total    share              source
         ────────  ───────  ─────  ───────  ───────  ──────────  ───────────
@@ -434,7 +434,7 @@ def test_an_interpreter_without_torch_is_an_error_of_every_budget(run, mixed, tm
     for name in ("Right[40]", "Right[layers.*: 20]", "Right[40 #2]", "Drifted[100]"):
         said = block(done.stdout, f"ERROR at setup of nparam model.py::{name}")
         assert said.startswith(f"no model can be built with {place}")
-        assert "it says: ModuleNotFoundError: No module named 'torch'\n" in said
+        assert "error: ModuleNotFoundError: No module named 'torch'\n" in said
 
 
 @pytest.mark.parametrize(

@@ -40,7 +40,9 @@ def test_a_broken_budget_fails_with_the_finding_and_the_table_as_wide_as_there_i
     (case,) = cases(report(broken_net()), ROOT, Options(width=60))
     assert (case.name, case.outcome) == ("net.py::Net[50_890]", "failed")
     assert case.message == "Net has 101,786 parameters, declared 50_890: +50,896 (+100.01 %)"
-    finding, table = case.text.split("\n\nnparam-lint rule NPL001 explains, with an example.\n\n")
+    finding, table = case.text.split(
+        "\n\nFor an explanation and an example: nparam-lint rule NPL001\n\n"
+    )
     assert finding.startswith(
         "net.py:12:5  NPL001  Net has 101,786 parameters, declared\n    50_890"
     )

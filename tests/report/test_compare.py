@@ -176,7 +176,7 @@ def test_a_model_without_parameters_has_no_ratio():
 
 def test_embeddings_of_another_class_are_said_to_count_as_non_embedding():
     own = column("Own", [("table", "TiedEmbeddings", "embedding", 400), ("w", "X", "other", 600)])
-    told = "A  non-embedding: with 400 that embed, but not in an nn.Embedding\n"
+    told = "A  non-embedding: with 400 embedding parameters outside nn.Embedding\n"
     assert told in render("text", own)
     assert "non-embedding: with" not in render("text", DENSE)
 

@@ -57,7 +57,7 @@ def test_everything_that_can_become_of_a_model():
   ```text
   changed most:
                +5  c  net.py:33
-  if the change is meant, declare it: nparam: 65
+  if the change is intended, declare it: nparam: 65
   ```
 - ❌ `net.py:51` **NPL003** a finding about net.py::ViT
 

@@ -63,12 +63,12 @@ net.py:30:1  NPL014  Grown has 65 parameters, 60 at main: +5, +8.33 %; no budget
     declares it
     changed most:
                  +5  c  net.py:33
-    if the change is meant, declare it: nparam: 65
+    if the change is intended, declare it: nparam: 65
 
 net.py:51:9  NPL003  a finding about net.py::ViT
     `nparam-lint doctor` says which interpreter was chosen, and why.
 
-nparam-lint rule CODE explains, with an example.
+For an explanation and an example: nparam-lint rule CODE
 
 9 models: 4 changed, 1 renamed, 1 new, 1 gone, 1 not measured · 2 errors · 1.0 s
 /venv/bin/python (VIRTUAL_ENV) · torch 2.13.0 · tolerance 0.5%

@@ -64,7 +64,7 @@ net.py:12:5  NPL001  Net has 101,786 parameters, declared 50_890: +50,896 (+100.
     out       1,290
     nparam-lint update net.py::Net
 
-nparam-lint rule NPL001 explains, with an example.
+For an explanation and an example: nparam-lint rule NPL001
 
 module    type        own    total    share                     source
 ────────  ──────  ───────  ───────  ───────  ─────────────────  ───────────

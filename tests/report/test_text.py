@@ -64,7 +64,7 @@ net.py:12:5  NPL001  Net has 101,786 parameters, declared 50_890: +50,896
     out       1,290
     nparam-lint update net.py::Net
 
-nparam-lint rule NPL001 explains, with an example.
+For an explanation and an example: nparam-lint rule NPL001
 
 1 model: 1 measured · 1 budget broken · 1.8 s
 .venv/bin/python (the project's .venv) · torch 2.9.0 · meta
@@ -154,7 +154,7 @@ models/unet.py:10:1  NPL004  cannot build UNet: TypeError: UNet.__init__()
     Give the arguments: `nparam(width=128): …` in the docstring, or under
       `[tool.nparam-lint.arguments]`.
 
-nparam-lint rule CODE explains, with an example.
+For an explanation and an example: nparam-lint rule CODE
 
 2 models: 1 measured, 1 not measured · 1 error · 1 warning · 1.8 s
 """
@@ -170,7 +170,7 @@ net.py:12:5  NPL001  Net has 101,786 parameters, declared 50_890: +50,896 (+100.
     out       1,290
     nparam-lint update net.py::Net
 
-nparam-lint rule NPL001 explains, with an example.
+For an explanation and an example: nparam-lint rule NPL001
 
 1 model: 1 measured · 1 budget broken · 1.8 s
 """
@@ -273,7 +273,7 @@ note: λ is kept on CPU
 
 
 def test_show_says_why_active_is_unknown():
-    why = "nothing says how many of the 8 experts in experts a token uses; experts_per_token says"
+    why = "it is unknown how many of the 8 experts in experts a token uses; experts_per_token says"
     page = render_show(model("moe.py::MoE", measured(net(), no_routing=why)), Options(width=80))
     assert (
         page.split("\n\n")[1]
@@ -282,7 +282,7 @@ def test_show_says_why_active_is_unknown():
   trainable        1,306
   frozen         100,480
   non-embedding  101,786  without nn.Embedding modules
-  active         unknown: nothing says how many of the 8 experts in experts a
+  active         unknown: it is unknown how many of the 8 experts in experts a
                  token uses; experts_per_token says
   buffers              0
   bytes          407,144  407.1 kB, parameters and buffers"""

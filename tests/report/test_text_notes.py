@@ -173,7 +173,10 @@ SKIPPED = (
             cause="raised",
         ),
     ),
-    ("zoo/b.py::G", NotMeasured("NPL005", "the worker said nothing for 240 s", cause="timed_out")),
+    (
+        "zoo/b.py::G",
+        NotMeasured("NPL005", "the worker did not respond for 240 s", cause="timed_out"),
+    ),
 )
 
 
@@ -205,7 +208,7 @@ zoo/b.py
   – Bottleneck  needs planes
   – E           cannot import zoo/b.py: ModuleNotFoundError: No module named 't…
   – F           ValueError: depth must be positive, and a multiple of eight
-  – G           the worker said nothing for 240 s
+  – G           the worker did not respond for 240 s
 
 """
     )
@@ -295,7 +298,7 @@ def test_an_error_leaves_one_line_of_the_models():
 a.py:3:1  NPL002  what is ~?
     x
 
-nparam-lint rule NPL002 explains, with an example.
+For an explanation and an example: nparam-lint rule NPL002
 
 no model measured · 1 error · 1.8 s
 .venv/bin/python (the project's .venv) · no torch

@@ -65,7 +65,7 @@ def test_a_file_that_was_changed_meanwhile_is_not_overwritten_and_neither_is_ano
     with pytest.raises(CannotWrite) as raised:
         write_all(edits)
     assert str(raised.value) == (
-        "cannot write b.py: it has changed since it was read; next: run it again; "
+        "cannot write b.py: it has changed since it was read; next: run the command again; "
         "nothing was written"
     )
     assert contents(tmp_path) == before

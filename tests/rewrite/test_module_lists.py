@@ -29,12 +29,12 @@ FIXED = {
     "filled dict": (built("self.heads = {}\nself.heads['a'] = nn.Linear(2, 2)"), 6),
 }
 LEFT = {
-    "self.heads = {str(k): nn.Linear(2, 2) for k in range(2)}": "no list that is written out",
+    "self.heads = {str(k): nn.Linear(2, 2) for k in range(2)}": "that is written out",
     "self.heads = {1: nn.Linear(2, 2), 2: nn.Linear(2, 2)}": "does not take all of its keys",
     "self.heads = {'type': nn.Linear(2, 2), 'b': nn.ReLU()}": "does not take all of its keys",
-    "self.layers = [nn.Linear(2, 2), n]": "line 6 may give it something",
-    "self.layers = (nn.Linear(2, 2), nn.Linear(2, 2))": "no list that is written out",
-    "layers = [nn.Linear(2, 2), nn.ReLU()]\nself.layers = layers": "no list that is written out",
+    "self.layers = [nn.Linear(2, 2), n]": "line 6 may add something",
+    "self.layers = (nn.Linear(2, 2), nn.Linear(2, 2))": "that is written out",
+    "layers = [nn.Linear(2, 2), nn.ReLU()]\nself.layers = layers": "that is written out",
     "self.layers = [nn.Linear(2, 2), nn.Parameter(torch.ones(2))]": "different kinds of things",
     "self.layers = [nn.Linear(2, 2), nn.ReLU()]\nself.layers.sort()": "line 7 uses it in a way",
     "self.layers: list = [nn.Linear(2, 2), nn.ReLU()]": "line 6 uses it in a way",
@@ -72,7 +72,7 @@ def test_a_list_before_super_init_is_left():
     source += "        self.layers = [nn.Linear(2, 2), nn.ReLU()]\n        super().__init__()\n"
     (finding,) = lint_source(source, "net.py")
     _, left = fix(source.encode(), [finding], frozenset({"Net"}))
-    assert left == {finding: "it is not made in __init__, after super().__init__()"}
+    assert left == {finding: "it is not created in __init__, after super().__init__()"}
 
 
 def test_the_keys_that_torch_refuses_are_known():
@@ -131,7 +131,9 @@ def test_fix_writes_and_checks_what_it_wrote(project, capsys):
     assert (
         "= nn.ModuleList([nn.Linear(2, 2) for _ in range(3)])" in (project / "net.py").read_text()
     )
-    assert "net.py:6: fixed: make self.layers an nn.ModuleList\nother.py:6: NPL101 is left: " in err
+    assert (
+        "net.py:6: fixed: make self.layers an nn.ModuleList\nother.py:6: NPL101 not fixed: "
+    ) in err
     assert "net.py" not in out.replace("other.py", "")
     assert "other.py:6:9: NPL101" in out
 

@@ -78,8 +78,8 @@ NPL009  uninitialised-lazy-parameters  (error)
 
 The model has lazy parameters, whose shapes are not known until it has run.
 
-`nn.LazyLinear` and its like take their input size from the first batch. Until
-then the model has no parameter count, and PyTorch reports none for them.
+`nn.LazyLinear` and similar modules take their input size from the first batch.
+Until then their parameters have no shape, and the model has no count.
 
 Reported:
 

@@ -1,4 +1,5 @@
-"""A closed form as a fast function of a few of its names, and what can be proved of its course."""
+"""A closed form as a fast function of a few of its names, and proofs that it grows in some of
+them."""
 
 from __future__ import annotations
 
@@ -29,19 +30,19 @@ if TYPE_CHECKING:
 
     Count = Callable[..., int]
 
-NOWHERE = 1 << 256  # the count where a form has no value: it is never met
+NOWHERE = 1 << 256  # the count where a form has no value: no budget allows it
 _MOST_POWER = 16  # the largest exponent that is multiplied out
 _BUILTINS = {"__builtins__": {}, "max": max, "min": min, "int": int}
 
 
 class NoPolynomial(Exception):
-    """Something that polynomials with rounding, `min` and `max` cannot say."""
+    """Something that polynomials with rounding, `min` and `max` cannot express."""
 
 
 def compiled(form: Polynomial, names: Sequence[str]) -> Count:
-    """The form as a function of whole numbers, in the order of the `names`, which are all that it
-    has. What is evaluated is our own text, of names, numbers and operators: a search asks for it a
-    million times. What divides by zero is NOWHERE."""
+    """The form as a function of whole numbers, in the order of the `names`, which must be all of
+    its names. A search calls it a million times, so it is compiled from text that we generate, made
+    of names, numbers and operators only. Where it divides by zero, its value is NOWHERE."""
     arguments = [f"x{number}" for number in range(len(names))]
     own = substituted(form, dict(zip(names, map(Polynomial.generator, arguments), strict=True)))
     text = f"lambda {', '.join(arguments)}: {factored(own, arguments, 'python')}"
@@ -60,7 +61,7 @@ def compiled(form: Polynomial, names: Sequence[str]) -> Count:
 
 
 def substituted(form: Polynomial, values: Mapping[str, Polynomial]) -> Polynomial:
-    """The form with others in the place of some names. Raises NoPolynomial, ZeroDivisionError."""
+    """The form with other forms in place of some names. Raises NoPolynomial, ZeroDivisionError."""
 
     def replaced(generator: Generator) -> Polynomial:
         if isinstance(generator, str):
@@ -113,7 +114,7 @@ def polynomial_of(formula: Formula) -> Polynomial:
 
 
 def read(node: ast.expr) -> Polynomial:
-    """The polynomial that an expression says. Raises NoPolynomial."""
+    """The polynomial that an expression denotes. Raises NoPolynomial."""
     match node:
         case ast.Name(id=name):
             return Polynomial.generator(name)
@@ -154,9 +155,9 @@ def _combined(left: Polynomial, op: ast.operator, right: Polynomial) -> Polynomi
 
 
 def growing(form: Polynomial, least: Mapping[str, int]) -> frozenset[str]:
-    """Those of the names of which more never gives less, whatever the others are, from their
-    `least` values on: counted from there, whatever they are multiplied with is positive. What is
-    not here may grow all the same."""
+    """The names in which the form never falls, whatever the values of the others, from their
+    `least` values on. This is proved by substituting `least + x`: then every term that contains the
+    name must have a positive coefficient. The form may also grow in names that are not returned."""
     above = {
         name: Polynomial.generator(name) + Polynomial.constant(low) for name, low in least.items()
     }

@@ -1,4 +1,5 @@
-"""What is required of arguments: what a model was seen to refuse, and the conditions of a question.
+"""Constraints on arguments: rules inferred from what a model rejected, and conditions that the user
+set.
 
 A rule that is inferred holds at every point that was built, and at some point that was refused it
 does not. Where several rules explain the same refusals, the simplest is taken; more builds tell
@@ -97,8 +98,8 @@ class Constraint:
 def explain(
     built: Sequence[Numbers], refused: Sequence[Numbers], base: Numbers, integers: Container[str]
 ) -> list[Constraint]:
-    """The rules that explain the refusals, as far as any do. `base`: a point that was built, which
-    says what numbers may be in a rule; `integers`: names that only whole numbers are given."""
+    """The rules that explain the rejections, as far as any do. `base`: a point that was built; the
+    numbers in rules are taken from it; `integers`: names that have only whole-number values."""
     left = list(refused)
     rules: list[Constraint] = []
     candidates = [
@@ -118,8 +119,8 @@ def explain(
 
 
 def _is_tried(rule: Constraint, built: Sequence[Numbers], base: Numbers) -> bool:
-    """Whether models were built with other values of all that it is about: a rule that nothing
-    could have broken only happens to hold."""
+    """Whether models were built with other values of all its names: a rule that no build could have
+    broken may hold by chance."""
     telling = [{name for name in rule.names if p[name] != base[name]} for p in built]
     enough = _BUILT if rule.kind in ORDERED else 1
     return set().union(*telling) == rule.names and sum(map(bool, telling)) >= enough
@@ -162,7 +163,7 @@ def _candidates(base: Numbers, integers: Container[str]) -> Iterator[Constraint]
 
 
 def repaired(point: Numbers, rules: Iterable[Constraint]) -> Numbers | None:
-    """The point, changed as little as is easy so that all rules hold; None where that fails."""
+    """The point with a few values changed so that all rules hold; None if that fails."""
     rules = list(rules)
     point = dict(point)
     for _ in range(8):
@@ -234,8 +235,8 @@ class Requirements:
         self.excluded.add(frozenset(point.items()))
 
     def step(self, point: Whole, name: str) -> int:
-        """What divides every value of a name that may stand beside those of a point; 0 where none
-        may."""
+        """A number that divides every value that a name may have, given the values of a point; 0 if
+        it may have none."""
         step = 1
         here = [multiple for multiple in self.multiples if multiple.name == name]
         full = self.completed(point) if here else {}
@@ -287,9 +288,9 @@ def _product(node: ast.expr) -> tuple[int, tuple[str, ...]] | None:
 
 
 def _test(condition: Formula) -> Test:
-    """A condition in whole numbers. It is compiled, since it is asked a hundred thousand times: it
-    was read before, and holds nothing but names, numbers and operators. What divides, has decimals,
-    or speaks of elements of lists, is worked out exactly."""
+    """A condition on whole numbers. It is compiled, since it is evaluated a hundred thousand times;
+    it was parsed before, and contains only names, numbers and operators. A condition with
+    divisions, decimals or elements of lists is evaluated exactly instead."""
     if any(sign in condition.text for sign in "/.["):
         return lambda point: bool(_value(condition, point))
     code = compile(condition.text, "<condition>", "eval")

@@ -1,7 +1,7 @@
 """The closed form of a count: builds the model at chosen points, fits exactly, verifies at others.
 
-Nothing here is taken on trust: a form is given only when it has the right value at every point that
-was built, those included that were chosen afterwards to break it.
+Nothing is taken on trust: a form is returned only if it has the right value at every point that was
+built, including points that were chosen afterwards to break it.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from nparam_lint.analysis.closed_forms.experiments import Seen
     from nparam_lint.analysis.closed_forms.polynomial import Generator
 
-MANY = 128  # parameters of a model of which less is built, as far as its arguments allow
+MANY = 128  # parameters; of a larger model a smaller version is built, if its arguments allow it
 FEW = 4  # layers, experts, … that it has then
 SCATTERED = 40  # points in a round, beyond those along lines
 EDGES = 32  # points at which something that is rounded is about to change
@@ -65,8 +65,8 @@ def derive(
 def _shallow(
     history: BuildHistory, variables: Sequence[Variable], first: Built
 ) -> dict[str, Value]:
-    """Less of what makes many parameters (layers, experts), where there are many: forms are derived
-    from models that are built in no time, and hold for the one that was asked about."""
+    """Fewer layers and experts if there are many: forms are derived from small models, which are
+    built quickly, and are then verified with the requested one."""
     if len(first.tensors) < MANY:
         return {}
     bases = {name: base for name, base in whole_numbers(variables).items() if base > FEW}
@@ -140,8 +140,8 @@ class _Derivation(Experiments):
         return ParameterForms(self.seen.within(self.limits), names, self.suspect, simple=simple)
 
     def holds_above_zero(self, forms: ParameterForms) -> bool:
-        """Whether a form is right wherever none of its rounded quotients is nothing, and is limited
-        to that: `int(ratio*width) or width`."""
+        """Whether a form is right wherever none of its rounded quotients is zero, as in
+        `int(ratio*width) or width`; then it is limited to these arguments."""
         quotients = {g for part in forms.parts() for g in part.generators}
         limits = [rule for g in quotients if (rule := self.limit_of(g))]
         seen, fresh = self.built_since(forms)
@@ -157,8 +157,8 @@ class _Derivation(Experiments):
         return self.stands(forms)
 
     def limit_of(self, generator: Generator) -> Constraint | None:
-        """What keeps it from being nothing, if it is a product over another, rounded down, and the
-        call keeps it."""
+        """The limit that keeps it from being zero, if it is one product over another, rounded down,
+        and the call is within that limit."""
         if isinstance(generator, str) or generator.kind != "floor":
             return None
         top, bottom = generator.left.factors, generator.right.factors

@@ -56,8 +56,8 @@ class Seen:
 
 
 class Experiments:
-    """The builds for one form. `rules`: what the model requires, as far as it is known, and the
-    `limits` beyond which the form is not looked for."""
+    """The builds for one form. `rules`: the model's known requirements; `limits`: the form is only
+    searched for within these."""
 
     def __init__(self, history: BuildHistory, variables: Sequence[Variable]) -> None:
         self.history = history

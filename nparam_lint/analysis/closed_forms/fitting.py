@@ -1,7 +1,7 @@
 """Finds the formula of a quantity that was observed at some points: exactly, or not at all.
 
-A point gives each name a value. What is found holds at every point that it was found from, and
-there were more points than unknowns; whoever prints it verifies it at others first.
+A point gives each name a value. A formula that is found holds at every given point, and there were
+more points than unknowns. The caller verifies it at other points before it prints it.
 """
 
 from __future__ import annotations
@@ -73,8 +73,9 @@ def fit(
 def _explains(
     atoms: Sequence[Operation], lines: Mapping[str, Samples], straight: Mapping[str, bool]
 ) -> bool:
-    """Whether something like them could be at work: they bend the lines that are bent, which costs
-    little to try, and none that is straight. Where lines are too few to tell, it could."""
+    """Whether the form could contain these: they are not linear along lines where the observations
+    are not, and linear where the observations are. This is cheap to test. If there are too few
+    lines to decide, they could."""
     equal = len(atoms) == 2 and atoms[0].left == atoms[1].right  # one where both are, else nothing
     if not equal and any(all(straight.get(name) for name in atom.names) for atom in atoms):
         return False

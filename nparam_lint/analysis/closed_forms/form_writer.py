@@ -43,7 +43,7 @@ def expanded(form: Polynomial, order: Sequence[str]) -> str:
 
 
 def factored(form: Polynomial, order: Sequence[str], language: Language = "budget") -> str:
-    """Common factors before brackets, as far as they are found by taking out one at a time."""
+    """The form with common factors taken out, one at a time."""
     return _Writer(order, language).sum(_nested(form, _Order(order)))
 
 

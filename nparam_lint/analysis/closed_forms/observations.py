@@ -104,9 +104,9 @@ def exactly(point: Point) -> dict[str, Fraction]:
 
 
 class BuildHistory:
-    """Every point that was built so far, once. `base`: values of what a point does not name. What
-    the first form that is derived says about where to build for the next: `lines`, values that each
-    variable was built with, and `free`, those that may have others."""
+    """Every point that was built so far, once. `base`: values for names that a point lacks. Two
+    results of the first derivation say where to build for the next one: `lines`, the values with
+    which each variable was built, and `free`, the variables that may have others."""
 
     def __init__(self, ask: Ask, variables: Sequence[Variable]) -> None:
         self._ask = ask
@@ -216,7 +216,7 @@ def _name(pattern: str, known: Mapping[int, object]) -> str:
     return re.sub(r"\*", lambda _: str(known.get(next(numbers), "*")), pattern)
 
 
-# Ways to part a stack, the simplest first: whether its first and its last member differ.
+# Ways to split a stack, the simplest first: whether its first and its last member differ.
 _ENDS = ((True, False), (False, True), (True, True))
 
 

@@ -32,7 +32,7 @@ SMALL = 16  # a number below this is varied between 1 and 8: it is a number of l
 
 
 def probes(variable: Variable) -> list[Value]:
-    """Two or three other values that show whether a variable matters at all."""
+    """Two or three other values that show whether a variable has any effect."""
     if variable.choices:
         return [value for value in variable.choices if value != variable.base]
     base = variable.base
@@ -77,8 +77,8 @@ class Sampler:
         return {v.name: v.base for v in self.variables}
 
     def scattered(self) -> Iterator[Point]:
-        """Points without end: every other one differs from the base in two or three variables only,
-        the others in all of them."""
+        """An endless sequence of points: every second one differs from the base in only two or
+        three variables, the others in all of them."""
         base, numbers = self.base, [v for v in self.variables if not v.choices]
         for turn in count():
             point, chosen = dict(base), self.variables
@@ -105,8 +105,8 @@ class Sampler:
                 yield allowed
 
     def wild(self) -> Iterator[Point]:
-        """Points at which what is usually large may be small, and the other way round: a bound that
-        nothing came near (`max(divisor, …)`) shows there."""
+        """Points at which usually large values may be small, and vice versa: a bound that no other
+        point reached (`max(divisor, …)`) shows there."""
         whole = whole_numbers(self.variables)
         for _ in range(WILD):
             point: dict[str, Value] = {}
@@ -122,8 +122,8 @@ class Sampler:
                 yield allowed
 
     def equal(self) -> Iterator[Point]:
-        """Points at which two widths are the same, all that is small being one as well: what is
-        left out where it is not needed (a projection, a shortcut) is left out there."""
+        """Points at which two widths are equal, and all small numbers are one as well: there,
+        models leave out what they do not need (a projection, a shortcut)."""
         free = {n: value for n, value in whole_numbers(self.variables).items() if n in self.free}
         ones = {name: 1 for name, value in free.items() if value < SMALL}
         for one, other in islice(combinations([n for n in free if n not in ones], 2), PAIRS):

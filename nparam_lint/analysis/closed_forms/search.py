@@ -22,7 +22,7 @@ Goal = Literal["closest", "under", "exact"]
 
 MOST = 1 << 24  # the largest value that is tried for an unknown without a limit
 BEYOND = 4  # times the budget: what is larger is not looked at
-LEAST = 128  # values of an unknown that are looked at even so: the smaller may not be allowed
+LEAST = 128  # values of an unknown that are tried anyway: smaller ones may not be allowed
 WIDE = 2  # times more or less than in the proportions of the call; published families keep to it
 FINE = 1 << 16  # steps between them and nothing
 DOUBLED = 10  # times, or halved: where more need not give more, or where every count takes a build
@@ -32,7 +32,7 @@ WALKED = 1_000_000  # values that are tried because those nearer were not allowe
 
 @dataclass(frozen=True, slots=True)
 class Unknown:
-    """`high`: None where nobody set limits; `base`: the value in the call."""
+    """`high`: None if no limits were given; `base`: the value in the call."""
 
     name: str
     low: int = 1
@@ -111,7 +111,7 @@ def _last(count: Callable[[int], int], low: int, high: int, most: int) -> int:
 
 
 class _Enough(Exception):
-    """More than can be looked at."""
+    """There are more combinations than can be tried."""
 
 
 class Searching:
@@ -174,7 +174,7 @@ class Searching:
 
     @property
     def reach(self) -> int | None:
-        """How far from the budget a solution may be; None for as far as it likes."""
+        """How far from the budget a solution may be; None for any distance."""
         if self.goal == "exact":
             return 0
         return -self.best[0][0] if len(self.best) == self.number else None
@@ -203,7 +203,7 @@ class Searching:
         return range(-(-values.start // step) * step, values.stop, step) if step else range(0)
 
     def is_beyond(self) -> bool:
-        """Whether even the least of what is open is too much."""
+        """Whether even the smallest values of the open unknowns give too much."""
         excess = self.count(*self.values.values()) - self.budget
         reach = 0 if self.goal != "closest" else self.reach
         return reach is not None and excess > reach
@@ -254,6 +254,6 @@ class Searching:
         (heapq.heappush if len(self.best) < self.number else heapq.heappushpop)(self.best, item)
 
     def oddness(self, point: Whole) -> Fraction:
-        """By how much the unknown that is furthest off differs from the proportions."""
+        """By how much the unknown that is furthest from the proportions differs from them."""
         pairs = ((value, self.bases[name]) for name, value in point.items())
         return max(Fraction(max(pair), max(min(pair), 1)) for pair in pairs)

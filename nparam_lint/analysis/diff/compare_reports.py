@@ -89,7 +89,7 @@ def _present(before: Side, after: Side, moved: Mapping[str, str]) -> Iterator[Ma
 
 
 def _skipped(report: Report) -> list[ModelReport]:
-    """Those that nobody declares and that could not be built."""
+    """The models without a budget that could not be built."""
     return [
         ModelReport(target, Position(target.partition("::")[0]), failure)
         for target, failure in report.skipped
@@ -99,7 +99,7 @@ def _skipped(report: Report) -> list[ModelReport]:
 def _without_needless(
     skipped: Iterable[ModelReport], then: Iterable[ModelReport], moved: Mapping[str, str]
 ) -> Iterator[ModelReport]:
-    """Nobody builds the bare model any more that was only ever built with arguments."""
+    """Without the bare models that were not built because all their budgets have arguments."""
     known: dict[tuple[str, str], list[str]] = defaultdict(list)
     for model in then:
         location, called, arguments = split_target(model)
@@ -181,7 +181,7 @@ def _is_counted(model: ModelDiff) -> bool:
 
 
 def _with_findings(model: ModelDiff, report: Report) -> ModelDiff:
-    """What is declared must be measured; what is gone must not be declared."""
+    """A declared model must be measured; a deleted model must not be declared."""
     if isinstance(model.after, Measured):
         return model
     if model.after is not None:

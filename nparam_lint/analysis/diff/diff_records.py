@@ -40,7 +40,7 @@ class ModuleChange:
 
     @property
     def row(self) -> ModuleRow:
-        """As it is now; as it was where it is gone."""
+        """Its row now; its row at the base if it was removed."""
         row = self.after or self.before
         assert row is not None
         return row
@@ -52,13 +52,14 @@ class ModuleChange:
 
 @dataclass(frozen=True, slots=True)
 class ModelDiff:
-    """One model on both sides. `target` and `position` are today's; the base's where it is gone.
+    """One model on both sides. `target` and `position` are the current ones; those of the base if
+    it was removed.
 
     `before_target`: what it was called, where that is another name, with the `evidence` that it is
     the same model. `before` and `after`: None where the model does not exist on that side; what
     could not be measured there is not the same. `explained`: whether a budget says that the
     difference is meant; None where there is nothing to explain; `explanation` says it in words.
-    `declared`: somebody claims a count for it now; `top_level`: no other model contains it."""
+    `declared`: it has a budget now; `top_level`: no other model contains it."""
 
     target: str
     position: Position
@@ -124,7 +125,7 @@ class Base:
 
 @dataclass(frozen=True, slots=True)
 class DiffReport:
-    """Everything that one comparison found out; what a formatter is given. `now`: what the base is
+    """Everything that one comparison found; the input of a formatter. `now`: what the base is
     compared with. `unmeasured`: undeclared models that could be counted on neither side, with
     today's reason. `tolerance`: as it was given; None where drift is no failure. `notes`: about the
     comparison as a whole. `error`: why nothing could be compared."""

@@ -71,7 +71,7 @@ def _finding(model: ModelDiff, base: Base) -> Finding:
     )
     lines = sorted(lines_of(model.modules, _NAMED), key=lambda line: -abs(line.sum))
     detail = [_module(line) for line in lines[:_NAMED] if line.sum]
-    remedy = f"if the change is meant, declare it: nparam: {after:_}"
+    remedy = f"if the change is intended, declare it: nparam: {after:_}"
     notes = (*(["changed most:", *detail] if detail else []), remedy)
     return Finding(_CODE, RULES[_CODE].severity, model.position, message, model.target, notes)
 
@@ -125,7 +125,7 @@ def explain(before: ModelReport, after: ModelReport) -> tuple[bool, str]:
 
 
 def _budgets(report: ModelReport) -> list[_Budget]:
-    """Those that speak of parameters; what prose says in passing is no budget."""
+    """The budgets about parameters; a count in prose is not a budget."""
     groups: dict[object, list[BudgetResult]] = {}
     for result in report.budgets:
         if result.origin != "prose" and parse_selector(result.selector).metric != "buffers":

@@ -120,8 +120,8 @@ class _Changes:
             stack += _matched(old.children, new.children)
 
     def _match_moved(self, before: Node, after: Node) -> None:
-        """A whole part that is gone here and is new there is the same, if there is no other like
-        it; what is a single layer must also have kept its name."""
+        """A whole part that was removed in one place and added in another is the same, if it is
+        unique; a single layer must also have kept its name."""
         shapes = _by_shape(
             [node for node in before.walk() if node not in self.now],
             [node for node in after.walk() if node not in self.then],
@@ -214,8 +214,8 @@ def _ties(before: ModuleRow | None, after: ModuleRow | None) -> list[str]:
 
 
 def _notes(old: Node, new: Node, known: Mapping[Node, Node]) -> dict[Node, list[str]]:
-    """What changed besides the number of parameters, noted at the module that it is about: the
-    highest for which it holds throughout, else the lowest."""
+    """Changes other than the number of parameters, noted at the module that they are about: the
+    highest module to which they apply as a whole, else the lowest."""
     notes: dict[Node, list[str]] = defaultdict(list)
 
     def look(old: Node, new: Node, about: Callable[[Node, Node, bool], str | None]) -> bool:

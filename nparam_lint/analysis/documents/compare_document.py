@@ -1,4 +1,4 @@
-"""What `compare` says: several models side by side, by what their parameters are for."""
+"""The document of `compare`: several models side by side, by the roles of their parameters."""
 
 from __future__ import annotations
 
@@ -206,14 +206,14 @@ def _notes_of(model: _Counted) -> list[str]:
     if other > _NOTED * model.total:
         parts = [part for part, _ in grouped(model.roles.parts) if part.role == "other"]
         parts.sort(key=lambda part: -part.count)
-        told = [f"{clean(p.path or '(root)')} ({clean(p.type)}) {p.count:,}" for p in parts]
-        notes.append(f"other: {', '.join(style.first(told, _NAMED))}")
+        named = [f"{clean(p.path or '(root)')} ({clean(p.type)}) {p.count:,}" for p in parts]
+        notes.append(f"other: {', '.join(style.first(named, _NAMED))}")
     if model.roles.tied:
         ties = style.first([clean(tie) for tie in model.roles.tied], _NAMED)
         notes.append(f"tied, counted once: {'; '.join(ties)}")
     unlike = model.roles.counts["embedding"] - _in_embedding_layers(model)
     if unlike > _NOTED * model.total:
-        notes.append(f"non-embedding: with {unlike:,} that embed, but not in an nn.Embedding")
+        notes.append(f"non-embedding: with {unlike:,} embedding parameters outside nn.Embedding")
     if model.measured.no_routing:
         notes.append(f"active: {clean(model.measured.no_routing)}")
     for hidden in model.measured.hidden:

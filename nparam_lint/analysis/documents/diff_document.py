@@ -1,4 +1,4 @@
-"""What `diff` says: what became of each model, its modules, and a summary."""
+"""The document of `diff`: the changes of each model and of its modules, and a summary."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _ROWS = 20  # of a table of modules
 _NAMED = 4  # models that changed like another
 
 _TONES = {"+": "green", "−": "red", "~": "yellow", "→": "cyan", "!": "red", "=": "dim"}
-_SHORT = 24  # characters of a note that stands in the place of a change
+_SHORT = 24  # characters of a note that replaces a change
 _CHANGES = (
     doc.Column("module", "code"),
     doc.Column("type", tone="dim"),
@@ -108,12 +108,12 @@ def _listing(report: DiffReport, options: doc.Options) -> doc.Listing:
 
 
 def _model_row(model: ModelDiff, report: DiffReport) -> doc.Row:
-    told = [*_told(model, report), *model.notes]
+    changes = [*_change_words(model, report), *model.notes]
     if model.before_target:
-        told.append(f"was {model.before_target} ({model.evidence})")
+        changes.append(f"was {model.before_target} ({model.evidence})")
     if model.explained and model.explanation:
-        told.append(model.explanation)
-    return doc.Row((model.target, *_totals(model), "; ".join(told)), words.MARKS[model.status])
+        changes.append(model.explanation)
+    return doc.Row((model.target, *_totals(model), "; ".join(changes)), words.MARKS[model.status])
 
 
 def _totals(model: ModelDiff) -> tuple[str, str]:
@@ -121,7 +121,7 @@ def _totals(model: ModelDiff) -> tuple[str, str]:
     return "" if before is None else f"{before:,}", "" if after is None else f"{after:,}"
 
 
-def _told(model: ModelDiff, report: DiffReport) -> list[str]:
+def _change_words(model: ModelDiff, report: DiffReport) -> list[str]:
     if model.status == "not_measured":
         return words.unmeasured_words(model, report)
     if model.status in ("added", "removed"):
@@ -166,11 +166,11 @@ def _entry(model: ModelDiff, report: DiffReport) -> doc.ListingLine:
         why = [*words.unmeasured_words(model, report), *words.known_count(model, report)]
         return replace(entry, verdict="; ".join(why))
     if model.status == "added":
-        told = "new" if model.explained is None else "new, with a budget"
-        return replace(entry, after=after, verdict=told)
+        status = "new" if model.explained is None else "new, with a budget"
+        return replace(entry, after=after, verdict=status)
     if model.status == "removed":
-        told = "gone" if not codes else f"gone, but declared  {codes}"
-        return replace(entry, before=before, verdict=told)
+        status = "gone" if not codes else f"gone, but declared  {codes}"
+        return replace(entry, before=before, verdict=status)
     below = [model.explanation or ""] if model.explained else []
     if model.before_target:  # without the file, where that is the same
         was = model.before_target.removeprefix(model.target.partition("::")[0] + "::")
@@ -185,11 +185,11 @@ def _entry(model: ModelDiff, report: DiffReport) -> doc.ListingLine:
 
 def _in_one_line(model: ModelDiff, report: DiffReport) -> str:
     was = f" (was {clean(model.before_target)})" if model.before_target else ""
-    told = _told(model, report)
+    changes = _change_words(model, report)
     if model.status == "not_measured":
-        return "; ".join([*told, *words.known_count(model, report)]) + was
+        return "; ".join([*changes, *words.known_count(model, report)]) + was
     counts = dict.fromkeys(filter(None, _totals(model)))
-    return f"{' → '.join(counts)} {'; '.join(told)}{was}"
+    return f"{' → '.join(counts)} {'; '.join(changes)}{was}"
 
 
 # --- their modules --------------------------------------------------------------------------------
@@ -238,13 +238,13 @@ def _change_table(model: ModelDiff, limit: int, depth: int | None) -> doc.Table:
 
 def _row(line: Line) -> doc.Row:
     notes = [clean(note) for note in line.notes]
-    told = ""
+    shown = ""
     if line.delta:
-        told = (f"{line.times:,} × " if line.times > 1 else "") + words.signed(line.delta)
+        shown = (f"{line.times:,} × " if line.times > 1 else "") + words.signed(line.delta)
     elif line.kind != "changed":
-        told = "renamed" if line.kind == "renamed" else "±0"
+        shown = "renamed" if line.kind == "renamed" else "±0"
     elif notes and len(notes[0]) <= _SHORT:
-        told = notes.pop(0)
+        shown = notes.pop(0)
     kind, before, after, source = f"{line.modules:,} changes", "", "", ""
     if (change := line.change) is not None:
         types = (clean(row.type) for row in (change.before, change.after) if row)
@@ -254,7 +254,7 @@ def _row(line: Line) -> doc.Row:
         source = clean(change.row.source or "")
     mark = words.MARKS[line.kind]
     made_at = doc.Cell(source, short=source.rpartition("/")[2])
-    cells = (_module_name(line), kind, before, after, doc.Cell(told, _TONES[mark]), made_at)
+    cells = (_module_name(line), kind, before, after, doc.Cell(shown, _TONES[mark]), made_at)
     return doc.Row(cells, mark, _TONES[mark], tuple(notes))
 
 
@@ -270,7 +270,7 @@ def _module_name(line: Line) -> str:
 
 
 def _unmeasured(report: DiffReport, options: doc.Options) -> doc.Section:
-    """Those that nobody declares, and that were not counted at the base either."""
+    """The models without a budget that were counted neither now nor at the base."""
     count = len(report.unmeasured)
     if not count:
         return doc.Section(())
@@ -279,17 +279,17 @@ def _unmeasured(report: DiffReport, options: doc.Options) -> doc.Section:
     blocks = [doc.Text(f"{text}{hint}", "dim")]
     for target, failure in report.unmeasured if options.verbose else ():
         reason = style.short_reason(failure.reason, target.partition("::")[2])
-        told = f"{clean(target)}: {reason}"
-        blocks.append(doc.Text(told, "dim", "  ", "    "))
+        line = f"{clean(target)}: {reason}"
+        blocks.append(doc.Text(line, "dim", "  ", "    "))
     return doc.Section(tuple(blocks), only="text")
 
 
 def _summary(report: DiffReport, options: doc.Options) -> tuple[doc.Parts, ...]:
     errors = sum(finding.severity == "error" for finding in report.findings)
     warnings = len(report.findings) - errors
-    told = ", ".join(words.tally(report).values()) or "none changed"
+    statuses = ", ".join(words.tally(report).values()) or "none changed"
     parts = [
-        ("", f"{words.compared(report)}: {told}"),
+        ("", f"{words.compared(report)}: {statuses}"),
         *([("red", plural(errors, "error"))] if errors else []),
         *([("yellow", plural(warnings, "warning"))] if warnings else []),
         ("", f"{report.seconds:.1f} s"),

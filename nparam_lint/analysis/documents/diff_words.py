@@ -1,4 +1,4 @@
-"""What the formats of a comparison have in common: numbers, names, and the sentence above all."""
+"""What the formats of a comparison have in common: numbers, names, and the headline."""
 
 from __future__ import annotations
 
@@ -82,8 +82,8 @@ def counts_of(model: ModelDiff) -> list[str]:
     for name, metric in METRICS.items():
         was, now = model.before.counts.of(name), model.after.counts.of(name)
         if was != now:
-            told = ("–" if count is None else f"{count:,}" for count in (was, now))
-            found.append(f"{metric.label} {' → '.join(told)}")
+            values = ("–" if count is None else f"{count:,}" for count in (was, now))
+            found.append(f"{metric.label} {' → '.join(values)}")
     return found
 
 
@@ -111,9 +111,9 @@ def headline(report: DiffReport) -> str:
     parts = []
     if changed:
         moved = [model for model in changed if model.delta][:_NAMED]
-        told = [f"{clean(m.name)} {change(m.delta or 0, m.total_before)}" for m in moved]
-        told += ["…"] if moved and len(changed) > len(moved) else []
-        named = f": {', '.join(told)}" if told else ""
+        largest = [f"{clean(m.name)} {change(m.delta or 0, m.total_before)}" for m in moved]
+        largest += ["…"] if moved and len(changed) > len(moved) else []
+        named = f": {', '.join(largest)}" if largest else ""
         parts.append(f"{plural(len(changed), 'model')} changed{named}")
     parts += [text for status, text in tally(report).items() if status != "changed"]
     if parts:
@@ -125,7 +125,7 @@ def headline(report: DiffReport) -> str:
 
 
 def is_same(report: DiffReport) -> bool:
-    """Whether nothing changed that anybody wants to know of."""
+    """Whether nothing changed that is worth reporting."""
     return all(
         (model.status == "same" and not model.notes) or not is_shown(model)
         for model in report.models

@@ -1,4 +1,4 @@
-"""What `formula` says: the closed form, what it holds for, and what it is made of."""
+"""The document of `formula`: the closed form, where it holds, and its parts."""
 
 from __future__ import annotations
 
@@ -28,15 +28,16 @@ _MANY = 6  # values of names, reasons, … on a line of facts
 @dataclass(frozen=True, slots=True)
 class FormulaResult:
     """What was found out about `target`. `call`: as it was built first; `cases`: the form there,
-    then with other choices; `untold`: choices that matter too; `reason`: why the model could not be
-    built, and what it `missing`ly needs; `error`: why nothing could be asked at all."""
+    then with other choices; `also_matter`: choices that have an effect too; `reason`: why the model
+    could not be built, and which arguments are `missing`; `error`: why nothing could be measured at
+    all."""
 
     version: str
     target: str
     call: str = ""
     variables: tuple[Variable, ...] = ()
     cases: tuple[Derived, ...] = ()
-    untold: tuple[str, ...] = ()
+    also_matter: tuple[str, ...] = ()
     environment: Environment | None = None
     reason: str | None = None
     missing: tuple[str, ...] = ()
@@ -49,7 +50,7 @@ class FormulaResult:
 
     @property
     def is_given(self) -> bool:
-        """Whether no number could be varied, so that the count is no formula of anything."""
+        """Whether no number could be varied, so that the count is a constant."""
         return not any(variable.is_number for variable in self.variables)
 
     @property
@@ -113,9 +114,9 @@ def _facts(case: ClosedForm, formula: FormulaResult) -> Iterator[doc.Fact]:
             yield doc.Fact(name, ", ".join(map(str, rules)))
     if case.idle:
         yield doc.Fact("no effect", _some(case.idle))
-    if formula.untold and case is formula.cases[0]:
-        names = ", ".join(formula.untold)
-        yield doc.Fact("matter too", f"{names}: --vary {formula.untold[0]} shows how")
+    if formula.also_matter and case is formula.cases[0]:
+        names = ", ".join(formula.also_matter)
+        yield doc.Fact("matter too", f"{names}: --vary {formula.also_matter[0]} shows how")
     for name, why in case.fixed.items():
         yield doc.Fact("fixed", f"{name}={case.base[name]!r}: {clean(why)}")
     if formula.is_given:
@@ -128,12 +129,12 @@ def _facts(case: ClosedForm, formula: FormulaResult) -> Iterator[doc.Fact]:
 def _why_given(call: str) -> str:
     """Why the count is no formula, and how it would be one."""
     name, _, given = clean(call).partition("(")
-    told = f"there is no number to vary in {clean(call)}"
+    why = f"there is no number to vary in {clean(call)}"
     if given == ")":
-        return f"{told}; name an argument of it: {name}(NAME=NUMBER)"
+        return f"{why}; write one in the call: {name}(NAME=NUMBER)"
     return (
-        f"{told}: only what stands in the call is varied, not what was made before it; make it "
-        f"there: {name}(Config(NAME=NUMBER))"
+        f"{why}: only arguments written in the call are varied, not objects made before it; make "
+        f"them in the call: {name}(Config(NAME=NUMBER))"
     )
 
 
@@ -179,12 +180,12 @@ def _absent(case: NoForm, formula: FormulaResult) -> Iterator[doc.Text]:
     if wrong.guess is not None and wrong.actual is not None:
         guess = factored(wrong.guess, formula.order)
         base = {variable.name: variable.base for variable in formula.variables} | {**case.case}
-        told = [n for n in wrong.point if n in wrong.guess.names or wrong.point[n] != base.get(n)]
-        point = _equations({n: wrong.point[n] for n in formula.order if n in told})
+        shown = [n for n in wrong.point if n in wrong.guess.names or wrong.point[n] != base.get(n)]
+        point = _equations({n: wrong.point[n] for n in formula.order if n in shown})
         value = exact_text(wrong.guess.value(exactly(wrong.point))).replace("_", ",")
         text = (
-            f"first counterexample, {wrong.what}: with {point} it is {wrong.actual:,}, where "
-            f"{guess}, right so far, gives {value}"
+            f"first counterexample, {wrong.what}: with {point} it is {wrong.actual:,}, but "
+            f"{guess}, right until then, gives {value}"
         )
         yield doc.Text(text, "", "  ", "  ")
 
@@ -290,7 +291,7 @@ def _data(formula: FormulaResult) -> doc.Json:
         "missing": list(formula.missing),
         "variables": [asdict(variable) for variable in formula.variables],
         "cases": [_case_data(case, formula.order) for case in formula.cases],
-        "also_matter": list(formula.untold),
+        "also_matter": list(formula.also_matter),
         "seconds": formula.seconds,
     }
 

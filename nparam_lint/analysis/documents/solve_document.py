@@ -1,4 +1,5 @@
-"""What `solve` says: one table of arguments for all models and budgets, and how to build them."""
+"""The document of `solve`: one table of arguments for all models and budgets, and how to build
+them."""
 
 from __future__ import annotations
 
@@ -110,8 +111,8 @@ class _Sections:
                 for place, met in enumerate(one.points):
                     off = met.count - budget
                     share = style.percent(off, budget) if off else ""
-                    told = [f"{met.count:,}", _off(met, budget), share]
-                    rows.append(["" if place else name, *written(met), *told])
+                    met_cells = [f"{met.count:,}", _off(met, budget), share]
+                    rows.append(["" if place else name, *written(met), *met_cells])
                 if not one.points:
                     rows.append([name, *blank, "–", "", ""])
         cells = (doc.Row(tuple(row if header else row[1:])) for row in rows)
@@ -165,7 +166,7 @@ class _Sections:
         if one.is_best:
             how = "no others are nearer" + (" within the limits" if one.limits else "")
         elif one.cut:
-            how = "there are more combinations than were looked at: set narrower limits"
+            how = "not all combinations were tried: set narrower limits"
         elif not one.form:
             how = "no closed form: others that were not built may be nearer"
         else:
@@ -173,25 +174,25 @@ class _Sections:
         yield f"each was built; {how}"
         alone = len(self.targets[one.target]) == 1 and (not self.several or self.options.verbose)
         if alone and one.solved and one.combinations > 1:
-            yield f"{one.solved} solved for {one.combinations:,} combinations of the others"
+            yield f"solved for {one.solved} with {one.combinations:,} combinations of the others"
         if one.idle:
             names = " and ".join(_given(one.idle))
             yield f"left as in the call, since the count is the same: {names}"
         if one.refused:
-            yield f"{one.refused} more that the model refused"
+            yield f"{one.refused} more that the model rejected"
 
     def limits(self) -> Iterator[doc.Text]:
-        """Those that nobody asked for."""
-        told = "half to twice the call's proportions; --vary sets others"
+        """The limits that were not given by the user."""
+        how = "half to twice the call's proportions; --vary sets others"
         limited = [one for one in self.solutions.targets if one.points and one.limits]
         for number, one in enumerate(limited):
             between = (f"{name}={low}..{high}" for name, (low, high) in one.limits.items())
             limits, about = ", ".join(between), self.about([one])
             if not about:  # it is the only one
-                yield doc.Text(f"limits: {limits} ({told})", "dim", hang="  ")
+                yield doc.Text(f"limits: {limits} ({how})", "dim", hang="  ")
                 continue
             if number == 0:
-                yield doc.Text(f"limits ({told}):", "dim", hang="  ")
+                yield doc.Text(f"limits ({how}):", "dim", hang="  ")
             yield doc.Text(f"{about}: {limits}", "dim", "  ", "    ")
 
 

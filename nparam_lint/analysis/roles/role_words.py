@@ -1,4 +1,4 @@
-"""The classes and names by which people who write models call its parts.
+"""The class names and attribute names that are common for the parts of a model.
 
 Class names are matched at their end (`LlamaSdpaAttention`), names by their words (`self_attn`).
 """

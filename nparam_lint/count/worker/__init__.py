@@ -1,9 +1,8 @@
 """The worker: what runs in the project's own interpreter. `launch.py` says its contract.
 
 The front end runs `launch.py` by path; it loads this package under a name that no import statement
-can mean (`launch.NAME`), so that the project may have modules of any name; hence all imports in
-here are relative. Standard library and torch only, Python 3.9 syntax. Each imports those below it
-alone:
+can mean (`launch.NAME`), so that the project may have modules of any name; so all imports in it are
+relative. Standard library and torch only, Python 3.9 syntax. Each imports those below it alone:
 
 processes    the server, its groups and their builders, and who watches over them
 job          builds the model of one job, and has it counted

@@ -1,4 +1,4 @@
-"""What can be counted, and on what it can be built: the metrics, and the names of the devices.
+"""What can be counted, and where models can be built: the metrics, and the names of the devices.
 
 The front end imports this file of the worker, and no other: no torch here, nothing but the standard
 library.
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 # --- devices: one file for each in a folder, of which only the name is read here ---
 
-AUTO = "auto"  # meta, then what says of itself that it is tried where it is there
+AUTO = "auto"  # meta, then every device with IS_AUTOMATIC that is present
 LADDER = ("meta", "cpu")  # where models are counted; always there
 DEVICES = sorted(
     file[: -len(".py")]
@@ -30,12 +30,12 @@ DEVICE_NAMES = (AUTO, *LADDER, *(name for name in DEVICES if name not in LADDER)
 
 
 def is_accelerator(name: str) -> bool:
-    """Whether a device in a result (`cuda`, or `cuda:0` where it is there) may be missing."""
+    """Whether a device in a result (`cuda`, or `cuda:0` if it is present) may be missing."""
     return name.partition(":")[0] not in LADDER
 
 
 def is_present(name: str) -> bool:
-    """Whether a device in a result is there: it then has the name that torch has for it."""
+    """Whether a device in a result is present: then it has torch's name for it, with an index."""
     return ":" in name
 
 
@@ -78,9 +78,9 @@ class Metric:
 
     `name`: in selectors, such as `nparam[trainable]`, and in JSON. `unit`: "parameters", "buffer
     elements" or "bytes". `note`: what a report says beside the number. `parameter`, `buffer`: what
-    a `Part` of the model adds, a whole number or a fraction; `finish`: from a sum of fractions to
-    a whole number. `needs_routing`: unknown where nothing says how many experts of a mixture a
-    token uses."""
+    a `Part` of the model adds, a whole number or a fraction; `finish`: turns a sum of fractions
+    into a whole number. `needs_routing`: unknown unless the number of experts per token is
+    known."""
 
     name: str
     unit: str
@@ -102,7 +102,7 @@ class Metric:
         return self.unit if is_whole else f"{self.label} {self.unit}"
 
 
-# Those that `records.ModuleRow` has fields for, since code speaks of them; others are told by name.
+# Metrics that have a field in `records.ModuleRow`, since code uses them; others are passed by name.
 WITH_FIELDS = ("total", "trainable", "frozen", "buffers", "bytes", "non_embedding", "active")
 METRICS = {
     metric.name: metric

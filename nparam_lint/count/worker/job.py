@@ -35,8 +35,8 @@ MOST_OF_MEMORY = 0.95  # of what a device has free: a model that needs more is n
 BEFORE_SUPER = re.compile(r"'_(modules|parameters)'|before Module\.__init__\(\) call")
 CALL_SUPER = "its constructor must call super().__init__() before it assigns anything"
 ONLY_COUNTED = (
-    "while a model is counted it may write to the temporary directory alone; it may connect to "
-    "nothing, and start no programs"
+    "while a model is counted it may only write to the temporary directory; it may not open "
+    "connections or start programs"
 )
 MISSING_ARGUMENTS = re.compile(r"missing \d+ required .*argument")  # as Python words it
 TOO_LARGE = re.compile("overflow(ed)? (with sizes|when unpacking)|multiplication overflow", re.I)
@@ -70,8 +70,8 @@ class ModelBuild:
                 hook.remove()
 
     def climb(self):
-        """Build on this rung. What fails there may be carried by the next, unless it is certain to
-        fail again: then the failure is the result."""
+        """Build on this rung. If that fails, the next rung is tried, unless it is certain to fail
+        as well: then the failure is the result."""
         name = RUNGS[len(self.failures)]
         device = name.split()[0]
         try:
@@ -117,7 +117,7 @@ class ModelBuild:
         record_held()
         verb = "" if isinstance(error, SystemExit) else "raised "
         if isinstance(error, NotTracked):
-            verb = "needs what git does not have: "
+            verb = "needs a file that git does not have: "
         elif isinstance(error, LostName):
             verb = "failed: "
         download = Download(error)
@@ -145,8 +145,8 @@ class ModelBuild:
         )
 
     def build(self, context):
-        """One build: (model, call). The call is made anew each time, because constructors change
-        the config objects that they are given."""
+        """One build: (model, call). The arguments are made again each time, because constructors
+        change the config objects that they get."""
         call = self.call = Call(self.job, self.module)
         self.text = call.text
         with context:
@@ -208,10 +208,11 @@ class ModelBuild:
         return result
 
     def check_on_cpu(self, count, text):
-        """A constructor that could tell that it was run on meta must build the same on the CPU."""
+        """A constructor that could notice that it was run on meta must build the same model on the
+        CPU."""
         where = STATE.saw_meta
         start = f"{text} looks at the device that it is built on (at {where}), and "
-        hint = "let the constructor build the same on every device: with meta it is counted"
+        hint = "make the constructor build the same model on every device: it is counted on meta"
         more = {"hint": hint, "source": where}
         seed(self.torch, 0)
         try:
@@ -226,8 +227,8 @@ class ModelBuild:
             if value != count.rows[0][field]:
                 texts.append(f"{field}: {count.rows[0][field]}, then {value}")
         if texts:
-            reason = f"{start}has other parameters on the CPU than on meta: {'; '.join(texts[:3])}"
-            raise Failure("NPL004", "device", reason, **more)
+            reason = "has different parameters on meta and on the CPU: " + "; ".join(texts[:3])
+            raise Failure("NPL004", "device", start + reason, **more)
 
     def compare(self, result):
         """Build again, for real, on each device that was asked for, and compare parameter by

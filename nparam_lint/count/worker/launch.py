@@ -27,11 +27,11 @@ Where forking is impossible, a group is spawned afresh and builds its models its
 Where the settings say that other runs will follow (`reuse`), a group that does all jobs of a run
 waits for those of the next. If these import the same in the same way, it builds them without
 importing anything again, and tells once more what it had read; otherwise it is ended.
-A process that dies, hangs or grows too large costs the job at hand; the others are still counted.
+A process that dies, hangs or grows too large only costs its current job; the others are still
+counted.
 
-The project's code is executed. What keeps accidents away from the user (a guard, not a sandbox): no
-standard input; writes, programs and connections refused by an audit hook; limits on time and
-memory.
+The project's code is executed. These guards prevent accidents (they are not a sandbox): no standard
+input; writes, programs and connections refused by an audit hook; limits on time and memory.
 """
 
 import builtins
@@ -46,8 +46,8 @@ BUILTINS = dict(vars(builtins))
 
 
 class OwnLoader(importlib.machinery.SourceFileLoader):
-    """Gives a module Python's own functions as they are before any code of the project runs: what
-    that puts in their place (`builtins.id = …`) is used by nothing in here."""
+    """Gives a module Python's own functions as they are before any code of the project runs: the
+    worker uses no replacement (`builtins.id = …`)."""
 
     def exec_module(self, module):
         vars(module)["__builtins__"] = BUILTINS

@@ -1,4 +1,4 @@
-"""What a count may rest on, as facts: a question about a path, and the answer that it had.
+"""What a count may depend on, as facts: a question about a path, and its answer at the time.
 
 The worker notes them while it builds; the front end, which reads this file too, asks again whether
 they still hold. No torch here, nothing but the standard library.
@@ -13,7 +13,7 @@ import re
 import stat
 
 LARGE = 1 << 26  # bytes of a file that is not read in order to see whether it is the same
-# The functions themselves: the worker puts others in their place, which take notes.
+# The original functions: the worker replaces them by others that record their use.
 STAT, LSTAT = os.stat, os.lstat
 _KINDS = ((stat.S_ISREG, "file"), (stat.S_ISDIR, "directory"), (stat.S_ISLNK, "link"))
 
@@ -35,7 +35,7 @@ def fact(question, path):
 
 
 def answer(question, path):
-    """What `question` finds out about a path now; None where nothing is there, or it is refused.
+    """The current answer to `question` about a path; None if nothing is there, or access is denied.
 
     "content": a digest of the file, or the state of a large one. "names": a digest of the names in
     a directory, and of which of them are directories. "state": what changes whenever the file or

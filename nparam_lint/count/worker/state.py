@@ -1,4 +1,4 @@
-"""What one process of the worker knows: the one object with state that outlives a call.
+"""The state of one process of the worker: the only object whose state outlives a call.
 
 The server fills it from its orders, a group when it begins to import; a forked process starts with
 what the one above it has. It is not passed along but reached as `STATE`: most of those that need it
@@ -26,8 +26,8 @@ class State:
         self.begin_group(False, {"suspects": (), "barred": {}}, None)
 
     def begin_run(self, settings, own):
-        """Take the places of a run from its orders, and forget what was true of the run before.
-        `own`: the directory of the worker, with a separator at its end."""
+        """Take the paths of a run from its orders, and reset the state of the run before. `own`:
+        the directory of the worker, with a separator at its end."""
         self.root = os.path.realpath(settings["root"]) if settings["root"] else ""
         self.names = frozenset(settings["names"])  # of files and directories that can be imported
         # The one place where writing is allowed.
@@ -60,7 +60,7 @@ class State:
     def begin_group(self, tolerates_imports, files, on_running):
         """Before the project's modules are imported. `tolerates_imports`: every way to import a
         file has failed, so that it is run without the imports that fail; `files`: those that have
-        killed a process; `on_running`: is told which file is being run, or None."""
+        killed a process; `on_running`: a function that gets the file that is being run, or None."""
         self.tolerates_imports, self.on_running = tolerates_imports, on_running
         self.suspects = set(files["suspects"])  # they hung or killed their process when run whole
         self.barred = dict(files["barred"])  # path -> (cause, words), where even a part did so
@@ -70,7 +70,7 @@ class State:
         self.definitions = {}  # id of a class or function -> (it, path and line of its definition)
         # Those that change torch for all others, and the first of them that was to be run.
         self.set_apart, self.met = frozenset(), None
-        self.on_run = None  # is told which file was run, as far as where it imports another
+        self.on_run = None  # a function that gets each file that was run, up to its next import
 
     def begin_model(self, inputs=None):
         """Before a model is built. `inputs`: an InputLog of what its build reads."""

@@ -82,7 +82,7 @@ def global_hooks(torch):
 
 
 def mode_depth(torch):
-    """How many modes are entered that see all calls of torch; nothing public tells."""
+    """How many modes are active that see all calls of torch; there is no public API for this."""
     return torch._C._len_torch_function_stack(), torch._C._len_torch_dispatch_stack()
 
 
@@ -91,8 +91,8 @@ _COMPILED = re.compile(r"^__torch__\.|___torch_mangle_\d+\.")
 
 
 class Originals:
-    """What counting asks of torch, as it was before any code of the project ran: what that puts in
-    the place of a class or method (`torch.Tensor.numel = …`) counts nothing.
+    """The functions of torch that counting needs, as they were before any code of the project ran:
+    a replacement (`torch.Tensor.numel = …`) has no effect on counts.
 
     Tensors are read with the functions of their base class in C, which cannot be changed, and under
     `plain`, where what a subclass makes of them is not asked.
@@ -127,8 +127,8 @@ class Originals:
         return str(self.dtype(tensor)).replace("torch.", "")
 
     def storage_key(self, tensor):
-        """What is the same for two tensors that share their memory. On meta every `data_ptr()` is
-        0; torch's own answer is this too (`torch.storage.UntypedStorage.__deepcopy__`)."""
+        """A key that is equal for two tensors that share their memory. On meta every `data_ptr()`
+        is 0; torch's own answer is this too (`torch.storage.UntypedStorage.__deepcopy__`)."""
         return self.untyped_storage(tensor)._cdata
 
     def is_lazy(self, tensor):

@@ -31,7 +31,7 @@ FORMATS: dict[str, Need] = {
     "python": "forms",
     "latex": "forms",
 }
-# Those for people on a terminal: where there is no answer, standard error says so, and that is all.
+# Formats for people on a terminal: if there is no answer, only standard error says so.
 FOR_TERMINALS = ("text", "concise", "python", "latex")
 
 
@@ -48,7 +48,7 @@ def render(name: str, document: Document, options: Options) -> str:
 
 
 def refusal(command: str, name: str, known: Sequence[str]) -> str:
-    """Why a command cannot have a format, and what would do."""
+    """Why a command does not have a format, and which formats it has."""
     if name in FORMATS:
         return f"{command} has no format {name!r}; it has {', '.join(known)}"
     from difflib import get_close_matches

@@ -1,7 +1,8 @@
 """Workflow commands, which GitHub shows as annotations at their lines; then a log for people.
 
-GitHub keeps 10 errors and 10 warnings of a step and drops the rest without a word: the worst come
-first, and the tenth says how many are not shown. No other line is one that the runner would act on.
+GitHub keeps 10 errors and 10 warnings of a step and silently drops the rest: the worst come first,
+and the tenth says how many are not shown. No other line can be mistaken for a command to the
+runner.
 """
 
 from __future__ import annotations
@@ -73,8 +74,8 @@ def _annotation(finding: Finding, options: Options) -> str:
 
 def _command(level: Severity, properties: Mapping[str, str], message: str) -> str:
     text = "\n".join(clean(line) for line in message.splitlines())
-    told = ",".join(f"{name}={_property(clean(value))}" for name, value in properties.items())
-    return f"::{level} {told}::{_data(style.elide_end(text, _LONGEST))}"
+    pairs = ",".join(f"{name}={_property(clean(value))}" for name, value in properties.items())
+    return f"::{level} {pairs}::{_data(style.elide_end(text, _LONGEST))}"
 
 
 def _data(text: str) -> str:
@@ -86,8 +87,8 @@ def _property(text: str) -> str:
 
 
 def _log(document: Document, options: Options) -> list[str]:
-    """A line for each finding and what was counted; the latter alone where nothing was found. Where
-    there is more to say than findings, all that people read."""
+    """A line for each finding, and what was counted; only the latter if there are no findings. If
+    the document has more than findings, all of its text."""
     plain = replace(options, color=False)  # a runner's log would show the codes, made harmless
     if document.lines:
         return text.render(document, plain).splitlines()
@@ -100,5 +101,6 @@ def _log(document: Document, options: Options) -> list[str]:
 
 
 def _inert(line: str) -> str:
-    """So that a message cannot speak to the runner, in its new form (`::`) or its old (`##[`)."""
+    """Make sure that a message cannot be a command to the runner, in the new form (`::`) or the old
+    one (`##[`)."""
     return re.sub(r"^(\s*):(?=:)", r"\1: ", clean(line)).replace("##[", "## [")

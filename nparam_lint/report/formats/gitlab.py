@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from nparam_lint.records import Finding
     from nparam_lint.report import Document, Options
 
-_NOWHERE = "pyproject.toml"  # the format knows no finding without a file; here is what we are told
+_NOWHERE = "pyproject.toml"  # stands in: this format needs a file for every finding
 
 
 def render(document: Document, options: Options) -> str:
@@ -50,7 +50,7 @@ def _entry(
 
 
 def _severity(finding: Finding) -> str:
-    """Where there is no answer, any count may hide: worse than a wrong number."""
+    """A missing answer is worse than a wrong number, since it may hide any count."""
     if finding.severity == "warning":
         return "minor"
     return "critical" if finding.code in UNANSWERED else "major"

@@ -27,18 +27,18 @@ def render(document: Document, options: Options) -> str:
     blocks = [block for section in (*before, *after) for block in section.blocks]
     models = [b for b in blocks if isinstance(b, ModelBudgets) and not b.alone]
     reports = [model for block in models for model in block.models]
-    told = {f for model in reports for claim in budgets_of(model) for f in claim.findings}
+    shown = {f for model in reports for claim in budgets_of(model) for f in claim.findings}
     sections = [_header(document, page)]
     for block in models:
         sections += parts.failing_budgets(block.models)
-    sections += [*map(_section, before), _findings(document, told), *map(_section, after)]
+    sections += [*map(_section, before), _findings(document, shown), *map(_section, after)]
     title = f"{page.mark} {_name(document)}: {page.headline or document.command}".lstrip()
     return parts.whole_page(title, [*filter(None, sections), _foot(page)])
 
 
-def _findings(document: Document, told: set[Finding]) -> str:
+def _findings(document: Document, shown: set[Finding]) -> str:
     """Those that no card tells."""
-    found = [f for f in ranked(document.report) if f not in told] if document.report else []
+    found = [f for f in ranked(document.report) if f not in shown] if document.report else []
     if not found:
         return ""
     left = more_html(len(found) - LISTED, "finding")
@@ -51,23 +51,23 @@ def _name(document: Document) -> str:
 
 def _header(document: Document, page: Page) -> str:
     first, *words = (page.headline or document.command).split(" · ")
-    told = f"<p>{escape(' · '.join(words))}</p>" if words else ""
+    text = f"<p>{escape(' · '.join(words))}</p>" if words else ""
     if document.error is not None:
-        told = parts.pre_html(document.error.splitlines())
+        text = parts.pre_html(document.error.splitlines())
     elif page.nothing:
-        told = f"<p>{escape(page.nothing)}</p>"
+        text = f"<p>{escape(page.nothing)}</p>"
     sign = "✗" if document.error is not None else page.mark
     return (
         f'<header class="verdict {TONES[sign or "–"]}">{mark_html(sign) if sign else ""}<div>'
         f'<p class="tool">{_name(document)}</p>'
-        f"<h1>{escape(first[:1].upper() + first[1:])}</h1>{told}</div></header>"
+        f"<h1>{escape(first[:1].upper() + first[1:])}</h1>{text}</div></header>"
     )
 
 
 def _foot(page: Page) -> str:
     lines = [page.foot] if page.foot else [block.text for block in page.summary]
-    told = "".join(f"<p>{escape(line)}</p>" for line in lines)
-    return f"<footer>{told}<p>nparam-lint {escape(__version__)}</p></footer>"
+    text = "".join(f"<p>{escape(line)}</p>" for line in lines)
+    return f"<footer>{text}<p>nparam-lint {escape(__version__)}</p></footer>"
 
 
 # --- sections -------------------------------------------------------------------------------------
@@ -98,8 +98,8 @@ def _block(block: Block) -> str:
         pairs = []
         for fact in block.facts:
             words = escape(fact.text) if fact.kind == "words" else code_html(fact.text)
-            told = f"{fact.count or ''} {words}{''.join(map(_block, fact.below))}"
-            pairs.append(f"<div><dt>{escape(fact.name)}</dt><dd>{told}</dd></div>")
+            text = f"{fact.count or ''} {words}{''.join(map(_block, fact.below))}"
+            pairs.append(f"<div><dt>{escape(fact.name)}</dt><dd>{text}</dd></div>")
         return f'<dl class="facts">{"".join(pairs)}</dl>'
     if isinstance(block, Modules):
         return parts.module_tree(block.modules, block.depth, block.limit)

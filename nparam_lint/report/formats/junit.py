@@ -39,11 +39,11 @@ def render(document: Document, options: Options) -> str:
         cases.append(_case(target.partition("::")[0], target, "skipped", failure.reason))
     outcomes = Counter(child.tag for case in cases for child in case)
     counts = {"tests": len(cases), "failures": outcomes["failure"], "errors": outcomes["error"]}
-    told = {name: str(count) for name, count in counts.items()}
+    totals = {name: str(count) for name, count in counts.items()}
     time = {"time": f"{max(report.seconds, 0):.3f}"}
-    suites = ElementTree.Element("testsuites", {"name": "nparam-lint", **told, **time})
-    told["skipped"] = str(outcomes["skipped"])
-    suite = ElementTree.SubElement(suites, "testsuite", {"name": "nparam-lint", **told, **time})
+    suites = ElementTree.Element("testsuites", {"name": "nparam-lint", **totals, **time})
+    totals["skipped"] = str(outcomes["skipped"])
+    suite = ElementTree.SubElement(suites, "testsuite", {"name": "nparam-lint", **totals, **time})
     suite.extend(cases)
     ElementTree.indent(suites)
     # ASCII, whatever the terminal: all else becomes character references.
@@ -62,8 +62,8 @@ def _case(
     """`clean` leaves no character that XML 1.0 does not know."""
     case = ElementTree.Element("testcase", {"classname": clean(path), "name": clean(name)})
     if outcome != "passed":
-        told = {"message": clean(message), **({"type": kind} if kind else {})}
-        ElementTree.SubElement(case, outcome, told).text = "\n".join(map(clean, text)) or None
+        attributes = {"message": clean(message), **({"type": kind} if kind else {})}
+        ElementTree.SubElement(case, outcome, attributes).text = "\n".join(map(clean, text)) or None
     elif text:
         ElementTree.SubElement(case, "system-out").text = "\n".join(map(clean, text))
     return case
@@ -86,25 +86,25 @@ def _budget(claim: JudgedBudget, options: Options) -> ElementTree.Element:
         layout = replace(options, width=_WIDTH, color=False)
         text = findings_with_modules(errors, claim.model, layout)
         return _case(path, name, outcome, message, errors[0].code, text)
-    told = findings_lines(claim.findings, _WIDTH, Paint(False))  # as the text report says it
+    lines = findings_lines(claim.findings, _WIDTH, Paint(False))  # as the text report says it
     if claim.state == "holds":
-        return _case(path, name, text=told)
+        return _case(path, name, text=lines)
     # Never "passed", whatever the settings make of it.
     how = "only a warning" if claim.findings else "ignored"
     message = f"does not hold, and the finding is {how}"
-    return _case(path, name, "skipped", message, text=told)
+    return _case(path, name, "skipped", message, text=lines)
 
 
 # --- everything else --------------------------------------------------------------------------
 
 
 def _other(finding: Finding) -> ElementTree.Element:
-    """One that no declared budget has told: of a malformed budget, a stale one, a warning."""
+    """A finding that belongs to no declared budget: a malformed budget, a stale one, a warning."""
     rule = RULES.get(finding.code)
     what = f"{finding.code} {rule.name}" if rule else finding.code
     at = finding.position
     name = f"{finding.target or f'{at.path}:{at.line}'}: {what}"
     outcome: Outcome = "error" if finding.code in UNANSWERED else "failure"
     outcome = outcome if finding.severity == "error" else "passed"
-    told = findings_lines([finding], _WIDTH, Paint(False))
-    return _case(at.path, name, outcome, finding.message, finding.code, told)
+    lines = findings_lines([finding], _WIDTH, Paint(False))
+    return _case(at.path, name, outcome, finding.message, finding.code, lines)

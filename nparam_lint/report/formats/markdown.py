@@ -1,6 +1,6 @@
 """GitHub's Markdown: a comment for a pull request, the page of a job's summary, a table to keep.
 
-Names stand in code, where nobody is mentioned and nothing is linked; what is free text is escaped.
+Names are written as code, so that they mention nobody and link to nothing; other text is escaped.
 """
 
 from __future__ import annotations
@@ -119,10 +119,10 @@ def _block(block: Block) -> Iterator[Pieces]:
     elif isinstance(block, Facts):
         rows = []
         for fact in block.facts:
-            told = plain_text(fact.text) if fact.kind == "words" else code(fact.text)
+            value = plain_text(fact.text) if fact.kind == "words" else code(fact.text)
             name = f"**{plain_text(fact.name)}**" if fact.name else ""
             below = "; ".join(plain_text(text.text.removeprefix("– ")) for text in fact.below)
-            line = " ".join(filter(None, (name, fact.count, told)))
+            line = " ".join(filter(None, (name, fact.count, value)))
             rows.append(f"- {line}{f': {below}' if below else ''}\n")
         yield Pieces("line", "", rows)
     elif isinstance(block, Modules):
@@ -172,10 +172,10 @@ def _cells(row: Row, table: Table) -> Iterator[str]:
         notes = row.below if column.notes else ()
         text = clean("; ".join(part for part in (made.text, *notes) if part))
         text = style.elide_end(text, _LONGEST)
-        told = code(text).replace("|", "\\|") if column.kind in _CODE else plain_text(text)
-        if made.tone == "bold" and told:
-            told = f"**{told}**"
-        yield f"{told} ({plain_text(made.share)})" if made.share else told
+        shown = code(text).replace("|", "\\|") if column.kind in _CODE else plain_text(text)
+        if made.tone == "bold" and shown:
+            shown = f"**{shown}**"
+        yield f"{shown} ({plain_text(made.share)})" if made.share else shown
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,9 +237,9 @@ def folded(title: str, block: Pieces) -> Pieces:
 
 
 def fenced(noun: str, lines: Sequence[str]) -> Pieces:
-    told = [f"{clean(line)}\n" for line in lines]
-    fence = "`" * max(3, 1 + _longest_run("".join(told)))
-    return Pieces(noun, f"{fence}text\n", told, f"{fence}\n")
+    cleaned = [f"{clean(line)}\n" for line in lines]
+    fence = "`" * max(3, 1 + _longest_run("".join(cleaned)))
+    return Pieces(noun, f"{fence}text\n", cleaned, f"{fence}\n")
 
 
 def _longest_run(text: str) -> int:
@@ -248,12 +248,12 @@ def _longest_run(text: str) -> int:
 
 
 def code(text: str) -> str:
-    told = clean(text)
-    if not told.strip():
+    cleaned = clean(text)
+    if not cleaned.strip():
         return ""
-    ticks = "`" * (1 + _longest_run(told))
-    blank = " " if told.startswith(("`", " ")) or told.endswith(("`", " ")) else ""
-    return f"{ticks}{blank}{told}{blank}{ticks}"
+    ticks = "`" * (1 + _longest_run(cleaned))
+    blank = " " if cleaned.startswith(("`", " ")) or cleaned.endswith(("`", " ")) else ""
+    return f"{ticks}{blank}{cleaned}{blank}{ticks}"
 
 
 def html_text(text: str) -> str:
@@ -262,9 +262,9 @@ def html_text(text: str) -> str:
 
 def plain_text(text: str) -> str:
     """As it is, whatever Markdown or GitHub would make of it: a mention is cut by a blank of no
-    width, for an escaped one notifies all the same."""
-    told = re.sub(r"([@#]|\bGH-)(?=\w)", "\\1\u200b", clean(text))
-    return re.sub(r"([\\`*_{}\[\]<>|~$&])", r"\\\1", told)
+    width, since an escaped one still notifies."""
+    inert = re.sub(r"([@#]|\bGH-)(?=\w)", "\\1\u200b", clean(text))
+    return re.sub(r"([\\`*_{}\[\]<>|~$&])", r"\\\1", inert)
 
 
 def finding_item(finding: Finding) -> str:
@@ -275,5 +275,5 @@ def finding_item(finding: Finding) -> str:
     line = f"- {mark} {place} **{finding.code}** {message}\n"
     if not finding.detail:
         return line
-    told = whole(fenced("line", [style.elide_end(text, _MESSAGE) for text in finding.detail]))
-    return line + "".join(f"  {text}\n" for text in told.splitlines())
+    detail = whole(fenced("line", [style.elide_end(text, _MESSAGE) for text in finding.detail]))
+    return line + "".join(f"  {text}\n" for text in detail.splitlines())

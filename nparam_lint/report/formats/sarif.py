@@ -53,15 +53,15 @@ def _log(report: Report, options: Options) -> Json:
 
 
 def _invocation(report: Report, left: int) -> Json:
-    told = []
+    notices = []
     if report.error is not None:
-        told.append(("error", "not-checked", report.error))
+        notices.append(("error", "not-checked", report.error))
     if left:
         text = f"{plural(left, 'more finding')} left out: no more than {_KEPT:,} are kept of a run"
-        told.append(("warning", "findings-left-out", text))
+        notices.append(("warning", "findings-left-out", text))
     notes = [
         {"level": level, "descriptor": {"id": name}, "message": {"text": _lines([text])}}
-        for level, name, text in told
+        for level, name, text in notices
     ]
     return {"executionSuccessful": report.error is None, "toolExecutionNotifications": notes}
 

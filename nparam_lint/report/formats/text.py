@@ -1,4 +1,5 @@
-"""For people on a terminal: as wide as that is, findings next to the summary at the end."""
+"""For people on a terminal: as wide as the terminal, with findings next to the summary at the
+end."""
 
 from __future__ import annotations
 
@@ -127,7 +128,7 @@ def _joined(block: Parts, width: int, paint: Paint) -> list[str]:
 
 
 def table_lines(table: Table, width: int, paint: Paint) -> list[str]:
-    """The table in at most `width`, as far as it can be done; nothing where it has no rows."""
+    """The table in at most `width` if possible; nothing if it has no rows."""
     if not table.rows:
         return []
     if table.bands:

@@ -1,4 +1,4 @@
-"""The arguments that a call could have had instead: which there are, and the call with others."""
+"""The arguments of a call that can be varied, and the call with other values for them."""
 
 import ast
 import contextlib
@@ -20,7 +20,7 @@ _PART = re.compile(rf"(\w+)((?:{_KEY.pattern})*)")
 
 
 class Calls:
-    """A call, and those among its arguments that make config objects: `GPT(GPTConfig())`."""
+    """A call, and the calls among its arguments that create config objects: `GPT(GPTConfig())`."""
 
     def __init__(self, tree, names):
         """`tree`: of an expression; `names`: what it is evaluated in."""
@@ -78,7 +78,8 @@ class Calls:
         return getattr(self.value(node), name, None) if inner else None  # made by a factory
 
     def taking(self, name):
-        """The call that has an argument of this name; else one that takes any, a config first."""
+        """The call that has a parameter of this name; else one that takes any keyword, config
+        objects first."""
         for call in self.calls:
             parameter = call[1].parameters.get(name)
             if parameter is not None and parameter.kind in NAMED:
@@ -89,9 +90,9 @@ class Calls:
         return None
 
     def following(self, node, signature, values):
-        """The fields of a config object that have their values from others, unless they are given:
-        those that change when another alone does. One whose default is a number is only kept
-        within limits by others."""
+        """The fields of a config object that are computed from others unless they are given: they
+        change when only another one is changed. A field whose default is a number does not count:
+        others only keep it within limits."""
         found = set()
         open_ = {n for n, p in signature.parameters.items() if type(p.default) not in (int, float)}
         numbers = {n: v for n, v in values.items() if type(v) is int and v}
@@ -107,7 +108,7 @@ class Calls:
         return found
 
     def variables(self, arguments):
-        """What could be varied. `arguments`: those that the outermost call was made with."""
+        """The arguments that can be varied. `arguments`: those of the outermost call."""
         rows = {}
         for place, (node, signature) in enumerate(self.calls):
             values, holder = given(node, signature, arguments), ""
@@ -153,7 +154,7 @@ def parts(name, value):
 
 
 def leaves(value, path=()):
-    """(keys, value) of all that is in nested lists and dictionaries; nothing of a list of other
+    """(keys, value) of every number in nested lists and dictionaries; nothing for a list of other
     things."""
     if isinstance(value, dict):
         items = [(k, v) for k, v in value.items() if isinstance(k, str) and k.isidentifier()]
@@ -165,7 +166,7 @@ def leaves(value, path=()):
 
 
 def parted(name):
-    """`dims[1][0]` as a name and keys."""
+    """Split `dims[1][0]` into a name and keys."""
     found = _PART.fullmatch(name)
     if found is None:
         return name, []
@@ -229,8 +230,8 @@ def takes_any(signature):
 
 
 def signature_of(function, node):
-    """That of a callable; where it takes anything, that of its first overload, else the keywords
-    that it is given in this call."""
+    """The signature of a callable; if it takes anything, that of its first overload, else the
+    keywords of this call."""
     found = inspect.signature(function)
     known = list(found.parameters.values())
     if takes_any(found):

@@ -1,4 +1,4 @@
-"""Calls what is to be counted, and says what the names in formulas mean."""
+"""Calls the target of a job, and resolves the names in formulas."""
 
 import ast
 import builtins
@@ -21,7 +21,7 @@ NO_CONFIG = ("builtins", "typing", "torch.", "collections", "pathlib")  # module
 
 class Call:
     """A call of the target, as text, evaluated in its module's namespace; remembers the arguments
-    with which the callable was really called, because formulas speak of them."""
+    with which the callable was really called, because formulas refer to them."""
 
     def __init__(self, job, module):
         self.module = module
@@ -46,8 +46,8 @@ class Call:
         return found
 
     def missing(self, holder, where, name, error):
-        """The Failure for a name that its holder does not have, or that its `__getattr__` failed to
-        give: that may import something."""
+        """The Failure for a name that its holder does not have, or for which its `__getattr__`
+        failed, which may import something."""
         reason = f"{where} has no {name!r}"
         loss = self.why_lost(name) if holder is self.module else None
         if loss is None and not is_about(error, holder, name):
@@ -66,8 +66,8 @@ class Call:
         )
 
     def why_lost(self, name):
-        """The Loss of a name of the module, where reading its file, or one that it takes all names
-        of, only in part has cost it."""
+        """The Loss of a name of the module, if it is missing because its file, or one that it
+        star-imports, was read in part."""
         read = partial_file_of(self.module)
         _, loss = loss_of(name, os.path.realpath(getattr(self.module, "__file__", None) or ""))
         return loss or (Loss(describe(read.failure)) if read and read.failure else None)
@@ -125,7 +125,7 @@ class Call:
         return function(*args, **kwargs)
 
     def variables(self):
-        """The arguments that the call could have had instead, where the job asks for them."""
+        """The arguments of the call that can be varied, if the job asks for them."""
         return self.calls.variables(self.arguments) if self.job["variables"] else []
 
     def default_arguments(self, names):
@@ -191,8 +191,8 @@ class Call:
 
 
 def is_about(error, holder, name):
-    """Whether an exception says that the holder has no such name, and not that something else went
-    wrong on the way to it."""
+    """Whether an exception says that the holder has no such name, rather than that the lookup
+    failed for another reason."""
     if not isinstance(error, AttributeError) or name not in str(error):
         return False
     # Python 3.10 and later tell, unless a `__getattr__` made the exception.
@@ -201,7 +201,7 @@ def is_about(error, holder, name):
 
 
 def found_in(holder, name):
-    """What a name in a formula means in a config object: a field, or an element of one."""
+    """The value of a name of a formula in a config object: a field, or an element of one."""
     field, path = parted(name)
     is_key = path and isinstance(holder, collections.abc.Mapping)
     return element(holder[field] if is_key else getattr(holder, field), path)

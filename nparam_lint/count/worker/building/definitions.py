@@ -1,9 +1,9 @@
 """Which statement of the project's source defined what a name leads to.
 
-A file may have several definitions of one name, or give it to something else later. Where the code
-of a class stands cannot be found out afterwards (before Python 3.13 it does not know), and a
-decorator may return anything: so each definition of a file that is run notes what it made, first as
-it is, then as its decorators leave it.
+A file may have several definitions of one name, or give it to something else later. The line of a
+class cannot be found afterwards (before Python 3.13 a class does not know it), and a decorator may
+return anything. So each definition in a file records the object that it made, first without its
+decorators, then as they return it.
 """
 
 import ast
@@ -23,8 +23,8 @@ MANY = 500  # objects that are looked through for the definition of one
 
 
 def mark_definitions(tree, path):
-    """Let the classes and functions of a file note what they made, by decorators that return what
-    they are given; those inside functions, which no target can name, are left as they are."""
+    """Let the classes and functions of a file record what they made, by decorators that return
+    their argument; definitions inside functions, which no target can name, are left unchanged."""
     todo = list(tree.body)
     while todo:
         node = todo.pop()
@@ -78,7 +78,7 @@ def definitions_of(function, job):
 
 
 def _held(value):
-    """What a wrapper, or a class that a decorator made of another, holds of what it was made of."""
+    """The original objects that a wrapper, or a class made by a decorator, holds."""
     if isinstance(value, type):
         return value.__mro__[1:]
     held = [*getattr(value, "__dict__", {}).values()]

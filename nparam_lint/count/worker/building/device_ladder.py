@@ -1,4 +1,4 @@
-"""The ladder of devices on which a model is built, and what is done for it to torch."""
+"""The ladder of devices on which a model is built, and the changes to torch that this needs."""
 
 import contextlib
 import functools
@@ -22,14 +22,14 @@ _IN_PLACE = (
     "add_ sub_ mul_ div_ pow_ clamp_ clip_ fill_ zero_ copy_ erfinv_ exp_ log_ sqrt_ neg_ sign_ "
     "masked_fill_ tril_ triu_ abs_ floor_ ceil_ round_ lerp_ addmm_ renorm_ fill_diagonal_".split()
 )
-# Ways for a value to become a width: Python reads it, or a shape follows from it.
+# Functions by which a value may become a width: Python reads it, or a shape depends on it.
 _READERS = (
     "item tolist numpy __array__ __bool__ __int__ __float__ __index__ __complex__ __contains__ "
     "equal allclose is_nonzero nonzero argwhere unique unique_consecutive masked_select bincount "
     "repeat_interleave".split()
 )
 
-# What tells meta from other devices: properties, and methods.
+# Properties and methods that distinguish meta from other devices.
 _DEVICE_PROPERTIES = (
     "device is_meta is_cpu is_cuda is_mps is_xpu is_xla is_hpu is_ipu is_maia is_mtia is_vulkan"
 ).split()
@@ -63,7 +63,7 @@ def patch_initialisers(torch):
 
 
 class Replacements:
-    """What is done in place of functions of torch while a model is built.
+    """Replacements for functions of torch while a model is built.
 
     Everything goes to one device, whatever the constructor asks for, and moves only change dtypes.
     On meta, weights (`torch.empty`) hold nothing, but what a constructor may read back or compute
@@ -127,7 +127,8 @@ class Replacements:
         return self.call(mode, func, args, kwargs)
 
     def ask(self, mode, func, args, kwargs):
-        """What code of the project may decide by. (torch asks for its own reasons.)"""
+        """A query on which code of the project may base a decision. (Queries by torch itself do not
+        count.)"""
         if mode.device == "meta" and STATE.saw_meta is None and args[0].is_meta:
             caller = sys._getframe(2)  # that of the mode, which functions in Python call on the way
             while caller.f_code.co_name in ("handle_torch_function", func.__name__):

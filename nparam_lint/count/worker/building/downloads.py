@@ -1,4 +1,5 @@
-"""Tells that a model wanted to download its weights, and which call builds it without."""
+"""Recognises that a model tried to download its weights, and finds the call that builds it
+without."""
 
 import ast
 import contextlib
@@ -22,7 +23,7 @@ _FETCHERS = re.compile(
 _PROGRAMS = re.compile(r"to start the program '[^']*\b(wget|curl|aria2c|gdown|gsutil)\b")
 _HUB_CACHES = re.compile(r"mkdir of '[^']*[/\\]\.cache('|[/\\](?!matplotlib|fontconfig|pip|numba))")
 _WEIGHTS = re.compile(r"\.(pth|pt|bin|safetensors|ckpt|npz|h5|onnx|tar|pkl|zip)(\.\w+)?([?#]|$)")
-# What libraries say that are told to stay offline.
+# What libraries say if they have to stay offline.
 _OFFLINE = re.compile(
     r"offline|LocalEntryNotFound|traffic has been disabled|couldn't connect", re.I
 )
@@ -31,8 +32,8 @@ _WANTS = re.compile(r"(^|_)(pretrained|weights)(_|$)|^(load|download)(_|$)|^(ckp
 
 
 class Download:
-    """What an error tells of a download that was wanted. `what`: that, in words; None where the
-    error is another one."""
+    """The download that an error is about. `what`: the download, in words; None if the error is
+    about something else."""
 
     def __init__(self, error):
         self.errors = []
@@ -43,7 +44,7 @@ class Download:
         self.what = self.in_words()
 
     def all_frames(self):
-        """(frame, line) of all that was at work, the outermost first."""
+        """(frame, line) of every active call, the outermost first."""
         for error in self.errors:
             trace = error.__traceback__
             while trace is not None:
@@ -77,7 +78,7 @@ class Download:
         call = None
         with contextlib.suppress(Exception):
             call = without_weights(text, names)
-        step = f"build it by {call}" if call else self.change()
+        step = f"build it with {call}" if call else self.change()
         return f"counting needs no downloads; next: {step}"
 
     def change(self):
@@ -108,7 +109,7 @@ def address_in(frame):
 
 
 def wish_in(frame):
-    """(name, value) of an argument by which a function was asked for weights."""
+    """(name, value) of an argument that asked a function for weights."""
     code = frame.f_code
     for name in code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]:
         if _WANTS.search(name) and is_wish(frame.f_locals.get(name)):
@@ -126,7 +127,7 @@ def refusal_of(value):
 
 
 def without_weights(text, names):
-    """The call with other arguments, by which nothing is downloaded; None where it has none."""
+    """The call with other arguments that needs no download; None if there are none."""
     tree = ast.parse(text.strip(), mode="eval")
     if not is_call(tree.body):
         return None

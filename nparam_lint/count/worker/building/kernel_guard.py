@@ -1,9 +1,9 @@
-"""Has the kernel refuse what the audit hook cannot see: what C code, and programs that were
-started, write, delete, run or connect to.
+"""Makes the kernel refuse what the audit hook cannot see: what C code and child processes write,
+delete, run or connect to.
 
-Linux alone: Landlock (5.13 and later, https://docs.kernel.org/userspace-api/landlock.html) for
-files and TCP, and a seccomp filter for all other sockets. Both need no privileges, cannot be taken
-off again, and hold for every process that is started afterwards.
+Linux only: Landlock (5.13 and later, https://docs.kernel.org/userspace-api/landlock.html) for files
+and TCP, and a seccomp filter for all other sockets. Both need no privileges, cannot be removed
+again, and apply to every process that is started afterwards.
 """
 
 import contextlib
@@ -47,14 +47,14 @@ def _call(number, *arguments):
 
 
 def prctl(option, value):
-    """Ask Linux for something about this process; other systems do without."""
+    """Set an option of this process on Linux; does nothing on other systems."""
     if sys.platform == "linux":
         with contextlib.suppress(Exception):
             ctypes.CDLL(None, use_errno=True).prctl(option, value, 0, 0, 0)
 
 
 def landlock_version():
-    """Of the kernel's Landlock; 0 where there is none."""
+    """The version of the kernel's Landlock; 0 if there is none."""
     if OFF or sys.platform != "linux":
         return 0
     try:
@@ -68,7 +68,7 @@ def _has_seccomp():
 
 
 def guards():
-    """What keeps accidents away here: a word for each kind of guard, the kernel's last."""
+    """The guards that are active here: a word for each kind, the kernel's last."""
     found = ["audit hook"]
     version = landlock_version()
     if version:
@@ -79,9 +79,10 @@ def guards():
 
 
 def restrict(temporary):
-    """From here on this process, and whatever it starts, may write below `temporary` and to devices
-    alone, start harmless programs alone, and open no connection. Where the kernel refuses, the
-    audit hook is what is left. Returns whether it keeps files from being written."""
+    """From here on this process, and whatever it starts, may only write below `temporary` and to
+    devices, may only start harmless programs, and may not open connections. If the kernel does not
+    support this, only the audit hook remains. Returns whether the kernel protects files from being
+    written."""
     version, is_restricted = landlock_version(), False
     if version or _has_seccomp():
         prctl(_NO_NEW_PRIVILEGES, 1)  # without which neither is allowed

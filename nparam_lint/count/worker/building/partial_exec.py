@@ -1,4 +1,5 @@
-"""Runs a file in part where the whole would work, as its source tells, or has failed."""
+"""Runs a file in part, if running all of it would do a script's work, according to its source, or
+has failed."""
 
 from __future__ import annotations
 import __future__
@@ -97,8 +98,8 @@ def is_main_guard(node):
 
 def would_work(tree):
     """Whether running the whole file would do a script's work (train, parse, plot) rather than
-    define things. Wrong either way is survivable: what runs is guarded and limited, and a file
-    that fails is read in part all the same."""
+    define things. A wrong answer does no harm: what runs is guarded and limited, and a file that
+    fails is read in part anyway."""
     local = {n.name for n in tree.body if isinstance(n, ast.FunctionDef)}
     for node in tree.body:
         if isinstance(node, (*FUNCTIONS, *IMPORTS, ast.ClassDef)) or is_main_guard(node):
@@ -119,8 +120,8 @@ def would_work(tree):
 
 
 def is_work(method):
-    """Whether calling an attribute trains, shows or starts something. What torch and numpy call so
-    (`torch.__config__.show`) does not, but for what joins other processes."""
+    """Whether calling an attribute trains, shows or starts something. Functions of torch and numpy
+    with such names (`torch.__config__.show`) do not, except those that join other processes."""
     name = dotted(method)
     is_safe = name.startswith(("torch.", "np.", "numpy.")) and "distributed" not in name
     return method.attr in WORK_METHODS and not is_safe
@@ -140,7 +141,8 @@ def bound_names(node):
 
 
 def root_name(node):
-    """`a` for `a`, `a.b` or `a[0]`: what a call that is given it may change."""
+    """`a` for `a`, `a.b` or `a[0]`: the object that a call may change if it gets it as an
+    argument."""
     while isinstance(node, (ast.Attribute, ast.Subscript, ast.Starred)):
         node = node.value
     return node.id if isinstance(node, ast.Name) else ""
@@ -156,22 +158,22 @@ def missing_name(error):
 
 
 def is_of_source(error):
-    """Whether a file of the project could not even be read or compiled; not of a text that one gave
-    to `eval`, nor of a file that it opened."""
+    """Whether a file of the project could not even be read or compiled; not if it is about a string
+    passed to `eval`, or a file that was opened."""
     return getattr(error, "nparam_lint_source", False)
 
 
 def may_be_elsewhere(error):
-    """Whether an import failed that another import path might mend. A package that is not installed
-    and that no file of the project could be is missing on every path: it is done without. A file of
-    the project that Python cannot read or compile is never done without."""
+    """Whether another import path might make a failed import work. A package that is not installed,
+    and that no file of the project could be, is missing on every path: the import is skipped. A
+    file of the project that Python cannot read or compile is never skipped."""
     if isinstance(error, NotTracked) or is_of_source(error):
         return True
     if isinstance(error, LostName):
         return False
     if not isinstance(error, ImportError) or STATE.tolerates_imports:
         return False
-    if not isinstance(error, ModuleNotFoundError):  # a name that a file lost by being read in part
+    if not isinstance(error, ModuleNotFoundError):  # lost in a file read in part
         return error.path not in STATE.partial_files and not explain(error)[0]
     missing = (error.name or "").split(".")[0]
     STATE.record.shared.facts["importable", missing] = str(missing in STATE.names)
@@ -179,8 +181,8 @@ def may_be_elsewhere(error):
 
 
 class Loss(NamedTuple):
-    """Why a name is not there, the line at which it was lost, and the package whose absence cost
-    it. `first`: the loss that this one follows from, in words."""
+    """Why a name is missing, the line at which it was lost, and the missing package that caused it.
+    `first`: the loss that this one follows from, in words."""
 
     why: str
     line: str | None = None
@@ -192,8 +194,8 @@ class PartialFile:
     """Runs a file in part: its imports, definitions and harmless assignments, one by one.
     `failure`: of the file as a whole; None for a script, which is not run as a whole.
 
-    A statement that is left out, or fails, takes the names that it would have set with it, so that
-    a count never rests on a value that the whole file would have replaced.
+    If a statement is skipped or fails, the names that it would have set are removed, so that a
+    count never depends on a value that the whole file would have replaced.
     """
 
     def __init__(self, tree, path, namespace, failure):
@@ -242,7 +244,7 @@ class PartialFile:
             elif self.is_kept(node):
                 self.execute(node)
             else:
-                self.skip(node, "set by work at line {} that nparam-lint does not run")
+                self.skip(node, "set at line {} by work that nparam-lint does not run")
 
     def condition(self, node):
         if not self.harmless(node.test):
@@ -302,7 +304,7 @@ class PartialFile:
             refused = isinstance(node, ast.Raise) or isinstance(error, AssertionError)
             if may_be_elsewhere(error) or refused:
                 raise
-            why, package = "lost at line {}", missing_package(error)
+            why, package = "line {} failed", missing_package(error)
             if isinstance(error, LostName):
                 first = error.first
             else:
@@ -332,9 +334,9 @@ class PartialFile:
                 self.lost.setdefault(name, loss)
 
     def changed_by(self, call, seen):
-        """The names whose values a call that was not made would have changed: `cfg.merge(…)`,
-        `setattr(cfg, …)`, a function of this file that assigns to globals or to what it is given.
-        A value that was only half made must not be counted with."""
+        """The names whose values a skipped call would have changed: `cfg.merge(…)`, `setattr(cfg,
+        …)`, a function of this file that assigns to globals or to its arguments. A value that is
+        only half made must not be used for a count."""
         name = dotted(call.func)
         if isinstance(call.func, ast.Attribute):
             base = name.split(".")[0]
@@ -367,14 +369,14 @@ class PartialFile:
 
 
 def explain(error):
-    """(text, package): why a name whose absence an exception tells of was lost when a file was read
-    in part, and the package whose absence cost it."""
+    """(text, package): if an exception is about a name that was lost when a file was read in part,
+    why it was lost, and the missing package that caused it."""
     words, loss = loss_of(*absent(error))
     return (f" ({words})", loss.package) if loss else ("", None)
 
 
 def absent(error):
-    """The name that is not there, as an exception tells, and the file that should have it."""
+    """The missing name that an exception is about, and the file that should have it."""
     if isinstance(error, NameError):
         trace = error.__traceback__
         while trace.tb_next is not None:
@@ -389,8 +391,8 @@ def absent(error):
 
 def loss_of(name, path):
     """(words, Loss) of a name that the file at `path` lost when it was read in part, or that it
-    would have from one that did, by `from … import *`; (None, None) where there is no such. The
-    words are of the loss that it follows from."""
+    would have imported by `from … import *` from a file that lost it; (None, None) if there is
+    none. The words describe the original loss."""
     todo, seen = [path], set()
     while todo:
         file = todo.pop(0)

@@ -1,5 +1,5 @@
-"""Imports the module of a job: the project's source as it is now, never from stale bytecode, and in
-part where the whole would work."""
+"""Imports the module of a job: from the project's current source, never from stale bytecode, and in
+part if the whole file would do a script's work."""
 
 import ast
 import builtins
@@ -96,8 +96,8 @@ def import_target(job):
 
 def load_lazily(module, qualname):
     """Packages such as transformers import what defines a class when it is asked for, and with the
-    first one most of what all others share: once, here. What goes wrong is told by the job, which
-    asks again."""
+    first one most of what all others share: once, here. An error is reported by the job, which
+    tries again."""
     with contextlib.suppress(Exception, SystemExit):
         operator.attrgetter(qualname)(module)
 
@@ -130,7 +130,8 @@ def cause_of(error, otherwise):
 
 
 class Untracked:
-    """The last of the finders: knows a module that nobody found as a file that was not added."""
+    """The last of the finders: recognises a module that no other finder found as a file that was
+    not added to git."""
 
     @staticmethod
     def find_spec(fullname, path=None, target=None):
@@ -157,7 +158,7 @@ def is_part(steps):
 
 
 def keep_in_copy(finder):
-    """Let a finder that leads into the working tree lead into the copy that is judged."""
+    """Redirect a finder that leads into the working tree to the copy that is being checked."""
     find = finder.find_spec
 
     def find_spec(fullname, path=None, target=None):

@@ -1,4 +1,4 @@
-"""Keeps accidents away from the user: writes, programs and connections are refused."""
+"""Guards against accidents: writes, programs and connections are refused."""
 
 import errno
 import os
@@ -20,7 +20,7 @@ from ..tracing.read_tracer import (
 
 
 class RefusedAction(PermissionError):
-    """What project code gets for writing, connecting or starting programs while it is counted."""
+    """Raised in project code that writes, connects or starts programs while it is being counted."""
 
 
 _WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
@@ -90,7 +90,7 @@ def _open_database(name):
     path, is_changed = _database(name)
     if is_changed:
         _refuse(f"to write the database {os.fsdecode(name)!r}")
-    if path in (":memory:", ""):  # which files are attached to it, nobody sees
+    if path in (":memory:", ""):  # it is unknown which files are attached to it
         record_unseen(sys._getframe(2))
         return
     for end in ("", "-wal", "-journal"):  # what was committed last may still stand beside it
@@ -112,8 +112,8 @@ def _database(name):
 
 
 def _harmful_program(program, arguments):
-    """What is refused of a program that is to be started, in words; None where it only tells what
-    machine this is."""
+    """The program to refuse, in words, if one is to be started that is not harmless; None if it
+    only reports about the machine."""
     words = [os.fsdecode(word) for word in arguments or ()]
     name = os.fsdecode(program) if program else words[0] if words else ""
     if arguments is None:  # a line for the shell
@@ -129,15 +129,15 @@ def _harmful_program(program, arguments):
 
 
 def is_refusal(error):
-    """Whether an exception says that something was refused, by the hook or by the kernel."""
+    """Whether an exception reports a refusal by the hook or by the kernel."""
     try:
         text = str(error)
     except BaseException:
         text = ""
     denied = STATE.is_kernel_guarded and os.strerror(errno.EACCES) in text
     # What a library caught, it often raises again in its own words, with these in them.
-    told = any(refusal in text for refusal in STATE.refusals)
-    return denied or told or isinstance(error, RefusedAction)
+    is_quoted = any(refusal in text for refusal in STATE.refusals)
+    return denied or is_quoted or isinstance(error, RefusedAction)
 
 
 def refuse_interpreters():
@@ -153,7 +153,7 @@ def refuse_interpreters():
 def _refuse(what):
     where = line_of(sys._getframe(2))
     text = f"nparam-lint refused {without_copy(what)} while it was counting"
-    text += f" (asked for at {where})" if where else ""
+    text += f" (requested at {where})" if where else ""
     if len(STATE.refusals) < 5 and text not in STATE.refusals:
         STATE.refusals.append(text)
     raise RefusedAction(text)

@@ -1,4 +1,4 @@
-"""What one token uses of a mixture of experts."""
+"""Which share of a mixture of experts one token uses."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ TOP = re.compile(r"Top(\d+)")
 
 
 class Experts(NamedTuple):
-    """Like experts: the `path` of the module that holds them, how many there are, and of how many
-    each parameter is a part, by its id."""
+    """Equal experts: the `path` of the module that holds them, how many there are, and for each
+    parameter, by its id, of how many experts it is a part."""
 
     path: str
     number: int
@@ -43,9 +43,9 @@ class Experts(NamedTuple):
 
 
 class Routing:
-    """`idle`: id(parameter) -> the share of it that a token does not use. `unknown`: why that
-    cannot be told. `misdeclared`: what is wrong with the `declared` number of experts that a token
-    uses. `notes`: what else the model says of that number.
+    """`idle`: id(parameter) -> the share of it that a token does not use. `unknown`: why it is
+    unknown. `misdeclared`: what is wrong with the `declared` number of experts that a token uses.
+    `notes`: what else the model says of that number.
 
     Routed experts are modules of one size in a list that is called `…expert…`; or parameters
     stacked along a first dimension, in a module that is called or of a class called `…experts`, or
@@ -110,7 +110,7 @@ class Routing:
             text += "stacked along first dimensions of {}"
             return [], text.format(" and ".join(map(str, numbers)))
         if known and numbers[0] not in known:
-            text += "stacked along a first dimension of {}, where there are to be {} of them"
+            text += "stacked along a first dimension of {}, but there should be {} of them"
             return [], text.format(numbers[0], " or ".join(map(str, known)))
         if numbers:
             number = numbers[0]
@@ -119,7 +119,7 @@ class Routing:
             return [], None
         inside = [p for p in self.modules if is_below(p, path)]
         flat = [experts for experts in map(self.flat, inside) if experts]
-        text += "neither modules of one size nor stacked along a first dimension"
+        text += "neither modules of equal size nor stacked along a first dimension"
         return flat, text if sizes - {0} and not flat else None
 
     def flat(self, path):
@@ -139,8 +139,8 @@ class Routing:
         return None
 
     def overlooked(self, found):
-        """Why experts may be there that were not found: a module that is no router says how many it
-        has, and none are in it or beside it."""
+        """Why there may be experts that were not found: a module that is not a router states their
+        number, and none are in it or beside it."""
         places = {experts.path for experts in found}
         holders = {above for path in places for above in upwards(path)}
         for path, module in self.modules.items():
@@ -155,7 +155,8 @@ class Routing:
     # --- how many are used ---
 
     def use(self, experts):
-        """Note what a token does not use of experts; whether that took the declared number."""
+        """Record the share of the experts that a token does not use; returns whether the declared
+        number was used."""
         number, used = experts.number, 1
         if self.declared is not None and self.declared > number:
             text = "experts_per_token = {} is declared, more than there are experts in {}: {}"
@@ -173,8 +174,8 @@ class Routing:
                 used = self.declared
         if used is None:
             self.unknown = (
-                "nothing says how many of the {} experts in {} a token uses; experts_per_token "
-                "declares it".format(number, shown(experts.path))
+                "it is unknown how many of the {} experts in {} a token uses; declare "
+                "experts_per_token".format(number, shown(experts.path))
             )
             return False
         for key, parts in experts.parts.items():
@@ -185,8 +186,8 @@ class Routing:
         return True
 
     def sayings(self, path):
-        """What may say how many are used: the modules around the experts and their routers, then
-        config objects, the nearest first."""
+        """The objects that may state how many are used: the modules around the experts and their
+        routers, then config objects, the nearest first."""
         modules, routers = self.around(path)
         for names in (ROUTED, OFTEN_ROUTED):
             for holder in modules + routers:
@@ -220,7 +221,8 @@ class Routing:
         ]
 
     def numbers(self, path):
-        """How many experts there are to be, as the nearest that speaks of it says; or nothing."""
+        """How many experts there should be, according to the nearest object that states it; or
+        nothing."""
         modules, routers = self.around(path)
         for holder in (*modules, *routers, *self.configs(path)):
             found = stated({name: value_of(holder, name) for name in NUMBER})

@@ -13,7 +13,7 @@ from ..tracing.failures import Failure
 from ..tracing.project_paths import is_below, upwards
 from .active_experts import Routing
 
-# The names of embeddings whose entries are no tokens.
+# The names of embeddings whose entries are not tokens.
 OF_PLACES = re.compile("pos|type|segment|wpe", re.IGNORECASE)
 
 
@@ -275,7 +275,8 @@ class Count:
         return [dict(zip(("path", "count", "what", "source"), fields)) for fields in found]
 
     def tensors_in(self, value, seen, depth=0):
-        """The parameters, and what is trained like one, in a value that is no part of the model."""
+        """The parameters, and tensors that are trained like parameters, in a value that is not part
+        of the model."""
         torch = self.originals
         if depth > 4 or id(value) in seen:
             return

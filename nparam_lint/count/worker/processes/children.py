@@ -1,4 +1,4 @@
-"""Processes that do one task each, and what they tell the one above."""
+"""Processes that do one task each, and the frames that they send to the process above."""
 
 import contextlib
 import io
@@ -26,7 +26,7 @@ TAIL = 1 << 16
 DIE_WITH_PARENT, ADOPT_ORPHANS = 1, 36  # for prctl: PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER
 PAGE = mmap.PAGESIZE  # bytes; 4,096 on most machines, 16 or 64 KB on some with ARM processors
 TAB = b"\t"  # between the two parts of a frame; JSON never has it as it is
-UNREAD = 10.0  # seconds after which what a process was told is left unread
+UNREAD = 10.0  # seconds after which an order counts as unread
 to_json = json.JSONEncoder().encode
 to_text = json.JSONEncoder(ensure_ascii=False).encode
 
@@ -58,7 +58,7 @@ def body_of(value):
 
 
 def result_body(result, inputs):
-    """What follows the frame of a result; `inputs`: None where nobody knows them."""
+    """What follows the frame of a result; `inputs`: None if they are unknown."""
     return TAB.join(map(body_of, (result, inputs)))
 
 
@@ -84,7 +84,7 @@ class Channel:
 
     def send_result(self, number, result, inputs=None, **frame):
         """The result of a job: what the processes above have to know of it, then all of it, and
-        what it depends on (None: nobody knows)."""
+        what it depends on (None: unknown)."""
         result = dict(result)
         for name in ("next_attempt", "not_tracked"):
             if result.pop(name, False):
@@ -100,8 +100,8 @@ class Channel:
 
 
 class Child:
-    """A process that does one task, or one after the other, its frames, and the end of what it
-    printed. `orders`: what it is told by, if it was forked; `process`: if it was not."""
+    """A process that does one task, or one after the other, its frames, and the end of its output.
+    `orders`: the pipe for its orders, if it was forked; `process`: if it was not."""
 
     def __init__(self, task, pid, channel, output, orders=None, process=None):
         self.pid, self.process = pid, process
@@ -118,8 +118,8 @@ class Child:
         self.deadline = time.monotonic() + task.limit
 
     def tell(self, order):
-        """Write it a line, as long as it reads. One that does not, or has died, is found out by
-        those that wait for what it says."""
+        """Send it a line, as long as it reads. A process that does not read, or has died, is
+        noticed by those that wait for its frames."""
         data = memoryview(to_json(order).encode() + b"\n")
         with contextlib.suppress(OSError):
             os.set_blocking(self.orders, False)
@@ -127,7 +127,7 @@ class Child:
                 data = data[write(self.orders, data) :]
 
     def hear(self, data, nonce):
-        """Keep the end of what it printed for the job at hand."""
+        """Keep the end of its output for the current job."""
         self.tail = (self.tail + data).rpartition(mark(nonce))[2][-TAIL:]
 
     def frames(self, data, nonce):
@@ -144,7 +144,7 @@ class Child:
 
     def kill(self, ending):
         """End the process, unless it has ended, and whatever it forked. `ending`: why, an Ending;
-        None where nobody will ask."""
+        None if it is not needed."""
         if not self.exited():
             self.killed = self.killed or ending
         if self.process is not None and os.name != "posix":

@@ -1,4 +1,4 @@
-"""The jobs that share an import path, and the processes that build their models."""
+"""Groups: the jobs that share an import path, and the processes that build their models."""
 
 import collections
 import contextlib
@@ -43,7 +43,7 @@ class BuilderTask:
     def __init__(self, group):
         self.group = group
         self.limit = group.settings["timeout"]
-        self.given = collections.deque()  # what it was told to build and has not answered for
+        self.given = collections.deque()  # orders without a result yet
         self.building = None  # the id of the job that it has begun
 
     def start(self):
@@ -53,7 +53,7 @@ class BuilderTask:
         return self.child
 
     def feed(self):
-        """Tell it what to build next, ahead of time as long as others have enough to do."""
+        """Send it the next models to build, ahead of time as long as others have enough to do."""
         group = self.group
         while group.waiting and len(self.given) <= group.ahead():
             self.given.append(group.waiting.popleft())
@@ -64,7 +64,8 @@ class BuilderTask:
             self.child.tell(None)
 
     def ended(self):
-        """Give back what it was told and did not do; a task to do it, where there is any."""
+        """Return the models that it did not build to the group; gives a task for them, if there are
+        any."""
         self.group.waiting.extendleft(reversed(self.given))
         self.given.clear()
         return [BuilderTask(self.group)] if self.group.waiting else []
@@ -75,9 +76,9 @@ class GroupTask:
     """The jobs that share an import path, in one process that imports their modules. `files`: how
     to treat those that have killed a process; `apart`: those that change torch for all others (None
     where it is not known that there are any); `allowed`: those of them that its jobs need; `width`:
-    models that it builds at a time; `one_at_a_time`: whether a builder is told of a model only
-    after the one before, so that it is known which one kills it; `run_size`: how many jobs the run
-    has. The process that does them all waits for those of the next; `child` is one that did."""
+    models that it builds at a time; `one_at_a_time`: whether a builder gets a model only after the
+    one before, so that it is known which one kills it; `run_size`: how many jobs the run has. The
+    process that does them all waits for those of the next; `child` is one that did."""
 
     jobs: list
     settings: dict
@@ -101,7 +102,8 @@ class GroupTask:
         self.answered = set()
 
     def imports(self):
-        """What its process imports, and how: one that has done so can do whatever shares it."""
+        """What its process imports, and how: a process that has done so can do any group with the
+        same imports."""
         modules = dict.fromkeys((job["module"], job["file"]) for job in self.jobs)
         return self.jobs[0]["tolerant"], self.jobs[0]["roots"], list(modules), self.settings
 
@@ -171,7 +173,7 @@ class GroupTask:
                 channel.send(event="idle")
 
     def take(self, jobs):
-        """What builders are told."""
+        """The orders for builders."""
         self.jobs_by_id = {job["id"]: job for job in jobs}
         return [[job["id"], job.get("failures", ())] for job in jobs]
 
@@ -242,7 +244,7 @@ class GroupTask:
             job = self.jobs_by_id[number]
             mark_output(self.settings["nonce"])
             channel.send(event="building", id=number)
-            if CAN_FORK:  # so that the obituary of one that never returns names a line
+            if CAN_FORK:  # so that the message about one that never returns names a line
                 faulthandler.dump_traceback_later(0.9 * self.settings["timeout"])
             before, ok = len(sys.modules), False
             STATE.begin_model(InputLog())
@@ -255,7 +257,7 @@ class GroupTask:
                     originals=self.originals,
                     mode=self.mode,
                     failures=failures,
-                    traced=bool(self.own),  # only lines of the project are told
+                    traced=bool(self.own),  # only lines of the project are shown
                 ).run()
             except NextRung as rung:
                 channel.send(event="next rung", id=number, failures=rung.failures)
@@ -272,8 +274,8 @@ class GroupTask:
         return False
 
     def on_frame(self, task, frame, body):
-        """What a builder says. Where a build had to import what torch computes with on meta (some
-        800 modules, a second or more), the group does so once, before it forks again."""
+        """Handle a frame of a builder. If a build had to import what torch needs to compute on meta
+        (some 800 modules, a second or more), the group does so once, before it forks again."""
         event = frame["event"]
         if event == "building":
             task.building = frame["id"]
@@ -295,11 +297,11 @@ class GroupTask:
         return []
 
     def ahead(self):
-        """How many models a builder is told of besides the one at hand."""
+        """How many orders a builder gets in addition to the current one."""
         return 0 if self.one_at_a_time else int(len(self.waiting) > PLENTY * self.width)
 
     def on_death(self, task, ending, tail):
-        """The job at hand is at fault; one that had not begun gets another chance, once."""
+        """The current job is at fault; a job that had not begun is retried once."""
         if task.given:
             job = self.jobs_by_id[task.given[0][0]]
             if task.building == job["id"] or job.get("requeued"):

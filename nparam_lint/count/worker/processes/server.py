@@ -78,7 +78,7 @@ class Server:
 
     @staticmethod
     def again(task, jobs, **changes):
-        """What another group does of a task, if anything is left of it to do."""
+        """The rest of a task, for another group, if anything is left of it."""
         return [dataclasses.replace(task, jobs=jobs, **changes)] if jobs else []
 
     def run(self, alive):
@@ -188,8 +188,8 @@ class Server:
 
 
 def take_standard_streams():
-    """(the orders, the descriptor of the channel): the streams of this process are taken for
-    ourselves; user code gets an empty input and an output that is not the channel."""
+    """(the orders, the descriptor of the channel): the worker keeps the streams of this process for
+    itself; user code gets an empty input and an output that is not the channel."""
     orders, channel = os.fdopen(os.dup(0), "rb"), os.dup(1)
     null = os.open(os.devnull, os.O_RDWR)
     os.dup2(null, 0)
@@ -199,13 +199,13 @@ def take_standard_streams():
 
 
 def read_request(orders):
-    """What to do, as the front end writes it; None when it went away without a word."""
+    """The request, as the front end writes it; None if the front end ended without one."""
     line = orders.readline()
     return json.loads(line) if line.endswith(b"\n") else None
 
 
 def import_torch():
-    # transformers, timm and others print advice at import; warnings of theirs help nobody here.
+    # transformers, timm and others print advice at import; their warnings are of no use here.
     warnings.simplefilter("ignore")
     # Each process builds on one core, several at a time. Threads would also make forking unsafe.
     os.environ.setdefault("OMP_NUM_THREADS", "1")

@@ -68,7 +68,7 @@ class Supervision:
 
     A task has `limit` (seconds without a frame) and `start()` → Child. `on_frame(task, frame,
     body)` gets what it sends, and may return tasks to follow. `on_death(task, ending, tail)` is
-    told of one that ended otherwise than by its "done" frame, and returns tasks to run instead.
+    called for a task that ended without its "done" frame, and returns tasks to run instead.
     """
 
     def __init__(self, tasks, settings, on_frame, on_death):
@@ -150,7 +150,7 @@ class Supervision:
             child.kill(Ending("timed_out", words))
         elif resident(child.pid) > self.settings["memory"] > 0:
             limit = self.settings["memory"] >> 20
-            words = f"used more than the {limit:,} MB of memory that it may"
+            words = f"used more memory than the limit of {limit:,} MB"
             child.kill(Ending("out_of_memory", words))
 
     def is_over(self, child, was_heard):
@@ -160,12 +160,12 @@ class Supervision:
             child.closed_at = time.monotonic()
         # A process that ends closes it too: its exit status says more.
         if child.closed_at is not None and time.monotonic() > child.closed_at + 1:
-            child.kill(Ending("died", "closed the channel that it answers on"))
+            child.kill(Ending("died", "closed the channel for its results"))
             return True
         return child.finished or child.killed or (child.gone and not was_heard)
 
     def bury(self, child):
-        """End a process and let go of it; another task may take up what it left undone."""
+        """End a process and forget it; another task may do what it left undone."""
         self.running.remove(child)
         for descriptor in child.open:
             self.poller.unregister(descriptor)

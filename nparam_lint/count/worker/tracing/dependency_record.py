@@ -18,38 +18,38 @@ EXTENSIONS = tuple(importlib.machinery.EXTENSION_SUFFIXES)
 
 
 class InputLog:
-    """What was read besides imports: `facts`, by question and path. `imports`: the project's files
-    that were imported, or whose code was at work."""
+    """What was read apart from imports: `facts`, by question and path. `imports`: the project's
+    files that were imported, or whose code was at work."""
 
     def __init__(self):
         self.facts = {}
         self.imports = set()
-        self.is_complete = True  # whether nothing was read that nobody knows
+        self.is_complete = True  # whether everything that was read is known
 
     def note(self, question, path):
-        """That the "content" of a file or the "names" in a directory is being read. What that is
-        will be looked up for the report; until then, its state."""
+        """Record that the "content" of a file or the "names" in a directory is being read. Until
+        the report, its state is stored; the content itself is looked up then."""
         if (question, path) not in self.facts:
             self.facts[question, path] = answer("state", path)
 
     def report(self, start=0):
         """What was read after the first `start` facts, as JSON, with paths as the front end knows
-        them. None where something was changed since, or where nobody knows what was read."""
+        them. None if something has changed since, or if it is unknown what was read."""
         if not self.is_complete:
             return None
         found = {}
         for (question, path), known in list(self.facts.items())[start:]:
-            told = known
+            value = known
             if question in ("content", "names"):
-                told = answer(question, path)
+                value = answer(question, path)
                 if answer("state", path) != known:
                     return None
-            found[fact(question, front_end_path(path))] = told
+            found[fact(question, front_end_path(path))] = value
         return {"facts": found, "imports": front_end_paths(self.imports)}
 
 
 class FileRecord:
-    """A file of the project that was run: a digest of it (None: it read what nobody knows), the
+    """A file of the project that was run: a digest of it (None: it read something unknown), the
     files that it imports, and those whose state it changed ("": that of the process)."""
 
     def __init__(self):
@@ -57,7 +57,7 @@ class FileRecord:
 
 
 class DependencyRecord:
-    """Everything that this process has noted so far, and how much of it was told already."""
+    """Everything that this process has recorded so far, and how much of it was already reported."""
 
     def __init__(self):
         self.on = False
@@ -73,7 +73,7 @@ class DependencyRecord:
         self.patience = 2.0  # seconds for finding out which file changes what
 
     def report_all_again(self):
-        """Nothing was told yet to those that are told from now on."""
+        """Report everything again: the recipient has changed."""
         self.told_files, self.told_facts = {}, 0
 
     def inputs(self):
@@ -83,8 +83,8 @@ class DependencyRecord:
         return self.files[STATE.running[-1]].imports if STATE.running else self.inputs().imports
 
     def unreported(self):
-        """What was noted and not told yet, as JSON; None: something of it was changed while it
-        was read."""
+        """What was recorded and not reported yet, as JSON; None: some of it changed while it was
+        read."""
         self.record_modules()
         files = {}
         for path, file in list(self.files.items()):
@@ -106,17 +106,18 @@ class DependencyRecord:
         return {"files": files, "facts": shared["facts"]}
 
     def record_lookup(self, name, directory):
-        """That a module was looked for in a directory. What goes by that name there, the front end
-        finds out."""
+        """Record that a module was looked up in a directory. The front end finds out what has that
+        name there."""
         self.shared.facts.setdefault(("entries/" + name, directory), None)
 
     def record_outside(self, path):
-        """A file of no project, which is known by its state."""
+        """Record a file outside the project, which is identified by its state."""
         if ("state", path) not in self.shared.facts:
             self.shared.facts["state", path] = answer("state", path)
 
     def record_modules(self):
-        """The files of all modules that came from neither the project nor the standard library."""
+        """Record the files of all modules that came from neither the project nor the standard
+        library."""
         for name in sys.modules.keys() - self.known_modules:
             self.known_modules.add(name)
             path = file_of(name)

@@ -39,8 +39,8 @@ def describe(error):
 
 
 class NotTracked(ModuleNotFoundError):
-    """An import of a file that git has nothing of: the commit would fail as it does, so that it is
-    never done without."""
+    """An import of a file that git does not have: the commit would fail in the same way, so the
+    import is never skipped."""
 
     def __init__(self, file):
         # Without a name: the import system passes over a missing submodule of that name.
@@ -49,8 +49,8 @@ class NotTracked(ModuleNotFoundError):
 
 
 class LostName(ModuleNotFoundError):
-    """What another file asks of one that was read in part, and that was lost there. `name`: the
-    package whose absence cost it, or None."""
+    """A name that another file needs from a file that was read in part, and that was lost there.
+    `name`: the missing package that caused it, or None."""
 
 
 class Failure(Exception):
@@ -80,7 +80,7 @@ def install(package):
 
 class SetApart(BaseException):
     """An import of a file that changes torch for all others: those that need it are imported in a
-    process of their own. No `except Exception` is to go on without it."""
+    process of their own. An `except Exception` must not continue without it."""
 
 
 class BarredImport(ImportError):
@@ -100,13 +100,13 @@ class Ending:
 
 
 def missing_package(error):
-    """The name of the package whose absence an exception tells of; None for any other exception."""
+    """The name of the missing package that an exception is about; None for any other exception."""
     name = error.name if isinstance(error, ModuleNotFoundError) else None
     return name.partition(".")[0] if name else None
 
 
 def died(what, ending, tail):
-    """The result of a job whose process ended without one; `what`: that it did last, in words."""
+    """The result of a job whose process ended without one; `what`: what it did last, in words."""
     source = None
     for path, line in re.findall(r'File "([^"]+)", line (\d+)', tail):
         if is_project(path):

@@ -1,4 +1,4 @@
-"""Which files and modules are the project's; where in it, or in a copy of it, a path is."""
+"""Which files and modules belong to the project, and where a path is in it, or in a copy of it."""
 
 from __future__ import annotations
 
@@ -36,7 +36,8 @@ def is_within(path):
 
 
 def file_of(name):
-    """The file of the module that has a name now, as the module says; None where it says none."""
+    """The file of the module that currently has a name, according to the module; None if it has
+    none."""
     return getattr(sys.modules.get(name), "__file__", None)
 
 
@@ -90,7 +91,7 @@ def relative(path):
 
 
 def without_copy(text):
-    """`text` as it would be in the working tree: nobody knows the copy that was made of it."""
+    """`text` with the paths of the working tree: users do not know the copy."""
     if not STATE.copy:
         return text
     name, own = os.path.basename(STATE.copy), os.path.basename(STATE.original)

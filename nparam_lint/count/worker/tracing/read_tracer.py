@@ -1,4 +1,4 @@
-"""Notes what is read, where it happens: imports, files, directories, questions about paths."""
+"""Records what is read: imports, files, directories, questions about paths."""
 
 from __future__ import annotations
 
@@ -81,8 +81,8 @@ def record_c_function(frame):
 
 
 def record_unseen(frame):
-    """Something was read that nobody knows: what comes of it is not kept. While modules are
-    imported, that is what the files at work hold."""
+    """Something unknown was read, so the result is not kept. While modules are imported, this
+    applies to the files that are being run."""
     if STATE.record.model_inputs is not None:
         STATE.record.model_inputs.is_complete = False
         return
@@ -98,15 +98,15 @@ def record_held():
     record = STATE.record
     record.record_modules()
     for path in held_files() - record.held if record.looks_at_held else ():
-        told = recordable_path(path)
-        if told is None:
+        recordable = recordable_path(path)
+        if recordable is None:
             continue
-        if told.endswith(_DELETED):
+        if recordable.endswith(_DELETED):
             record_unseen(sys._getframe(1))
-        elif is_project(told):
-            record.inputs().note("content", told)
+        elif is_project(recordable):
+            record.inputs().note("content", recordable)
         else:  # a library, as a rule
-            record.record_outside(told)
+            record.record_outside(recordable)
 
 
 def held_files():
@@ -152,8 +152,8 @@ def below_open(path, directory):
 
 
 def record_callers(frame):
-    """The files of the project whose code is at work: a factory may be reached through a registry
-    that nothing imported it for."""
+    """The files of the project whose code is running: a factory may be reached through a registry,
+    without an import."""
     while frame is not None:
         name = frame.f_code.co_filename
         if STATE.file_kinds.get(name) == "call":
@@ -224,7 +224,7 @@ def installation():
 
 
 def start_recording(torch):
-    """Note from now on what is read. Nothing that is noted is changed by it."""
+    """Record from now on what is read. Recording changes none of it."""
     find_libraries(torch)
     watch_imports()
     watch_path_queries()
@@ -265,7 +265,7 @@ def watch_imports():
 
 
 def watch_path_queries():
-    def recording(original, told):
+    def recording(original, to_answer):
         def ask(path, *args, **kwargs):
             question = original.__name__
             if question == "access":
@@ -275,7 +275,7 @@ def watch_path_queries():
             except OSError:
                 record_query(question, path, None, kwargs)
                 raise
-            record_query(question, path, told(found), kwargs)
+            record_query(question, path, to_answer(found), kwargs)
             return found
 
         return ask
@@ -292,9 +292,9 @@ def watch_path_queries():
     os.open = open_below
     os.supports_dir_fd.add(open_below)
     queries = {"stat": kind_of, "lstat": kind_of, "readlink": os.fsdecode, "access": str}
-    for name, told in queries.items():
+    for name, to_answer in queries.items():
         original = getattr(os, name)
-        replacement = recording(original, told)
+        replacement = recording(original, to_answer)
         setattr(os, name, replacement)
         for known in (os.supports_fd, os.supports_dir_fd, os.supports_follow_symlinks):
             if original in known:

@@ -1,4 +1,4 @@
-"""What a model may change for those that come after it in the same process."""
+"""The state that a model may change for those that are built after it in the same process."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ def process_state():
 
 
 class StateSnapshot:
-    """What the modules of the project hold: their names, and all containers, classes and objects
-    that these lead to, as they are now. A constructor that changes any of it (a counter, a shared
+    """The state of the project's modules: their names, and all containers, classes and objects
+    reachable from them, as they are now. A constructor that changes any of it (a counter, a shared
     config, a default argument) must not be followed by another model in the same process."""
 
-    # Python itself writes these when somebody looks.
+    # Python itself writes these on access.
     LATE = frozenset(("__annotations__", "__annotations_cache__", "__doc__"))
 
     def __init__(self, torch, lenient=False):
@@ -45,7 +45,7 @@ class StateSnapshot:
         self.seen = set()
 
     def add(self, owner, module):
-        """What a module holds, unless another one holds it too."""
+        """Add what a module holds, unless another module holds it too."""
         self.owner = owner
         self.names.add(module.__name__)
         self.note(vars(module))
@@ -134,7 +134,7 @@ class StateSnapshot:
         return self.opaque or bool(self.changed_by_others())
 
     def changed_by_others(self):
-        """The owners of what is not as it was; from now on it is to be as it is."""
+        """The owners of values that have changed; the current values become the new reference."""
         owners = set()
         same = False
         with contextlib.suppress(Exception):
@@ -204,8 +204,8 @@ class ProcessSnapshot:
         self.begin()
 
     def begin(self):
-        """What was changed until now (by importing more of torch, by forking) is nobody's doing;
-        what the project's modules hold is still to be as it was at first."""
+        """Changes until now (by importing more of torch, by forking) are nobody's fault; the state
+        of the project's modules must still be as it was at first."""
         self.whole = [*map(dict, self.views)]
         self.modules = dict(sys.modules)
         self.state = self.look()
@@ -234,7 +234,7 @@ class ProcessSnapshot:
     def is_patch(space, name, before, now):
         """Whether a name was given to something else. torch replaces some of its own when it
         imports dynamo, modules get submodules, and keep in names that begin with `_` what they have
-        found out; Python itself writes some of the names of classes when somebody looks."""
+        found out; Python itself writes some names of classes on access."""
         if isinstance(now, types.ModuleType):
             return isinstance(before, types.ModuleType)
         if str(getattr(now, "__module__", "")).startswith("torch"):
@@ -244,7 +244,7 @@ class ProcessSnapshot:
         return callable(before) or not name.startswith("_")
 
     def is_patched(self):
-        """Whether a namespace is not as it was; from now on it is to be as it is."""
+        """Whether a namespace has changed; its current state becomes the new reference."""
         with contextlib.suppress(Exception):  # an array has its own idea of what is equal
             if self.views == self.whole:  # what is the very same is not looked into
                 return False
