@@ -10,6 +10,7 @@ import time
 from argparse import Namespace
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -161,8 +162,6 @@ def _again(
     name = common.format_for(options, settings)
     if len(report.models) > MANY and name not in ("text", "concise"):
         return None  # to write every row of every model once more takes longer than it saves
-    if any(finding.message.endswith("of --timeout") for finding in report.findings):
-        return None  # a file may be read in time when less goes on beside
     models = [replace(m, measurement=replace(m.measurement, cached=True)) for m in report.models]
     again = replace(report, models=tuple(models), seconds=0.0)
     text = render(name, check_document(again), common.layout(options, settings, environ))
@@ -273,12 +272,13 @@ def _projects(
 ) -> list[_Project]:
     """What the paths lead to (none: all around the current directory). A directory with a config
     of its own is a project, and so is one with an environment of its own."""
-    from nparam_lint.discover import find_root
+    from nparam_lint.discover import find_root, list_below
 
+    below = cache(list_below)
     paths = [Path(os.path.abspath(path)) for path in paths]
     here = Path.cwd() if copy is None or paths else copy.copy_of(Path.cwd())
     start = Path(os.path.commonpath(paths)) if paths else here
-    first = common.settings_for(options, environ, start, copy)
+    first = replace(common.settings_for(options, environ, start, copy), below=below)
     name = common.format_for(options, first)
     one = "--fix" if options.fix else "--output-file" if options.output_file else f"--format {name}"
     if options.fix or options.output_file or name not in ("text", "concise", "github"):
@@ -294,7 +294,7 @@ def _projects(
             own = common.settings_for(told, environ, place, copy, root)
         except UsageError as error:
             raise UsageError(f"in {os.path.relpath(root, first.root)}: {error}") from None
-        return replace(own, format=first.format)
+        return replace(own, format=first.format, below=below)
 
     asked: dict[Path, list[Path]] = {} if paths else {first.root: []}
     for path in paths:
@@ -348,10 +348,11 @@ def _inner(settings: Settings) -> dict[Path, str]:
     """The projects inside of one, outer ones first, and their config; "" of one that has none, but
     an environment of its own. What is in a project with a config is left to that."""
     from nparam_lint.count.interpreter import environments_in
-    from nparam_lint.discover import inner_folders, matcher
+    from nparam_lint.discover import inner_folders, list_below, matcher
 
     copy, root = settings.snapshot, settings.root
-    folders = inner_folders(root, copy.files(root, (".py", ".toml")) if copy else None)
+    below = settings.below or list_below
+    folders = inner_folders(root, copy.files(root, (".py", ".toml")) if copy else below(root))
     environments = {} if settings.python else environments_in(settings.home, folders)
     found: dict[Path, str] = {}
     is_excluded = matcher(settings.exclude)

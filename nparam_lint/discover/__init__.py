@@ -16,6 +16,7 @@ from nparam_lint.discover.files import (
     find_root,
     inner_folders,
     join,
+    list_below,
     list_files,
     list_importable,
     list_project,
@@ -36,7 +37,14 @@ from nparam_lint.discover.name_resolution import (
     is_whole_model,
     takes_nothing,
 )
-from nparam_lint.discover.scan import TOO_DEEP, ClassFacts, FunctionFacts, left_out, scan_source
+from nparam_lint.discover.scan import (
+    TOO_DEEP,
+    ClassFacts,
+    FunctionFacts,
+    left_out,
+    scan_source,
+    too_slow,
+)
 from nparam_lint.discover.source_tree import SourceTree
 from nparam_lint.discover.syntax import TooSlow, rare_collection, tail, time_limit
 from nparam_lint.records import Definition, Parameter, Position
@@ -48,6 +56,7 @@ __all__ = [
     "find_root",
     "inner_folders",
     "join",
+    "list_below",
     "list_files",
     "list_importable",
     "list_project",
@@ -68,6 +77,8 @@ if TYPE_CHECKING:
     from nparam_lint.discover.parallel_scan import Scan
     from nparam_lint.records import ImportAttempt, Problem
 
+    _Constructor = tuple[Parameter, ...] | Literal["nothing"] | None
+
 _FEW = 300
 _FEW_WORDS = 50  # up to which searching for each costs less than telling the words of a file apart
 # What turns a file into the words in it, at the speed of memory.
@@ -84,6 +95,7 @@ class Models:
     def __init__(self, names: Names) -> None:
         self.names = names
         self._models: dict[Symbol, bool] = {}
+        self._constructors: dict[Symbol, _Constructor] = {}
 
     def is_model(self, symbol: Symbol | None) -> bool:
         """Is this class an `nn.Module`?"""
@@ -186,26 +198,29 @@ class Models:
         package."""
         if symbol.kind == "function":
             return self.names.functions(symbol.where)[symbol.name].parameters
-        found = self._constructor(symbol, set())
+        found = self._constructor(symbol)
         return () if found == "nothing" else found
 
-    def _constructor(
-        self, symbol: Symbol, seen: set[Symbol]
-    ) -> tuple[Parameter, ...] | Literal["nothing"] | None:
+    def _constructor(self, symbol: Symbol) -> _Constructor:
         """ "nothing": neither the class nor its bases bring a constructor of their own."""
         if symbol.kind == "outside":
             name = tail(symbol.name)
             plain = name in ("object", "ABC", "Generic", "Protocol") or name.endswith("Mixin")
             return "nothing" if plain or takes_nothing(symbol.name) else None
-        if symbol.kind != "class" or symbol in seen:
+        if symbol.kind != "class":
             return "nothing"
-        seen.add(symbol)
+        if symbol not in self._constructors:
+            self._constructors[symbol] = "nothing"  # as long as it is asked for: a cycle
+            self._constructors[symbol] = self._own_constructor(symbol)
+        return self._constructors[symbol]
+
+    def _own_constructor(self, symbol: Symbol) -> _Constructor:
         facts = self.names.classes(symbol.where)[symbol.name]
         if facts.init is not None:
             return facts.init.parameters
-        inherited: tuple[Parameter, ...] | Literal["nothing"] | None = "nothing"
+        inherited: _Constructor = "nothing"
         for base in self.names.bases(symbol):
-            inherited = self._constructor(base, seen)
+            inherited = self._constructor(base)
             if inherited != "nothing":
                 break
         if facts.fields is None:
@@ -319,8 +334,7 @@ def discover(
             with time_limit(timeout):
                 found += models.definitions(path, declared_only=path in strict)
         except TooSlow:
-            why = f"finding its models took longer than the {timeout:g} s of --timeout"
-            problems.append(left_out(path, tree.source(path), why))
+            problems.append(too_slow(path, tree.source(path), "finding its models", timeout))
         except RecursionError:
             problems.append(left_out(path, tree.source(path), TOO_DEEP))
     run = [*parsed, *tree.run_with({*wanted, *(item.path for item in found)})]

@@ -11,10 +11,11 @@ import os
 import time
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from nparam_lint import UsageError
+from nparam_lint import UsageError, cores
 from nparam_lint.count.interpreter import (
     Interpreter,
     NoInterpreter,
@@ -34,6 +35,7 @@ from nparam_lint.count.run_jobs import (
 from nparam_lint.count.worker_process import end_waiting, start_early
 from nparam_lint.discover import (
     discover,
+    list_below,
     list_files,
     list_project,
     named_files,
@@ -212,6 +214,8 @@ def measure(
         context,
         meanwhile=lambda: findings.extend(lint()),
     )
+    if source.settings.replay_inputs and any(finding.timed_out for finding in findings):
+        source.settings.replay_inputs.is_complete = False  # the next run may read it in time
     others: dict[int, list[tuple[ModelRequest, Measured]]] = {}
     for own, (number, request) in enumerate(resized, len(selection.requests)):
         measured = counted.answers.measurements[own]
@@ -245,16 +249,17 @@ def read_source(
                 places[place_of(path.resolve(), root.resolve())] = None
     places = {} if "" in places else places
     tracked = copy.files(root) if copy else None
-    there = [path for path in paths if path.exists()]
+    below = settings.below or cache(list_below)
+    there = [path for path in paths if os.path.exists(path)]  # noqa: PTH110
     if copy:
         files = list_files(root, there, settings.exclude, tracked)
         importable = copy.files(root, importable=True)
     else:
-        files, importable = list_project(root, there, settings.exclude)
+        files, importable = list_project(root, there, settings.exclude, below)
     files = files if there or not paths else []
     others: set[str] = set()
     if places and dependents:
-        others = set(list_files(root, (), settings.exclude, tracked)).difference(files)
+        others = set(list_files(root, (), settings.exclude, tracked, below)).difference(files)
     budgeted = {b.target.location for b in settings.budgets if b.target.is_path}
     found = discover(
         root,
@@ -406,7 +411,7 @@ def _planned(
 def limits(settings: Settings) -> Limits:
     """The limits of the settings; by default half of the memory, and a builder for each core."""
     memory = default_memory() if settings.memory is None else settings.memory
-    return Limits(settings.timeout, memory, settings.jobs or _cores())
+    return Limits(settings.timeout, memory, settings.jobs or cores())
 
 
 def _interpreter(context: RunContext) -> Interpreter:
@@ -424,13 +429,6 @@ def _interpreter(context: RunContext) -> Interpreter:
         told.unread.update(unread or ())
         told.is_complete &= unread is not None
     return interpreter
-
-
-def _cores() -> int:
-    try:
-        return max(1, len(os.sched_getaffinity(0)))
-    except AttributeError:
-        return os.cpu_count() or 1
 
 
 def _import_attempts(target: Target, root: Path, found: Discovery) -> tuple[ImportAttempt, ...]:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from nparam_lint.records import Definition, Finding, Measured, NameValue
 
 _PLAIN_TYPES = {"int", "float", "str", "bool", "list", "dict", "tuple", "List[int]", "list[int]"}
-_NOTHING_CHECKED = "nothing in this file was checked; next: mend it, or `exclude` it in the config"
+_NOTHING_CHECKED = "nothing in it was checked; next: mend it, or `exclude` it in the config"
 _CONFIG_WORDS = ("conf", "cfg", "arg", "param", "settings", "opt")
 
 
@@ -110,7 +110,8 @@ def declared_requests(
         except TooSlow:
             why = f"took longer than the {settings.timeout:g} s of --timeout"
             message = f"not checked: reading the docstring of {definition.qualname} {why}"
-            findings.append(finding("NPL003", position, message, definition.target))
+            late = finding("NPL003", position, message, definition.target)
+            findings.append(replace(late, timed_out=True))
             continue
         for budget in budgets:
             if budget.target not in requests:
@@ -122,7 +123,9 @@ def declared_requests(
             findings.append(finding("NPL008", at, f"arguments for it: {gone}", str(target)))
     findings += [
         replace(
-            finding("NPL003", p.position, p.message, "", [_NOTHING_CHECKED]), severity=p.severity
+            finding("NPL003", p.position, p.message, "", [_NOTHING_CHECKED]),
+            severity=p.severity,
+            timed_out=p.timed_out,
         )
         for p in found.problems
     ]
