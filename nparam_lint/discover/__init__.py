@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cache, cached_property
 from operator import attrgetter
 from typing import TYPE_CHECKING, Literal
 
@@ -80,6 +80,7 @@ if TYPE_CHECKING:
     _Constructor = tuple[Parameter, ...] | Literal["nothing"] | None
 
 _FEW = 300
+_FIRST = 20  # files that are looked through before all others
 _FEW_WORDS = 50  # up to which searching for each costs less than telling the words of a file apart
 # What turns a file into the words in it, at the speed of memory.
 _NO_WORD = bytes(b if b > 127 or chr(b).isalnum() or chr(b) == "_" else 32 for b in range(256))
@@ -290,6 +291,7 @@ def discover(
     store: Store | None = None,
     scan: Scan = scan_source,
     timeout: float = 60.0,
+    on_found: Callable[[Definition], None] = lambda _: None,
 ) -> Discovery:
     """Find the model classes and the factories in `files` (relative to `root`).
 
@@ -302,7 +304,8 @@ def discover(
     imports it; `named` files (by the user) always are.
     `store`: where what a file's content says is kept for the next run; after it asked for plans,
     the caller has `SourceTree.remember` keep those too. `scan`: what reads a file; a function at
-    the top level of a module. `timeout`: seconds for one.
+    the top level of a module. `timeout`: seconds for one. `on_found` is told of each definition,
+    of the first before most files are read.
     """
     if importable is None:
         importable = list_importable(root) if read is None else ()
@@ -324,19 +327,32 @@ def discover(
             parsed.append(path)
         elif defines:
             rest.append(path)
+
+    @cache
+    def look(path: str) -> tuple[list[Definition], Problem | None]:
+        try:
+            with time_limit(timeout):
+                definitions = models.definitions(path, declared_only=path in strict)
+            for definition in definitions:
+                on_found(definition)
+            return definitions, None
+        except TooSlow:
+            problem = too_slow(path, tree.source(path), "finding its models", timeout)
+        except RecursionError:
+            problem = left_out(path, tree.source(path), TOO_DEEP)
+        return [], problem
+
+    for path in parsed[:_FIRST]:
+        look(path)
     tree.scan_all(parsed)
     parsed += _naming_models(tree, models, rest)
     parsed = sorted(set(parsed))
     found: list[Definition] = []
     problems: list[Problem] = []
     for path in parsed:
-        try:
-            with time_limit(timeout):
-                found += models.definitions(path, declared_only=path in strict)
-        except TooSlow:
-            problems.append(too_slow(path, tree.source(path), "finding its models", timeout))
-        except RecursionError:
-            problems.append(left_out(path, tree.source(path), TOO_DEEP))
+        definitions, problem = look(path)
+        found += definitions
+        problems += [problem] if problem else []
     run = [*parsed, *tree.run_with({*wanted, *(item.path for item in found)})]
     tree.scan_all(run)
     problems += [p for path in dict.fromkeys(run) if (p := tree.facts(path).problem)]

@@ -49,6 +49,7 @@ from nparam_lint.gate.requests import (
     ProjectSource,
     Selection,
     declared_requests,
+    may_be_built,
     request_model,
     select_models,
 )
@@ -62,7 +63,7 @@ if TYPE_CHECKING:
     from nparam_lint.config.settings import Settings
     from nparam_lint.discover import Discovery
     from nparam_lint.discover.parallel_scan import Scan
-    from nparam_lint.records import Finding
+    from nparam_lint.records import Definition, Finding
 
     Progress = Callable[[int, int, str], None]  # done, all, the label of the last one
 
@@ -143,8 +144,7 @@ def check(
     start = time.monotonic()
     context, elsewhere = RunContext(settings, environ, progress), None
     try:
-        if not static_only:
-            start_worker_early(context)
+        begin = (lambda _: None) if static_only else early_start(context)
         source = read_source(
             settings,
             paths,
@@ -152,6 +152,7 @@ def check(
             left_out=left_out,
             declared_only=declared_only,
             dependents=True,
+            on_found=begin,
         )
         if source.places:
             from nparam_lint.gate.dependents import with_dependents
@@ -236,11 +237,12 @@ def read_source(
     left_out: Sequence[Path] = (),
     declared_only: bool = False,
     dependents: bool = False,
+    on_found: Callable[[Definition], None] = lambda _: None,
 ) -> ProjectSource:
     """Find the models under `paths` (the whole project when empty), and what is declared. `scan`:
     what reads a file. `left_out`: what the config says of these directories is. `dependents`: what
     is declared elsewhere in the project is wanted as well, for `with_dependents` to choose from;
-    then a path may be of any kind, or gone."""
+    then a path may be of any kind, or gone. `on_found`: see `discover`; it is not told of these."""
     root, copy = settings.root, settings.snapshot
     places = dict.fromkeys(place_of(path, root) for path in paths)
     if dependents:  # others may know what a link leads to by its own name
@@ -272,6 +274,7 @@ def read_source(
         store=settings.store,
         scan=scan,
         timeout=settings.timeout,
+        on_found=lambda definition: None if definition.path in others else on_found(definition),
     )
     if settings.replay_inputs:
         settings.replay_inputs.add_source(str(settings.home), found.tree.files, found.tree.digest)
@@ -332,15 +335,23 @@ def static_findings(source: ProjectSource, definitions_only: bool = False) -> li
 # --- count ------------------------------------------------------------------------------------
 
 
-def start_worker_early(context: RunContext) -> None:
-    """Start the worker before its work is known, so that it imports torch meanwhile. Only where
-    nothing is remembered of the project: then there is work for certain."""
+def early_start(context: RunContext) -> Callable[[Definition], None]:
+    """What starts the worker at the first model that can be built, before the others are known, so
+    that it imports torch meanwhile. Only where nothing is remembered of the project: then there is
+    work for certain."""
     folder = context.settings.store.folder
-    if not folder or not Path(folder).is_dir():
-        with suppress(NoInterpreter):  # reported when the interpreter is needed
-            interpreter = _interpreter(context)
-            if interpreter.has_torch:
-                start_early(interpreter.python, context.environ)
+    is_open = not folder or not Path(folder).is_dir()
+
+    def begin(definition: Definition) -> None:
+        nonlocal is_open
+        if is_open and may_be_built(definition, context.settings):
+            is_open = False
+            with suppress(NoInterpreter):  # reported when the interpreter is needed
+                interpreter = _interpreter(context)
+                if interpreter.has_torch:
+                    start_early(interpreter.python, context.environ)
+
+    return begin
 
 
 def count_models(

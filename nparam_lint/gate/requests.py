@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from nparam_lint.claims import Target
-from nparam_lint.claims.docstring_budgets import has_prose_count, parse_docstring
+from nparam_lint.claims.docstring_budgets import declares, has_prose_count, parse_docstring
 from nparam_lint.discover.syntax import TooSlow, time_limit
 from nparam_lint.judge import finding
 from nparam_lint.records import Budget, NotMeasured, Position, Recipe
@@ -247,12 +247,25 @@ def select_models(requests: Sequence[ModelRequest], declared_only: bool = False)
     return Selection(chosen, skipped)
 
 
+def may_be_built(definition: Definition, settings: Settings) -> bool:
+    """Whether a definition alone shows that it is built: it needs no arguments that nobody says, or
+    declares how it is built."""
+    recipe = settings.arguments.get(Target(definition.path, definition.qualname), Recipe())
+    is_declared = any(map(declares, definition.docstrings))
+    return is_declared or recipe.says_how_to_call or not _required(definition)
+
+
 def _missing_arguments(request: ModelRequest) -> list[str]:
-    """The required arguments that nobody provides. A single one may be a config object: the worker
-    tries that."""
+    """The required arguments that nobody provides."""
     if request.recipe.says_how_to_call or not request.definitions:
         return []
-    required = [p for p in request.definitions[-1].parameters or () if p.required]
+    return _required(request.definitions[-1])
+
+
+def _required(definition: Definition) -> list[str]:
+    """The arguments without which it cannot be built. A single one may be a config object: the
+    worker tries that."""
+    required = [p for p in definition.parameters or () if p.required]
     if len(required) == 1:
         name, annotation = required[0].name.lower(), required[0].annotation or "int"
         if any(word in name for word in _CONFIG_WORDS) or annotation not in _PLAIN_TYPES:
