@@ -205,10 +205,31 @@ def _staged(
     paths = [_copied(copy, path, may_be_gone=True) for path in given]
     if options.config:
         options.config = str(_copied(copy, Path(options.config)))
-    if paths and not options.config and (environ.keys() & _HOOK_VARIABLES):
+    if environ.keys() & _HOOK_VARIABLES:
         # A hook is a gate: what its arguments do not name would pass without a word.
         options.paths, paths = [], [copy.directory]
+        if options.config:
+            options.config = _config_for_all(Path(options.config), copy)
     return paths, copy
+
+
+def _config_for_all(config: Path, copy: Snapshot) -> str | None:
+    """The config that a hook was given: that of the whole repository, or one that is found where it
+    is (None). Raises UsageError where a hook that reads it would leave out what is around it."""
+    from nparam_lint.config import find_config
+
+    config = Path(os.path.normpath(config))
+    if config.parent == copy.directory:
+        return str(config)
+    if find_config(config.parent) == config:
+        return None
+    name = config.relative_to(copy.directory).as_posix()
+    folder = name.rpartition("/")[0]
+    raise UsageError(
+        f"a hook covers the whole repository, and with --config {name} it would check {folder} "
+        f"alone\nnext: call the file {folder}/nparam-lint.toml, which is found by itself, and take "
+        "--config out of the hook's arguments"
+    )
 
 
 def _pushed(environ: Mapping[str, str]) -> str | None:
