@@ -108,7 +108,7 @@ def _write(told: FormulaResult, model: Model, environ: Mapping[str, str]) -> Non
     forms = [case for case in told.cases if isinstance(case, ClosedForm)]
     text, left = budget_of(forms, told.order)
     try:
-        at = write_budget(model.found, model.settings, model.target, text, environ)
+        at = write_budget(model, text, environ)
     except (Unsafe, CannotWrite) as error:
         raise UsageError(f"option --write: {error}") from None
     where = f"{at.path}:{at.line}: nparam: {text}" if at else f"{model.target} has it already"

@@ -259,7 +259,8 @@ def _missing_arguments(request: ModelRequest) -> list[str]:
     """The required arguments that nobody provides."""
     if request.recipe.says_how_to_call or not request.definitions:
         return []
-    return _required(request.definitions[-1])
+    # Of several of one name, nobody knows yet which is used.
+    return min(map(_required, request.definitions), key=len)
 
 
 def _required(definition: Definition) -> list[str]:
