@@ -50,6 +50,7 @@ from nparam_lint.gate.requests import (
     Selection,
     declared_requests,
     may_be_built,
+    one_reason,
     request_model,
     select_models,
 )
@@ -371,6 +372,8 @@ def count_models(
     interpreter = _interpreter(context)
     builds, jobs = _planned(requests, found, context, interpreter)
     answers = run_jobs(builds, jobs, context.progress, settings.replay_inputs, meanwhile)
+    for number, request in enumerate(requests):
+        answers.measurements[number] = one_reason(request, answers.measurements[number])
     if answers.broken is None:
         return CountResult(answers, interpreter)
     inside = environments_in(settings.home, sorted(found.tree.folders - {""}))

@@ -10,7 +10,7 @@ from nparam_lint.claims import Target
 from nparam_lint.claims.docstring_budgets import declares, has_prose_count, parse_docstring
 from nparam_lint.discover.syntax import TooSlow, time_limit
 from nparam_lint.judge import finding
-from nparam_lint.records import Budget, NotMeasured, Position, Recipe
+from nparam_lint.records import Budget, Measured, NotMeasured, Position, Recipe
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from nparam_lint.config.settings import Settings
     from nparam_lint.discover import Discovery
-    from nparam_lint.records import Definition, Finding, Measured, NameValue
+    from nparam_lint.records import Definition, Finding, Measurement, NameValue
 
 _PLAIN_TYPES = {"int", "float", "str", "bool", "list", "dict", "tuple", "List[int]", "list[int]"}
 _NOTHING_CHECKED = "nothing in it was checked; next: mend it, or `exclude` it in the config"
@@ -234,17 +234,24 @@ def select_models(requests: Sequence[ModelRequest], declared_only: bool = False)
     for request in requests:
         if declared_only:
             chosen += [request] if request.is_declared else []
-        elif not request.budgets and (missing := _missing_arguments(request)):
-            failure = NotMeasured(
-                "NPL004",
-                f"{request.target.callable} needs {', '.join(missing)}",
-                missing=tuple(missing),
-                cause="arguments_missing",
-            )
+        elif failure := _lacks_arguments(request):
             skipped.append((str(request.target), failure))
         else:
             chosen.append(request)
     return Selection(chosen, skipped)
+
+
+def one_reason(request: ModelRequest, answer: Measurement) -> Measurement:
+    """The answer with the reason that a check of the whole project gives, which does not build what
+    lacks arguments, and does not get to know what else is wrong: that is told beside."""
+    if isinstance(answer, Measured) or answer.cause in ("no_worker", "unreadable"):
+        return answer
+    was_called = answer.code in ("NPL004", "NPL009") and answer.cause != "arguments_missing"
+    failure = None if was_called else _lacks_arguments(request)
+    if failure is None:
+        return answer
+    besides = f"besides: {answer.reason}" + (f" ({answer.hint})" if answer.hint else "")
+    return replace(failure, hint=None if answer.missing else besides, notes=answer.notes)
 
 
 def may_be_built(definition: Definition, settings: Settings) -> bool:
@@ -255,12 +262,15 @@ def may_be_built(definition: Definition, settings: Settings) -> bool:
     return is_declared or recipe.says_how_to_call or not _required(definition)
 
 
-def _missing_arguments(request: ModelRequest) -> list[str]:
-    """The required arguments that nobody provides."""
-    if request.recipe.says_how_to_call or not request.definitions:
-        return []
+def _lacks_arguments(request: ModelRequest) -> NotMeasured | None:
+    """The failure of a model without a budget that needs arguments which nobody provides."""
+    if request.budgets or request.recipe.says_how_to_call or not request.definitions:
+        return None
     # Of several of one name, nobody knows yet which is used.
-    return min(map(_required, request.definitions), key=len)
+    missing = min(map(_required, request.definitions), key=len)
+    reason = f"{request.target.callable} needs {', '.join(missing)}"
+    failure = NotMeasured("NPL004", reason, missing=tuple(missing), cause="arguments_missing")
+    return failure if missing else None
 
 
 def _required(definition: Definition) -> list[str]:
