@@ -366,8 +366,8 @@ class ModelReport:
 
 @dataclass(frozen=True, slots=True)
 class Environment:
-    """The interpreter that built the models, and why it was chosen. `guards`: what keeps accidents
-    away from the user."""
+    """The interpreter that built the models, and why it was chosen. `guards`: what kept
+    accidents away from the user, in each process that ran code of the project."""
 
     python: str
     reason: str

@@ -101,7 +101,8 @@ class BuildContext:
 @dataclass(slots=True)
 class Answers:
     """What a run brought: measurements by job id, and what the worker said of its interpreter
-    (`devices`: those that are there, where no job was given; `guards`: against accidents).
+    (`devices`: those that are there, where no job was given; `guards`: against accidents, those
+    that were on in each process).
     `broken`: why nothing at all could be measured (no torch), else None."""
 
     measurements: dict[int, Measurement] = field(default_factory=dict)
@@ -267,7 +268,6 @@ def _read_answers(
                 return "unreadable", "the worker's first answer cannot be read"
             answers.torch, answers.python = torch, python
             answers.devices = tuple(map(str, frame.get("devices") or ()))
-            answers.guards = tuple(map(str, frame.get("guards") or ()))
             if cache:
                 cache.sites = frame.get("sites")
             # It watches over its own children; this only catches the worker itself hanging.
@@ -293,6 +293,7 @@ def _read_answers(
         elif event == "dependencies" and cache:
             cache.add_dependencies(body)
         elif event == "end":
+            answers.guards = tuple(map(str, frame.get("guards") or ()))
             if cache:
                 cache.ended = True
             worker.takes_more = frame.get("more") is True
