@@ -1,10 +1,19 @@
 """nparam-lint: checks the parameter counts that a repository claims for its PyTorch models."""
 
+import os
+
 TYPE_CHECKING = False
 
 
 class UsageError(Exception):
     """The request cannot be carried out; the message says why, and what to do next."""
+
+
+def cores() -> int:
+    """How many processes may work at a time here: a container may have fewer than its machine."""
+    if hasattr(os, "sched_getaffinity"):
+        return max(1, len(os.sched_getaffinity(0)))
+    return os.cpu_count() or 1
 
 
 if TYPE_CHECKING:

@@ -110,11 +110,13 @@ class ImportAttempt:
 @dataclass(frozen=True, slots=True)
 class Problem:
     """A file that could not be read or parsed, with the reason. A warning where it was left out
-    although Python could read it, and no budget can be in it."""
+    although Python could read it, and no budget can be in it. `timed_out`: it took longer than
+    `--timeout`, which it need not the next time."""
 
     position: Position
     message: str
     severity: Severity = "error"
+    timed_out: bool = False
 
 
 WayKind = Literal["call", "size", "config", "inside"]
@@ -347,7 +349,8 @@ class BudgetResult:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """`message` is one line; `detail` holds further lines (the heaviest modules, the remedy)."""
+    """`message` is one line; `detail` holds further lines (the heaviest modules, the remedy).
+    `timed_out`: to read the source took too long, which the next run may do in time."""
 
     code: str
     severity: Severity
@@ -355,6 +358,7 @@ class Finding:
     message: str
     target: str = ""
     detail: tuple[str, ...] = ()
+    timed_out: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -387,8 +391,8 @@ class FailedWay:
 
 @dataclass(frozen=True, slots=True)
 class Environment:
-    """The interpreter that built the models, and why it was chosen. `guards`: what keeps accidents
-    away from the user."""
+    """The interpreter that built the models, and why it was chosen. `guards`: what kept
+    accidents away from the user, in each process that ran code of the project."""
 
     python: str
     reason: str

@@ -15,9 +15,7 @@ if TYPE_CHECKING:
 
     from nparam_lint.analysis.closed_forms.observations import Value
     from nparam_lint.analysis.closed_forms.parameter_forms import ClosedForm
-    from nparam_lint.claims import Target
-    from nparam_lint.config.settings import Settings
-    from nparam_lint.discover import Discovery
+    from nparam_lint.analysis.model_builder import Model
 
 
 def budget_of(cases: Sequence[ClosedForm], order: Sequence[str]) -> tuple[str, list[str]]:
@@ -39,28 +37,27 @@ def _condition(name: str, value: Value) -> str:
     return f"{name} == {value!r}"
 
 
-def write_budget(
-    found: Discovery, settings: Settings, target: Target, text: str, environ: Mapping[str, str]
-) -> Position | None:
-    """Write the formula into the docstring; where it stands, None where it stood there before.
-    Raises Unsafe or CannotWrite; nothing was written then."""
+def write_budget(model: Model, text: str, environ: Mapping[str, str]) -> Position | None:
+    """Write the formula into the docstring of what was built; where it stands, None where it stood
+    there before. Raises Unsafe or CannotWrite; nothing was written then."""
+    target, settings, definition = model.target, model.settings, model.definition
     if not target.is_path:
         raise Unsafe(f"{target.location} is an installed package; nothing is written there")
-    at = target.location, target.callable
-    every = reversed(found.definitions)  # of several of one name Python keeps the last
-    definition = next((d for d in every if (d.path, d.qualname) == at), None)
     if definition is None:
-        raise Unsafe(f"{target.location} does not define {target.callable} itself")
+        places = " and ".join(model.defined_at)
+        is_named = bool(model.request.definitions)
+        other = f"; it is what {places} defines" if is_named and places else ""
+        raise Unsafe(f"{target.location} does not define {target.callable} itself{other}")
     declared = (line for lines in definition.docstrings for line in parse_docstring(lines)[0])
     if any(line.arguments is None and line.text == text for line in declared):
         return None
     path = settings.root / target.location
     if is_outside(path, settings.root, environ):
         raise Unsafe(f"{target.location} is outside of the repository")
-    old = found.tree.source(target.location)
+    old = model.found.tree.source(target.location)
     new, failed = docstring_edits.add(old, {definition: text})
     if definition in failed:
         raise Unsafe(failed[definition])
     write_all((FileEdit(target.location, path, old, new),))
-    line = next(n for n, line in enumerate(new.split(b"\n"), 1) if text.encode() in line)
-    return Position(target.location, line)
+    lines = list(enumerate(new.split(b"\n"), 1))[definition.line - 1 :]
+    return Position(target.location, next(n for n, line in lines if text.encode() in line))

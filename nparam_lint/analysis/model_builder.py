@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from nparam_lint.config.settings import Settings
     from nparam_lint.gate import Progress
-    from nparam_lint.records import Environment
+    from nparam_lint.records import Definition, Environment
 
 
 class NothingBuilt(Exception):
@@ -41,18 +41,24 @@ class Model:
         files = [target.location] if target.is_path else []
         self.found: Discovery = discover(settings.root, files, wanted=files, store=settings.store)
         self.request = request_model(target, Position(target.location), settings, self.found)
+        at = target.location, target.callable
+        self.request.definitions = [d for d in self.found.definitions if (d.path, d.qualname) == at]
         self.request.parameters = True
         self.request.device = "meta"  # the others would give the same result, and take time
         self.environment: Environment | None = None
+        # What was built: of several of one name, the one that Python uses.
+        self.definition: Definition | None = None
+        self.defined_at: tuple[str, ...] = ()
 
     def first(self) -> Measurement:
         """As the target names it, with the arguments that could be varied."""
         self.request.variables = True
         found = self._measure([{}])[0]
         self.request.variables = False
-        if isinstance(found, Measured) and found.rung == "meta":
-            # What fails there from now on fails for its arguments.
-            self.request.device = "meta only"
+        if isinstance(found, Measured):
+            self.definition, self.defined_at = self.request.used(found), found.definitions
+            if found.rung == "meta":  # what fails there from now on fails for its arguments
+                self.request.device = "meta only"
         return found
 
     def build(self, points: Sequence[Point]) -> list[Outcome]:

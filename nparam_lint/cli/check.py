@@ -10,6 +10,7 @@ import time
 from argparse import Namespace
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -167,8 +168,6 @@ def _again(
     name = common.format_for(options, settings)
     if len(report.models) > MANY and name not in ("text", "concise"):
         return None  # to write every row of every model once more takes longer than it saves
-    if any(finding.message.endswith("of --timeout") for finding in report.findings):
-        return None  # a file may be read in time when less goes on beside
     models = [replace(m, measurement=replace(m.measurement, cached=True)) for m in report.models]
     again = replace(report, models=tuple(models), seconds=0.0)
     text = render(name, check_document(again), common.layout(options, settings, environ))
@@ -212,10 +211,31 @@ def _staged(
     paths = [_copied(copy, path, may_be_gone=True) for path in given]
     if options.config:
         options.config = str(_copied(copy, Path(options.config)))
-    if paths and not options.config and (environ.keys() & _HOOK_VARIABLES):
+    if environ.keys() & _HOOK_VARIABLES:
         # A hook is a gate: what its arguments do not name would pass without a word.
         options.paths, paths = [], [copy.directory]
+        if options.config:
+            options.config = _config_for_all(Path(options.config), copy)
     return paths, copy
+
+
+def _config_for_all(config: Path, copy: Snapshot) -> str | None:
+    """The config that a hook was given: that of the whole repository, or one that is found where it
+    is (None). Raises UsageError where a hook that reads it would leave out what is around it."""
+    from nparam_lint.config import find_config
+
+    config = Path(os.path.normpath(config))
+    if config.parent == copy.directory:
+        return str(config)
+    if find_config(config.parent) == config:
+        return None
+    name = config.relative_to(copy.directory).as_posix()
+    folder = name.rpartition("/")[0]
+    raise UsageError(
+        f"a hook covers the whole repository, and with --config {name} it would check {folder} "
+        f"alone\nnext: call the file {folder}/nparam-lint.toml, which is found by itself, and take "
+        "--config out of the hook's arguments"
+    )
 
 
 def _pushed(environ: Mapping[str, str]) -> str | None:
@@ -279,12 +299,13 @@ def _projects(
 ) -> list[_Project]:
     """What the paths lead to (none: all around the current directory). A directory with a config
     of its own is a project, and so is one with an environment of its own."""
-    from nparam_lint.discover import find_root
+    from nparam_lint.discover import find_root, list_below
 
+    below = cache(list_below)
     paths = [Path(os.path.abspath(path)) for path in paths]
     here = Path.cwd() if copy is None or paths else copy.copy_of(Path.cwd())
     start = Path(os.path.commonpath(paths)) if paths else here
-    first = common.settings_for(options, environ, start, copy)
+    first = replace(common.settings_for(options, environ, start, copy), below=below)
     name = common.format_for(options, first)
     one = "--fix" if options.fix else "--output-file" if options.output_file else f"--format {name}"
     if options.fix or options.output_file or name not in ("text", "concise", "github"):
@@ -300,7 +321,7 @@ def _projects(
             own = common.settings_for(own_options, environ, place, copy, root)
         except UsageError as error:
             raise UsageError(f"in {os.path.relpath(root, first.root)}: {error}") from None
-        return replace(own, format=first.format)
+        return replace(own, format=first.format, below=below)
 
     asked: dict[Path, list[Path]] = {} if paths else {first.root: []}
     for path in paths:
@@ -354,10 +375,11 @@ def _inner(settings: Settings) -> dict[Path, str]:
     """The projects inside of one, outer ones first, and their config; "" of one that has none, but
     an environment of its own. What is in a project with a config is left to that."""
     from nparam_lint.count.interpreter import environments_in
-    from nparam_lint.discover import inner_folders, matcher
+    from nparam_lint.discover import inner_folders, list_below, matcher
 
     copy, root = settings.snapshot, settings.root
-    folders = inner_folders(root, copy.files(root, (".py", ".toml")) if copy else None)
+    below = settings.below or list_below
+    folders = inner_folders(root, copy.files(root, (".py", ".toml")) if copy else below(root))
     environments = {} if settings.python else environments_in(settings.home, folders)
     found: dict[Path, str] = {}
     is_excluded = matcher(settings.exclude)

@@ -12,7 +12,7 @@ from nparam_lint.cli import common
 from nparam_lint.count.interpreter import environments_in, find_interpreter
 from nparam_lint.count.run_jobs import BuildContext, run_jobs
 from nparam_lint.count.worker.capabilities import DEVICE_NAMES, LADDER
-from nparam_lint.discover import inner_folders
+from nparam_lint.discover import inner_folders, list_below
 from nparam_lint.gate import limits
 from nparam_lint.report.style import human_bytes, plural
 
@@ -36,7 +36,7 @@ def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
     found = find_interpreter(settings.root, *named, environ, settings.place)
     limit = limits(settings)
     answers = run_jobs(BuildContext(found.python, settings.root, environ, limit), [])
-    inside = environments_in(settings.root, inner_folders(settings.root))
+    inside = environments_in(settings.root, inner_folders(settings.root, list_below(settings.root)))
     no_config = "none (optional: [tool.nparam-lint] in pyproject.toml)"
     allowed = f"{limit.timeout:g} s and {limit.memory >> 20:,} MB per model"
     rows = [

@@ -108,7 +108,7 @@ def _write(result: FormulaResult, model: Model, environ: Mapping[str, str]) -> N
     forms = [case for case in result.cases if isinstance(case, ClosedForm)]
     text, left = budget_of(forms, result.order)
     try:
-        at = write_budget(model.found, model.settings, model.target, text, environ)
+        at = write_budget(model, text, environ)
     except (Unsafe, CannotWrite) as error:
         raise UsageError(f"option --write: {error}") from None
     where = f"{at.path}:{at.line}: nparam: {text}" if at else f"{model.target} already has it"

@@ -112,9 +112,12 @@ def _run(argv: list[str], environ: Mapping[str, str], given: list[str] | None) -
         command.add_arguments(parser)
         options = parser.parse_args(rest)
         return int(command.run(options, environ))
-    except UsageError as error:
+    except (UsageError, PermissionError) as error:
         from nparam_lint.cli.common import deliver_failure
 
+        if isinstance(error, PermissionError):  # wherever it is: the user can tell what it is for
+            text = f"cannot read or write {error.filename}: {error.strerror}"
+            error = UsageError(f"{text}\nnext: give yourself access to it, or name other paths")
         return deliver_failure(error, argv, environ, command, options)
 
 

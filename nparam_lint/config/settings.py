@@ -48,6 +48,7 @@ class Settings:
     `ways`: how many of the ways to build a model are tried at most; 0: all.
     `place`: what is asked about in `home`, for the environment that is nearest to it.
     `extended`: the config files that `config` extends, as they are spelled.
+    `below`: lists the files below a directory, and remembers them for the run.
     `store`: what earlier runs found out; it keeps nothing unless it is said where. `replay_inputs`:
     is told what the answer rests on, where it may be given again."""
 
@@ -74,6 +75,7 @@ class Settings:
     snapshot: Snapshot | None = None
     place: Path | None = None
     extended: tuple[Path, ...] = ()
+    below: Callable[[Path], list[str]] | None = None
     store: Store = field(default_factory=lambda: Store(None, ""))
     replay_inputs: ReplayInputs | None = None
 

@@ -268,7 +268,6 @@ def _read_answers(
                 return "unreadable", "the worker's first answer cannot be read"
             answers.torch, answers.python = torch, python
             answers.devices = tuple(map(str, frame.get("devices") or ()))
-            answers.guards = tuple(map(str, frame.get("guards") or ()))
             if cache:
                 cache.sites = frame.get("sites")
             # It watches over its own children; this only catches the worker itself hanging.
@@ -294,6 +293,7 @@ def _read_answers(
         elif event == "dependencies" and cache:
             cache.add_dependencies(body)
         elif event == "end":
+            answers.guards = tuple(map(str, frame.get("guards") or ()))
             if cache:
                 cache.ended = True
             worker.takes_more = frame.get("more") is True

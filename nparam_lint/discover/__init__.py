@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cache, cached_property
 from operator import attrgetter
 from typing import TYPE_CHECKING, Literal
 
@@ -16,6 +16,8 @@ from nparam_lint.discover.files import (
     find_root,
     inner_folders,
     join,
+    list_below,
+    list_configs,
     list_files,
     list_importable,
     list_project,
@@ -37,7 +39,14 @@ from nparam_lint.discover.name_resolution import (
     is_whole_model,
     takes_nothing,
 )
-from nparam_lint.discover.scan import TOO_DEEP, ClassFacts, FunctionFacts, left_out, scan_source
+from nparam_lint.discover.scan import (
+    TOO_DEEP,
+    ClassFacts,
+    FunctionFacts,
+    left_out,
+    scan_source,
+    too_slow,
+)
 from nparam_lint.discover.source_tree import SourceTree
 from nparam_lint.discover.syntax import TooSlow, rare_collection, tail, time_limit
 from nparam_lint.records import Definition, Parameter, Position
@@ -49,6 +58,8 @@ __all__ = [
     "find_root",
     "inner_folders",
     "join",
+    "list_below",
+    "list_configs",
     "list_files",
     "list_importable",
     "list_project",
@@ -70,7 +81,10 @@ if TYPE_CHECKING:
     from nparam_lint.discover.parallel_scan import Scan
     from nparam_lint.records import ImportAttempt, Problem
 
+    _Constructor = tuple[Parameter, ...] | Literal["nothing"] | None
+
 _FEW = 300
+_FIRST = 20  # files that are looked through before all others
 _FEW_WORDS = 50  # up to which searching for each costs less than telling the words of a file apart
 # What turns a file into the words in it, at the speed of memory.
 _NO_WORD = bytes(b if b > 127 or chr(b).isalnum() or chr(b) == "_" else 32 for b in range(256))
@@ -87,6 +101,7 @@ class Models:
     def __init__(self, names: Names) -> None:
         self.names = names
         self._models: dict[Symbol, bool] = {}
+        self._constructors: dict[Symbol, _Constructor] = {}
 
     def is_model(self, symbol: Symbol | None) -> bool:
         """Is this class an `nn.Module`?"""
@@ -189,26 +204,29 @@ class Models:
         package."""
         if symbol.kind == "function":
             return self.names.functions(symbol.where)[symbol.name].parameters
-        found = self._constructor(symbol, set())
+        found = self._constructor(symbol)
         return () if found == "nothing" else found
 
-    def _constructor(
-        self, symbol: Symbol, seen: set[Symbol]
-    ) -> tuple[Parameter, ...] | Literal["nothing"] | None:
+    def _constructor(self, symbol: Symbol) -> _Constructor:
         """ "nothing": neither the class nor its bases bring a constructor of their own."""
         if symbol.kind == "outside":
             name = tail(symbol.name)
             plain = name in ("object", "ABC", "Generic", "Protocol") or name.endswith("Mixin")
             return "nothing" if plain or takes_nothing(symbol.name) else None
-        if symbol.kind != "class" or symbol in seen:
+        if symbol.kind != "class":
             return "nothing"
-        seen.add(symbol)
+        if symbol not in self._constructors:
+            self._constructors[symbol] = "nothing"  # as long as it is asked for: a cycle
+            self._constructors[symbol] = self._own_constructor(symbol)
+        return self._constructors[symbol]
+
+    def _own_constructor(self, symbol: Symbol) -> _Constructor:
         facts = self.names.classes(symbol.where)[symbol.name]
         if facts.init is not None:
             return facts.init.parameters
-        inherited: tuple[Parameter, ...] | Literal["nothing"] | None = "nothing"
+        inherited: _Constructor = "nothing"
         for base in self.names.bases(symbol):
-            inherited = self._constructor(base, seen)
+            inherited = self._constructor(base)
             if inherited != "nothing":
                 break
         if facts.fields is None:
@@ -278,6 +296,7 @@ def discover(
     store: Store | None = None,
     scan: Scan = scan_source,
     timeout: float = 60.0,
+    on_found: Callable[[Definition], None] = lambda _: None,
 ) -> Discovery:
     """Find the model classes and the factories in `files` (relative to `root`).
 
@@ -290,7 +309,8 @@ def discover(
     imports it; `named` files (by the user) always are.
     `store`: where what a file's content says is kept for the next run; after it asked for plans,
     the caller has `SourceTree.remember` keep those too. `scan`: what reads a file; a function at
-    the top level of a module. `timeout`: seconds for one.
+    the top level of a module. `timeout`: seconds for one. `on_found` is told of each definition,
+    of the first before most files are read.
     """
     if importable is None:
         importable = list_importable(root) if read is None else ()
@@ -312,20 +332,32 @@ def discover(
             parsed.append(path)
         elif defines:
             rest.append(path)
+
+    @cache
+    def look(path: str) -> tuple[list[Definition], Problem | None]:
+        try:
+            with time_limit(timeout):
+                definitions = models.definitions(path, declared_only=path in strict)
+            for definition in definitions:
+                on_found(definition)
+            return definitions, None
+        except TooSlow:
+            problem = too_slow(path, tree.source(path), "finding its models", timeout)
+        except RecursionError:
+            problem = left_out(path, tree.source(path), TOO_DEEP)
+        return [], problem
+
+    for path in parsed[:_FIRST]:
+        look(path)
     tree.scan_all(parsed)
     parsed += _naming_models(tree, models, rest)
     parsed = sorted(set(parsed))
     found: list[Definition] = []
     problems: list[Problem] = []
     for path in parsed:
-        try:
-            with time_limit(timeout):
-                found += models.definitions(path, declared_only=path in strict)
-        except TooSlow:
-            why = f"finding its models took longer than the {timeout:g} s of --timeout"
-            problems.append(left_out(path, tree.source(path), why))
-        except RecursionError:
-            problems.append(left_out(path, tree.source(path), TOO_DEEP))
+        definitions, problem = look(path)
+        found += definitions
+        problems += [problem] if problem else []
     run = [*parsed, *tree.run_with({*wanted, *(item.path for item in found)})]
     tree.scan_all(run)
     problems += [p for path in dict.fromkeys(run) if (p := tree.facts(path).problem)]

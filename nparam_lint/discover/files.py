@@ -23,14 +23,15 @@ else:
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
-    _Below = Callable[[Path], list[str]]  # the files below a directory, relative to it
+    _Below = Callable[[Path], list[str]]  # what `list_below` says
 
 # Never the project's own source, wherever they are.
 _FOREIGN = frozenset({"site-packages", "node_modules", "__pycache__"})
 CONFIGS = ("nparam-lint.toml", "pyproject.toml")  # the first of them is read
+CONFIG_KINDS = (".toml", ".yaml", ".yml", ".json")
+_KINDS = (".py", *CONFIG_KINDS)  # of files that are asked for: source, and what may configure it
 _HUGE = 64_000_000  # bytes of a file that is not even looked at: nobody writes so much
-TEXTS = (".md", ".rst", ".txt", ".ipynb", ".yaml", ".yml", ".json", ".toml")
-_TEXT_PATTERNS = [f"*{suffix}" for suffix in TEXTS]
+_TEXT_KINDS = (".md", ".rst", ".txt", ".ipynb")
 _OUR_TABLE = re.compile(rb"""^\s*\[+\s*tool\s*\.\s*["']?nparam-lint\b""", re.MULTILINE)
 
 
@@ -51,11 +52,16 @@ def find_root(path: Path, top: Path | None = None) -> Path:
 
 def _is_python_project(directory: Path) -> bool:
     names = ("pyproject.toml", "setup.py", "setup.cfg")
-    return any((directory / name).is_file() for name in names)
+    return any(_is_readable_file(directory / name) for name in names)
+
+
+def _is_readable_file(path: Path) -> bool:
+    """Never raises, as `Path.is_file` does below a directory that is closed to us."""
+    return os.path.isfile(path)  # noqa: PTH113
 
 
 def _configures_us(directory: Path) -> bool:
-    if (directory / "nparam-lint.toml").is_file():
+    if _is_readable_file(directory / "nparam-lint.toml"):
         return True
     try:
         text = (directory / "pyproject.toml").read_bytes()
@@ -75,30 +81,32 @@ def list_files(
     paths: Sequence[Path] = (),
     exclude: Sequence[str] = (),
     tracked: Sequence[str] | None = None,
+    below: _Below | None = None,
 ) -> list[str]:
     """The Python files under `paths` (default: `root`), relative to `root`, with `/`, sorted.
 
     Git decides what belongs to the project: tracked files, and untracked ones that are not ignored.
     A file that is named itself is always included; a directory that is named although git ignores
     it is walked. `exclude` holds patterns as in a `.gitignore`. `tracked` are the files of `root`
-    where it is a copy, in which git cannot be asked.
+    where it is a copy, in which git cannot be asked. A directory that may not be looked into is
+    named as `folder/`: to read it will say why. `below`: what remembers for other lists too.
 
     Raises FileNotFoundError for a path that does not exist, UsageError for one outside `root`.
     """
 
-    def below(path: Path) -> list[str]:
-        if tracked is None:
-            return _below(path)
+    def tracked_below(path: Path) -> list[str]:
         folder = place_of(path, root)
         prefix = f"{folder}/" if folder else ""
-        return _own(path, (n.removeprefix(prefix) for n in tracked if n.startswith(prefix)))
+        return _own(path, (n.removeprefix(prefix) for n in tracked or () if n.startswith(prefix)))
 
-    return _listed(root, paths, exclude, below)
+    if tracked is not None:
+        below = tracked_below
+    return _listed(root, paths, exclude, below or list_below)
 
 
 def list_importable(root: Path, below: _Below | None = None) -> list[str]:
     """All Python files that the project's imports may reach: nothing excluded, submodules too."""
-    below = below or _below
+    below = below or list_below
     found = set(_listed(root, (), (), below))
     try:
         modules = (root / ".gitmodules").read_text("utf-8", "replace")
@@ -112,43 +120,57 @@ def list_importable(root: Path, below: _Below | None = None) -> list[str]:
 
 
 def list_project(
-    root: Path, paths: Sequence[Path] = (), exclude: Sequence[str] = ()
+    root: Path,
+    paths: Sequence[Path] = (),
+    exclude: Sequence[str] = (),
+    below: _Below | None = None,
 ) -> tuple[list[str], list[str]]:
-    """`list_files` and `list_importable` together, which asks git but once for the same."""
-    below: _Below = cache(_below)
+    """`list_files` and `list_importable` together, which asks git but once for the same. `below`:
+    what remembers for other lists of the same run too."""
+    below = below or cache(list_below)
     return _listed(root, paths, exclude, below), list_importable(root, below)
 
 
-def list_texts(root: Path, exclude: Sequence[str], tracked: Sequence[str] | None) -> list[str]:
-    """The project's files that are no Python and may say how models are built: texts, notebooks,
-    config files. `tracked`: see `list_files`."""
-    listed = (
-        ask_git(root, "ls-files", "-co", "--exclude-standard", "-z", "--", *_TEXT_PATTERNS)
-        if tracked is None
-        else None
+def list_configs(
+    root: Path, exclude: Sequence[str], tracked: Sequence[str] | None, below: _Below | None
+) -> list[str]:
+    """The project's config files, ours left out. `tracked`, `below`: see `list_files`."""
+    names = (below or list_below)(root) if tracked is None else _own(root, tracked)
+    is_excluded = matcher(exclude)
+    return sorted(
+        name
+        for name in names
+        if name.endswith(CONFIG_KINDS)
+        and name.rpartition("/")[2] not in CONFIGS
+        and not is_excluded(name)
     )
+
+
+def list_texts(root: Path, exclude: Sequence[str], tracked: Sequence[str] | None) -> list[str]:
+    """The project's texts and notebooks, which may say how models are built. `tracked`: see
+    `list_files`."""
+    listed: bytes | None = None
+    if tracked is None:
+        patterns = [f"*{kind}" for kind in _TEXT_KINDS]
+        listed = ask_git(root, "ls-files", "-co", "--exclude-standard", "-z", "--", *patterns)
     if listed is not None:
         names: Iterable[str] = _own(root, _decoded(listed))
     else:
-        names = _walk(root, TEXTS) if tracked is None else _own(root, tracked)
+        names = _walk(root, _TEXT_KINDS) if tracked is None else _own(root, tracked)
     is_excluded = matcher(exclude)
-    return sorted(name for name in names if not is_excluded(name))
+    return sorted(n for n in names if n.endswith(_TEXT_KINDS) and not is_excluded(n))
 
 
-def inner_folders(root: Path, files: Iterable[str] | None = None) -> dict[str, str]:
+def inner_folders(root: Path, files: Iterable[str]) -> dict[str, str]:
     """The directories below `root` that hold source or TOML, relative to it, outer ones first, and
-    the config file of each that configures us; "" of the others. `files`: those of `root`, where
-    it is a copy, in which git cannot be asked."""
-    if files is None:
-        kinds = ("*.py", "*.toml")
-        listed = ask_git(root, "ls-files", "-co", "--exclude-standard", "-z", "--", *kinds)
-        files = _walk(root, (".py", ".toml")) if listed is None else _decoded(listed)
+    the config file of each that configures us; "" of the others. `files`: those of `root`, as
+    `list_below` tells."""
     is_foreign = _foreign(root)
     folders: set[str] = {""}
     configs: dict[str, str] = {}
     for file in files:
         folder, _, name = file.rpartition("/")
-        if folder and not is_foreign(folder):
+        if folder and name and not is_foreign(folder):
             folders.update(takewhile(lambda above: above not in folders, ancestors(folder)))
             if name in CONFIGS:
                 configs[folder] = min(file, configs.get(folder, file))
@@ -158,7 +180,7 @@ def inner_folders(root: Path, files: Iterable[str] | None = None) -> dict[str, s
 
 def named_files(root: Path, paths: Sequence[Path]) -> frozenset[str]:
     """Those of `paths` that are files, as the lists here name them."""
-    return frozenset(place_of(path, root) for path in paths if path.is_file())
+    return frozenset(place_of(path, root) for path in paths if _is_readable_file(path))
 
 
 def reader(root: Path) -> Callable[[str], bytes]:
@@ -179,11 +201,12 @@ def _listed(root: Path, paths: Sequence[Path], exclude: Sequence[str], below: _B
     found: set[str] = set()
     for path in paths or (root,):
         relative = place_of(path, root)
-        if path.is_file():
+        if _is_readable_file(path):
             if path.suffix == ".py":
                 found.add(relative)
-        elif path.is_dir():
-            inside = (join(relative, name) for name in below(path))
+        elif os.path.isdir(path):  # noqa: PTH112
+            names = (name for name in below(path) if name.endswith((".py", "/")))
+            inside = (join(relative, name) for name in names)
             found.update(name for name in inside if not is_excluded(name))
         else:
             raise FileNotFoundError(f"{path} does not exist")
@@ -232,10 +255,15 @@ def place_of(path: Path, root: Path) -> str:
     raise UsageError(f"{path} is outside the project root {root}")
 
 
-def _below(directory: Path) -> list[str]:
-    """The files of a directory that git does not ignore, relative to it; where git cannot say, or
-    ignores the directory itself, all."""
-    listed = ask_git(directory, "ls-files", "-co", "--exclude-standard", "-z", "--", "*.py")
+def list_below(directory: Path) -> list[str]:
+    """The source and the config files of a directory that git does not ignore, relative to it; where git
+    cannot say, or ignores the directory itself, all. A directory in it that may not be looked into
+    is told with a `/` at its end.
+
+    Raises UsageError where it may not be looked into itself.
+    """
+    kinds = [f"*{kind}" for kind in _KINDS]
+    listed = ask_git(directory, "ls-files", "-co", "--exclude-standard", "-z", "--", *kinds)
     if listed is None or not (listed or ask_git(directory, "check-ignore", "-q", ".") is None):
         return list(_walk(directory))
     return _own(directory, _decoded(listed))
@@ -278,19 +306,29 @@ def _is_file(path: str) -> bool:
         return False
 
 
-def _walk(directory: Path, suffixes: tuple[str, ...] = (".py",)) -> Iterator[str]:
-    for folder, subfolders, names in os.walk(directory):
-        here = Path(folder)
-        subfolders[:] = [name for name in subfolders if not _skipped(here / name)]
+def _walk(directory: Path, kinds: tuple[str, ...] = _KINDS) -> Iterator[str]:
+    top = os.fspath(directory)
+    closed: list[str] = []
+
+    def note(error: OSError) -> None:
+        if error.filename == top:
+            raise UsageError(f"{top} cannot be looked into: {error.strerror}")
+        if not isinstance(error, FileNotFoundError):  # gone meanwhile
+            closed.append(os.path.relpath(error.filename, top))
+
+    for folder, subfolders, names in os.walk(top, onerror=note):
+        subfolders[:] = [name for name in subfolders if not _is_skipped(folder, name)]
         for name in names:
-            if name.endswith(suffixes) and (here / name).is_file():
-                yield (here / name).relative_to(directory).as_posix()
+            path = os.path.join(folder, name)  # noqa: PTH118
+            if name.endswith(kinds) and _is_file(path):
+                yield os.path.relpath(path, top).replace(os.sep, "/")
+    yield from (name.replace(os.sep, "/") + "/" for name in closed)
 
 
-def _skipped(folder: Path) -> bool:
-    name = folder.name
+def _is_skipped(folder: str, name: str) -> bool:
+    path = os.path.join(folder, name)  # noqa: PTH118
     if name.startswith(".") or name in _FOREIGN or name.endswith(".egg-info"):
         return True
     if name in ("build", "dist"):  # what setuptools leaves behind, but not a package of that name
-        return not (folder / "__init__.py").exists()
-    return (folder / "pyvenv.cfg").exists()
+        return not os.path.exists(f"{path}/__init__.py")  # noqa: PTH110
+    return os.path.exists(f"{path}/pyvenv.cfg")  # noqa: PTH110

@@ -5,7 +5,6 @@ A process that fails only costs time: a file that it did not read is read when i
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -13,6 +12,7 @@ from contextlib import suppress
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from nparam_lint import cores
 from nparam_lint.discover.scan import FileFacts, scan_within
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ def scan_many(
     """(path, facts) of each file, in no order. `scan`: a function at the top level of a module;
     `timeout`: seconds for one file."""
     size = sum(map(len, contents.values()))
-    count = max(1, min(_cores(), size // _SHARE))
+    count = max(1, min(cores(), size // _SHARE))
     ordered = sorted(contents.items(), key=lambda item: len(item[1]), reverse=True)
     mine, *others = (ordered[first::count] for first in range(count))  # of about the same size
     processes = [(_started(scan, share, timeout), share) for share in others]
@@ -58,12 +58,6 @@ def serve() -> None:
             [scan_within(scan, timeout, path, content) for path, content in items]
         )
     sys.stdout.buffer.write(answer)
-
-
-def _cores() -> int:
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 def _started(scan: Scan, share: _Items, timeout: float) -> subprocess.Popen[bytes] | None:

@@ -144,10 +144,10 @@ def scan_within(scan: Scan, seconds: float, path: str, source: bytes) -> FileFac
         with time_limit(seconds):
             return scan(path, source)
     except TooSlow:
-        why = f"reading it took longer than the {seconds:g} s of --timeout"
+        problem = too_slow(path, source, "reading it", seconds)
     except RecursionError:
-        why = TOO_DEEP
-    return FileFacts(path, problem=left_out(path, source, why), fleeting=True)
+        problem = left_out(path, source, TOO_DEEP)
+    return FileFacts(path, problem=problem, fleeting=True)
 
 
 def parse_source(path: str, source: bytes) -> Parsed:
@@ -201,6 +201,12 @@ def left_out(path: str, source: bytes, why: str) -> Problem:
     the file may declare a budget."""
     severity: Severity = "error" if b"nparam" in source else "warning"
     return Problem(Position(path), f"is skipped: {why}", severity)
+
+
+def too_slow(path: str, source: bytes, what: str, seconds: float) -> Problem:
+    """The same of a file that took longer than its time limit."""
+    why = f"{what} took longer than the {seconds:g} s of --timeout"
+    return replace(left_out(path, source, why), timed_out=True)
 
 
 def _unreadable(

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from nparam_lint.cache.store import Store
     from nparam_lint.discover.parallel_scan import Scan
+    from nparam_lint.records import Severity
 
 _Method = TypeVar("_Method", bound="Callable[..., Any]")
 # (level, module, names, whether it stands at the margin: under no condition, in no function); an
@@ -131,7 +132,10 @@ class SourceTree:
                 self._facts[path] = self._known(path) or self._scanned(path, self._read(path))
             except OSError as error:
                 reason = f"cannot be read: {error.strerror or error}"
-                self._facts[path] = FileFacts(path, problem=Problem(Position(path), reason))
+                # A directory: nobody knows whether there is any source in it.
+                severity: Severity = "warning" if path.endswith("/") else "error"
+                problem = Problem(Position(path), reason, severity)
+                self._facts[path] = FileFacts(path, problem=problem)
         return self._facts[path]
 
     def scan_all(self, paths: Iterable[str]) -> None:

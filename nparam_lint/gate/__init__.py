@@ -11,10 +11,11 @@ import os
 import time
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from nparam_lint import UsageError
+from nparam_lint import UsageError, cores
 from nparam_lint.count.interpreter import (
     Interpreter,
     NoInterpreter,
@@ -34,6 +35,7 @@ from nparam_lint.count.run_jobs import (
 from nparam_lint.count.worker_process import end_waiting, start_early
 from nparam_lint.discover import (
     discover,
+    list_below,
     list_files,
     list_project,
     named_files,
@@ -47,6 +49,8 @@ from nparam_lint.gate.requests import (
     ProjectSource,
     Selection,
     declared_requests,
+    may_be_built,
+    one_reason,
     request_model,
     select_models,
 )
@@ -60,7 +64,7 @@ if TYPE_CHECKING:
     from nparam_lint.config.settings import Settings
     from nparam_lint.discover import Discovery
     from nparam_lint.discover.parallel_scan import Scan
-    from nparam_lint.records import Finding
+    from nparam_lint.records import Definition, Finding
 
     Progress = Callable[[int, int, str], None]  # done, all, the label of the last one
 
@@ -141,8 +145,7 @@ def check(
     start = time.monotonic()
     context, elsewhere = RunContext(settings, environ, progress), None
     try:
-        if not static_only:
-            start_worker_early(context)
+        begin = (lambda _: None) if static_only else early_start(context)
         source = read_source(
             settings,
             paths,
@@ -150,6 +153,7 @@ def check(
             left_out=left_out,
             declared_only=declared_only,
             dependents=True,
+            on_found=begin,
         )
         if source.places:
             from nparam_lint.gate.dependents import with_dependents
@@ -217,6 +221,8 @@ def measure(
         context,
         meanwhile=lambda: findings.extend(lint()),
     )
+    if source.settings.replay_inputs and any(finding.timed_out for finding in findings):
+        source.settings.replay_inputs.is_complete = False  # the next run may read it in time
     others: dict[int, list[tuple[ModelRequest, Measured]]] = {}
     for own, (number, request) in enumerate(resized, len(selection.requests)):
         measured = counted.answers.measurements[own]
@@ -239,11 +245,12 @@ def read_source(
     left_out: Sequence[Path] = (),
     declared_only: bool = False,
     dependents: bool = False,
+    on_found: Callable[[Definition], None] = lambda _: None,
 ) -> ProjectSource:
     """Find the models under `paths` (the whole project when empty), and what is declared. `scan`:
     what reads a file. `left_out`: what the config says of these directories is. `dependents`: what
     is declared elsewhere in the project is wanted as well, for `with_dependents` to choose from;
-    then a path may be of any kind, or gone."""
+    then a path may be of any kind, or gone. `on_found`: see `discover`; it is not told of these."""
     root, copy = settings.root, settings.snapshot
     places = dict.fromkeys(place_of(path, root) for path in paths)
     if dependents:  # others may know what a link leads to by its own name
@@ -252,16 +259,17 @@ def read_source(
                 places[place_of(path.resolve(), root.resolve())] = None
     places = {} if "" in places else places
     tracked = copy.files(root) if copy else None
-    there = [path for path in paths if path.exists()]
+    below = settings.below or cache(list_below)
+    there = [path for path in paths if os.path.exists(path)]  # noqa: PTH110
     if copy:
         files = list_files(root, there, settings.exclude, tracked)
         importable = copy.files(root, importable=True)
     else:
-        files, importable = list_project(root, there, settings.exclude)
+        files, importable = list_project(root, there, settings.exclude, below)
     files = files if there or not paths else []
     others: set[str] = set()
     if places and dependents:
-        others = set(list_files(root, (), settings.exclude, tracked)).difference(files)
+        others = set(list_files(root, (), settings.exclude, tracked, below)).difference(files)
     budgeted = {b.target.location for b in settings.budgets if b.target.is_path}
     found = discover(
         root,
@@ -274,6 +282,7 @@ def read_source(
         store=settings.store,
         scan=scan,
         timeout=settings.timeout,
+        on_found=lambda definition: None if definition.path in others else on_found(definition),
     )
     if settings.replay_inputs:
         settings.replay_inputs.add_source(str(settings.home), found.tree.files, found.tree.digest)
@@ -334,15 +343,23 @@ def static_findings(source: ProjectSource, definitions_only: bool = False) -> li
 # --- count ------------------------------------------------------------------------------------
 
 
-def start_worker_early(context: RunContext) -> None:
-    """Start the worker before its work is known, so that it imports torch meanwhile. Only where
-    nothing is remembered of the project: then there is work for certain."""
+def early_start(context: RunContext) -> Callable[[Definition], None]:
+    """What starts the worker at the first model that can be built, before the others are known, so
+    that it imports torch meanwhile. Only where nothing is remembered of the project: then there is
+    work for certain."""
     folder = context.settings.store.folder
-    if not folder or not Path(folder).is_dir():
-        with suppress(NoInterpreter):  # reported when the interpreter is needed
-            interpreter = _interpreter(context)
-            if interpreter.has_torch:
-                start_early(interpreter.python, context.environ)
+    is_open = not folder or not Path(folder).is_dir()
+
+    def begin(definition: Definition) -> None:
+        nonlocal is_open
+        if is_open and may_be_built(definition, context.settings):
+            is_open = False
+            with suppress(NoInterpreter):  # reported when the interpreter is needed
+                interpreter = _interpreter(context)
+                if interpreter.has_torch:
+                    start_early(interpreter.python, context.environ)
+
+    return begin
 
 
 def count_models(
@@ -362,6 +379,8 @@ def count_models(
     interpreter = _interpreter(context)
     builds, jobs = _planned(requests, found, context, interpreter)
     answers = run_jobs(builds, jobs, context.progress, settings.replay_inputs, meanwhile)
+    for number, request in enumerate(requests):
+        answers.measurements[number] = one_reason(request, answers.measurements[number])
     if answers.broken is None:
         return CountResult(answers, interpreter)
     inside = environments_in(settings.home, sorted(found.tree.folders - {""}))
@@ -414,7 +433,7 @@ def _planned(
 def limits(settings: Settings) -> Limits:
     """The limits of the settings; by default half of the memory, and a builder for each core."""
     memory = default_memory() if settings.memory is None else settings.memory
-    return Limits(settings.timeout, memory, settings.jobs or _cores())
+    return Limits(settings.timeout, memory, settings.jobs or cores())
 
 
 def _interpreter(context: RunContext) -> Interpreter:
@@ -432,13 +451,6 @@ def _interpreter(context: RunContext) -> Interpreter:
         inputs.unread.update(unread or ())
         inputs.is_complete &= unread is not None
     return interpreter
-
-
-def _cores() -> int:
-    try:
-        return max(1, len(os.sched_getaffinity(0)))
-    except AttributeError:
-        return os.cpu_count() or 1
 
 
 def _import_attempts(

@@ -239,7 +239,7 @@ def assemble_report(
         models=tuple(models),
         findings=tuple(kept),
         skipped=tuple(skipped),
-        files=len(source.files),
+        files=sum(path.endswith(".py") for path in source.files),
         error=counted.error,
         staged=snapshot is not None and snapshot.commit is None,
     )

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from nparam_lint.claims import Target
-from nparam_lint.claims.docstring_budgets import has_prose_count, parse_docstring
+from nparam_lint.claims.docstring_budgets import declares, has_prose_count, parse_docstring
 from nparam_lint.discover.syntax import TooSlow, time_limit
 from nparam_lint.judge import finding
-from nparam_lint.records import Budget, NotMeasured, Position, Recipe
+from nparam_lint.records import Budget, Measured, NotMeasured, Position, Recipe
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 
     from nparam_lint.config.settings import Settings
     from nparam_lint.discover import Discovery
-    from nparam_lint.records import Definition, Finding, Measured, NameValue, Way
+    from nparam_lint.records import Definition, Finding, Measurement, NameValue, Way
 
 _PLAIN_TYPES = {"int", "float", "str", "bool", "list", "dict", "tuple", "List[int]", "list[int]"}
-_NOTHING_CHECKED = "nothing in this file was checked; next: fix it, or `exclude` it in the config"
+_NOTHING_CHECKED = "nothing in it was checked; next: fix it, or `exclude` it in the config"
 _CONFIG_WORDS = ("conf", "cfg", "arg", "param", "settings", "opt")
 
 
@@ -119,7 +119,8 @@ def declared_requests(
         except TooSlow:
             why = f"took longer than the {settings.timeout:g} s of --timeout"
             message = f"not checked: reading the docstring of {definition.qualname} {why}"
-            findings.append(finding("NPL003", position, message, definition.target))
+            late = finding("NPL003", position, message, definition.target)
+            findings.append(replace(late, timed_out=True))
             continue
         for budget in budgets:
             if budget.target not in requests:
@@ -131,7 +132,9 @@ def declared_requests(
             findings.append(finding("NPL008", at, f"arguments for it: {gone}", str(target)))
     findings += [
         replace(
-            finding("NPL003", p.position, p.message, "", [_NOTHING_CHECKED]), severity=p.severity
+            finding("NPL003", p.position, p.message, "", [_NOTHING_CHECKED]),
+            severity=p.severity,
+            timed_out=p.timed_out,
         )
         for p in found.problems
     ]
@@ -241,25 +244,49 @@ def select_models(requests: Sequence[ModelRequest], declared_only: bool = False)
     for request in requests:
         if declared_only:
             chosen += [request] if request.is_declared else []
-        elif not request.budgets and (missing := _missing_arguments(request)):
-            failure = NotMeasured(
-                "NPL004",
-                f"{request.target.callable} needs {', '.join(missing)}",
-                missing=tuple(missing),
-                cause="arguments_missing",
-            )
+        elif failure := _lacks_arguments(request):
             skipped.append((str(request.target), failure))
         else:
             chosen.append(request)
     return Selection(chosen, skipped)
 
 
-def _missing_arguments(request: ModelRequest) -> list[str]:
-    """The required arguments that nobody provides. A single one may be a config object: the worker
-    tries that."""
-    if request.recipe.says_how_to_call or not request.definitions:
-        return []
-    required = [p for p in request.definitions[-1].parameters or () if p.required]
+def one_reason(request: ModelRequest, answer: Measurement) -> Measurement:
+    """The answer with the reason that a check of the whole project gives, which does not build what
+    lacks arguments, and does not get to know what else is wrong: that is told beside."""
+    if isinstance(answer, Measured) or answer.cause in ("no_worker", "unreadable"):
+        return answer
+    was_called = answer.code in ("NPL004", "NPL009") and answer.cause != "arguments_missing"
+    failure = None if was_called else _lacks_arguments(request)
+    if failure is None:
+        return answer
+    besides = f"besides: {answer.reason}" + (f" ({answer.hint})" if answer.hint else "")
+    return replace(failure, hint=None if answer.missing else besides, notes=answer.notes)
+
+
+def may_be_built(definition: Definition, settings: Settings) -> bool:
+    """Whether a definition alone shows that it is built: it needs no arguments that nobody says, or
+    declares how it is built."""
+    recipe = settings.arguments.get(Target(definition.path, definition.qualname), Recipe())
+    is_declared = any(map(declares, definition.docstrings))
+    return is_declared or recipe.says_how_to_call or not _required(definition)
+
+
+def _lacks_arguments(request: ModelRequest) -> NotMeasured | None:
+    """The failure of a model without a budget that needs arguments which nobody provides."""
+    if request.budgets or request.recipe.says_how_to_call or not request.definitions:
+        return None
+    # Of several of one name, nobody knows yet which is used.
+    missing = min(map(_required, request.definitions), key=len)
+    reason = f"{request.target.callable} needs {', '.join(missing)}"
+    failure = NotMeasured("NPL004", reason, missing=tuple(missing), cause="arguments_missing")
+    return failure if missing else None
+
+
+def _required(definition: Definition) -> list[str]:
+    """The arguments without which it cannot be built. A single one may be a config object: the
+    worker tries that."""
+    required = [p for p in definition.parameters or () if p.required]
     if len(required) == 1:
         name, annotation = required[0].name.lower(), required[0].annotation or "int"
         if any(word in name for word in _CONFIG_WORDS) or annotation not in _PLAIN_TYPES:

@@ -7,8 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from nparam_lint.cache.store import digest
-from nparam_lint.discover import list_texts, reader
-from nparam_lint.discover.files import TEXTS
+from nparam_lint.discover import list_configs, list_texts, reader
 from nparam_lint.discover.ways import WaySource, find_ways
 from nparam_lint.gate.requests import ModelRequest
 
@@ -25,8 +24,11 @@ def with_ways(source: ProjectSource, selection: Selection) -> Selection:
     wanted -= {r.target.bare for r in source.requests if r.is_declared}
     if not wanted:
         return selection
-    tracked = copy.files(settings.root, TEXTS) if copy else None
-    others = list_texts(settings.root, settings.exclude, tracked)
+    tracked = copy.files(settings.root, "") if copy else None
+    others = [
+        *list_configs(settings.root, settings.exclude, tracked, settings.below),
+        *list_texts(settings.root, settings.exclude, tracked),
+    ]
     read = reader(settings.root)
     if settings.replay_inputs:
         settings.replay_inputs.add_source(str(settings.home), others, lambda at: digest(read(at)))

@@ -138,6 +138,7 @@ def _module(row: ModuleRow) -> Json:
 def _placed(item: BudgetResult | Finding) -> Json:
     found: Json = asdict(item)
     at: Json = found.pop("position")
+    found.pop("timed_out", None)  # the message says it
     return found | at
 
 

@@ -46,6 +46,7 @@ _SAID = {  # of models that were not counted, by cause
     "out_of_memory": "ran out of memory",
 }
 _TONES = {"holds": "green", "broken": "red", "not checked": "red", "ignored": "dim"}
+_TONES |= {"errors": "red", "warnings": "yellow"}
 
 
 def check_document(report: Report) -> Document:
@@ -97,13 +98,8 @@ def _headline(report: Report) -> tuple[str, list[str]]:
     where nothing is declared."""
     if report.error is not None:
         return "✗", ["nothing could be checked"]
-    declared, told = declared_budgets(report)
-    states = _states(declared)
-    errors = [finding for finding in report.findings if finding.severity == "error"]
-    if others := sum(finding not in told for finding in errors):
-        states["errors"] = plural(others, "other error" if others < len(errors) else "error")
-    if warnings := len(report.findings) - len(errors):
-        states["warnings"] = plural(warnings, "warning")
+    declared, _ = declared_budgets(report)
+    states = _states(declared) | _others(report)
     order = ("broken", "not checked", "errors", "holds", "ignored", "warnings")
     words = [states[name] for name in order if name in states]
     if not declared:
@@ -119,6 +115,18 @@ def _states(budgets: Iterable[JudgedBudget]) -> dict[str, str]:
         state: f"{plural(n, 'budget')} {'hold' if state == 'holds' and n > 1 else state}"
         for state, n in counts.items()
     }
+
+
+def _others(report: Report) -> dict[str, str]:
+    """How many findings there are that are about no declared budget: these are counted as such."""
+    _, told = declared_budgets(report)
+    found = {}
+    for severity in ("error", "warning"):
+        every = [finding for finding in report.findings if finding.severity == severity]
+        if others := sum(finding not in told for finding in every):
+            name = f"other {severity}" if others < len(every) else severity
+            found[f"{severity}s"] = plural(others, name)
+    return found
 
 
 def _undeclared(report: Report) -> str:
@@ -291,7 +299,8 @@ def _elsewhere(report: Report) -> str:
 
 def _summary(report: Report, options: Options) -> tuple[Parts, ...]:
     budgets = [] if report.error else list(_budgets(report))
-    found = _findings(report, bool(budgets))
+    others = _others(report)
+    found = [(_TONES[name], others[name]) for name in others]
     lines = [Parts((("", _counted(report)), *budgets, *found, ("", f"{report.seconds:.1f} s")))]
     if elsewhere := _elsewhere(report):
         lines.append(Parts((("dim", f"elsewhere: {elsewhere}"),)))
@@ -334,16 +343,6 @@ def _budgets(report: Report) -> Iterator[tuple[str, str]]:
     yield from ((tone, states[state]) for state, tone in _TONES.items() if state in states)
     if held := sum(claim.prose and claim.state == "holds" for claim in every):
         yield ("", f"{plural(held, 'claim')} in prose {'holds' if held == 1 else 'hold'}")
-
-
-def _findings(report: Report, budgets: bool) -> Iterator[tuple[str, str]]:
-    """Broken budgets have been counted as such."""
-    found = [f for f in report.findings if not (budgets and f.code == "NPL001")]
-    if errors := sum(finding.severity == "error" for finding in found):
-        other = "other " if len(found) < len(report.findings) else ""
-        yield ("red", plural(errors, f"{other}error"))
-    if len(found) > errors:
-        yield ("yellow", plural(len(found) - errors, "warning"))
 
 
 def _silent(report: Report) -> Counter[tuple[str, str, str, bool]]:

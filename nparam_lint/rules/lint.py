@@ -67,7 +67,8 @@ def lint_files(
                         found += _remembered(tree, path, modules, memory)
                 except TooSlow:
                     why = f"the rules took longer than the {timeout:g} s of --timeout"
-                    found.append(finding("NPL003", Position(path), f"not checked: {why}", ""))
+                    late = finding("NPL003", Position(path), f"not checked: {why}", "")
+                    found.append(replace(late, timed_out=True))
     memory.save(tree.room)
     return found
 

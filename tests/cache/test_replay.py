@@ -46,6 +46,8 @@ def imported(root: Path, environ: Mapping[str, str], *options: str) -> tuple[set
     return {line.rpartition("|")[2].strip() for line in lines if "|" in line}, done.stdout
 
 
+# Takes longer than a fiftieth of a second to read.
+SLOW = "import torch\n" + "x = [1, 2, 3, f(4)]\n" * 4_000
 READING = "import os\nW = len(open(os.path.join(os.path.dirname(__file__), 'w.txt')).read())"
 FILES = {"a.py": net("", 16), "b.py": net(READING, "W"), "w.txt": "x" * 8, "data/x": ""}
 
@@ -226,3 +228,20 @@ def test_answers_alone_do_not_fill_the_disk(project: Any) -> None:
     now = {path.name for path in folder.iterdir()}
     assert before - now == {left_over.name}
     assert [name.partition("-")[0] for name in now - before] == ["run"]
+
+
+@pytest.mark.parametrize("ignored", ["NPL101", "NPL003"])
+def test_what_was_not_read_in_time_is_read_again(
+    project: tuple[Path, dict[str, str]], nparam_lint: Callable[..., Any], ignored: str
+) -> None:
+    """No answer is kept that rests on less than all files, whether it tells so or must not."""
+    root, environ = project
+    (root / "a.py").write_text(SLOW)
+    for path in [*root.rglob("*"), root]:
+        os.utime(path, (1_600_000_000, 1_600_000_000))
+    store = environ["NPARAM_LINT_CACHE_DIR"]
+    for timeout, kept in (("0.02", 0), ("60", 1)):
+        options = ("--static", "--timeout", timeout, "--ignore", ignored)
+        done = nparam_lint(*options, cwd=root, NPARAM_LINT_CACHE_DIR=store)
+        assert ("NPL003" in done.stdout) == (not kept and ignored != "NPL003")
+        assert len([*Path(store).rglob("run-*")]) == kept

@@ -312,6 +312,52 @@ def test_where_it_cannot_be_written(written, arguments, message):
     assert text == WRITTEN
 
 
+DEAD = """
+    class Net(nn.Module):
+        \"\"\"Not used.
+
+        nparam: width*depth
+        \"\"\"
+
+        def __init__(self, width, depth):
+            super().__init__()
+"""
+USED = """
+    class Net(nn.Module):
+        \"\"\"Used.\"\"\"
+
+        def __init__(self, width=3, depth=2):
+            super().__init__()
+            self.a = nn.Linear(width, depth, bias=False)
+"""
+# Of several definitions of one name, the one that Python uses gets the formula.
+DEFINITIONS = {
+    "the first": f"if nn:{USED}else:{DEAD}",
+    "the last": f"try:\n    import not_there\n{DEAD}except ImportError:{USED}",
+    "the one between": f"if not nn:{DEAD}elif nn:{USED}else:{DEAD}",
+}
+
+
+@pytest.mark.parametrize("name", DEFINITIONS)
+def test_the_definition_in_use_gets_the_formula(written, tmp_path, name):
+    source = "import torch.nn as nn\n" + DEFINITIONS[name]
+    (tmp_path / "net.py").write_text(source)
+    done, text = written("formula", "net.py::Net", "--write")
+    used = '"""Used.\n\n        nparam: depth*width\n        """'
+    used = used if used in text else used.replace("depth*width", "width*depth")
+    assert text == source.replace('"""Used."""', used)
+    line = text[: text.index(used)].count("\n") + 3
+    assert f"net.py:{line}: nparam: " in done.stderr
+
+
+def test_a_definition_that_is_not_used_gets_none(written, tmp_path):
+    source = WRITTEN + "\n\nclass Other(Net):\n    pass\n\n\nNet = Other\n"
+    (tmp_path / "net.py").write_text(source)
+    done, text = written("formula", "net.py::Net", "--write", code=2)
+    assert "net.py does not define Net itself; it is what net.py:12 defines" in done.stderr
+    assert text == source
+
+
 def test_elements_of_lists_are_arguments(formula):
     (case,) = document(formula("nets.py::Tower", "--format", "json"))["cases"]
     assert case["formula"] == "dims[1]*(dims[0] + 1) + fixed*(4*depth + 1)"

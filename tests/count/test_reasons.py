@@ -123,6 +123,22 @@ FILES = {
     "alone/layers.py": "WIDTH = 10\n",
     "alone/net.py": "from layers import WIDTH" + NET.format("Net", "WIDTH"),
 }
+# Models that need arguments, in files that cannot be imported for one reason or another: the check
+# of the project does not try to.
+NEEDY = """
+from torch import nn
+class Net(nn.Linear):
+    def __init__(self, width, depth):
+        super().__init__(width, depth)
+"""
+FILES |= {
+    "needy/right.py": NEEDY,
+    "needy/no_package.py": "import no_package" + NEEDY,
+    "needy/raises.py": NEEDY + "raise RuntimeError('not today')\n",
+    "needy/ends.py": NEEDY + "import os\nos._exit(3)\n",
+    "needy/renamed.py": NEEDY + "del Net\n",
+    "needy/base.py": "from no_base import Base\n" + NEEDY.replace("nn.Linear)", "Base, nn.Linear)"),
+}
 CONFIG = """
 [budgets]
 "star::Bad" = 110
@@ -217,6 +233,30 @@ def test_it_is_the_same_where_the_model_alone_is_asked_for(
     (model,) = json.loads(asked.stdout)["models"]
     assert model["reason"] == told[target]["reason"]
     assert (model["code"], model["source"]) == (told[target]["code"], told[target]["source"])
+
+
+@pytest.fixture(scope="module")
+def needy(nparam_lint: Command, root: Any) -> dict[str, str]:
+    report = json.loads(nparam_lint("needy", "--format", "json", cwd=root).stdout)
+    return {one["target"]: one["reason"] for one in report["skipped"]}
+
+
+ASKED = [
+    *(("show", name) for name in FILES if name.startswith("needy")),
+    ("formula", "needy/base.py"),
+]
+
+
+@pytest.mark.parametrize(("command", "name"), ASKED)
+def test_what_needs_arguments_is_told_so_whichever_way_it_is_asked_for(
+    nparam_lint: Command, root: Any, needy: dict[str, str], command: str, name: str
+) -> None:
+    asked = json.loads(nparam_lint(command, f"{name}::Net", "--format", "json", cwd=root).stdout)
+    told = asked["models"][0] if command == "show" else asked
+    assert told["reason"] == needy[f"{name}::Net"] == "Net needs width, depth"
+    if (command, name) == ("show", "needy/base.py"):
+        assert told["hint"].startswith("besides: base has no 'Net'")
+        assert "No module named 'no_base'" in told["hint"]
 
 
 @pytest.mark.parametrize("target", COUNTED)

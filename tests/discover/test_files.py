@@ -3,6 +3,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+from functools import cache
 from typing import TYPE_CHECKING
 
 import pytest
@@ -12,6 +13,7 @@ from nparam_lint.discover import (
     discover,
     find_root,
     inner_folders,
+    list_below,
     list_files,
     list_importable,
     list_project,
@@ -116,7 +118,9 @@ def test_both_lists_at_once_ask_git_once_for_each_directory(
         trace = tmp_path / f"trace{len(paths)}{times}"
         with monkeypatch.context() as patch:
             patch.setenv("PATH", f"{_traced(tmp_path, trace)}{os.pathsep}{os.environ['PATH']}")
-            both = list_project(root, paths, ["third/**"])
+            below = cache(list_below)
+            inner_folders(root, below(root))
+            both = list_project(root, paths, ["third/**"], below)
         assert both == (list_files(root, paths, ["third/**"]), list_importable(root))
         assert trace.read_text().splitlines() == ["ls-files"] * times
     assert list_project(root, [root / "out"]) == (["out/c.py"], ["a.py", "third/e.py"])
@@ -206,7 +210,7 @@ def test_inner_folders_and_their_configs(tmp_path: Path, kind: str) -> None:
         (tmp_path / name).write_text(text)
     if kind == "git":
         git(tmp_path, "init", "-q")
-    found = inner_folders(tmp_path, files if kind == "copy" else None)
+    found = inner_folders(tmp_path, files if kind == "copy" else list_below(tmp_path))
     expected = {"a": "a/nparam-lint.toml", "a/b": "a/b/pyproject.toml", "c": "", "c/d": ""}
     assert {name: config for name, config in found.items() if name not in ("e", "f")} == expected
     assert list(found) == sorted(found)

@@ -22,7 +22,7 @@ SOURCES = {
 def three_processes(monkeypatch):
     monkeypatch.setattr(parallel_scan, "_SHARE", 100)
     monkeypatch.setattr(source_tree, "_MUCH", 100)
-    monkeypatch.setattr(parallel_scan, "_cores", lambda: 3)
+    monkeypatch.setattr(parallel_scan, "cores", lambda: 3)
 
 
 def with_process_id(path, source):

@@ -69,7 +69,7 @@ def test_one_that_is_named_is_told_with_the_next_step(nparam_lint, broken):
     assert done.returncode == 1
     assert done.stdout.splitlines()[:2] == [
         "m0.py:1:9  NPL003  cannot be parsed: invalid syntax",
-        "    nothing in this file was checked; next: fix it, or `exclude` it in the config",
+        "    nothing in it was checked; next: fix it, or `exclude` it in the config",
     ]
 
 

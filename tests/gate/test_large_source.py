@@ -38,6 +38,9 @@ LARGE = {
     "escapes": said("\\t\n" * 30_000),
     "chain": plain("class N0(Net): pass\n")
     + "".join(f"class N{n}(N{n - 1}): pass\n" for n in range(1, 3000)),
+    "heirs": plain("class N0(Net): pass\n")
+    + "".join(f"class N{n}(N{n - 1}): pass\n" for n in range(1, 300))
+    + "".join(f"class H{n}(N299): pass\n" for n in range(20_000)),
     "no super": plain("")
     + "".join(
         f"class N{n}(nn.Module):\n    def __init__(self):\n        self.x = nn.Linear(1, 1)\n"

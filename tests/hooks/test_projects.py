@@ -32,6 +32,7 @@ BROKEN = [
 def monorepo(repository):
     """All of it, and a project whose budgets hold."""
     files = {"fine/net.py": model(10), "fine/nparam-lint.toml": CONFIG.format(110)}
+    files |= {"other.toml": "", "fine/other.toml": ""}
     return repository(
         {name: text for more, _ in [*BROKEN, (files, "")] for name, text in more.items()}
     )
@@ -51,6 +52,10 @@ def places(done):
         (["fine"], FRAMEWORK),
         (["fine", "a"], FRAMEWORK),
         (["a/in/net.py"], FRAMEWORK),
+        (["--config", "fine/nparam-lint.toml"], FRAMEWORK),
+        (["--config", "fine/../fine/nparam-lint.toml", "fine"], GIT),
+        (["--config", "other.toml"], GIT),
+        (["--config", "other.toml", "fine"], FRAMEWORK),
     ],
 )
 def test_nothing_of_the_repository_passes_in_silence(monorepo, nparam_lint, paths, more):
@@ -59,6 +64,21 @@ def test_nothing_of_the_repository_passes_in_silence(monorepo, nparam_lint, path
     assert len(found) == len(expected), done.stdout + done.stderr
     for line, place in zip(found, expected, strict=True):
         assert line.startswith(place), found
+
+
+@pytest.mark.parametrize("more", [[], ["fine"]])
+def test_a_hook_says_that_a_config_would_narrow_it(monorepo, nparam_lint, more):
+    options = ("--config", "fine/other.toml", *more)
+    done = nparam_lint(*CONCISE, *options, cwd=monorepo.path, **monorepo.environ, **FRAMEWORK)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.splitlines() == [
+        "nparam-lint: a hook covers the whole repository, and with --config fine/other.toml it "
+        "would check fine alone",
+        "next: call the file fine/nparam-lint.toml, which is found by itself, and take --config "
+        "out of the hook's arguments",
+    ]
+    by_hand = nparam_lint(*CONCISE, *options, cwd=monorepo.path, **monorepo.environ)
+    assert (by_hand.returncode, by_hand.stdout, by_hand.stderr) == (0, "", "")
 
 
 def test_by_hand_the_paths_are_what_is_asked_about(monorepo, nparam_lint):

@@ -36,18 +36,25 @@ def judge_drift(
 ) -> list[ModelDiff]:
     """The models with their findings. What nobody declares and is part of a model that changed
     with it is judged there; a budget of the same model with other arguments explains it, too."""
-    changed = [model for model in models if model.delta]
+    wholes: dict[str, list[ModelDiff]] = {}  # that changed, by the type of what they contain
+    explaining: dict[str, ModelDiff] = {}  # by the same, and by the target without its arguments
+    for model in models:
+        if model.delta:
+            kinds = model.after.types if isinstance(model.after, Measured) else ()
+            for kind in kinds:
+                wholes.setdefault(kind, []).append(model)
+            for key in (*kinds, model.bare) if model.explained else ():
+                explaining.setdefault(key, model)
     judged = []
     for model in models:
         if _drifts(model, tolerance) and not model.explained:
-            others = [] if model.declared else [m for m in changed if m is not model]
-            wholes = [other for other in others if _contains(other, model)]
-            variants = [other for other in others if other.bare == model.bare]
-            by = next((other for other in (*wholes, *variants) if other.explained), None)
+            is_alone = model.declared
+            kind = model.after.type if isinstance(model.after, Measured) else ""
+            by = None if is_alone else explaining.get(kind) or explaining.get(model.bare)
             if by is not None:
                 words = f"with {by.name}: {by.explanation}"
                 model = replace(model, explained=True, explanation=words)
-            elif not wholes:
+            elif is_alone or all(other is model for other in wholes.get(kind, ())):
                 model = replace(model, findings=tuple(reported([_finding(model, base)])))
         judged.append(model)
     return judged
@@ -55,11 +62,6 @@ def judge_drift(
 
 def _drifts(model: ModelDiff, tolerance: Tolerance) -> bool:
     return abs(model.delta or 0) > tolerance.of(Fraction(model.total_before or 0))
-
-
-def _contains(whole: ModelDiff, part: ModelDiff) -> bool:
-    now, inner = whole.after, part.after
-    return isinstance(now, Measured) and isinstance(inner, Measured) and inner.type in now.types
 
 
 def _finding(model: ModelDiff, base: Base) -> Finding:

@@ -14,7 +14,7 @@ from .building.devices import DEVICES
 from .building.downloads import Download
 from .building.partial_exec import explain, partial_file_of
 from .building.project_import import cause_of
-from .building.side_effect_guard import RefusedAction, is_refusal
+from .building.side_effect_guard import RefusedAction, is_refusal, needs_memory
 from .counting.count_model import Count
 from .state import STATE
 from .torch_compat import Originals
@@ -37,6 +37,11 @@ CALL_SUPER = "its constructor must call super().__init__() before it assigns any
 ONLY_COUNTED = (
     "while a model is counted it may only write to the temporary directory; it may not open "
     "connections or start programs"
+)
+NO_MEMORY = (
+    "here no process can have a /dev/shm of its own (a namespace of Linux, which containers often "
+    "forbid), and files that are there already must not be changed; next: make locks, queues and "
+    "shared tensors where the model is trained, not in its constructor"
 )
 MISSING_ARGUMENTS = re.compile(r"missing \d+ required .*argument")  # as Python words it
 TOO_LARGE = re.compile("overflow(ed)? (with sizes|when unpacking)|multiplication overflow", re.I)
@@ -128,9 +133,11 @@ class ModelBuild:
         is_denied = is_refusal(error) and not STATE.refusals  # by the kernel, which says no more
         lost, package = explain(error)
         package = package or missing_package(error)
+        is_memory = needs_memory(error)
         is_short = isinstance(error, TypeError) and MISSING_ARGUMENTS.search(reason)
         cause = cause_of(error, "arguments_missing" if is_short else "raised")
-        hint = CALL_SUPER if is_early else ONLY_COUNTED if is_denied else install(package)
+        denied = NO_MEMORY if is_memory else ONLY_COUNTED if is_denied else None
+        hint = CALL_SUPER if is_early else denied or install(package)
         if download.what:
             cause, hint = "refused", download.hint(self.text, self.call.names)
         return Failure(

@@ -21,6 +21,9 @@ class State:
         # The audit hook refuses writes; it cannot be taken off again.
         self.is_guarded = False
         self.is_kernel_guarded = False  # nor can what the kernel refuses be allowed again
+        self.has_own_memory = False  # a /dev/shm that nobody else sees
+        self.guards = ["audit hook"]  # that are on, in words: the kernel's come when they are
+        self.unguarded = []  # what the kernel offers and then refused, in words
         self.skips_initialisers = False  # `torch.nn.init.*_` do nothing
         self.begin_run({"root": "", "names": (), "temporary": "", "snapshot": None}, own="")
         self.begin_group(False, {"suspects": (), "barred": {}}, None)

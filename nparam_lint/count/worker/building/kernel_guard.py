@@ -14,7 +14,8 @@ import stat
 import struct
 import sys
 
-from .side_effect_guard import HARMLESS_PROGRAMS, SYSTEM
+from ..state import STATE
+from .side_effect_guard import HARMLESS_PROGRAMS, MEMORY, SYSTEM
 
 CREATE_RULESET, ADD_RULE, RESTRICT_SELF = 444, 445, 446  # the same on every architecture
 _VERSION = 1  # flag of CREATE_RULESET: only tell the version
@@ -32,14 +33,19 @@ _SCOPE_SIGNAL = 1 << 1  # no signals to processes outside
 # machine -> (how a filter knows it, numbers of the calls `socket` and `seccomp`)
 _MACHINES = {"x86_64": (0xC000003E, 41, 317), "aarch64": (0xC00000B7, 198, 277)}
 _INTERNET, _STREAM = (2, 10, 17), 1  # AF_INET, AF_INET6, AF_PACKET; SOCK_STREAM
+_NEW_MOUNTS, _NEW_USER = 0x20000, 0x10000000  # of unshare
+_ALL_PRIVATE = 0x44000  # of mount: nothing that is mounted here is seen outside
+_CAPABILITIES = struct.pack("=II", 0x20080522, 0), bytes(24)  # of capset: for this process, none
 _SET_FILTER, _KEEP_SPECULATION = 1, 4  # else Python is slower on some processors
 
 OFF = os.environ.get("NPARAM_LINT_KERNEL_GUARD") == "0"
 
 
 def _call(number, *arguments):
-    """A system call; raises OSError."""
-    result = ctypes.CDLL(None, use_errno=True).syscall(number, *arguments)
+    """A system call, by its number or its name; raises OSError."""
+    library = ctypes.CDLL(None, use_errno=True)
+    call = getattr(library, number) if isinstance(number, str) else library.syscall
+    result = call(*arguments) if isinstance(number, str) else call(number, *arguments)
     if result < 0:
         code = ctypes.get_errno()
         raise OSError(code, os.strerror(code))
@@ -67,34 +73,69 @@ def _has_seccomp():
     return not OFF and sys.platform == "linux" and platform.machine() in _MACHINES
 
 
-def guards():
-    """The guards that are active here: a word for each kind, the kernel's last."""
-    found = ["audit hook"]
-    version = landlock_version()
-    if version:
-        found.append(f"Landlock {version}")
-    if _has_seccomp():
-        found.append("seccomp")
-    return found
-
-
 def restrict(temporary):
-    """From here on this process, and whatever it starts, may only write below `temporary` and to
-    devices, may only start harmless programs, and may not open connections. If the kernel does not
-    support this, only the audit hook remains. Returns whether the kernel protects files from being
-    written."""
-    version, is_restricted = landlock_version(), False
+    """From here on this process, and whatever it starts, may write below `temporary` and to devices
+    alone, start harmless programs alone, and open no connection. What is on is in `STATE.guards`,
+    and what the kernel offers and then refused in `STATE.unguarded`, in words; there the audit hook
+    is what is left."""
+    version = landlock_version()
     if version or _has_seccomp():
         prctl(_NO_NEW_PRIVILEGES, 1)  # without which neither is allowed
-    with contextlib.suppress(OSError):
-        if version:
-            _restrict_files(version, temporary)
-            is_restricted = True
-    with contextlib.suppress(OSError):
-        if _has_seccomp():
-            # Where Landlock refuses to connect, the audit hook may name the address first.
-            _refuse_sockets(even_tcp=version < _TCP_SINCE)
-    return is_restricted
+    if version:
+        with contextlib.suppress(OSError):
+            _take_own_memory(temporary)
+        STATE.is_kernel_guarded = _put_on(
+            f"Landlock {version}", lambda: _restrict_files(version, temporary)
+        )
+    if _has_seccomp():
+        # Where Landlock refuses to connect, the audit hook may name the address first.
+        even_tcp = not STATE.is_kernel_guarded or version < _TCP_SINCE
+        _put_on("seccomp", lambda: _refuse_sockets(even_tcp))
+
+
+def _put_on(name, action):
+    """Whether a guard could be put on."""
+    try:
+        action()
+    except Exception as error:
+        STATE.unguarded.append(f"built without the guard {name}, which cannot be put on: {error}")
+        return False
+    STATE.guards.append(name)
+    return True
+
+
+def _take_own_memory(temporary):
+    """Give this process, and whatever it starts, a /dev/shm of its own: locks, queues and shared
+    tensors are made there. It shows what the user has in it; what is written is seen by nobody
+    else, and goes with the process. Raises OSError where the system has no namespaces for that:
+    Landlock cannot tell files that were there before from those that are new.
+    """
+    user, group = os.getuid(), os.getgid()
+    if temporary.startswith(MEMORY) or os.path.exists("/dev/nvidiactl"):
+        return  # what lies there is wanted outside
+    _call("unshare", _NEW_MOUNTS | (_NEW_USER if user else 0))
+    if user:
+        texts = {
+            "setgroups": "deny",
+            "uid_map": f"{user} {user} 1",
+            "gid_map": f"{group} {group} 1",
+        }
+        for name, text in texts.items():
+            with open(f"/proc/self/{name}", "w") as file:
+                file.write(text)
+    _call("mount", None, b"/", None, _ALL_PRIVATE, None)
+    place = os.path.join(temporary, f".memory-{os.getpid()}")
+    parts = [os.path.join(place, name) for name in ("new", "work")]
+    os.mkdir(place)
+    _call("mount", b"tmpfs", os.fsencode(place), b"tmpfs", 0, None)
+    for part in parts:
+        os.mkdir(part)
+    options = "lowerdir={},upperdir={},workdir={}".format(MEMORY.rstrip("/"), *parts)
+    options += ",userxattr" if user else ""
+    _call("mount", b"overlay", MEMORY.encode(), b"overlay", 0, os.fsencode(options))
+    STATE.has_own_memory = True
+    if user:
+        _call("capset", *_CAPABILITIES)  # those that came with the namespace
 
 
 def _restrict_files(version, temporary):
@@ -111,8 +152,9 @@ def _restrict_files(version, temporary):
         _allow(descriptor, temporary, write)
         for path in _devices():
             _allow(descriptor, path, write & (_WRITE_FILE | _TRUNCATE))
-        if os.path.exists("/dev/nvidiactl"):  # its driver keeps files there that it shares
-            _allow(descriptor, "/dev/shm", write)
+        # The driver of NVIDIA keeps files there that it shares.
+        if STATE.has_own_memory or os.path.exists("/dev/nvidiactl"):
+            _allow(descriptor, MEMORY, write)
         for path in _programs():
             _allow(descriptor, path, _EXECUTE)
         _call(RESTRICT_SELF, ctypes.c_int(descriptor), ctypes.c_uint32(0))

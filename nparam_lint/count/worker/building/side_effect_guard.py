@@ -50,6 +50,7 @@ _PROGRAMS = {
     "os.startfile": (0, None),
 }
 SYSTEM = ("/bin", "/sbin", "/usr/bin", "/usr/sbin", "/usr/local/bin")  # where programs are
+MEMORY = "/dev/shm/"  # which outlives its process
 _SHELLS = {"sh", "bash", "dash"}
 _NO_OUTPUT = re.compile(r"(2|&)?>\s*/dev/null|2>&1")
 _NETWORK = frozenset(
@@ -70,6 +71,8 @@ def _may_write(path, directory=-1):
     if path in (":memory:", ""):
         return True
     path = os.path.realpath(path)
+    if STATE.has_own_memory and path.startswith(MEMORY):
+        return True
     return path == STATE.temporary or path.startswith(STATE.temporary + os.sep) or _is_device(path)
 
 
@@ -141,13 +144,30 @@ def is_refusal(error):
 
 
 def refuse_interpreters():
-    """Another Python would not have the hook, and multiprocessing starts it without an event."""
+    """Another Python would not have the hook, and multiprocessing starts it without an event. The
+    one that clears up what is left in /dev/shm is not needed where that is this process's own."""
     import multiprocessing.util
+    from multiprocessing import resource_tracker
 
     def refused(path, args, descriptors):
         _refuse(f"to start the program {os.path.basename(os.fsdecode(path))!r}")
 
     multiprocessing.util.spawnv_passfds = refused
+    if STATE.has_own_memory:
+        resource_tracker.ensure_running = lambda: None
+        resource_tracker.register = resource_tracker.unregister = lambda name, kind: None
+
+
+def needs_memory(error):
+    """Whether an exception comes of a lock, a queue or a tensor that could not be shared, since
+    this process has no /dev/shm of its own."""
+    if STATE.has_own_memory or not is_refusal(error):
+        return False
+    last = error.__traceback__
+    while last.tb_next:
+        last = last.tb_next
+    module = last.tb_frame.f_globals.get("__name__", "")
+    return MEMORY in str(error) or "shared memory" in str(error) or "multiprocessing" in module
 
 
 def _refuse(what):

@@ -89,6 +89,8 @@ class Channel:
         for name in ("next_attempt", "not_tracked"):
             if result.pop(name, False):
                 frame[name] = True
+        if STATE.unguarded:
+            result["notes"] = [*result.get("notes", ()), *STATE.unguarded]
         frame.update(event="result", id=number, ok=result["ok"], code=result.get("code"))
         self.send(result_body(result, inputs), **frame)
 

@@ -100,6 +100,7 @@ class GroupTask:
         self.importing = self.running = self.changed = self.culprits = None
         self.building = {}
         self.answered = set()
+        self.guards = None  # that are on in its process
 
     def imports(self):
         """What its process imports, and how: a process that has done so can do any group with the
@@ -143,10 +144,11 @@ class GroupTask:
         os.chdir(STATE.root)
         os.environ["PWD"] = STATE.root
         start_recording(self.torch)
+        restrict(STATE.temporary)
         sys.addaudithook(guard)
         refuse_interpreters()
-        STATE.is_kernel_guarded = restrict(STATE.temporary)
         STATE.is_guarded = True
+        self.up.send(event="guards", guards=STATE.guards)
         sys.dont_write_bytecode = True  # it would be refused each time
         ready = self.import_all()
         record_held()

@@ -12,7 +12,7 @@ import warnings
 
 from ..building.device_ladder import patch_initialisers
 from ..building.devices import DEVICES
-from ..building.kernel_guard import guards, prctl
+from ..building.kernel_guard import prctl, restrict
 from ..building.project_import import install_loader, relax_argparse
 from ..building.side_effect_guard import guard_file_reader, guard_file_writer
 from ..path_facts import fact
@@ -43,6 +43,7 @@ class Server:
         self.files = {"suspects": [], "barred": {}}
         self.first_failure = {}
         self.answered = set()
+        self.guards = None  # those that are on in every process that has run code of the project
 
     def tasks(self, jobs):
         groups = {}
@@ -71,10 +72,15 @@ class Server:
             if len(found) == 1 and found[0].imports() == before.imports():
                 found[0].child = self.kept
                 self.files = found[0].files = before.files
+                found[0].guards = before.guards
+                self.note_guards(before.guards)
             else:
                 self.kept.end()
             self.kept = None
         return found
+
+    def note_guards(self, found):
+        self.guards = [one for one in self.guards or found if one in found]
 
     @staticmethod
     def again(task, jobs, **changes):
@@ -91,13 +97,17 @@ class Server:
             self.kept = idle[0] if idle else None
             todo = self.retry
         # Without fork a thread reads the orders, in order to see their end: it would take more.
-        self.channel.send(event="end", jobs=len(self.answered), more=CAN_FORK)
+        guards = self.guards or []
+        self.channel.send(event="end", jobs=len(self.answered), more=CAN_FORK, guards=guards)
         return self.kept
 
     def on_frame(self, task, frame, body):
         event, job = frame["event"], self.jobs.get(frame.get("id"))
         if event in ("importing", "imported"):  # one job after the other, then none any more
             task.importing = job
+        elif event == "guards":
+            task.guards = frame["guards"]
+            self.note_guards(task.guards)
         elif event == "running":
             task.running = frame["path"]
         elif event == "changed":
@@ -220,6 +230,25 @@ def import_torch():
     return torch
 
 
+def tried_guards():
+    """The guards that can really be put on here, as a process finds out that does so."""
+    if not hasattr(os, "fork"):
+        return STATE.guards
+    reading, writing = os.pipe()
+    pid = os.fork()
+    if not pid:
+        try:
+            restrict(STATE.temporary)
+            os.write(writing, json.dumps([*STATE.guards, *STATE.unguarded]).encode())
+        finally:
+            os._exit(0)
+    os.close(writing)
+    with open(reading, "rb") as stream:
+        found = stream.read()
+    os.waitpid(pid, 0)
+    return json.loads(found or "[]")
+
+
 def main():
     orders, descriptor = take_standard_streams()
     faulthandler.enable()
@@ -263,11 +292,12 @@ def main():
             python=sys.executable,
             version=".".join(map(str, sys.version_info[:3])),
             devices=devices,
-            guards=guards(),
             sites={fact("state", p): state for p, state in sites.items() if not is_within(p)},
         )
         gc.freeze()
-        kept = Server(request, channel, torch, kept).run(orders.fileno())
+        server = Server(request, channel, torch, kept)
+        server.guards = tried_guards() if request.get("probe") else None
+        kept = server.run(orders.fileno())
         request = read_request(orders) if CAN_FORK else None
     if kept:
         kept.end()
