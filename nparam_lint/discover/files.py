@@ -30,7 +30,6 @@ _FOREIGN = frozenset({"site-packages", "node_modules", "__pycache__"})
 CONFIGS = ("nparam-lint.toml", "pyproject.toml")  # the first of them is read
 _HUGE = 64_000_000  # bytes of a file that is not even looked at: nobody writes so much
 TEXTS = (".md", ".rst", ".txt", ".ipynb", ".yaml", ".yml", ".json", ".toml")
-_TEXT_PATTERNS = [f"*{suffix}" for suffix in TEXTS]
 _OUR_TABLE = re.compile(rb"""^\s*\[+\s*tool\s*\.\s*["']?nparam-lint\b""", re.MULTILINE)
 
 
@@ -119,18 +118,24 @@ def list_project(
     return _listed(root, paths, exclude, below), list_importable(root, below)
 
 
-def list_texts(root: Path, exclude: Sequence[str], tracked: Sequence[str] | None) -> list[str]:
+def list_texts(
+    root: Path,
+    exclude: Sequence[str],
+    tracked: Sequence[str] | None,
+    suffixes: tuple[str, ...] = TEXTS,
+) -> list[str]:
     """The project's files that are no Python and may say how models are built: texts, notebooks,
     config files. `tracked`: see `list_files`."""
+    patterns = [f"*{suffix}" for suffix in suffixes]
     listed = (
-        ask_git(root, "ls-files", "-co", "--exclude-standard", "-z", "--", *_TEXT_PATTERNS)
+        ask_git(root, "ls-files", "-co", "--exclude-standard", "-z", "--", *patterns)
         if tracked is None
         else None
     )
     if listed is not None:
         names: Iterable[str] = _own(root, _decoded(listed))
     else:
-        names = _walk(root, TEXTS) if tracked is None else _own(root, tracked)
+        names = _walk(root, suffixes) if tracked is None else _own(root, tracked)
     is_excluded = matcher(exclude)
     return sorted(name for name in names if not is_excluded(name))
 
