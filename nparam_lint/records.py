@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from nparam_lint.claims.grammar import Tolerance, Value
 
 Severity = Literal["error", "warning"]
-Origin = Literal["docstring", "config", "prose"]
+Origin = Literal["docstring", "comment", "config", "prose"]  # comment: of a config file of models
 NameValue = int | float | str | bool | None
 # Why a model was not counted. `package_missing`: a package is not installed; `not_tracked`: git
 # does not have a file that is imported; `target_missing`: the module has no such class or function;
@@ -140,13 +140,15 @@ class Way:
 class Recipe:
     """How to build a target: `arguments` of its call; or `setup` lines and a whole `call`. `input`
     is run through the model to give lazy parameters their shapes. `experts_per_token`: how many
-    experts of a mixture a token uses."""
+    experts of a mixture a token uses. `file`: the Python file whose names the call is written in,
+    where it is not that of the target."""
 
     arguments: str | None = None
     setup: str | None = None
     call: str | None = None
     input: str | None = None
     experts_per_token: int | None = None
+    file: str | None = None
 
     @property
     def says_how_to_call(self) -> bool:

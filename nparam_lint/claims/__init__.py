@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from fractions import Fraction
 
+CONFIG_SUFFIXES = (".yaml", ".yml", ".toml", ".json")
 _MAX_LENGTH = 10_000
 _PAIRS = {"(": ")", "[": "]", "{": "}"}
 # A string; a quote that opens one without an end; a bracket; or what begins a comment.
@@ -28,6 +29,7 @@ _TOKEN = re.compile(
     r"""|(?P<open>(?P=quote)))|[()\[\]{}#]""",
     re.DOTALL,
 )
+_CONFIG_FILE = re.compile(r"\s*([^\s:,()\[\]]+?\.(?:yaml|yml|toml|json))(?![\w.*?/])")
 _CALLABLE = re.compile(r"\s*([^\W\d]\w*(?:\.[^\W\d]\w*)*)")
 _MODULE = re.compile(r"""[^\s.,\[\]()'"=:]+(?:\.[^\s.,\[\]()'"=:]+)*""")
 
@@ -74,7 +76,8 @@ def shifted(offset: int) -> Iterator[None]:
 @dataclass(frozen=True, slots=True)
 class Target:
     """A class or factory, and how to call it. `arguments` is None where none were written: it is
-    then called with its defaults; `resnet50()` has the empty text."""
+    then called with its defaults; `resnet50()` has the empty text. Without a `callable` it is a
+    config file, from which a recipe of the project builds a model."""
 
     location: str
     callable: str
@@ -82,12 +85,12 @@ class Target:
 
     def __str__(self) -> str:
         call = "" if self.arguments is None else f"({self.arguments})"
-        return f"{self.location}::{self.callable}{call}"
+        return f"{self.location}::{self.callable}{call}" if self.callable else self.location
 
     @property
     def is_path(self) -> bool:
         """Whether the location is a file of the project; otherwise it is an importable module."""
-        return "/" in self.location or self.location.endswith((".py", ".ipynb"))
+        return "/" in self.location or self.location.endswith((".py", ".ipynb", *CONFIG_SUFFIXES))
 
     @property
     def bare(self) -> Target:
@@ -256,6 +259,8 @@ def read_expression(text: str) -> ast.expr:
 
 def _read_target(text: str) -> tuple[Target, int]:
     split = text.find("::")
+    if split < 0 and (config := _CONFIG_FILE.match(text)):
+        return Target(config[1], ""), config.end()
     location = text[: max(split, 0)].strip()
     start = len(text) - len(text.lstrip())
     if split < 0 or not location:

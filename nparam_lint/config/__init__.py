@@ -17,10 +17,12 @@ from nparam_lint.claims.grammar import parse_value
 from nparam_lint.config.settings import (
     BUDGET,
     GENERAL,
+    IN_FILE,
     OVERRIDE,
     RECIPE,
     SEVERITY,
     Override,
+    RecipePattern,
     Settings,
     WrongValue,
 )
@@ -41,6 +43,7 @@ else:
 
 _ENVIRONMENT = "NPARAM_LINT_"
 _TABLES = ("budgets", "arguments", "severity", "overrides", "extend")
+_EXAMPLE = 'such as call = "train.py::build_model(path)"'
 _NOWHERE = Position("", 1, 1)
 
 
@@ -166,13 +169,14 @@ class _ConfigFile:
             settings = self.extend(table["extend"], settings, (*seen, self.path.resolve()))
         known = {**GENERAL, **SEVERITY}
         values = self.values(table, known, "config key {!r}", (), also=_TABLES)
-        recipes, positions = self.recipes(table.get("arguments", {}))
+        recipes, positions, patterns = self.recipes(table.get("arguments", {}))
         return replace(
             settings,
             **values,
             budgets=(*settings.budgets, *self.budgets(table.get("budgets", {}))),
             arguments={**settings.arguments, **recipes},
             recipe_positions={**settings.recipe_positions, **positions},
+            patterns=(*settings.patterns, *patterns),
             overrides=(*settings.overrides, *self.overrides(table.get("overrides", []))),
         )
 
@@ -303,15 +307,24 @@ class _ConfigFile:
         text = f"{declared:_}" if isinstance(declared, int) else declared
         return Budget(target, selector, value, text, at, "config", recipe=recipe, **values)
 
-    def recipes(self, table: Any) -> tuple[dict[Target, Recipe], dict[Target, Position]]:
+    def recipes(
+        self, table: Any
+    ) -> tuple[dict[Target, Recipe], dict[Target, Position], list[RecipePattern]]:
         recipes: dict[Target, Recipe] = {}
         positions: dict[Target, Position] = {}
+        patterns: list[RecipePattern] = []
         if not isinstance(table, dict):
             self.fault(self.find("arguments"), "config key 'arguments' must be a table")
-            return recipes, positions
+            return recipes, positions, patterns
         for key, entry in table.items():
             path = ("arguments", key)
             at = self.find(*path)
+            more = entry if isinstance(entry, dict) else {"arguments": entry}
+            if "*" in key or "::" not in key:  # a config file is no target without its recipe
+                recipe = self.recipe(key, more, path, is_config="::" not in key)
+                if recipe is not None:
+                    patterns.append(RecipePattern(key, recipe, at))
+                continue
             try:
                 target = parse_target(key)
                 if target.arguments is not None:
@@ -319,16 +332,38 @@ class _ConfigFile:
             except TextError as error:
                 self.fault(at, f"arguments of {key!r}: {error}")
                 continue
-            more = entry if isinstance(entry, dict) else {"arguments": entry}
             recipe = self.recipe(key, more, path)
             if recipe is not None:
                 recipes[target], positions[target] = recipe, at
-        return recipes, positions
+        return recipes, positions, patterns
 
-    def recipe(self, key: str, table: Mapping[str, Any], path: tuple[str, ...]) -> Recipe | None:
-        """How to build the target that is called `key`; None where nothing says so."""
+    def recipe(
+        self,
+        key: str,
+        table: Mapping[str, Any],
+        path: tuple[str, ...],
+        is_config: bool = False,
+    ) -> Recipe | None:
+        """How to build the target that is called `key`; None where nothing says so. `is_config`: it
+        is a config file, or a pattern of their paths."""
         values = self.values(table, RECIPE, f"{{}} of {_plain(key)}", path)
-        if "setup" in values and "call" not in table:
+        in_file = IN_FILE.match(values.get("call") or "")
+        if is_config and "call" in table and "call" in values and not in_file:
+            message = f"call of {key!r} is {values['call']!r}, expected FILE.py::CALL, {_EXAMPLE}"
+            self.fault(self.find(*path, "call"), message)
+        elif is_config and "call" not in table:
+            known = "a config file" if "*" not in key else "a pattern of config files"
+            message = f"arguments of {key!r}: {known} needs a call, {_EXAMPLE}"
+            self.fault(self.find(*path), message)
+        elif in_file and not is_config:
+            message = f"call of {key!r} names a file, which is for config files alone; "
+            message += "next: import from it in `setup`"
+            self.fault(self.find(*path, "call"), message)
+        elif in_file and not (self.root / in_file[1]).is_file():
+            self.fault(self.find(*path, "call"), f"call of {key!r}: there is no file {in_file[1]}")
+        elif in_file:
+            values |= {"file": in_file[1], "call": values["call"][in_file.end() :]}
+        if "setup" in values and not {"call", "arguments"} & table.keys():
             message = f'setup of {key!r} needs a call that uses it, such as call = "GPT(c)"'
             self.fault(self.find(*path, "setup"), message)
         return Recipe(**values) if values else None

@@ -42,6 +42,31 @@ class Override:
 
 
 @dataclass(frozen=True, slots=True)
+class RecipePattern:
+    """A recipe for all targets that match `text`: `nets/*.py::*Net`, or `configs/*.yaml`, whose
+    files become targets by it."""
+
+    text: str
+    recipe: Recipe
+    position: Position
+
+    @property
+    def files(self) -> str:
+        """The pattern of the paths, as in a `.gitignore`."""
+        return self.text.partition("::")[0]
+
+    def matches(self, target: Target) -> bool:
+        from fnmatch import fnmatchcase
+
+        from pathspec import GitIgnoreSpec
+
+        name = self.text.partition("::")[2]
+        return fnmatchcase(target.callable, name) and GitIgnoreSpec.from_lines(
+            [self.files]
+        ).match_file(target.location)
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
     """What a run is told. `python` may name an executable or an environment, relative to `home`;
     `python_from` says who named it. `snapshot`: what `root` is a copy of, or lies in a copy of.
@@ -71,6 +96,7 @@ class Settings:
     budgets: tuple[Budget, ...] = ()
     arguments: Mapping[Target, Recipe] = field(default_factory=dict)
     recipe_positions: Mapping[Target, Position] = field(default_factory=dict)
+    patterns: tuple[RecipePattern, ...] = ()
     overrides: tuple[Override, ...] = ()
     snapshot: Snapshot | None = None
     place: Path | None = None
@@ -83,6 +109,14 @@ class Settings:
     def home(self) -> Path:
         """The project's directory in the working tree, also where `root` is one in a copy."""
         return self.snapshot.original_of(self.root) if self.snapshot else self.root
+
+    def recipe(self, target: Target) -> Recipe | None:
+        """How the config says to build a target: its own entry, else the last pattern that matches
+        it."""
+        if (own := self.arguments.get(target.bare)) is not None:
+            return own
+        matching = (p.recipe for p in reversed(self.patterns) if p.matches(target))
+        return next(matching, None)
 
     def remembering(self, environ: Mapping[str, str]) -> Settings:
         """The same, with what earlier runs of this user found out about the project."""
@@ -108,6 +142,7 @@ class Settings:
 
 # --- what a key may hold ---
 
+IN_FILE = re.compile(r"\s*([\w./-]+\.py)\s*::\s*")  # before a call: in the names of that file
 _UNITS = {"MB": 10**6, "GB": 10**9, "MiB": 2**20, "GiB": 2**30}
 _MEMORY = re.compile(r"(\d+(?:\.\d+)?)\s*(MB|GB|MiB|GiB)")
 _Text = Annotated[str, Meta(min_length=1)]
@@ -202,6 +237,10 @@ def _call_arguments(text: str) -> None:
         raise TextError("more than the arguments of one call")
 
 
+def _called(text: str) -> None:
+    read_expression(IN_FILE.sub("", text))
+
+
 _COUNT = Annotated[int, Meta(ge=1)]
 _TEXTS = tuple[str, ...] | str
 _DEVICE = Key(Literal[DEVICE_NAMES], f"one of {', '.join(DEVICE_NAMES)}")
@@ -246,7 +285,7 @@ OVERRIDE = {
 RECIPE = {
     "arguments": Key(_Text, "the arguments of a call, as a string", _python(_call_arguments)),
     "setup": Key(_Text, "lines of Python, as a string", _python(ast.parse)),
-    "call": Key(_Text, "a Python expression, as a string", _python(read_expression)),
+    "call": Key(_Text, "a Python expression, as a string", _python(_called)),
     "input": Key(_Text, "a Python expression, as a string", _python(read_expression)),
     "experts_per_token": Key(_COUNT, "a whole number from 1 up"),
 }

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from nparam_lint import UsageError
+from nparam_lint.claims import CONFIG_SUFFIXES
 from nparam_lint.repository import ask_git
 
 if sys.version_info >= (3, 11):
@@ -28,8 +29,7 @@ if TYPE_CHECKING:
 # Never the project's own source, wherever they are.
 _FOREIGN = frozenset({"site-packages", "node_modules", "__pycache__"})
 CONFIGS = ("nparam-lint.toml", "pyproject.toml")  # the first of them is read
-CONFIG_KINDS = (".toml", ".yaml", ".yml", ".json")
-_KINDS = (".py", *CONFIG_KINDS)  # of files that are asked for: source, and what may configure it
+_KINDS = (".py", *CONFIG_SUFFIXES)  # of files that are asked for: source, and what may configure it
 _HUGE = 64_000_000  # bytes of a file that is not even looked at: nobody writes so much
 _TEXT_KINDS = (".md", ".rst", ".txt", ".ipynb")
 _OUR_TABLE = re.compile(rb"""^\s*\[+\s*tool\s*\.\s*["']?nparam-lint\b""", re.MULTILINE)
@@ -140,7 +140,7 @@ def list_configs(
     return sorted(
         name
         for name in names
-        if name.endswith(CONFIG_KINDS)
+        if name.endswith(CONFIG_SUFFIXES)
         and name.rpartition("/")[2] not in CONFIGS
         and not is_excluded(name)
     )
@@ -256,9 +256,9 @@ def place_of(path: Path, root: Path) -> str:
 
 
 def list_below(directory: Path) -> list[str]:
-    """The source and the config files of a directory that git does not ignore, relative to it; where git
-    cannot say, or ignores the directory itself, all. A directory in it that may not be looked into
-    is told with a `/` at its end.
+    """The source and the config files of a directory that git does not ignore, relative to it; if
+    git cannot say, or ignores the directory itself, all of them. A directory in it that cannot be
+    read is listed with a `/` at its end.
 
     Raises UsageError where it may not be looked into itself.
     """

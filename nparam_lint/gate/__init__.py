@@ -467,6 +467,9 @@ def _job(
     number: int, request: ModelRequest, settings: Settings, attempts: tuple[ImportAttempt, ...]
 ) -> Job:
     target, recipe = request.target, request.recipe
+    setup = recipe.setup
+    if not target.callable and recipe.call:  # a config file: its recipe speaks of it as `path`
+        setup = f"path = {target.location!r}\n{setup or ''}"
     names = {name for budget in request.budgets for name in budget.value.names}
     return Job(
         id=number,
@@ -475,7 +478,7 @@ def _job(
         attempts=attempts,
         callable="" if request.way else target.callable,
         arguments=recipe.arguments,
-        setup=recipe.setup,
+        setup=setup,
         call=recipe.call,
         input=recipe.input,
         experts_per_token=recipe.experts_per_token,

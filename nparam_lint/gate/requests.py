@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 import difflib
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from nparam_lint.cache.store import digest
 from nparam_lint.claims import Target
-from nparam_lint.claims.docstring_budgets import declares, has_prose_count, parse_docstring
+from nparam_lint.claims.docstring_budgets import (
+    declares,
+    has_prose_count,
+    mentions,
+    parse_docstring,
+)
+from nparam_lint.discover.files import list_configs, matcher, reader
 from nparam_lint.discover.syntax import TooSlow, time_limit
 from nparam_lint.judge import finding
-from nparam_lint.records import Budget, Measured, NotMeasured, Position, Recipe
+from nparam_lint.records import Budget, Measured, NotMeasured, Position, Recipe, Way
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -18,10 +26,11 @@ if TYPE_CHECKING:
 
     from nparam_lint.config.settings import Settings
     from nparam_lint.discover import Discovery
-    from nparam_lint.records import Definition, Finding, Measurement, NameValue, Way
+    from nparam_lint.records import Definition, Finding, Measurement, NameValue
 
 _PLAIN_TYPES = {"int", "float", "str", "bool", "list", "dict", "tuple", "List[int]", "list[int]"}
 _NOTHING_CHECKED = "nothing in it was checked; next: fix it, or `exclude` it in the config"
+_FROM_CONFIG = '{ call = "train.py::build_model(path)" }'
 _CONFIG_WORDS = ("conf", "cfg", "arg", "param", "settings", "opt")
 
 
@@ -50,7 +59,7 @@ class ModelRequest:
     @property
     def location(self) -> str:
         """The file, or the installed module, whose names the call is written in."""
-        return self.file or self.target.location
+        return self.file or self.recipe.file or self.target.location
 
     @property
     def is_declared(self) -> bool:
@@ -93,9 +102,10 @@ def request_model(
 ) -> ModelRequest:
     """The request for a target; its recipe is the one of the config's `arguments` table, with the
     arguments that the target itself names."""
-    recipe = settings.arguments.get(target.bare, Recipe())
-    if target.arguments is not None:
-        recipe = _with_arguments(target.callable, target.arguments, recipe)
+    recipe = settings.recipe(target.bare) or Recipe()
+    arguments = recipe.arguments if target.arguments is None else target.arguments
+    if arguments is not None:
+        recipe = _with_arguments(target.callable, arguments, recipe)
     defined_at = found.positions.get((target.location, target.callable), position)
     return ModelRequest(target, defined_at, recipe)
 
@@ -127,6 +137,7 @@ def declared_requests(
                 requests[budget.target] = request_model(budget.target, position, settings, found)
             requests[budget.target].budgets.append(budget)
     _add_config_budgets(requests, findings, found, settings, in_scope)
+    commented = _add_config_files(requests, findings, found, settings, in_scope)
     for target, at in settings.recipe_positions.items():
         if in_scope(target.location) and (gone := why_gone(target, settings.root, found)):
             findings.append(finding("NPL008", at, f"arguments for it: {gone}", str(target)))
@@ -138,7 +149,8 @@ def declared_requests(
         )
         for p in found.problems
     ]
-    findings += [finding("NPL002", p.position, p.message, "") for p in found.unread]
+    unread = (p for p in found.unread if p.position.path not in commented)
+    findings += [finding("NPL002", p.position, p.message, "") for p in unread]
     return list(requests.values()), findings
 
 
@@ -163,6 +175,77 @@ def _add_config_budgets(
         request.recipe = _completed(entry.target, entry.recipe, request.recipe)
         request.device = entry.device or request.device
         request.budgets.append(entry)
+
+
+def _add_config_files(
+    requests: dict[object, ModelRequest],
+    findings: list[Finding],
+    found: Discovery,
+    settings: Settings,
+    in_scope: Callable[[str], bool],
+) -> frozenset[str]:
+    """The config files that are targets: by a recipe, or because a comment declares a budget. Gives
+    those that are Python, whose comments were read."""
+    contents = {at: text for at, text in _config_files(found, settings).items() if in_scope(at)}
+    for path, content in contents.items():
+        target = Target(path, "")
+        budgets = list(_comment_budgets(path, content, findings)) if mentions(content) else []
+        if target not in requests and (budgets or settings.recipe(target)):
+            requests[target] = request_model(target, Position(path), settings, found)
+        if budgets:
+            requests[target].budgets += budgets
+    for pattern in settings.patterns:
+        if "::" not in pattern.text and not any(map(matcher([pattern.files]), contents)):
+            message = f"no file of the project matches {pattern.text!r}"
+            findings.append(finding("NPL008", pattern.position, message, pattern.text))
+    for key, request in [*requests.items()]:
+        if request.target.callable:
+            continue
+        if request.recipe.call is None:
+            at = request.budgets[0].position if request.budgets else request.position
+            del requests[key]
+            message = f"how to build a model from {request.target} is not known"
+            said = _config_lines("say how to build it", request.target, _FROM_CONFIG, settings)
+            findings.append(finding("NPL004", at, message, str(request.target), said))
+        elif not request.budgets:
+            request.way = Way("config", request.position, str(request.target))
+    return frozenset(path for path in contents if path.endswith(".py"))
+
+
+def _config_files(found: Discovery, settings: Settings) -> dict[str, bytes]:
+    """The content of each config file that a recipe is for, or that may declare a budget."""
+    copy, root = settings.snapshot, settings.root
+    tracked = copy.files(root, "") if copy else None
+    others = list_configs(root, settings.exclude, tracked, settings.below)
+    read, contents = reader(root), dict.fromkeys(others, b"")
+    commented = [path for path in others if not path.endswith(".json")]
+    for path in commented:
+        with suppress(OSError):
+            contents[path] = read(path)
+    if settings.replay_inputs:
+        home = str(settings.home)
+        settings.replay_inputs.add_source(home, commented, lambda path: digest(contents[path]))
+    families = [pattern.files for pattern in settings.patterns if "::" not in pattern.text]
+    is_member = matcher(families)
+    contents = {at: text for at, text in contents.items() if mentions(text) or is_member(at)}
+    if families:
+        modules = (path for path in found.files if not path.endswith("__init__.py"))
+        contents |= {path: found.tree.source(path) for path in filter(is_member, modules)}
+    return contents
+
+
+def _comment_budgets(path: str, content: bytes, findings: list[Finding]) -> Iterator[Budget]:
+    """The budgets in a config file's comments; what cannot be read is added to the findings."""
+    from nparam_lint.claims.comment_budgets import parse_comments  # few have any
+
+    target = Target(path, "")
+    declared, malformed = parse_comments(path, content.decode("utf-8", "replace"))
+    for fault in malformed:
+        at = Position(path, fault.line, fault.column)
+        findings.append(finding("NPL002", at, fault.message, path))
+    for line in declared:
+        at = Position(path, line.line, line.column)
+        yield Budget(target, line.selector, line.value, line.text, at, "comment")
 
 
 def _docstring_budgets(definition: Definition, findings: list[Finding]) -> Iterator[Budget]:
@@ -225,7 +308,7 @@ def why_gone(target: Target, root: Path, found: Discovery) -> str | None:
         return f"there is no file {target.location}{hint}"
     names = found.names(target.location)
     first = target.callable.split(".")[0]
-    if names and first not in names and "__getattr__" not in names:
+    if first and names and first not in names and "__getattr__" not in names:
         near = difflib.get_close_matches(first, names, 1)
         hint = f"; did you mean {near[0]!r}?" if near else ""
         return f"{target.location} has no {first!r}{hint}"

@@ -173,6 +173,8 @@ def verdict_lines(block: ModelBudgets, width: int, paint: Paint) -> list[str]:
     reasons: dict[str, dict[str, None]] = {}
     for model in block.models:
         where, _, name = style.clean(model.target).partition("::")
+        if not name:  # a config file: what builds it stands in its place
+            name = style.clean(getattr(model.measurement, "call", "model"))
         if model.because:
             reasons.setdefault(where, {})[style.clean(model.because)] = None
         variants = files.setdefault(where, {}).setdefault(name.partition("(")[0], [])

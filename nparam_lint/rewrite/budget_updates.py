@@ -27,7 +27,7 @@ from nparam_lint.gate import RunContext, measure, read_source
 from nparam_lint.gate.requests import Selection
 from nparam_lint.judge import judge
 from nparam_lint.records import NotMeasured
-from nparam_lint.rewrite import docstring_edits, number_style, toml_edits
+from nparam_lint.rewrite import comment_edits, docstring_edits, number_style, toml_edits
 from nparam_lint.rewrite.edits import Edit, Left, Plan, edit_files
 
 if TYPE_CHECKING:
@@ -86,8 +86,11 @@ def plan_update(
                 held += budget.origin != "prose"
 
     def rewrite(name: str, items: Sequence[_Wanted]) -> tuple[bytes, bytes, Mapping[_Wanted, str]]:
-        in_place = _in_docstrings if items[0].budget.origin == "docstring" else _in_config
-        return in_place(name, items, source)
+        origin = items[0].budget.origin
+        mine = [item for item in items if item.budget.origin == origin]
+        old, new, failed = _IN_PLACE[origin](name, mine, source)
+        rest = dict.fromkeys((i for i in items if i not in mine), "run update once more for it")
+        return old, new, {**failed, **rest}
 
     placed = [(item.edit.position.path, item) for item in wanted]
     files, failed = edit_files(placed, settings.root, environ, rewrite)
@@ -123,7 +126,8 @@ def _unreadable(findings: Sequence[Finding], named: Sequence[Named]) -> Iterator
             target = Target(found.position.path, "")
         at = found.position
         if not named or any(item.covers(target, None, at.path) for item in named):
-            origin: Origin = "docstring" if at.path.endswith(".py") else "config"
+            is_source, is_own = at.path.endswith(".py"), at.path.endswith(".toml")
+            origin: Origin = "docstring" if is_source else "config" if is_own else "comment"
             yield Left(at, found.target, "", origin, "", found.message)
 
 
@@ -282,6 +286,16 @@ def _in_docstrings(
     return old, new, {by_place[at]: reason for at, reason in failed.items()}
 
 
+def _in_comments(
+    name: str, items: Sequence[_Wanted], source: ProjectSource
+) -> tuple[bytes, bytes, dict[_Wanted, str]]:
+    old = (source.settings.root / name).read_bytes()
+    by_place = {(item.edit.position.line, item.edit.position.column): item for item in items}
+    changes = {at: item.change for at, item in by_place.items()}
+    new, failed = comment_edits.restate(name, old.decode("utf-8"), changes)
+    return old, new.encode("utf-8"), {by_place[at]: reason for at, reason in failed.items()}
+
+
 def _in_config(
     name: str, items: Sequence[_Wanted], source: ProjectSource
 ) -> tuple[bytes, bytes, dict[_Wanted, str]]:
@@ -301,3 +315,6 @@ def _in_config(
             chosen[key] = item
     new, unsafe = toml_edits.restate(text, {key: item.change for key, item in chosen.items()})
     return old, new.encode("utf-8"), failed | {chosen[k]: reason for k, reason in unsafe.items()}
+
+
+_IN_PLACE = {"docstring": _in_docstrings, "comment": _in_comments, "config": _in_config}

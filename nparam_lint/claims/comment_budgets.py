@@ -1,0 +1,77 @@
+"""The budgets in the comments of a config file: `# nparam: 124M`, where its numbers are."""
+
+from __future__ import annotations
+
+import io
+import re
+import tokenize
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from nparam_lint.claims.docstring_budgets import (
+    Malformed,
+    budget_lines,
+    find_stray,
+    parse_docstring,
+)
+from nparam_lint.records import DocLine
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from nparam_lint.claims.docstring_budgets import Declared
+
+WITH_COMMENTS = (".yaml", ".yml", ".toml", ".py")
+# A text in quotes, which are no apostrophes; or where a comment begins.
+_SIGN = re.compile(
+    r"""(?<!\w)(?:'(?:[^']|'')*'|"(?:\\.|[^"\\])*")|(?P<sign>(?:^|(?<=\s))\#)""", re.VERBOSE
+)
+_IGNORES = re.compile(r"\s*nparam:\s*ignore\b")
+
+
+def parse_comments(path: str, text: str) -> tuple[list[Declared], list[Malformed]]:
+    """Every budget in the comments of a file, and every claim there that cannot be read as one."""
+    found: list[Declared] = []
+    faults: list[Malformed] = []
+    for block in _blocks(_comments(path, text)):
+        declared, malformed = parse_docstring(block)
+        faults += malformed
+        for line in declared:
+            if line.arguments is None:
+                found.append(line)
+            else:
+                message = f"found `({line.arguments})`, expected none: the file itself holds them"
+                faults.append(Malformed(message, line.line, line.column))
+        read = budget_lines(block)
+        for comment in (line for n, line in enumerate(block) if n not in read):
+            if stray := find_stray(comment.text):
+                message = f"found `{stray.text}`, expected `# {stray.line}` on a line of its own"
+                faults.append(Malformed(message, comment.line, comment.column + stray.offset))
+    return found, faults
+
+
+def _comments(path: str, text: str) -> Iterator[DocLine]:
+    """The text of each comment, without its sign."""
+    if path.endswith(".py"):
+        with suppress(SyntaxError, tokenize.TokenError):
+            for token in tokenize.generate_tokens(io.StringIO(text).readline):
+                if token.type == tokenize.COMMENT:
+                    yield DocLine(token.string[1:], token.start[0], token.start[1] + 2)
+    elif path.endswith(WITH_COMMENTS):
+        for number, line in enumerate(text.splitlines(), 1):
+            if sign := next((m for m in _SIGN.finditer(line) if m["sign"]), None):
+                yield DocLine(line[sign.end() :], number, sign.end() + 1)
+
+
+def _blocks(comments: Iterator[DocLine]) -> Iterator[Sequence[DocLine]]:
+    """Comments in successive lines belong together; one that ignores a finding is none."""
+    block: list[DocLine] = []
+    for line in comments:
+        if _IGNORES.match(line.text):
+            continue
+        if block and block[-1].line + 1 < line.line:
+            yield block
+            block = []
+        block.append(line)
+    if block:
+        yield block
