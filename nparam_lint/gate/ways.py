@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 from nparam_lint.cache.store import digest
 from nparam_lint.discover import list_configs, list_texts, reader
-from nparam_lint.discover.ways import WaySource, find_ways
+from nparam_lint.discover.ways import WaySource
+from nparam_lint.discover.ways.find import find_ways
 from nparam_lint.gate.requests import ModelRequest
 
 if TYPE_CHECKING:
