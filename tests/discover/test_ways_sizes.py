@@ -117,7 +117,7 @@ def built(ways: list[FoundWay], target: str) -> list[tuple[str, int, str]]:
                 (
                     name,
                     12,
-                    f'override = None\nmodel_type = "{name}"\ncls = Sub\n'
+                    f'override = None\nmodel_type = "{name}"\n'
                     "arguments = {'s': dict(dim=1), 'm': dict(dim=2)}[model_type]\n"
                     "arguments['depth'] = 4\nif override:\n    arguments.update(override)"
                     "; Sub(**arguments)",
