@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 from nparam_lint.cache.store import digest
 from nparam_lint.discover import list_configs, list_texts, reader
-from nparam_lint.discover.ways import WaySource, find_ways
+from nparam_lint.discover.ways import WaySource
+from nparam_lint.discover.ways.find import find_ways
 from nparam_lint.gate.requests import ModelRequest
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ def with_ways(source: ProjectSource, selection: Selection) -> Selection:
     known: set[object] = set()
     for one in find_ways(WaySource(found, settings.root, wanted, others, read)):
         key = (one.target, one.file, one.recipe)
-        if one.target not in wanted or key in known:
+        if (one.target.callable and one.target not in wanted) or key in known:
             continue
         known.add(key)
         if tried[one.target] >= settings.ways > 0:
