@@ -70,14 +70,11 @@ _COLON = re.compile(r"\\?:{1,2}=?")
 # A number behind another sign, and no more in the line.
 _ALONE = re.compile(r"[-,;]\s*[~<>=]*[0-9][\w.,]*[\W_]*$")
 _MOST_MARKS = 9  # around a value
-_MOST_LINES = 10  # of the arguments of a budget
+_MOST_LINES = 200  # of one budget; it is parsed again with each
 _RULE = re.compile(r"[\W_]*$")
 _BULLET = re.compile(r"""\s*(?:(?:[^\w\s(\[<>~≈≤≥±"']|[0-9]{1,2}[.)])\s+)?""")
 _ENTRY_SELECTOR = re.compile(r"""([^:'"()\[\]#]+):""")
 _ENTRY_ARGUMENTS = re.compile(r"\s*(?:\[[^\]]*\])?\s*:")
-
-
-_MOST_LINES = 200  # of one budget; it is parsed again with each
 
 
 @dataclass(frozen=True, slots=True)

@@ -226,7 +226,7 @@ def test_the_text_says_what_was_found(formula):
 def test_no_closed_form_is_an_answer_of_its_own(formula):
     done = formula("nets.py::Power", code=1)
     assert done.stdout.splitlines()[3] == "– no closed form found for layer.weight"
-    assert "  first counterexample, dimension 1: with n=4 it is 81, where " in done.stdout
+    assert "  first counterexample, dimension 1: with n=4 it is 81, but " in done.stdout
     (case,) = document(formula("nets.py::Power", "--format", "json", code=1))["cases"]
     assert case["formula"] is None
     assert (case["parameters"], case["quantity"]) == ("layer.weight", "dimension 1")

@@ -268,7 +268,7 @@ def test_an_answer_that_cannot_be_read(ask: Ask, case: str) -> None:
     answers = ask(f"r = results[0]\n{RUINED[case]}\n{told}")
     failure = not_measured(answers)
     assert failure.code == "NPL005"
-    assert "answer" in failure.reason
+    assert "answer" in failure.reason or "without a result" in failure.reason
     assert isinstance(failure.reason, str)
 
 
@@ -288,7 +288,7 @@ def test_a_flood_is_drained(ask: Ask) -> None:
 def test_a_request_that_nobody_reads(ask: Ask, jobs: list[Job]) -> None:
     """Larger than the pipe: writing it must not wait for ever."""
     many = [Job(i, "x" * 1000, "zoo.py", jobs[0].attempts, "leaf") for i in range(500)]
-    assert "said nothing" in not_measured(ask("time.sleep(60)", many), 499).reason
+    assert "did not respond" in not_measured(ask("time.sleep(60)", many), 499).reason
 
 
 @on_posix

@@ -168,7 +168,7 @@ def test_show_builds_one(root, nparam_lint):
         ('"configs/*.yaml" = { call = "build(path)" }', "expected FILE.py::CALL"),
         ('"configs/*.yaml" = { call = "gone.py::build(path)" }', "there is no file gone.py"),
         ('"net.py::Net" = { call = "train.py::build(3)" }', "which is for config files alone"),
-        ('"configs/*.yaml" = { call = "train.py::build(" }', "which is not Python"),
+        ('"configs/*.yaml" = { call = "train.py::build(" }', "which is not valid Python"),
     ],
 )
 def test_a_wrong_recipe_says_what_is_wrong(nparam_lint, tmp_path, entry, said):
