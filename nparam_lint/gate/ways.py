@@ -39,7 +39,7 @@ def with_ways(source: ProjectSource, selection: Selection) -> Selection:
     known: set[object] = set()
     for one in find_ways(WaySource(found, settings.root, wanted, others, read)):
         key = (one.target, one.file, one.recipe)
-        if one.target not in wanted or key in known:
+        if (one.target.callable and one.target not in wanted) or key in known:
             continue
         known.add(key)
         if tried[one.target] >= settings.ways > 0:
