@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from nparam_lint.cache.store import digest
 from nparam_lint.discover import list_configs, list_texts, reader
 from nparam_lint.discover.ways import WaySource
-from nparam_lint.discover.ways.find import find_ways
 from nparam_lint.gate.requests import ModelRequest
 
 if TYPE_CHECKING:
@@ -25,6 +24,8 @@ def with_ways(source: ProjectSource, selection: Selection) -> Selection:
     wanted -= {r.target.bare for r in source.requests if r.is_declared}
     if not wanted:
         return selection
+    from nparam_lint.discover.ways.find import find_ways  # many modules
+
     tracked = copy.files(settings.root, "") if copy else None
     others = [
         *list_configs(settings.root, settings.exclude, tracked, settings.below),
