@@ -488,4 +488,5 @@ def _job(
         vary=tuple(request.values.items()),
         scale=tuple(request.factors.items()),
         variables=request.variables,
+        way=request.way is not None and bool(target.callable),
     )

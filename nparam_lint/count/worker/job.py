@@ -7,6 +7,7 @@ import re
 import sys
 import types
 
+from .building.absent_weights import weights_left_out
 from .building.call_target import Call, resolve_names
 from .building.definitions import definitions_of
 from .building.device_ladder import RUNGS, rung
@@ -97,6 +98,7 @@ class ModelBuild:
         result["devices"][device] = {"status": "measured", "total": result["modules"][0]["total"]}
         self.compare(result)
         result["notes"] = result["notes"] + STATE.refusals + self.partial_note()
+        result["notes"] += [f"the weights from {url} are left out" for url in self.left_out]
         result.pop("signature")
         return result
 
@@ -156,7 +158,9 @@ class ModelBuild:
         change the config objects that they get."""
         call = self.call = Call(self.job, self.module)
         self.text = call.text
-        with context:
+        self.left_out = []
+        weights = weights_left_out(self.torch, self.left_out)
+        with context, weights if self.job["way"] else contextlib.nullcontext():
             try:
                 model = call()
             finally:
