@@ -20,6 +20,7 @@ from nparam_lint.discover.ways.places import SourceText
 from nparam_lint.discover.ways.shorten import shortened
 from nparam_lint.discover.ways.slices import NeedsCaller, Slice
 from nparam_lint.discover.ways.statements import (
+    BUILTINS,
     NoWay,
     assign,
     does_work,
@@ -164,6 +165,8 @@ class FileCalls:
         if self.search.needs_nothing(target, call) or _is_sketch(call):
             return
         rank, is_inside = self.placed(place)
+        if is_inside and not loads(*call.args, *call.keywords) <= self.text.available | BUILTINS:
+            return  # its arguments are those of the model around it
         nodes = [*call.args, *call.keywords, *self.function(call)]
         for entry in range(_ENTRIES):
             try:

@@ -23,7 +23,7 @@ _COMPARE: dict[type[ast.cmpop], Callable[[Any, Any], object]] = {
     ast.In: lambda a, b: a in b,
     ast.NotIn: lambda a, b: a not in b,
 }
-_WORDS = ("help", "metavar")  # of an option: they change nothing
+_WORDS = ("help", "metavar", "required")  # of an option: they change no default
 
 
 def option_calls(nodes: Iterable[ast.AST]) -> Iterator[tuple[str, ast.Call]]:

@@ -82,6 +82,8 @@ class SourceText:
     def globals_of(self, name: str) -> set[str]:
         """The names of the file, apart from those that are sure to be there, that a definition and
         those that it uses read when they run."""
+        if not self.changing:
+            return set()
         found: set[str] = set()
         todo = [name]
         while todo:
@@ -90,8 +92,13 @@ class SourceText:
                 fresh = loads(node) - found
                 found |= fresh
                 todo += fresh & self.definitions.keys()
+        return found & self.changing
+
+    @cached_property
+    def changing(self) -> set[str]:
+        """The names of the top level that are not sure to be there when the file is loaded."""
         names = {name for node in self.tree.body for name in stores(node)}
-        return {n for n in found & names if n not in self.available and "." not in n}
+        return {name for name in names - self.available if "." not in name}
 
     def places(self, pattern: re.Pattern[str]) -> Iterator[Place]:
         """The calls in statements that the pattern finds something in."""
