@@ -214,7 +214,7 @@ class NamedParameters:
         """The table that an expression means, with its file; one of sizes, not of addresses."""
         table, where = read_table(node, local), function.path
         if table is None and isinstance(node, ast.Name):
-            where = self._home(function.path, node.id)
+            where = self.home(function.path, node.id)
             table = self.file(where).tables.get(node.id) if where else None
         elif table is None and isinstance(node, ast.Attribute):  # `self.table`
             table = self.file(where).class_tables.get((function.owner, node.attr))
@@ -254,7 +254,7 @@ class NamedParameters:
             return symbol is not None and symbol.kind != "outside"
         return isinstance(value, (ast.Dict, ast.List, ast.Tuple, ast.Call))
 
-    def _home(self, path: str, name: str) -> str:
+    def home(self, path: str, name: str) -> str:
         """The file in which a global name gets its value, as far as imports tell."""
         for item in self.names.tree.facts(path).imports:
             if item.bound == name and item.name:
