@@ -26,9 +26,11 @@ KIND_OF_NAME = rf"(?:(?:(?:{_OWNER})_?)?(?:{_KIND})|(?:{_OWNER}))"
 _NAMES_SIZE = re.compile(rf"{KIND_OF_NAME}$")
 
 
-def takes_name(parameters: Iterable[Parameter]) -> bool:
-    """Whether one of the parameters may name a size."""
-    return any(_NAMES_SIZE.match(item.name) for item in parameters)
+def takes_name(parameters: Iterable[Parameter], source: bytes) -> bool:
+    """Whether one of the parameters may name a size. A depth does where it is looked up: most are
+    just numbers."""
+    names = [item.name for item in parameters if _NAMES_SIZE.match(item.name)]
+    return any(name != "depth" or b"[depth" in source for name in names)
 
 
 class NamedParameter(NamedTuple):

@@ -114,16 +114,16 @@ class _Sizes:
 
     def candidates(self, path: str) -> set[str]:
         """The functions and constructors of a file that may make a model by name."""
-        names = self.models.names
+        names, source = self.models.names, self.found.tree.source(path)
         found = {
             f"{qualname}.__init__"
             for qualname, facts in names.classes(path).items()
             if facts.init
-            and takes_name(facts.init.parameters)
+            and takes_name(facts.init.parameters, source)
             and Target(path, qualname) in self.source.wanted
         }
         for name, facts in names.functions(path).items():
-            if takes_name(facts.parameters):
+            if takes_name(facts.parameters, source):
                 own = names.names(path)
                 if any(item.partition(".")[0] in own for item in facts.returned) or facts.imports:
                     found.add(name)
