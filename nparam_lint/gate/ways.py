@@ -22,6 +22,7 @@ def with_ways(source: ProjectSource, selection: Selection) -> Selection:
     for each as the settings allow."""
     settings, found, copy = source.settings, source.found, source.settings.snapshot
     wanted = {r.target.bare for r in source.requests}
+    requested = frozenset(wanted)
     wanted -= {r.target.bare for r in source.requests if r.is_declared}
     if not wanted:
         return selection
@@ -39,7 +40,8 @@ def with_ways(source: ProjectSource, selection: Selection) -> Selection:
     known: set[object] = set()
     for one in find_ways(WaySource(found, settings.root, wanted, others, read)):
         key = (one.target, one.file, one.recipe)
-        if (one.target.callable and one.target not in wanted) or key in known:
+        is_file = not one.target.callable and one.target not in requested
+        if not (is_file or one.target in wanted) or key in known:
             continue
         known.add(key)
         if tried[one.target] >= settings.ways > 0:
