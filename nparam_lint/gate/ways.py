@@ -7,14 +7,32 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from nparam_lint.cache.store import digest
-from nparam_lint.discover import list_configs, list_texts, reader
+from nparam_lint.claims import Target
+from nparam_lint.discover import list_configs, list_texts, reader, within
 from nparam_lint.discover.ways import WaySource
+from nparam_lint.discover.ways.configs import ConfigModels
 from nparam_lint.discover.ways.find import find_ways
 from nparam_lint.gate.requests import ModelRequest
+from nparam_lint.records import Way
 
 if TYPE_CHECKING:
-    from nparam_lint.claims import Target
+    from collections.abc import Iterator
+
     from nparam_lint.gate.requests import ProjectSource, Selection
+
+
+def config_requests(source: ProjectSource) -> Iterator[ModelRequest]:
+    """A request for each config file of a known kind that nobody declares anything for."""
+    settings, copy = source.settings, source.settings.snapshot
+    tracked = copy.files(settings.root, "") if copy else None
+    paths = list_configs(settings.root, settings.exclude, tracked, settings.below)
+    requested = {request.target for request in source.requests}
+    in_scope = within(source.places)
+    for path, models in ConfigModels(source.found, paths, reader(settings.root)).whole():
+        target = Target(path, "")
+        if len(models) == 1 and in_scope(path) and target not in requested:
+            at = models[0].position
+            yield ModelRequest(target, at, models[0].recipe, way=Way("config", at, path))
 
 
 def with_ways(source: ProjectSource, selection: Selection) -> Selection:

@@ -63,6 +63,7 @@ FILES = {
         "data:\n"
         "  target: nets.data.Data\n"
     ),
+    "latent/b.json": '{"model": {"target": "nets.net.Net",\n "params": {"d": 1, "h": 1}}}\n',
     # LightningCLI
     "cli/fit.yaml": (
         "trainer:\n"
@@ -110,6 +111,7 @@ def test_each_file_is_a_way_to_build_what_it_names(report):
         ("nets/net.py::Around", "conf/model/around.yaml", 1, 9),
         ("nets/net.py::Net", "conf/model/around.yaml", 4, 6),
         ("nets/net.py::Net", "latent/a.yaml", 2, 30),
+        ("nets/net.py::Net", "latent/b.json", 1, 2),
         ("nets/net.py::Around", "cli/fit.yaml", 4, 23),
         ("nets/net.py::Net", "cli/fit.yaml", 8, 16),
     }
@@ -162,3 +164,18 @@ def test_update_rewrites_the_comment(root, nparam_lint, tmp_path):
     assert "24 → 23" in done.stdout, done.stdout + done.stderr
     text = (place / "cli/fit.yaml").read_text()
     assert text == FILES["cli/fit.yaml"].replace("nparam: 24", "nparam: 23")
+
+
+def test_init_writes_the_count_where_the_class_is_named(root, nparam_lint, tmp_path):
+    place = tmp_path / "copy"
+    shutil.copytree(root, place)
+    done = nparam_lint("init", cwd=place)
+    changed = {n for n, text in FILES.items() if (place / n).read_text() != text}
+    small, around = "conf/model/small.yaml", "conf/model/around.yaml"
+    assert changed == {small, around, "nparam-lint.toml"}, done.stdout + done.stderr
+    before, after = FILES[small], (place / small).read_text()
+    assert after == before.replace("nets.net.Net\n", "nets.net.Net  # nparam: 15\n")
+    before, after = FILES[around], (place / around).read_text()
+    assert after == before.replace("nets.net.Around\n", "nets.net.Around  # nparam: 9\n")
+    config = (place / "nparam-lint.toml").read_text()
+    assert config == FILES["nparam-lint.toml"] + '"latent/b.json" = 2\n'
