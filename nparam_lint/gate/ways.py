@@ -10,8 +10,6 @@ from nparam_lint.cache.store import digest
 from nparam_lint.claims import Target
 from nparam_lint.discover import list_configs, list_texts, reader, within
 from nparam_lint.discover.ways import WaySource
-from nparam_lint.discover.ways.configs import ConfigModels
-from nparam_lint.discover.ways.find import find_ways
 from nparam_lint.gate.requests import ModelRequest
 from nparam_lint.records import Way
 
@@ -23,6 +21,8 @@ if TYPE_CHECKING:
 
 def config_requests(source: ProjectSource) -> Iterator[ModelRequest]:
     """A request for each config file of a known kind that nobody declares anything for."""
+    from nparam_lint.discover.ways.configs import ConfigModels
+
     settings, copy = source.settings, source.settings.snapshot
     tracked = copy.files(settings.root, "") if copy else None
     paths = list_configs(settings.root, settings.exclude, tracked, settings.below)
@@ -44,6 +44,8 @@ def with_ways(source: ProjectSource, selection: Selection) -> Selection:
     wanted -= {r.target.bare for r in source.requests if r.is_declared}
     if not wanted:
         return selection
+    from nparam_lint.discover.ways.find import find_ways  # many modules
+
     tracked = copy.files(settings.root, "") if copy else None
     others = [
         *list_configs(settings.root, settings.exclude, tracked, settings.below),
