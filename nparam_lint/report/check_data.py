@@ -41,6 +41,7 @@ def data_of(report: Report) -> Json:
                 "target": one.target,
                 "reason": one.failure.reason,
                 "cause": one.failure.cause,
+                "source": one.failure.source,
                 "way": _way(one.way),
             }
             for one in report.failed_ways
