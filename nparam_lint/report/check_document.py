@@ -91,9 +91,10 @@ def _uncounted(report: Report, options: Options) -> Iterator[Section]:
     there = (report.error, report.skipped, report.failed_ways, report.ways_left, report.test_files)
     if not (any(there) or any(map(is_empty, report.models))):
         return
-    from nparam_lint.report.not_counted import listed, uncounted  # a hook mostly has none
+    from nparam_lint.report.not_counted import left_aside, listed, uncounted  # a hook has none
 
     yield Section(tuple(uncounted(report, options)), only="text")
+    yield Section(tuple(left_aside(report, options)), only="text")
     if report.skipped:
         fold = f"Not counted: {plural(len(report.skipped), 'model')}"
         yield Section((listed(report.skipped),), only="page", fold=fold)
@@ -147,7 +148,7 @@ def _undeclared(report: Report) -> str:
         return f"{plural(report.files, 'Python file')}, source only"
     if not report.models:
         return "nothing to check"
-    counted = sum(isinstance(model.measurement, Measured) for model in report.models)
+    counted = _distinct(m for m in report.models if isinstance(m.measurement, Measured))
     return f"{plural(counted, 'model')} counted, no budget declared"
 
 
@@ -283,11 +284,23 @@ def _counted(report: Report) -> str:
         return f"{plural(report.files, 'Python file')}, source only"
     if report.error or not models:
         return "no model measured" if models or report.skipped else "0 models"
-    measured = sum(total_of(model) is not None for model in models)
-    cached = sum(model.measurement.cached for model in models)
-    left = f", {len(models) - measured:,} not measured" if measured < len(models) else ""
+    every = _distinct(models)
+    measured = _distinct(model for model in models if total_of(model) is not None)
+    cached = _distinct(model for model in models if model.measurement.cached)
+    left = f", {every - measured:,} not measured" if measured < every else ""
+    ways = sum(model.way is not None for model in models)
+    in_ways = f" in {len(models):,} ways" if ways and len(models) > every else ""
     recalled = f" ({cached:,} from the cache)" if cached else ""
-    return f"{plural(len(models), 'model')}: {measured:,} measured{left}{recalled}"
+    return f"{plural(every, 'model')}: {measured:,} measured{in_ways}{left}{recalled}"
+
+
+def _distinct(models: Iterable[ModelReport]) -> int:
+    """How many there are, each with all the ways to build it."""
+    seen: dict[str, int] = {}
+    for model in models:
+        seen.setdefault(model.target, 0)
+        seen[model.target] += model.way is None
+    return sum(max(count, 1) for count in seen.values())
 
 
 def _budgets(report: Report) -> Iterator[tuple[str, str]]:

@@ -29,24 +29,26 @@ _SAID = {  # of models that were not counted, by cause
 
 
 def uncounted(report: Report, options: Options) -> Iterator[Block]:
-    """The parameterless models, those that were not counted, and the ways that led to none."""
+    """The models that were not counted, and what to do about it."""
     if report.error:
         if count := len(report.models) + len(report.skipped):
             yield Text(f"{_not_counted(count)}: {clean(report.error.partition(chr(10))[0])}")
+    elif skipped := _nowhere_counted(report):
+        yield from _told_of(skipped, report, options)
+
+
+def left_aside(report: Report, options: Options) -> Iterator[Block]:
+    """Models without parameters; ways that failed or were not tried; test files."""
+    if report.error:
         return
     empty = len({model.target for model in report.models if is_empty(model)})
     if empty and not options.verbose:
         verb, it = ("has", "it") if empty == 1 else ("have", "them")
         yield Text(f"{plural(empty, 'model')} {verb} no parameters (-v lists {it})", "dim")
-    if skipped := _nowhere_counted(report):
-        yield from _told_of(skipped, report, options)
     yield from _ways(report, options)
     if tests := report.test_files:
         it = "it" if tests == 1 else "them"
-        define = "defines" if tests == 1 else "define"
-        said = (
-            f"left out: {plural(tests, 'test file')} that {define} models (name {it} to read {it})"
-        )
+        said = f"left out: {plural(tests, 'test file')} with models (name {it} to read {it})"
         yield Text(said, "dim")
 
 
@@ -144,7 +146,7 @@ def _ways(report: Report, options: Options) -> Iterator[Block]:
     """The ways to build models that failed, and those that were not tried."""
     failed = report.failed_ways
     if failed:
-        said = f"{plural(len(failed), 'way')} to build a model, as found in the project, failed"
+        said = f"{plural(len(failed), 'way')} to build a model that the project names failed"
         yield Text(f"{said}{':' if options.verbose else ' (-v lists them)'}", "dim")
     if failed and options.verbose:
         files: dict[str, list[ListingLine]] = {}

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from nparam_lint.records import Measured
 from nparam_lint.report import Column, Listing, ListingLine, Row, Table, Text
 from nparam_lint.report.budget_outcomes import is_empty, total_of, worst
-from nparam_lint.report.style import clean, grouped, plural, rounded
+from nparam_lint.report.style import clean, first, grouped, plural, rounded
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -19,13 +19,15 @@ if TYPE_CHECKING:
 
 _MODELS = 30  # without -v, the largest
 _NAMES = 3
+_PLACES = 2
 _FEW = 3  # of one kind, that are listed one by one
-_NOUNS = {
+_NOUNS = {  # of the kinds of ways, in the order in which they are shown
+    "": "definition",
+    "factory": "function",
     "size": "size",
     "config": "config file",
-    "call": "call",
     "inside": "place inside others",
-    "factory": "function",
+    "call": "call",
 }
 
 
@@ -143,7 +145,7 @@ def _lines(group: Group, verbose: int) -> Iterator[ListingLine]:
         names = sorted(clean(part.partition("::")[2]) for part in group.parts)
         listed = f": {', '.join(names)}" if verbose or len(names) <= _NAMES else ""
         below = f"+ {plural(len(names), 'layer')}, as built in it{listed}"
-    rows = list(_rows(group, verbose))
+    rows = _rows(group, verbose)
     for number, (count, words) in enumerate(rows):
         is_last = number == len(rows) - 1
         mark = worst(f for way in group.ways for f in way.findings) or "–"
@@ -155,23 +157,31 @@ def _lines(group: Group, verbose: int) -> Iterator[ListingLine]:
         )
 
 
-def _rows(group: Group, verbose: int) -> Iterator[tuple[str, str]]:
+def _rows(group: Group, verbose: int) -> list[tuple[str, str]]:
     """A count or a range of counts, and the ways that lead to it: those of one count together."""
-    single: dict[int, list[ModelReport]] = {}
-    folded: list[tuple[str, str]] = []
+    rows: list[tuple[int | str, list[ModelReport]]] = []
     kinds = grouped(group.ways, lambda way: _kind(way, group.target))
-    for kind, ways in kinds.items():
+    for kind in sorted(kinds, key=list(_NOUNS).index):
+        ways = kinds[kind]
         totals = {total_of(way) or 0 for way in ways}
-        if kind and not verbose and len(totals) > (_FEW if kind == "call" else 1):
-            folded.append((_range(totals), _fold(kind, ways)))
+        if not verbose and len(totals) > (_FEW if kind in ("", "call") else 1):
+            rows.append((_fold(kind, ways), ways))
             continue
         for way in ways:
-            single.setdefault(total_of(way) or 0, []).append(way)
-    for total, ways in single.items():
-        places = [place_of_way(way, group.target) for way in ways]
-        more = "" if verbose or len(places) <= 2 else f" and {len(places) - 2:,} more"
-        yield f"{total:,}", ", ".join(places if verbose else places[:2]) + more + _codes(ways)
-    yield from folded
+            total = total_of(way) or 0
+            same = next((those for count, those in rows if count == total), None)
+            if same is None:
+                rows.append((total, same := []))
+            same.append(way)
+    made = []
+    for count, ways in rows:
+        if isinstance(count, str):
+            made.append((_range({total_of(way) or 0 for way in ways}), count + _codes(ways)))
+            continue
+        places = list(dict.fromkeys(place_of_way(way, group.target) for way in ways))
+        words = ", ".join(places if verbose else first(places, _PLACES))
+        made.append((f"{count:,}", words + _codes(ways)))
+    return made
 
 
 def _kind(model: ModelReport, target: str) -> str:
