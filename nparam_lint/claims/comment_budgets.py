@@ -59,8 +59,13 @@ def _comments(path: str, text: str) -> Iterator[DocLine]:
                     yield DocLine(token.string[1:], token.start[0], token.start[1] + 2)
     elif path.endswith(WITH_COMMENTS):
         for number, line in enumerate(text.splitlines(), 1):
-            if sign := next((m for m in _SIGN.finditer(line) if m["sign"]), None):
+            if sign := comment_sign(line):
                 yield DocLine(line[sign.end() :], number, sign.end() + 1)
+
+
+def comment_sign(line: str) -> re.Match[str] | None:
+    """The sign that begins the comment in a line of YAML or TOML; None where there is none."""
+    return next((match for match in _SIGN.finditer(line) if match["sign"]), None)
 
 
 def _blocks(comments: Iterator[DocLine]) -> Iterator[Sequence[DocLine]]:

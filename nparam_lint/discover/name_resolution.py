@@ -50,7 +50,15 @@ class Names:
             if item.bound == head:
                 symbol = symbol or self._imported(path, item)
         symbol = symbol or self.lookup(path, head) or Symbol("outside", "", head)
-        for attribute in rest:
+        return self._inside(symbol, rest)
+
+    def follow(self, path: str, item: Import, rest: Sequence[str] = ()) -> Symbol | None:
+        """What an import means that stands beside the file, in a text; then attributes of it."""
+        found = self._imported(path, item)
+        return found and self._inside(found, rest)
+
+    def _inside(self, symbol: Symbol, attributes: Sequence[str]) -> Symbol | None:
+        for attribute in attributes:
             found = self._attribute(symbol, attribute)
             if found is None:
                 return None

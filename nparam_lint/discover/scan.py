@@ -274,7 +274,7 @@ class _Scanner:
     def scan(self, path: str, tree: ast.Module) -> FileFacts:
         for statement in flat(tree.body):
             if isinstance(statement, (ast.Import, ast.ImportFrom)):
-                self.imports.extend(_imported(statement))
+                self.imports.extend(imported(statement))
             elif isinstance(statement, ast.ClassDef):
                 self.names.add(statement.name)
                 self._class(statement, "")
@@ -411,7 +411,7 @@ class _Scanner:
             hands_back=bool(plain & given),
             takes=_annotated(node.args, given),
             gives=annotation_names(node.returns),
-            imports=tuple(name for statement in inner for name in _imported(statement)),
+            imports=tuple(name for statement in inner for name in imported(statement)),
         )
 
     def _parameters(self, node: ast.arguments) -> Iterator[Parameter]:
@@ -439,7 +439,8 @@ def _annotated(arguments: ast.arguments, names: frozenset[str]) -> tuple[str, ..
     return tuple(dict.fromkeys(name for named in found for name in named))
 
 
-def _imported(node: ast.Import | ast.ImportFrom) -> Iterator[Import]:
+def imported(node: ast.Import | ast.ImportFrom) -> Iterator[Import]:
+    """What an import statement binds."""
     for alias in node.names:
         if isinstance(node, ast.ImportFrom):
             yield Import(node.module or "", node.level, alias.name, alias.asname or alias.name)

@@ -201,7 +201,7 @@ class SourceTree:
         return frozenset({""}.union(*map(ancestors, holders)))
 
     @cached_property
-    def _holders(self) -> dict[str, list[str]]:
+    def holders(self) -> dict[str, list[str]]:
         """For each name that could be imported, the directories in which it stands."""
         found: dict[str, set[str]] = {}
         for path in self.files:
@@ -246,7 +246,7 @@ class SourceTree:
         file's directory, the directories above it, and the only other one that has such a module.
         """
         head = module.partition(".")[0]
-        holders = self._holders.get(head)
+        holders = self.holders.get(head)
         if not holders:
             return None
         relative = module.replace(".", "/")
@@ -294,7 +294,7 @@ class SourceTree:
         if the file's own directory were on the import path."""
         own = parent(path)
         return any(
-            own in self._holders.get(module.partition(".")[0], ())
+            own in self.holders.get(module.partition(".")[0], ())
             and self._wraps_or_belongs(path, module, own)
             for level, module, *_ in self.imports(path)
             if not level

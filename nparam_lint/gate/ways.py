@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from nparam_lint.cache.store import digest
 from nparam_lint.discover import list_configs, list_texts, reader
-from nparam_lint.discover.ways import WaySource, find_ways
+from nparam_lint.discover.ways import WaySource
 from nparam_lint.gate.requests import ModelRequest
 
 if TYPE_CHECKING:
@@ -24,6 +24,8 @@ def with_ways(source: ProjectSource, selection: Selection) -> Selection:
     wanted -= {r.target.bare for r in source.requests if r.is_declared}
     if not wanted:
         return selection
+    from nparam_lint.discover.ways.find import find_ways  # many modules
+
     tracked = copy.files(settings.root, "") if copy else None
     others = [
         *list_configs(settings.root, settings.exclude, tracked, settings.below),
@@ -38,7 +40,7 @@ def with_ways(source: ProjectSource, selection: Selection) -> Selection:
     known: set[object] = set()
     for one in find_ways(WaySource(found, settings.root, wanted, others, read)):
         key = (one.target, one.file, one.recipe)
-        if one.target not in wanted or key in known:
+        if (one.target.callable and one.target not in wanted) or key in known:
             continue
         known.add(key)
         if tried[one.target] >= settings.ways > 0:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Sequence
+    from collections.abc import Callable, Collection, Sequence
     from pathlib import Path
 
     from nparam_lint.claims import Target
@@ -44,14 +44,3 @@ class WaySource:
     wanted: Collection[Target]
     others: Sequence[str]
     read: Callable[[str], bytes]
-
-
-def find_ways(source: WaySource) -> Iterator[FoundWay]:
-    """Every way that the files of a project say, those of one target in the order in which they
-    are to be tried."""
-    from nparam_lint.discover.ways.calls import find_calls
-    from nparam_lint.discover.ways.configs import find_configs
-    from nparam_lint.discover.ways.sizes import find_sizes
-
-    ways = [*find_configs(source), *find_sizes(source), *find_calls(source)]
-    yield from sorted(ways, key=lambda found: found.rank)

@@ -4,12 +4,47 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from nparam_lint.discover.ways.call_search import CallSearch
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from nparam_lint.discover.ways import FoundWay, WaySource
 
+_TEXTS = (".md", ".rst", ".txt", ".ipynb")
 
-def find_calls(_: WaySource) -> Iterator[FoundWay]:
-    """The ways of this kind."""
-    yield from ()
+
+def find_calls(source: WaySource) -> Iterator[FoundWay]:
+    """The ways of this kind, without two that are the same."""
+    search = CallSearch(source)
+    known: set[object] = set()
+    for found, key in (*_in_files(search), *_in_texts(search)):
+        if key not in known:
+            known.add(key)
+            yield found
+
+
+def _in_files(search: CallSearch) -> Iterator[tuple[FoundWay, object]]:
+    tree = search.found.tree
+    for path in sorted(tree.files):
+        content = tree.source(path)
+        if search.may_call(path, content):
+            from nparam_lint.discover.ways.file_calls import FileCalls  # few files have any
+
+            text = content.decode("utf-8", "replace").replace("\r\n", "\n").replace("\f", " ")
+            yield from FileCalls(search, path, text).ways()
+
+
+def _in_texts(search: CallSearch) -> Iterator[tuple[FoundWay, object]]:
+    for path in search.source.others:
+        if path.endswith(_TEXTS) and search.mentions(content := search.content(path)):
+            from nparam_lint.discover.ways.texts import in_text
+
+            yield from in_text(search, path, content)
+    tree = search.found.tree
+    for path in sorted(tree.files):
+        content = tree.source(path)
+        if b">>> " in content and search.mentions(content):
+            from nparam_lint.discover.ways.texts import in_docstrings
+
+            yield from in_docstrings(search, path, content)

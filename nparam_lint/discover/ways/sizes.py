@@ -2,14 +2,175 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
+
+from nparam_lint.claims import Target
+from nparam_lint.discover.syntax import dotted_name, returned_calls
+from nparam_lint.discover.ways import FoundWay
+from nparam_lint.discover.ways.named_parameters import KIND_OF_NAME, NamedParameters, takes_name
+from nparam_lint.discover.ways.size_slice import downloads, needed_for
+from nparam_lint.records import Position, Recipe, Way
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from nparam_lint.discover.ways import FoundWay, WaySource
+    from nparam_lint.discover.name_resolution import Symbol
+    from nparam_lint.discover.ways import WaySource
+    from nparam_lint.discover.ways.literal_tables import Entry
+    from nparam_lint.discover.ways.named_parameters import FoundFunction, NamedParameter
+    from nparam_lint.records import Definition
+
+# Methods are not among the facts of a file.
+_METHOD = re.compile(rf"@(?:class|static)method\s+def [a-z]\w*\([^)]*?\b{KIND_OF_NAME}\b".encode())
 
 
-def find_sizes(_: WaySource) -> Iterator[FoundWay]:
-    """The ways of this kind."""
-    yield from ()
+def find_sizes(source: WaySource) -> Iterator[FoundWay]:
+    """The ways of this kind; of each size of a model the first that was found, those that need no
+    setup first."""
+    sizes = _Sizes(source)
+    known: set[tuple[Target, str]] = set()
+    for found in sorted(sizes.ways(), key=lambda way: way.recipe.setup is not None):
+        key = found.target, found.way.name
+        if key not in known:
+            known.add(key)
+            yield found
+
+
+class _Sizes:
+    def __init__(self, source: WaySource) -> None:
+        self.source = source
+        self.found = source.found
+        self.models = source.found.models
+        self.named = NamedParameters(source.found)
+
+    def ways(self) -> Iterator[FoundWay]:
+        for path in self.found.parsed:
+            names = self.candidates(path)
+            if names or _METHOD.search(self.found.tree.source(path)):
+                functions = self.named.file(path).functions
+                for name, function in functions.items():
+                    if name in names or function.kind in ("class", "static"):
+                        yield from self.of_function(function)
+        yield from self.named_factories()
+
+    def named_factories(self) -> Iterator[FoundWay]:
+        """Functions that make one class each, with nothing: their names are those of its sizes."""
+        makers: dict[Target, list[Definition]] = {}
+        for item in self.found.definitions:
+            takes_nothing = not any(one.required for one in item.parameters or ())
+            is_factory = item.kind == "factory" and takes_nothing
+            target = self.class_of(item.path, item.qualname) if is_factory else None
+            if target:
+                makers.setdefault(target, []).append(item)
+        for target, items in makers.items():
+            for item in items if len(items) > 1 else ():
+                way = Way("size", Position(item.path, item.line, item.column), item.qualname)
+                yield FoundWay(target, way, item.path, Recipe(call=f"{item.qualname}()"))
+
+    def class_of(self, path: str, name: str, depth: int = 0) -> Target | None:
+        """The class, not to be called alone, that a function returns an instance of."""
+        facts = self.models.names.functions(path).get(name)
+        if facts is None or depth >= _DEEP:
+            return None
+        for dotted in facts.returned:
+            symbol = self.models.names.resolve(path, dotted, local=facts.imports)
+            if symbol and symbol.kind == "function":
+                return self.class_of(symbol.where, symbol.name, depth + 1)
+            if symbol and symbol.kind == "class":
+                target = Target(symbol.where, symbol.name)
+                given = self.models.parameters(symbol) or ()
+                is_stuck = any(item.required for item in given)
+                return target if is_stuck and target in self.source.wanted else None
+        return None
+
+    def candidates(self, path: str) -> set[str]:
+        """The functions and constructors of a file that may make a model by name."""
+        names = self.models.names
+        found = {
+            f"{qualname}.__init__"
+            for qualname, facts in names.classes(path).items()
+            if facts.init
+            and takes_name(facts.init.parameters)
+            and Target(path, qualname) in self.source.wanted
+        }
+        for name, facts in names.functions(path).items():
+            if takes_name(facts.parameters):
+                own = names.names(path)
+                if any(item.partition(".")[0] in own for item in facts.returned) or facts.imports:
+                    found.add(name)
+        return found
+
+    def of_function(self, function: FoundFunction) -> Iterator[FoundWay]:
+        """The sizes that a factory, or a constructor, has by name."""
+        named = self.named.of(function.path, function.qualname)
+        if named is None or not (targets := self.targets(function, named)):
+            return
+        for target in targets:
+            for entry in named.entries:
+                recipe = self.recipe(function, named, entry, target)
+                if recipe:
+                    yield self.way(target, named, entry, function.path, recipe)
+
+    def way(
+        self, target: Target, named: NamedParameter, entry: Entry, file: str, recipe: Recipe
+    ) -> FoundWay:
+        at = Position(named.path, entry.node.lineno, entry.node.col_offset + 1)
+        return FoundWay(target, Way("size", at, entry.name), file, recipe)
+
+    def recipe(
+        self, function: FoundFunction, named: NamedParameter, entry: Entry, target: Target
+    ) -> Recipe | None:
+        """The call of the factory; where it would load something, what it does before that."""
+        name = entry.text
+        if downloads(function):
+            return needed_for(function, {named.parameter: name}, target.callable)
+        if set(function.required) - {named.parameter}:
+            return None
+        callee = function.qualname.removesuffix(".__init__")
+        is_first = [item.arg for item in function.positional[:1]] == [named.parameter]
+        return Recipe(
+            call=f"{callee}({name})" if is_first else f"{callee}({named.parameter}={name})"
+        )
+
+    # --- what a factory makes -------------------------------------------------------------------
+
+    def targets(self, function: FoundFunction, named: NamedParameter) -> list[Target]:
+        """The wanted models that a function makes: the class, and the function itself where it
+        cannot be called without the name."""
+        if function.kind == "method":
+            own = Target(function.path, function.owner)
+            return [own] if function.node.name == "__init__" and own in self.source.wanted else []
+        if function.node.name.startswith("_"):
+            return []
+        classes = self.products(function)
+        targets = [t for t in (Target(s.where, s.name) for s in classes) if t in self.source.wanted]
+        targets = targets if len(targets) == 1 else []
+        own = Target(function.path, function.qualname)
+        if own in self.source.wanted and named.parameter in function.required:
+            targets.append(own)
+        return targets
+
+    def products(self, function: FoundFunction, depth: int = 0) -> list[Symbol]:
+        """The classes of which a function returns an instance."""
+        found: dict[Symbol, None] = {}
+        returned, _ = returned_calls(function.node)
+        for dotted in returned if depth < _DEEP else ():
+            for symbol in self.called(function, dotted):
+                if symbol.kind == "class":
+                    found[symbol] = None
+                elif callee := self.named.file(symbol.where).functions.get(symbol.name):
+                    found.update(dict.fromkeys(self.products(callee, depth + 1)))
+        return [*found]
+
+    def called(self, function: FoundFunction, dotted: str) -> Iterator[Symbol]:
+        """What a call inside a function runs; what all of a table hold where it is `table[…]()`."""
+        table = self.named.file(function.path).tables.get(dotted)
+        values = [dotted_name(e.value) for e in table.entries if e.value] if table else [dotted]
+        for value in values:
+            symbol = self.named.resolve(function, value) if value else None
+            if symbol and symbol.kind != "outside":
+                yield symbol
+
+
+_DEEP = 4

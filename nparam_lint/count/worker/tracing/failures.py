@@ -35,7 +35,20 @@ def describe(error):
         return text
     if isinstance(error, SystemExit):
         return "called sys.exit({})".format(text)
-    return "{}: {}".format(name, text) if text else name
+    described = "{}: {}".format(name, text) if text else name
+    cause = root_cause(error)
+    why = "" if cause is error else describe(cause)
+    return described if why.partition(": ")[2] in text else "{} ({})".format(described, why)
+
+
+def root_cause(error):
+    """The exception that an exception was made of, as a library does that adds where it happened;
+    itself where it was made of none."""
+    seen = []
+    while error.__cause__ is not None and error not in seen:
+        seen.append(error)
+        error = error.__cause__
+    return error
 
 
 class NotTracked(ModuleNotFoundError):
@@ -101,6 +114,7 @@ class Ending:
 
 def missing_package(error):
     """The name of the missing package that an exception is about; None for any other exception."""
+    error = root_cause(error)
     name = error.name if isinstance(error, ModuleNotFoundError) else None
     return name.partition(".")[0] if name else None
 

@@ -160,6 +160,9 @@ def line_of_error(error):
     found = None
     if isinstance(error, SyntaxError) and error.filename and is_project(error.filename):
         return "{}:{}".format(relative(error.filename), error.lineno or 1)
+    mark = getattr(error, "problem_mark", None)  # where PyYAML stopped to understand a file
+    if is_project(os.path.abspath(str(getattr(mark, "name", "")))):
+        return "{}:{}".format(relative(os.path.abspath(mark.name)), mark.line + 1)
     trace = error.__traceback__
     while trace is not None:
         if is_project(trace.tb_frame.f_code.co_filename):

@@ -1,0 +1,126 @@
+"""What the calls of all files and texts are looked up in: the wanted models, and their names."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections import defaultdict
+from typing import TYPE_CHECKING
+
+from nparam_lint.claims import Target
+from nparam_lint.discover.syntax import dotted_name, tail
+from nparam_lint.discover.ways import FoundWay
+from nparam_lint.discover.ways.statements import BUILTINS, does_work
+from nparam_lint.records import Recipe, Way
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from nparam_lint.discover.name_resolution import Symbol
+    from nparam_lint.discover.ways import WaySource
+    from nparam_lint.records import Parameter, Position
+
+_LARGE = 400_000  # bytes of a file or a text, in which calls are not looked for
+LOOKED_UP = re.compile(
+    r"__dict__\[[^\]]*\]\(|getattr\(\w+,[^()]*\)\(|(create|get|build|make)_?(model|net\w*)\("
+)
+_CALLED = re.compile(rb"(\w+)\s*\(")
+_WORD = re.compile(rb"\w+")
+_CLASS = re.compile(rb"^class\s+(\w+)[^\n]*\n(?:(?:[ \t#)][^\n]*)?\n)*", re.MULTILINE)
+
+
+class CallSearch:
+    """Looks for calls of the wanted models of a source."""
+
+    def __init__(self, source: WaySource) -> None:
+        self.source = source
+        self.found = source.found
+        self.names = source.found.models.names
+        self.by_name: dict[str, list[Target]] = defaultdict(list)
+        for target in source.wanted:
+            if target.is_path and target.callable and not does_work(tail(target.callable)):
+                self.by_name[tail(target.callable)].append(target)
+        self.words = {name.encode() for name in self.by_name}
+        self.parameters = {(d.path, d.qualname): d.parameters or () for d in self.found.definitions}
+
+    def may_call(self, path: str, content: bytes) -> bool:
+        """Whether a file has a call of a wanted model, outside of its own models."""
+        if len(content) > _LARGE:
+            return False
+        if LOOKED_UP.search(content.decode("utf-8", "replace")):
+            return True
+        if not self.mentions(content):
+            return False
+        modules = {name.encode() for name in self.found.modules(path)}
+        if modules:
+            content = _CLASS.sub(lambda m: b"" if m[1] in modules else m[0], content)
+        called = set(_CALLED.findall(re.sub(rb"^\s*(class|def)\s+\w+", b"", content, flags=re.M)))
+        if not self.words.isdisjoint(called):
+            return True
+        return b" as " in content
+
+    def content(self, path: str) -> bytes:
+        """That of a file that is not Python; empty where it cannot be read."""
+        try:
+            return self.source.read(path)
+        except OSError:
+            return b""
+
+    def mentions(self, content: bytes) -> bool:
+        """Whether a text has the name of a wanted model."""
+        return not self.words.isdisjoint(_WORD.findall(content))
+
+    def symbol(self, target: Target, attributes: Sequence[str]) -> Symbol | None:
+        """What the name of a wanted model means; then attributes of it."""
+        return self.names.resolve(target.location, ".".join((target.callable, *attributes)))
+
+    def target_of(self, symbol: Symbol | None) -> Target | None:
+        """The wanted model that a call of this gives."""
+        if symbol is None or symbol.kind not in ("class", "function", "method"):
+            return None
+        name = symbol.name
+        if symbol.kind == "method":  # LLaMA.from_name("7B")
+            name, _, method = name.rpartition(".")
+            if not re.match(r"(from|build|create|make)_", method) or does_work(method):
+                return None
+        target = Target(symbol.where, name)
+        return target if target in self.source.wanted else None
+
+    def same_in(self, target: Target, path: str, names: set[str]) -> bool:
+        """Whether names mean the same in the target's file as in another."""
+        for name in names - BUILTINS:
+            here, there = self.names.lookup(path, name), self.names.lookup(target.location, name)
+            if here is None or here != there:
+                return False
+        return True
+
+    def way(
+        self,
+        target: Target,
+        call: ast.Call,
+        made: Sequence[ast.stmt],
+        at: Position,
+        rank: int,
+        file: str,
+    ) -> tuple[FoundWay, object]:
+        setup = "\n".join(ast.unparse(ast.fix_missing_locations(node)) for node in made)
+        text = ast.unparse(call)
+        parameters = self.parameters.get((target.location, target.callable), ())
+        key = (target, setup, _arguments(call, parameters))
+        way = FoundWay(target, Way("call", at), file, Recipe(setup=setup or None, call=text), rank)
+        return way, key
+
+    def needs_nothing(self, target: Target, call: ast.Call) -> bool:
+        """Whether a call says no more than the name of the model does."""
+        parameters = self.parameters.get((target.location, target.callable), ())
+        is_bare = not (call.args or call.keywords or any(p.required for p in parameters))
+        return is_bare and tail(dotted_name(call.func)) == tail(target.callable)
+
+
+def _arguments(call: ast.Call, parameters: Sequence[Parameter]) -> object:
+    """The arguments by name, as far as names are known."""
+    names = [p.name for p in parameters if p.kind == "positional"]
+    given = [(names[n] if n < len(names) else n, ast.unparse(a)) for n, a in enumerate(call.args)]
+    given += [(item.arg or "**", ast.unparse(item.value)) for item in call.keywords]
+    method = call.func.attr if isinstance(call.func, ast.Attribute) else ""
+    return frozenset(given), method if method.startswith("from_") else ""

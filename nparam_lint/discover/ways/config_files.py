@@ -1,0 +1,146 @@
+"""The config files of a project: which of them hold models, and of which kind."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cache, cached_property
+from typing import TYPE_CHECKING, Literal
+
+from nparam_lint.claims import Target
+from nparam_lint.discover.files import join
+from nparam_lint.discover.name_resolution import Symbol
+from nparam_lint.discover.ways.config_outline import Keys, OutlineEntry, outline
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from nparam_lint.discover import Discovery
+
+Kind = Literal["hydra", "lightning", "target", "architectures"]
+
+_KINDS: dict[str, Kind] = {
+    "_target_": "hydra",
+    "class_path": "lightning",
+    "target": "target",
+    "architectures": "architectures",
+}
+_MARKS = re.compile(
+    rb"_target_|class_path|\btarget\b|\"architectures\"|^defaults\s*:", re.MULTILINE
+)
+_NAME = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*$")
+_LARGEST = 1_000_000  # bytes of a file that is looked at
+
+
+@dataclass(frozen=True, slots=True)
+class ModelNode:
+    """The node of a config file that describes a model: where it stands, and the `name` of what is
+    called to make it. `symbol`: what the name means. `is_inner`: it is part of another model."""
+
+    path: str
+    keys: Keys
+    line: int
+    kind: Kind
+    name: str
+    symbol: Symbol
+    is_inner: bool = False
+
+    @property
+    def target(self) -> Target:
+        """What is called, if the project defines it; else the config file."""
+        is_own = self.symbol.kind != "outside"
+        return Target(self.symbol.where, self.symbol.name) if is_own else Target(self.path, "")
+
+
+@dataclass(frozen=True)
+class ConfigFile:
+    """A config file, and the keys in it."""
+
+    path: str
+    text: str
+
+    @cached_property
+    def entries(self) -> Sequence[OutlineEntry]:
+        return outline(self.path, self.text)
+
+    def line(self, *keys: str | int) -> int:
+        """Where a key stands; 1 if it is not there."""
+        return next((entry.line for entry in self.entries if entry.keys == keys), 1)
+
+
+class ConfigFiles:
+    """The files of `paths` that may hold a model of the project, by what `read` gives."""
+
+    def __init__(
+        self, found: Discovery, paths: Sequence[str], read: Callable[[str], bytes]
+    ) -> None:
+        self.found = found
+        self.paths = paths
+        self._read = read
+        self.file = cache(self._file)
+        self.meaning = cache(self._meaning)
+
+    def __iter__(self) -> Iterator[ConfigFile]:
+        """Those that hold a word by which the kinds are known."""
+        for path in self.paths:
+            if (file := self.file(path)) and _MARKS.search(file.text.encode()):
+                yield file
+
+    def _file(self, path: str) -> ConfigFile | None:
+        try:
+            content = self._read(path)[: _LARGEST + 1]
+            return None if len(content) > _LARGEST else ConfigFile(path, content.decode())
+        except (OSError, ValueError):
+            return None
+
+    def nodes(self, file: ConfigFile) -> list[ModelNode]:
+        """The nodes of the file that describe models, outer ones first."""
+        found: dict[Keys, ModelNode] = {}
+        for keys, line, value in file.entries:
+            kind = _KINDS.get(str(keys[-1]))
+            if kind == "architectures":
+                continue
+            if len(keys) > 1 and keys[-2:] == ("architectures", 0):
+                kind = "architectures"
+            name = value.replace("${", "").strip()
+            symbol = self.meaning(name) if kind and _NAME.match(name) else None
+            if kind and symbol and self._makes_model(symbol):
+                node, inner = keys[:-1], any(keys[:n] in found for n in range(len(keys) - 1))
+                found[node] = ModelNode(file.path, node, line, kind, name, symbol, inner)
+        return sorted(found.values(), key=lambda node: (node.is_inner, node.line))
+
+    def _makes_model(self, symbol: Symbol) -> bool:
+        models = self.found.models
+        if symbol.kind == "method":
+            owner = symbol.name.rpartition(".")[0]
+            return models.is_model(Symbol("class", symbol.where, owner))
+        return models.makes_model(symbol)
+
+    def _meaning(self, dotted: str) -> Symbol | None:
+        """What a dotted name means for an import statement: in the project, or outside."""
+        if "." not in dotted:
+            places = [d for d in self.found.definitions if d.qualname == dotted]
+            own = Symbol("class", places[0].path, dotted) if len(places) == 1 else None
+            return own or Symbol("outside", "", f"transformers.{dotted}")
+        for file, name in self._places(dotted):
+            symbol = self.found.models.names.resolve(file, name)
+            if symbol is not None and symbol.kind in ("class", "function", "method"):
+                return symbol
+        is_own = dotted.partition(".")[0] in self.found.tree.holders
+        return None if is_own else Symbol("outside", "", dotted)
+
+    def _places(self, dotted: str) -> Iterator[tuple[str, str]]:
+        """The files that a dotted name may lead to, each with what is left of the name there."""
+        tree, parts = self.found.tree, dotted.split(".")
+        for root in tree.holders.get(parts[0], ()):
+            for end in range(len(parts) - 1, 0, -1):
+                if file := tree.module_file(join(root, "/".join(parts[:end]))):
+                    yield file, ".".join(parts[end:])
+
+    def root(self, dotted: str) -> str | None:
+        """The directory from which the project imports what a dotted name leads to."""
+        head = dotted.partition(".")[0]
+        for file, _ in self._places(dotted):
+            holders = self.found.tree.holders[head]
+            return next(root for root in holders if file.startswith(join(root, head)))
+        return None

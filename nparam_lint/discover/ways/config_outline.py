@@ -1,0 +1,129 @@
+"""Which keys stand in which lines of a YAML or JSON file. Enough to tell what kind of config it is;
+the values that a model is built with are read by the project's own library, in the worker."""
+
+from __future__ import annotations
+
+import json
+import re
+from math import inf
+from typing import TYPE_CHECKING, NamedTuple
+
+from nparam_lint.claims.comment_budgets import comment_sign
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+Keys = tuple[str | int, ...]
+
+_KEY = re.compile(
+    r"""(?P<key>"(?:\\.|[^"\\])*"|'(?:[^']|'')*'|[^\s#\-?'"{}\[\],&*!|>%@`][^#]*?|-[^\s#][^#]*?)
+        \s*:(?=\s|$)\s*(?P<value>.*)""",
+    re.VERBOSE,
+)
+_BRACKETS = re.compile(r"""'(?:[^']|'')*'|"(?:\\.|[^"\\])*"|\s\#.*|[\[{]|[\]}]""")
+_ITEM = re.compile(r"-(\s|$)")
+_HALF = 0.5  # an item stands between its list's key and what is in it
+_BLOCK_TEXT = re.compile(r"[|>][-+0-9]*$")
+_FLOW_KEY = re.compile(r"""(?P<key>"[^"]*"|'[^']*'|[\w.-]+)\s*:\s+(?P<value>[^,{}\[\]]*)""")
+_JSON_KEY = re.compile(r'"((?:\\.|[^"\\])*)"\s*:')
+
+
+class OutlineEntry(NamedTuple):
+    """A key with the keys above it, its line from 1, and its value where that is one of its line:
+    "" where it is a mapping, a list or a text below."""
+
+    keys: Keys
+    line: int
+    value: str
+
+
+def outline(path: str, text: str) -> list[OutlineEntry]:
+    """Every key of the file, in its order. Lines that cannot be read as YAML say nothing here:
+    whoever loads the file says what is wrong with them."""
+    return list(_json_entries(text) if path.endswith(".json") else _yaml_entries(text))
+
+
+def _yaml_entries(text: str) -> Iterator[OutlineEntry]:
+    above: list[tuple[float, str | int]] = []  # the indent of each key above, and the key
+    hidden = inf  # the indent of a key whose text is in the lines below it
+    depth = 0  # of brackets that are open
+    for number, raw in enumerate(text.splitlines(), 1):
+        line = raw.expandtabs().rstrip()
+        content = line.lstrip(" ")
+        indent = len(line) - len(content)
+        if depth:
+            depth = max(0, depth + _opened(content))
+            continue
+        if not content or content[0] == "#" or indent > hidden:
+            continue
+        hidden = inf
+        while _ITEM.match(content):
+            _leave(above, indent + _HALF)
+            last = above.pop()[1] if above and above[-1][0] == indent + _HALF else -1
+            above.append((indent + _HALF, int(last) + 1))
+            rest = content[1:].lstrip(" ")
+            indent += len(content) - len(rest)
+            content = rest
+        match = _KEY.match(content)
+        value = _uncommented(match["value"] if match else content)
+        depth = max(0, _opened(value))
+        if match is None:
+            continue
+        _leave(above, indent - _HALF)
+        above.append((indent, _plain(match["key"])))
+        if _BLOCK_TEXT.match(value):
+            hidden, value = indent, ""
+        keys = tuple(key for _, key in above)
+        is_flow = value.startswith("{")
+        yield OutlineEntry(keys, number, "" if is_flow else _plain(value))
+        for inner in _FLOW_KEY.finditer(value) if is_flow else ():
+            yield OutlineEntry((*keys, _plain(inner["key"])), number, _plain(inner["value"]))
+
+
+def _leave(above: list[tuple[float, str | int]], indent: float) -> None:
+    """Forget the keys that stand further to the right."""
+    while above and above[-1][0] > indent:
+        above.pop()
+
+
+def _opened(text: str) -> int:
+    """How many brackets more are opened than closed."""
+    found = _BRACKETS.findall(text)
+    return sum(part in "[{" for part in found) - sum(part in "]}" for part in found)
+
+
+def _uncommented(value: str) -> str:
+    sign = comment_sign(value)
+    return value[: sign.start()].strip() if sign else value
+
+
+def _plain(text: str) -> str:
+    text = text.strip()
+    return text[1:-1] if len(text) > 1 and text[0] == text[-1] and text[0] in "'\"" else text
+
+
+def _json_entries(text: str) -> Iterator[OutlineEntry]:
+    try:
+        content = json.loads(text)
+    except (ValueError, RecursionError):
+        return
+    lines: dict[str, list[int]] = {}
+    number, at = 1, 0
+    for match in _JSON_KEY.finditer(text):
+        number += text.count("\n", at, match.start())
+        at = match.start()
+        lines.setdefault(match[1], []).append(number)
+
+    def walk(value: object, keys: Keys) -> Iterator[OutlineEntry]:
+        if isinstance(value, dict):
+            for key, inner in value.items():
+                places = lines.get(key) or [1]
+                own = places.pop(0) if len(places) > 1 else places[0]
+                written = "" if isinstance(inner, (dict, list)) else str(inner)
+                yield OutlineEntry((*keys, key), own, written)
+                yield from walk(inner, (*keys, key))
+        elif isinstance(value, list):
+            for position, inner in enumerate(value):
+                yield from walk(inner, (*keys, position))
+
+    yield from walk(content, ())

@@ -1,0 +1,128 @@
+"""How the model of a config file is built: by the library that reads such files in the project."""
+
+from __future__ import annotations
+
+import re
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from nparam_lint.discover.ways.hydra_configs import HydraConfigs
+from nparam_lint.records import Recipe
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from nparam_lint.discover.ways.config_files import ConfigFile, ConfigFiles, ModelNode
+    from nparam_lint.discover.ways.config_outline import Keys
+
+_WEIGHTS = re.compile(r"(ckpt|checkpoint|pretrained|weights?|resume)(_?(path|file|from))?$")
+_FILE = re.compile(r"[\w./ -]*\.(ckpt|pt|pth|bin|safetensors|pkl|tar)$")
+_IDENTIFIER = re.compile(r"[A-Za-z_]\w*$")
+
+
+class ConfigRecipes:
+    """Makes the recipe for each node of the config files."""
+
+    def __init__(self, files: ConfigFiles) -> None:
+        self.files = files
+        self.hydra = HydraConfigs(files)
+
+    def recipe(self, node: ModelNode) -> Recipe | None:
+        """How to build the model of a node; its `file` is the one whose names are used."""
+        file = self.files.file(node.path)
+        if file is None:
+            return None
+        own = "torch" if node.symbol.kind == "outside" else node.symbol.where
+        if node.kind == "architectures":
+            return self._by_transformers(node)
+        if node.kind == "lightning":
+            recipe = _by_jsonargparse(node, own)
+        elif node.kind == "target":
+            recipe = self._by_target(node, file, own)
+        else:
+            recipe = self._by_hydra(node, file, own)
+        return self._importable(recipe, node)
+
+    def _by_hydra(self, node: ModelNode, file: ConfigFile, own: str) -> Recipe:
+        instantiate = "from hydra.utils import instantiate"
+        composed = self.hydra.composed(node, file)
+        if composed is None:
+            setup, keys = _load(file), node.keys
+        else:
+            setup, keys = composed
+        call = f"instantiate(config{_access(keys)})"
+        return Recipe(setup=f"{instantiate}\n{setup}", call=call, file=own)
+
+    def _by_target(self, node: ModelNode, file: ConfigFile, own: str) -> Recipe:
+        """By the project's own function for it, or as all of them do it."""
+        access = _access(node.keys)
+        builders = [path for path in self._builders if path.split("/")[0] == own.split("/")[0]]
+        builder = next(iter(builders or self._builders), None)
+        if builder:
+            call = f"instantiate_from_config(config{access})"
+            return Recipe(setup=_load(file), call=call, file=builder)
+        call = f"{node.symbol.name}(**config{access}.get('params', {{}}))"
+        return Recipe(setup=_load(file), call=call, file=own)
+
+    @cached_property
+    def _builders(self) -> list[str]:
+        """The files that define `instantiate_from_config`."""
+        tree, name = self.files.found.tree, b"def instantiate_from_config("
+        return sorted((p for p in tree.files if name in tree.source(p)), key=lambda p: (len(p), p))
+
+    def _by_transformers(self, node: ModelNode) -> Recipe:
+        name, path = node.name, node.path
+        if node.symbol.kind != "outside":
+            call = f"{name}({name}.config_class.from_json_file({path!r}))"
+            return Recipe(call=call, file=node.symbol.where)
+        setup = f"import json\nconfig = AutoConfig.for_model(**json.load(open({path!r})))"
+        return Recipe(setup=setup, call=f"{name}(config)", file="transformers")
+
+    def _importable(self, recipe: Recipe, node: ModelNode) -> Recipe:
+        """The same, where the names of the config can be imported in any case."""
+        root = self.files.root(node.name)
+        is_own = recipe.file is not None and recipe.file.endswith(".py")
+        plans = self.files.found.plan(recipe.file or "") if is_own else ()
+        known = plans[0].roots if plans else ("", "src")
+        if root is None or root in known:
+            return recipe
+        line = f"import sys; sys.path.insert(0, {root or '.'!r})"
+        return Recipe(setup=f"{line}\n{recipe.setup}", call=recipe.call, file=recipe.file)
+
+
+def _load(file: ConfigFile) -> str:
+    lines = ["from omegaconf import OmegaConf", f"config = OmegaConf.load({file.path!r})"]
+    lines += [f"OmegaConf.update(config, {key!r}, None)" for key in _weights(file)]
+    return "\n".join(lines)
+
+
+def _weights(file: ConfigFile) -> Iterator[str]:
+    """The keys that name a file of weights, which are no part of the architecture, and which a
+    repository hardly ever holds."""
+    for keys, _, value in file.entries:
+        if _WEIGHTS.search(str(keys[-1])) and _FILE.match(value):
+            yield ".".join(map(str, keys))
+
+
+def _by_jsonargparse(node: ModelNode, own: str) -> Recipe:
+    """As LightningCLI does it; what its `trainer` and `data` need is not needed here."""
+    holder = "".join(f"[{key!r}]" for key in node.keys)
+    lines = (
+        "import yaml",
+        "from jsonargparse import ArgumentParser",
+        "from torch.nn import Module",
+        "parser = ArgumentParser(exit_on_error=False)",
+        "parser.add_argument('--model', type=Module)",
+        f"config = yaml.safe_load(open({node.path!r})){holder}",
+    )
+    call = "parser.instantiate_classes(parser.parse_object({'model': config})).model"
+    return Recipe(setup="\n".join(lines), call=call, file=own)
+
+
+def _access(keys: Keys) -> str:
+    parts = (str(key) for key in keys)
+    return "".join(f".{p}" if _IDENTIFIER.match(p) else f"[{_index(p)}]" for p in parts)
+
+
+def _index(part: str) -> str:
+    return part if part.isdigit() else repr(part)

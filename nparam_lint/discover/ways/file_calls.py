@@ -1,0 +1,208 @@
+"""The calls of wanted models in one Python file."""
+
+from __future__ import annotations
+
+import ast
+import copy
+import re
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from nparam_lint.claims import Target
+from nparam_lint.discover.scan import imported
+from nparam_lint.discover.syntax import dotted_name, tail
+from nparam_lint.discover.ways.call_search import LOOKED_UP
+from nparam_lint.discover.ways.options import default_text, option_calls, with_defaults
+from nparam_lint.discover.ways.places import SourceText
+from nparam_lint.discover.ways.shorten import shortened
+from nparam_lint.discover.ways.slices import Slice
+from nparam_lint.discover.ways.statements import (
+    NoWay,
+    does_work,
+    is_harmless_outside,
+    is_of_data,
+    loads,
+    parsed,
+    stores,
+)
+from nparam_lint.records import Position
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from nparam_lint.discover.name_resolution import Symbol
+    from nparam_lint.discover.scan import Import
+    from nparam_lint.discover.ways import FoundWay
+    from nparam_lint.discover.ways.call_search import CallSearch
+    from nparam_lint.discover.ways.places import Place
+
+SCRIPT, FACTORY, TEST, INSIDE = 10, 16, 30, 40  # ranks
+_ENTRIES = 3  # of a table that a loop runs over
+_SCRIPT_NAMES = re.compile(r"train|main|run|pretrain|demo")
+_TEST_PATH = re.compile(r"(^|/)(tests?|testing)/|(^|/)(test_[^/]*|[^/]*_test|conftest)\.py$")
+_INNER_IMPORT = re.compile(r"^[ \t]+(import|from)\s", re.MULTILINE)
+
+
+class FileCalls:
+    """The calls of wanted models in one file, with the text `text`."""
+
+    def __init__(self, search: CallSearch, path: str, text: str) -> None:
+        self.search = search
+        self.path = path
+        self.tree = parsed(text)
+        self.text = SourceText(text, self.tree, self.is_harmless)
+        self.rank = TEST if _TEST_PATH.search(path) else SCRIPT
+        if self.rank == SCRIPT and not _SCRIPT_NAMES.search(path.rpartition("/")[2]):
+            self.rank += 1
+
+    @cached_property
+    def imports(self) -> list[Import]:
+        """Those that are not at the top level."""
+        if not _INNER_IMPORT.search(self.text.text):
+            return []
+        nodes = (n for n in ast.walk(self.tree) if isinstance(n, (ast.Import, ast.ImportFrom)))
+        top = set(self.tree.body)
+        return [item for node in nodes if node not in top for item in imported(node)]
+
+    @cached_property
+    def options(self) -> dict[str, ast.Call]:
+        return dict(option_calls([self.tree])) if "add_argument" in self.text.text else {}
+
+    @cached_property
+    def bound(self) -> set[str]:
+        """The names that imports and definitions bind."""
+        facts = self.search.found.tree.facts(self.path)
+        own = {item.qualname for item in (*facts.classes, *facts.functions)}
+        own |= {name for name, _ in facts.aliases}
+        return own.union(item.bound for item in (*facts.imports, *self.imports))
+
+    def resolve(self, dotted: str) -> Symbol | None:
+        return self.search.names.resolve(self.path, dotted, local=self.imports)
+
+    def is_harmless(self, call: ast.Call) -> bool:
+        name = dotted_name(call.func)
+        if not name:
+            attribute = call.func.attr if isinstance(call.func, ast.Attribute) else ""
+            return not does_work(attribute)
+        if does_work(name):
+            return False
+        head = name.partition(".")[0]
+        if (
+            head not in self.bound and "*" not in self.bound
+        ):  # a method of a value, or a function of Python
+            return "." in name or is_harmless_outside(name)
+        symbol = self.resolve(name)
+        if symbol is not None and symbol.kind == "outside" and "." in symbol.name:
+            return is_harmless_outside(symbol.name)
+        return symbol is None or not (does_work(symbol.name) or is_of_data(symbol.where))
+
+    @cached_property
+    def pattern(self) -> re.Pattern[str]:
+        """What a call of a wanted model looks like here."""
+        facts = self.search.found.tree.facts(self.path)
+        bound = [(i.bound, i.name or i.module) for i in (*facts.imports, *self.imports)]
+        bound += facts.aliases
+        by_name = self.search.by_name
+        used = set(re.findall(r"\w+", self.text.text)).intersection(by_name)
+        used |= {alias for alias, name in bound if tail(name) in by_name}
+        names = "|".join(map(re.escape, sorted(used)))
+        return re.compile(rf"\b({names})\s*(\.\s*\w+\s*)?\(|{LOOKED_UP.pattern}")
+
+    def ways(self) -> Iterator[tuple[FoundWay, object]]:
+        for place in self.text.places(self.pattern):
+            for target in self.targets(place.call):
+                yield from self.built(place, target)
+
+    def targets(self, call: ast.Call) -> Iterator[Target]:
+        name = dotted_name(call.func)
+        is_known = name and (name.partition(".")[0] in self.bound or "*" in self.bound)
+        target = self.search.target_of(self.resolve(name)) if is_known else None
+        if target := target or self.looked_up(call):
+            yield target
+
+    def looked_up(self, call: ast.Call) -> Target | None:
+        """The model that the default of an option names: `models.__dict__[args.arch]()`."""
+        if not LOOKED_UP.search(ast.unparse(call.func) + "("):
+            return None
+        for node in (call.func, *call.args[:1]):
+            for inner in ast.walk(node):
+                option = self.options.get(inner.attr) if isinstance(inner, ast.Attribute) else None
+                if option and (name := default_text(option)):
+                    return self.named(call.func, name)
+        return None
+
+    def named(self, function: ast.expr, name: str) -> Target | None:
+        """The model of a name, in the module that a function is looked up in or else anywhere."""
+        for inner in ast.walk(function):
+            symbol = self.resolve(f"{inner.id}.{name}") if isinstance(inner, ast.Name) else None
+            if target := self.search.target_of(symbol):
+                return target
+        named = self.search.by_name.get(name, ())
+        return named[0] if len(named) == 1 else None
+
+    def built(self, place: Place, target: Target) -> Iterator[tuple[FoundWay, object]]:
+        call, at = place.call, Position(self.path, place.call.lineno, place.call.col_offset + 1)
+        if self.search.needs_nothing(target, call) or _is_sketch(call):
+            return
+        rank, is_inside = self.placed(place)
+        for entry in range(_ENTRIES):
+            part = Slice(self.text, entry)
+            try:
+                made = part.of(place, *call.args, *call.keywords, *self.function(call))
+                made = with_defaults(made, call, self.options, part.unknown)
+                made, short = shortened(made, call)
+            except (NoWay, RecursionError):
+                return
+            if made and is_inside:
+                return
+            yield self.way(target, short, made, at, rank)
+            if not part.loops:
+                return
+
+    def function(self, call: ast.Call) -> list[ast.expr]:
+        """What is called, where that has to be worked out."""
+        return [] if dotted_name(call.func) else [call.func]
+
+    def way(
+        self, target: Target, call: ast.Call, made: Sequence[ast.stmt], at: Position, rank: int
+    ) -> tuple[FoundWay, object]:
+        free = loads(*call.args, *call.keywords)
+        symbol = self.resolve(dotted_name(call.func)) if dotted_name(call.func) else None
+        if not made and symbol and self.search.same_in(target, self.path, free):
+            name = target.callable if symbol.kind != "method" else symbol.name
+            function = ast.parse(name, mode="eval").body
+            plain = ast.copy_location(ast.Call(function, call.args, call.keywords), call)
+            return self.search.way(target, plain, made, at, rank, target.location)
+        return self.search.way(
+            target, call, [*self.needed_imports(call, made), *made], at, rank, self.path
+        )
+
+    def needed_imports(self, call: ast.Call, made: Sequence[ast.stmt]) -> list[ast.stmt]:
+        """The imports of functions that what is called needs."""
+        head = dotted_name(call.func).partition(".")[0]
+        if not head or head in self.search.names.names(self.path):
+            return []
+        for node in ast.walk(self.tree):
+            if isinstance(node, (ast.Import, ast.ImportFrom)) and head in stores(node):
+                if any(head in stores(one) for one in made):
+                    return []
+                part = copy.copy(node)
+                part.names = [a for a in node.names if head == (a.asname or a.name).split(".")[0]]
+                return [part]
+        return []
+
+    def placed(self, place: Place) -> tuple[int, bool]:
+        """The rank of a call, and whether it stands in another model."""
+        modules = self.search.found.modules(self.path)
+        if any(node.name in modules for node in place.classes):
+            return INSIDE, True
+        own = self.rank + (0 if place.is_main or not place.functions else 1)
+        if any(Target(self.path, f.name) in self.search.source.wanted for f in place.functions):
+            return FACTORY, False
+        return own, False
+
+
+def _is_sketch(call: ast.Call) -> bool:
+    """Whether a call leaves out what it is given: `Net(...)`."""
+    values = (*call.args, *(item.value for item in call.keywords))
+    return any(isinstance(v, ast.Constant) and v.value is Ellipsis for v in values)

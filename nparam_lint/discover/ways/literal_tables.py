@@ -1,0 +1,146 @@
+"""Literal tables of named sizes: dictionaries, lists of entries with a name, enumerations."""
+
+from __future__ import annotations
+
+import ast
+import json
+from itertools import islice
+from typing import TYPE_CHECKING, NamedTuple, TypeGuard
+
+from nparam_lint.discover.syntax import dotted_name, flat, tail
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+
+class Entry(NamedTuple):
+    """A name in a table, a text or a whole number: where it stands, and what it stands for; None
+    for a mere list of names."""
+
+    key: str | int
+    node: ast.expr
+    value: ast.expr | None = None
+
+    @property
+    def name(self) -> str:
+        return str(self.key)
+
+    @property
+    def text(self) -> str:
+        """As it is written in a call."""
+        return json.dumps(self.key, ensure_ascii=False)
+
+
+class SizeTable(NamedTuple):
+    """The entries in their order. `by_key`: whether `table[name]` is the value of one."""
+
+    entries: tuple[Entry, ...]
+    by_key: bool = True
+
+
+def read_table(node: ast.expr | None, known: Mapping[str, SizeTable]) -> SizeTable | None:
+    """The table that an expression writes, or is one of the `known`; None where it is none."""
+    if isinstance(node, ast.Name):
+        return known.get(node.id)
+    if isinstance(node, ast.DictComp):  # {item["name"]: item for item in items}
+        table = read_table(node.generators[0].iter, known)
+        return SizeTable(table.entries) if table and not table.by_key else None
+    entries = tuple(_entries(node))
+    return SizeTable(entries, _items(node) is not None) if entries else None
+
+
+def _entries(node: ast.expr | None) -> Iterator[Entry]:
+    items = _items(node)
+    if items is not None:
+        for key, value in items:
+            if key is None:  # **{…}, **dict.fromkeys(["t", "tiny"], …)
+                yield from _unpacked(value)
+            elif isinstance(key, ast.Constant) and _is_key(key.value):
+                yield Entry(key.value, key, value)
+    elif isinstance(node, (ast.List, ast.Tuple, ast.Set)):
+        for item in node.elts:
+            named = {_text(key): value for key, value in _items(item) or ()}
+            name = named.get("name", item)
+            if isinstance(name, ast.Constant) and _is_key(name.value):
+                yield Entry(name.value, name, None if name is item else item)
+
+
+def _unpacked(node: ast.expr) -> Iterator[Entry]:
+    if isinstance(node, ast.Call) and tail(dotted_name(node.func)) == "fromkeys" and node.args[1:]:
+        named = _entries(node.args[0])
+        yield from (entry._replace(value=node.args[1]) for entry in islice(named, 1))
+    else:
+        yield from _entries(node) if _items(node) is not None else ()
+
+
+def _is_key(value: object) -> TypeGuard[str | int]:
+    return isinstance(value, (str, int)) and not isinstance(value, bool)
+
+
+def _text(key: ast.expr | None) -> object:
+    return key.value if isinstance(key, ast.Constant) else None
+
+
+def _items(node: ast.expr | None) -> list[tuple[ast.expr | None, ast.expr]] | None:
+    """The items of a dictionary that is written out."""
+    if isinstance(node, ast.Dict):
+        return list(zip(node.keys, node.values, strict=True))
+    if isinstance(node, ast.Call) and tail(dotted_name(node.func)) in ("dict", "OrderedDict"):
+        inner = _items(node.args[0]) if node.args else []
+        pairs = (_keyword(item) for item in node.keywords)
+        return None if inner is None else [*inner, *pairs]
+    return None
+
+
+def _keyword(item: ast.keyword) -> tuple[ast.expr | None, ast.expr]:
+    key = ast.copy_location(ast.Constant(item.arg), item) if item.arg else None
+    return key, item.value
+
+
+def tables_in(body: Sequence[ast.stmt]) -> dict[str, SizeTable]:
+    """The tables that the statements of one scope make, by name."""
+    found: dict[str, SizeTable] = {}
+    for node in flat(body):
+        if isinstance(node, ast.Assign) and len(node.targets) == 1:
+            _assign(found, node.targets[0], node.value)
+        elif isinstance(node, ast.AnnAssign):
+            _assign(found, node.target, node.value)
+        elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
+            _extend(found, node.value)
+        elif isinstance(node, ast.ClassDef) and any("Enum" in dotted_name(b) for b in node.bases):
+            values = (getattr(item, "value", None) for item in node.body)
+            names = [v for v in values if isinstance(v, ast.Constant) and isinstance(v.value, str)]
+            found[node.name] = SizeTable(tuple(Entry(str(v.value), v) for v in names), False)
+    return found
+
+
+def _assign(found: dict[str, SizeTable], target: ast.expr, value: ast.expr | None) -> None:
+    table = read_table(value, found)
+    if isinstance(target, ast.Name):
+        found.pop(target.id, None)
+        if table:
+            found[target.id] = table
+    elif (
+        isinstance(target, ast.Subscript)
+        and isinstance(target.value, ast.Name)
+        and isinstance(target.slice, ast.Constant)
+        and isinstance(target.slice.value, str)
+        and value is not None
+    ):
+        _add(found, target.value.id, (Entry(target.slice.value, target.slice, value),))
+
+
+def _extend(found: dict[str, SizeTable], call: ast.Call) -> None:
+    """`table.update(…)`, `table.extend(…)`, `table.append(…)`."""
+    owner, _, method = dotted_name(call.func).rpartition(".")
+    if len(call.args) == 1 and owner in found:
+        argument = call.args[0]
+        if method == "append":
+            argument = ast.List([argument], ast.Load())
+        table = read_table(argument, found) if method in ("update", "extend", "append") else None
+        _add(found, owner, table.entries if table else ())
+
+
+def _add(found: dict[str, SizeTable], name: str, entries: Sequence[Entry]) -> None:
+    before = found.get(name, SizeTable(()))
+    found[name] = before._replace(entries=(*before.entries, *entries))

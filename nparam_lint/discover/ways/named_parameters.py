@@ -1,0 +1,294 @@
+"""Parameters that take the name of a size: those that a function looks up in a literal table."""
+
+from __future__ import annotations
+
+import ast
+import re
+import warnings
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple
+
+from nparam_lint.discover.source_tree import cached_method
+from nparam_lint.discover.syntax import FUNCTIONS, Function, decorators, dotted_name, flat, tail
+from nparam_lint.discover.ways.literal_tables import Entry, SizeTable, read_table, tables_in
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from nparam_lint.discover import Discovery
+    from nparam_lint.discover.name_resolution import Symbol
+    from nparam_lint.records import Parameter
+
+_KIND = "name|variant|arch|architecture|size|flavou?r|version|type|id|key|preset|config|cfg|depth"
+_OWNER = "model|net|network|backbone|arch|encoder|vit|llm|config|cfg|scale"
+KIND_OF_NAME = rf"(?:(?:(?:{_OWNER})_?)?(?:{_KIND})|(?:{_OWNER}))"
+_NAMES_SIZE = re.compile(rf"{KIND_OF_NAME}$")
+
+
+def takes_name(parameters: Iterable[Parameter]) -> bool:
+    """Whether one of the parameters may name a size."""
+    return any(_NAMES_SIZE.match(item.name) for item in parameters)
+
+
+class NamedParameter(NamedTuple):
+    """A parameter, the names that it may have, and the file in which these stand."""
+
+    parameter: str
+    path: str
+    entries: tuple[Entry, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class FoundFunction:
+    """A function, or a method of the class `owner`."""
+
+    path: str
+    node: Function
+    owner: str = ""
+
+    @property
+    def qualname(self) -> str:
+        return f"{self.owner}.{self.node.name}" if self.owner else self.node.name
+
+    @cached_property
+    def kind(self) -> str:
+        """`class` and `static` of methods that need no instance."""
+        kinds = {tail(name) for name in decorators(self.node)}
+        found = [k for k in ("class", "static") if f"{k}method" in kinds]
+        return found[0] if found else ("method" if self.owner else "function")
+
+    @property
+    def positional(self) -> list[ast.arg]:
+        own = self.node.args
+        return [*own.posonlyargs, *own.args][self.kind in ("class", "method") :]
+
+    @cached_property
+    def parameters(self) -> list[ast.arg]:
+        """Those that a caller gives a value."""
+        return [*self.positional, *self.node.args.kwonlyargs]
+
+    @cached_property
+    def defaults(self) -> dict[str, ast.expr]:
+        own = self.node.args
+        every = [*own.posonlyargs, *own.args]
+        pairs = list(zip(reversed(every), reversed(own.defaults), strict=False))
+        pairs += [(a, d) for a, d in zip(own.kwonlyargs, own.kw_defaults, strict=True) if d]
+        return {item.arg: value for item, value in pairs}
+
+    @property
+    def required(self) -> list[str]:
+        return [item.arg for item in self.parameters if item.arg not in self.defaults]
+
+
+class SizeFile:
+    """What one file says about sizes."""
+
+    def __init__(self, path: str, source: bytes) -> None:
+        self.path = path
+        self.tree = _parsed(source)
+
+    @cached_property
+    def tables(self) -> dict[str, SizeTable]:
+        return tables_in(self.tree.body)
+
+    @cached_property
+    def class_tables(self) -> dict[tuple[str, str], SizeTable]:
+        """Those that are attributes of the file's classes: (class, name) → table."""
+        classes = (node for node in flat(self.tree.body) if isinstance(node, ast.ClassDef))
+        return {
+            (node.name, name): table
+            for node in classes
+            for name, table in tables_in(node.body).items()
+        }
+
+    @cached_property
+    def functions(self) -> dict[str, FoundFunction]:
+        return {item.qualname: item for item in _functions(self.path, self.tree.body, "")}
+
+
+def _parsed(source: bytes) -> ast.Module:
+    """The syntax tree; that of an empty file where there is none, which discovery tells about."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return ast.parse(source)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return ast.Module([], [])
+
+
+def _functions(path: str, body: Sequence[ast.stmt], owner: str) -> Iterator[FoundFunction]:
+    for node in flat(body):
+        if isinstance(node, FUNCTIONS):
+            yield FoundFunction(path, node, owner)
+        elif isinstance(node, ast.ClassDef):
+            yield from _functions(path, node.body, f"{owner}.{node.name}" if owner else node.name)
+
+
+class NamedParameters:
+    """Answers which parameter of a function names a size. Files are read when asked for."""
+
+    def __init__(self, found: Discovery) -> None:
+        self.found = found
+        self.names = found.models.names
+        self._active: set[tuple[str, str]] = set()
+
+    @cached_method
+    def file(self, path: str) -> SizeFile:
+        return SizeFile(path, self.found.tree.source(path))
+
+    @cached_method
+    def of(self, path: str, qualname: str) -> NamedParameter | None:
+        """The first parameter of the function that names a size. A cycle has none."""
+        function = self.file(path).functions.get(qualname)
+        if function is None or (path, qualname) in self._active:
+            return None
+        self._active.add((path, qualname))
+        try:
+            named = (self._named(function, item) for item in function.parameters)
+            return next((item for item in named if item), None)
+        finally:
+            self._active.discard((path, qualname))
+
+    def _named(self, function: FoundFunction, parameter: ast.arg) -> NamedParameter | None:
+        name = parameter.arg
+        default = function.defaults.get(name)
+        is_plain = default is None or isinstance(default, ast.Constant)
+        if not _NAMES_SIZE.match(name) or not is_plain:
+            return None
+        local = tables_in(function.node.body)
+        tests: list[Entry] = []
+        for node in ast.walk(function.node):
+            found = None
+            if isinstance(node, ast.Subscript) and _is(node.slice, name):
+                found = self.table(function, node.value, local)
+            elif isinstance(node, ast.Call):
+                found = self._by_call(function, node, name, local)
+            elif isinstance(node, ast.Compare) and _is(node.left, name):
+                tests += self._tested(function, node, local)
+            elif isinstance(node, ast.Match) and _is(node.subject, name):
+                tests += [entry for case in node.cases for entry in _cases(case.pattern)]
+            if found and found[1]:
+                return NamedParameter(name, *found)
+        entries = tuple({entry.name: entry for entry in (*_literal(parameter), *tests)}.values())
+        # A single name is an exception, not a size.
+        return NamedParameter(name, function.path, entries) if len(entries) > 1 else None
+
+    def _by_call(
+        self, function: FoundFunction, call: ast.Call, name: str, local: dict[str, SizeTable]
+    ) -> tuple[str, tuple[Entry, ...]] | None:
+        """`table.get(name)`, or a call of another function that looks it up."""
+        given = [number for number, item in enumerate(call.args) if _is(item, name)]
+        keywords = [item.arg for item in call.keywords if _is(item.value, name)]
+        if not given and not keywords:
+            return None
+        if isinstance(call.func, ast.Attribute) and call.func.attr == "get" and given == [0]:
+            return self.table(function, call.func.value, local)
+        callee = self.callee(function, call)
+        if callee is None or not (named := self.of(callee.path, callee.qualname)):
+            return None
+        own = [item.arg for item in callee.parameters]
+        passed = {*keywords, *(own[n] for n in given if n < len(own))}
+        return (named.path, named.entries) if named.parameter in passed else None
+
+    def callee(self, function: FoundFunction, call: ast.Call) -> FoundFunction | None:
+        """The function of the project that a call inside a function runs."""
+        dotted = dotted_name(call.func)
+        symbol = self.resolve(function, dotted) if dotted else None
+        if symbol is None or symbol.kind not in ("function", "method", "class"):
+            return None
+        name = f"{symbol.name}.__init__" if symbol.kind == "class" else symbol.name
+        return self.file(symbol.where).functions.get(name)
+
+    def resolve(self, function: FoundFunction, dotted: str) -> Symbol | None:
+        """What a dotted name means inside a function."""
+        head, _, rest = dotted.partition(".")
+        if head in ("cls", "self") and function.owner:
+            dotted = f"{function.owner}.{rest}" if rest else function.owner
+        facts = self.names.functions(function.path).get(function.qualname)
+        return self.names.resolve(function.path, dotted, local=facts.imports if facts else ())
+
+    def table(
+        self, function: FoundFunction, node: ast.expr, local: dict[str, SizeTable]
+    ) -> tuple[str, tuple[Entry, ...]] | None:
+        """The table that an expression means, with its file; one of sizes, not of addresses."""
+        table, where = read_table(node, local), function.path
+        if table is None and isinstance(node, ast.Name):
+            where = self._home(function.path, node.id)
+            table = self.file(where).tables.get(node.id) if where else None
+        elif table is None and isinstance(node, ast.Attribute):  # `self.table`
+            table = self.file(where).class_tables.get((function.owner, node.attr))
+        if where and table and table.by_key and self.is_sized(where, table):
+            return where, table.entries
+        return None
+
+    def _tested(
+        self, function: FoundFunction, node: ast.Compare, local: dict[str, SizeTable]
+    ) -> Iterator[Entry]:
+        """The names that a comparison with the parameter allows."""
+        right, operator = node.comparators[0], node.ops[0]
+        if isinstance(operator, ast.Eq) and isinstance(right, ast.Constant):
+            right = ast.List([right], ast.Load())
+        elif not isinstance(operator, ast.In):
+            return
+        if isinstance(right, ast.Call) and isinstance(right.func, ast.Attribute):
+            right = right.func.value  # of `table.keys()`
+        table = read_table(right, local)
+        if table is None and isinstance(right, ast.Name):
+            table = self.file(function.path).tables.get(right.id)
+        if table and table.entries[0].value is None:
+            yield from table.entries
+        elif found := self.table(function, right, local):
+            yield from found[1]
+
+    def is_sized(self, path: str, table: SizeTable) -> bool:
+        """Whether the values say how large something is, or are classes or functions of the
+        project: they are neither texts nor flags."""
+        return all(self._is_size(path, entry.value) for entry in table.entries)
+
+    def _is_size(self, path: str, value: ast.expr | None) -> bool:
+        if isinstance(value, ast.Constant):
+            return isinstance(value.value, (int, float)) and not isinstance(value.value, bool)
+        if isinstance(value, (ast.Name, ast.Attribute)):
+            symbol = self.names.resolve(path, dotted_name(value) or "?")
+            return symbol is not None and symbol.kind != "outside"
+        return isinstance(value, (ast.Dict, ast.List, ast.Tuple, ast.Call))
+
+    def _home(self, path: str, name: str) -> str:
+        """The file in which a global name gets its value, as far as imports tell."""
+        for item in self.names.tree.facts(path).imports:
+            if item.bound == name and item.name:
+                prefix = (
+                    self.names.tree.relative(path, item.level, item.module)
+                    if item.level
+                    else (self.names.tree.locate(path, item.module) or ("", None))[1]
+                )
+                return (prefix and self.names.tree.module_file(prefix)) or ""
+        return path
+
+
+def _is(node: ast.expr, name: str) -> bool:
+    """`name`, `name.lower()`, `name.value` of an enumeration."""
+    while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+        node = node.func.value
+    if isinstance(node, ast.Attribute) and node.attr in ("value", "name"):
+        node = node.value
+    return isinstance(node, ast.Name) and node.id == name
+
+
+def _cases(pattern: ast.pattern) -> Iterator[Entry]:
+    patterns = pattern.patterns if isinstance(pattern, ast.MatchOr) else [pattern]
+    for item in patterns:
+        value = item.value if isinstance(item, ast.MatchValue) else None
+        if isinstance(value, ast.Constant) and isinstance(value.value, str):
+            yield Entry(value.value, value)
+
+
+def _literal(parameter: ast.arg) -> Iterator[Entry]:
+    """The names that `Literal["tiny", "base"]` allows."""
+    for node in ast.walk(parameter.annotation) if parameter.annotation else ():
+        if isinstance(node, ast.Subscript) and tail(dotted_name(node.value)) == "Literal":
+            inner = node.slice
+            items = inner.elts if isinstance(inner, ast.Tuple) else [inner]
+            table = read_table(ast.List(items, ast.Load()), {})
+            yield from table.entries if table else ()

@@ -1,0 +1,143 @@
+"""Options of a command line in a slice: only those that are used, with their defaults."""
+
+from __future__ import annotations
+
+import ast
+import copy
+from typing import TYPE_CHECKING
+
+from nparam_lint.discover.syntax import dotted_name, tail
+from nparam_lint.discover.ways.statements import NoWay, calls_in
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+_PARSES = ("parse_args", "parse_known_args")
+_WORDS = ("help", "metavar")  # of an option: they change nothing
+
+
+def option_calls(nodes: Iterable[ast.AST]) -> Iterator[tuple[str, ast.Call]]:
+    """(attribute, call) of each `add_argument` in these."""
+    for node in nodes:
+        for call in calls_in(node):
+            if isinstance(call.func, ast.Attribute) and call.func.attr == "add_argument":
+                yield _attribute(call), call
+
+
+def _attribute(call: ast.Call) -> str:
+    """The attribute that the option's value gets."""
+    for item in call.keywords:
+        if item.arg == "dest" and isinstance(item.value, ast.Constant):
+            return str(item.value.value)
+    texts = [str(a.value) for a in call.args if isinstance(a, ast.Constant)]
+    long = [text for text in texts if text.startswith("--")]
+    return next(iter([*long, *texts]), "").lstrip("-").replace("-", "_")
+
+
+def keyword(call: ast.Call, name: str) -> ast.expr | None:
+    return next((item.value for item in call.keywords if item.arg == name), None)
+
+
+def default_text(call: ast.Call) -> str | None:
+    """The default of an option, if that is a text."""
+    value = keyword(call, "default")
+    is_text = isinstance(value, ast.Constant) and isinstance(value.value, str)
+    return value.value if is_text else None  # type: ignore[union-attr]
+
+
+def lacks_value(call: ast.Call) -> bool:
+    """Whether an option, or a positional argument, has to be given."""
+    if keyword(call, "default") is not None:
+        return False
+    required = keyword(call, "required")
+    if isinstance(required, ast.Constant) and required.value:
+        return True
+    first = call.args[0] if call.args else None
+    is_option = isinstance(first, ast.Constant) and str(first.value).startswith("-")
+    return not is_option and keyword(call, "nargs") is None
+
+
+def with_defaults(
+    made: Sequence[ast.stmt],
+    call: ast.Call,
+    options: dict[str, ast.Call],
+    unknown: set[tuple[str, str]],
+) -> list[ast.stmt]:
+    """The slice with the options alone that it uses. `options`: of the file; `unknown`: attributes
+    that data gives other values, where they have no default. Raises NoWay where it uses an option
+    that has to be given, or that nothing gives."""
+    parsed = {name for node in made for name in _parsed(node)}
+    used, is_whole = _uses([*made, call], parsed)
+    own = {attribute for attribute in used if not _is_set(made, attribute)}
+    for attribute in own if parsed and options else ():
+        option = options.get(attribute)
+        if option is None or lacks_value(option):
+            raise NoWay(f"the option {attribute} has no default")
+    for holder, attribute in unknown:
+        if f"{holder}.{attribute}" in _attributes([*made, call]) and attribute not in options:
+            raise NoWay(f"{holder}.{attribute} depends on data")
+    found: list[ast.stmt] = []
+    for node in made:
+        option_of = [*option_calls([node])] if isinstance(node, ast.Expr) else []
+        if option_of and not is_whole and option_of[0][0] not in used:
+            continue
+        is_plain = not (option_of or _parsed(node))
+        found.append(node if is_plain else _Plain().visit(copy.deepcopy(node)))
+    return found
+
+
+def _attributes(nodes: Iterable[ast.AST]) -> set[str]:
+    inner = (item for node in nodes for item in ast.walk(node))
+    return {dotted_name(item) for item in inner if isinstance(item, ast.Attribute)}
+
+
+def _is_set(made: Sequence[ast.stmt], attribute: str) -> bool:
+    stores = (n for node in made for n in ast.walk(node) if isinstance(n, ast.Attribute))
+    return any(n.attr == attribute and isinstance(n.ctx, ast.Store) for n in stores)
+
+
+def _parsed(node: ast.stmt) -> set[str]:
+    """The names that get the parsed options."""
+    if not isinstance(node, ast.Assign) or not isinstance(node.value, (ast.Call, ast.Subscript)):
+        return set()
+    value = node.value.value if isinstance(node.value, ast.Subscript) else node.value
+    if not isinstance(value, ast.Call):
+        return set()
+    name = tail(dotted_name(value.func))
+    if not (name in _PARSES or "arg" in name or "opt" in name):
+        return set()
+    return {n.id for t in node.targets for n in ast.walk(t) if isinstance(n, ast.Name)}
+
+
+def _uses(nodes: Iterable[ast.AST], parsed: set[str]) -> tuple[set[str], bool]:
+    """The attributes of the parsed options that are read, and whether they are used as a whole."""
+    attributes: set[str] = set()
+    wholes = 0
+    for node in nodes:
+        methods = {id(inner.func) for inner in calls_in(node)}
+        for inner in ast.walk(node):
+            if isinstance(inner, ast.Attribute) and isinstance(inner.value, ast.Name):
+                if inner.value.id in parsed:
+                    is_read = isinstance(inner.ctx, ast.Load) and id(inner) not in methods
+                    attributes |= {inner.attr} if is_read else set()
+                    wholes -= 1
+            elif (
+                isinstance(inner, ast.Name)
+                and inner.id in parsed
+                and isinstance(inner.ctx, ast.Load)
+            ):
+                wholes += 1
+    return attributes, wholes > 0
+
+
+class _Plain(ast.NodeTransformer):
+    """Options without their words for people; the parser gets no command line."""
+
+    def visit_Call(self, node: ast.Call) -> ast.Call:
+        self.generic_visit(node)
+        name = node.func.attr if isinstance(node.func, ast.Attribute) else ""
+        if name == "add_argument":
+            node.keywords = [item for item in node.keywords if item.arg not in _WORDS]
+        elif name in _PARSES:
+            node.args, node.keywords = [ast.List([], ast.Load())], []
+        return node

@@ -1,0 +1,150 @@
+"""Where calls stand in a syntax tree, and which names are there when its file is loaded."""
+
+from __future__ import annotations
+
+import ast
+import re
+from bisect import bisect_left, bisect_right
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from nparam_lint.discover.syntax import FUNCTIONS, Function, dotted_name, flat, tail
+from nparam_lint.discover.ways.statements import BUILTINS, calls_in, changes, is_main, loads, stores
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+IMPORTS = (ast.Import, ast.ImportFrom)
+DEFINITIONS = (*FUNCTIONS, ast.ClassDef)
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """A list of statements, that of `owner`, up to the one at `index`."""
+
+    owner: ast.AST
+    body: Sequence[ast.stmt]
+    index: int
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A call, and the lists of statements that it stands in, the outermost first. `generators`: of
+    the comprehensions around it."""
+
+    call: ast.Call
+    frames: tuple[Frame, ...]
+    generators: tuple[ast.comprehension, ...] = ()
+
+    @property
+    def statement(self) -> ast.stmt:
+        return self.frames[-1].body[self.frames[-1].index]
+
+    @property
+    def functions(self) -> list[Function]:
+        return [frame.owner for frame in self.frames if isinstance(frame.owner, FUNCTIONS)]
+
+    @property
+    def classes(self) -> list[ast.ClassDef]:
+        return [frame.owner for frame in self.frames if isinstance(frame.owner, ast.ClassDef)]
+
+    @property
+    def is_main(self) -> bool:
+        """Whether it stands under `if __name__ == "__main__"`."""
+        return any(isinstance(f.owner, ast.If) and is_main(f.owner) for f in self.frames)
+
+
+@dataclass
+class SourceText:
+    """A syntax tree that calls stand in. `is_module`: the names of its top level are there when the
+    slice is run; else they are made by the slice too, but for those that are `given`.
+    `is_harmless`: whether a call may be run."""
+
+    text: str
+    tree: ast.Module
+    is_harmless: Callable[[ast.Call], bool]
+    is_module: bool = True
+    given: frozenset[str] = frozenset()
+    _callers: dict[str, list[Place]] = field(default_factory=dict)
+
+    def places(self, pattern: re.Pattern[str]) -> Iterator[Place]:
+        """The calls in statements that the pattern finds something in."""
+        breaks = [match.end() for match in re.finditer("\n", self.text)]
+        lines = {bisect_right(breaks, match.start()) + 1 for match in pattern.finditer(self.text)}
+        yield from _places(self.tree, self.tree.body, (), sorted(lines))
+
+    def callers(self, name: str) -> list[Place]:
+        """The calls of a function, those under `__main__` first."""
+        if name not in self._callers:
+            places = self.places(re.compile(rf"\b{re.escape(name)}\s*\("))
+            found = [place for place in places if tail(dotted_name(place.call.func)) == name]
+            found.sort(key=lambda place: (not place.is_main, len(place.functions)))
+            self._callers[name] = found
+        return self._callers[name]
+
+    @cached_property
+    def available(self) -> frozenset[str]:
+        """The names that loading the file is sure to give the value that they have in the end:
+        those of imports and definitions, and of constants that are assigned once."""
+        if not self.is_module:
+            return frozenset()
+        sure: set[str] = set(BUILTINS)
+        often: set[str] = set()
+        for node in flat(self.tree.body):
+            if isinstance(node, (*IMPORTS, *DEFINITIONS)):
+                sure |= {node.name} if isinstance(node, DEFINITIONS) else stores(node)
+            elif isinstance(node, (ast.Assign, ast.AnnAssign)) and stores(node):
+                is_once = sure.isdisjoint(stores(node)) and node in self._top
+                is_simple = is_once and not any(calls_in(node)) and loads(node) <= sure
+                (sure if is_simple else often).update(stores(node))
+            elif isinstance(node, (ast.Expr, ast.Assign, ast.AugAssign)):
+                often |= stores(node) | changes(node)
+        return frozenset(sure - often - BUILTINS)
+
+    @cached_property
+    def _top(self) -> set[ast.stmt]:
+        return set(self.tree.body)
+
+    @cached_property
+    def known(self) -> frozenset[str]:
+        """All names that may be there when a slice is run."""
+        if not self.is_module:
+            return self.given
+        return self.given.union(name for node in self.tree.body for name in stores(node))
+
+    @cached_property
+    def has_star(self) -> bool:
+        return self.is_module and "*" in self.known
+
+
+def _places(
+    owner: ast.AST, body: Sequence[ast.stmt], above: tuple[Frame, ...], lines: Sequence[int]
+) -> Iterator[Place]:
+    """`lines`: those, in order, that are looked at."""
+    for index, node in enumerate(body):
+        first = min((d.lineno for d in getattr(node, "decorator_list", ())), default=node.lineno)
+        at = bisect_left(lines, first)
+        if at == len(lines) or lines[at] > (node.end_lineno or node.lineno):
+            continue
+        frames = (*above, Frame(owner, body, index))
+        for child in ast.iter_child_nodes(node):
+            if not isinstance(child, (ast.stmt, ast.excepthandler, ast.match_case)):
+                yield from _inside(child, frames, ())
+        for holder in (node, *getattr(node, "handlers", ()), *getattr(node, "cases", ())):
+            for name in ("body", "orelse", "finalbody"):
+                inner = getattr(holder, name, None)
+                if isinstance(inner, list) and not isinstance(node, ast.expr):
+                    yield from _places(node, inner, frames, lines)
+
+
+def _inside(
+    node: ast.AST, frames: tuple[Frame, ...], generators: tuple[ast.comprehension, ...]
+) -> Iterator[Place]:
+    if isinstance(node, ast.Call):
+        yield Place(node, frames, generators)
+    if isinstance(node, ast.Lambda):
+        return  # its arguments are not known
+    generators += tuple(getattr(node, "generators", ()))
+    for child in ast.iter_child_nodes(node):
+        yield from _inside(child, frames, generators)

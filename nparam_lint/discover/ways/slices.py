@@ -1,0 +1,388 @@
+"""The statements that a call needs: a static backward slice of the file in which it stands."""
+
+from __future__ import annotations
+
+import ast
+import copy
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from nparam_lint.discover.syntax import FUNCTIONS, Function, dotted_name
+from nparam_lint.discover.ways.arguments import arguments_of, entry_of, from_decorator
+from nparam_lint.discover.ways.places import DEFINITIONS, IMPORTS, Frame, Place, SourceText
+from nparam_lint.discover.ways.statements import (
+    BUILTINS,
+    NoWay,
+    assign,
+    changed,
+    changed_by_call,
+    changes,
+    expression,
+    is_main,
+    loads,
+    parameters,
+    stores,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_DEEP = 4  # calls of functions that are followed to their callers
+_LONG = 40  # statements; options of a parser are not counted
+_SET_UP = ("__init__", "setUp", "setup_method", "setUpClass", "setup")
+
+
+@dataclass
+class Slice:
+    """Collects the statements for one call. `entry`: which entry of a table a loop variable is."""
+
+    text: SourceText
+    entry: int = 0
+    statements: list[ast.stmt] = field(default_factory=list)
+    loops: bool = False
+    local: set[str] = field(default_factory=set)  # what callers' scopes have made
+    owners: set[str] = field(default_factory=set)  # classes that `self` was of
+    unknown: set[tuple[str, str]] = field(default_factory=set)  # (object, attribute) set from data
+
+    def of(self, place: Place, *nodes: ast.AST) -> list[ast.stmt]:
+        """The statements that `nodes`, parts of the call at `place`, need. Raises NoWay."""
+        need = loads(*nodes) - BUILTINS
+        self.check(*nodes)
+        made = self.scope(place, need, 0)
+        if self.owners:
+            self.no_conflict("SimpleNamespace")
+            start = ast.parse("from types import SimpleNamespace\nself = SimpleNamespace()").body
+            made = [*start, *made]
+        options = (_is_option(node) for node in made)
+        if len(made) - sum(options) > _LONG:
+            raise NoWay("long")
+        return made
+
+    def no_conflict(self, *names: str) -> None:
+        if not self.local.isdisjoint(names):
+            raise NoWay("two things of one name")
+
+    def check(self, *nodes: ast.AST) -> None:
+        """Raise NoWay where running these would do more than make values."""
+        for node in nodes:
+            for inner in ast.walk(node):
+                if isinstance(inner, (ast.Await, ast.Yield, ast.YieldFrom)):
+                    raise NoWay("it waits")
+                if isinstance(inner, ast.Call) and not self.text.is_harmless(inner):
+                    raise NoWay(dotted_name(inner.func))
+
+    # --- scopes ---------------------------------------------------------------------------------
+
+    def scope(self, place: Place, need: set[str], depth: int) -> list[ast.stmt]:
+        """The statements before a place that give the needed names their values: those of its
+        function, of what calls that, and of the file."""
+        made: list[ast.stmt] = []
+        for generator in reversed(place.generators):
+            made = self.entered(generator.target, generator.iter, need) + made
+        frames = list(place.frames)
+        while frames and isinstance(frames[-1].owner, ast.AST):
+            inner = _innermost(frames)
+            made = self.blocks(frames[inner:], need, place) + made
+            owner = frames[inner].owner
+            if isinstance(owner, FUNCTIONS):
+                above = tuple(frames[:inner])
+                made = self.function(owner, above, need, depth) + made
+            frames = frames[:inner]
+        unknown = need - BUILTINS - self.text.known
+        if unknown and not (self.text.has_star and not any("." in name for name in unknown)):
+            raise NoWay(f"{sorted(unknown)[0]} is not known")
+        if place.functions and self.text.is_module:
+            self.no_conflict(*need)
+        return made
+
+    def blocks(self, frames: Sequence[Frame], need: set[str], place: Place) -> list[ast.stmt]:
+        made: list[ast.stmt] = []
+        top = isinstance(frames[0].owner, ast.Module)
+        inner = place.functions
+        if top and inner:  # functions run when all of the file has
+            frames = [Frame(self.text.tree, self.text.tree.body, len(self.text.tree.body))]
+        for frame in reversed(frames):
+            if not isinstance(frame.owner, ast.ClassDef):
+                is_top = isinstance(frame.owner, ast.Module)
+                kept = self.text.available if is_top else frozenset()
+                made = self.before(frame.body[: frame.index], need, kept) + made
+            made = self.header(frame, need) + made
+        return made
+
+    def before(
+        self, body: Sequence[ast.stmt], need: set[str], kept: frozenset[str] = frozenset()
+    ) -> list[ast.stmt]:
+        """Those of the statements that give needed names their values; afterwards `need` holds what
+        has to be there before. `kept`: names that need no statement."""
+        made: list[ast.stmt] = []
+        for node in reversed(body):
+            left = set() if is_main(node) else need & kept
+            need -= left
+            made = self.keep(node, need) + made
+            need |= left
+        return made
+
+    def header(self, frame: Frame, need: set[str]) -> list[ast.stmt]:
+        owner = frame.owner
+        if isinstance(owner, (ast.For, ast.AsyncFor)) and frame.body is owner.body:
+            return self.entered(owner.target, owner.iter, need)
+        if isinstance(owner, ast.If) and frame.body is owner.body:
+            return self.condition(owner.test, need)
+        if isinstance(owner, (ast.With, ast.AsyncWith)):
+            for item in owner.items:
+                if item.optional_vars and stores(item.optional_vars) & need:
+                    raise NoWay("a context")
+        return []
+
+    def condition(self, test: ast.expr, need: set[str]) -> list[ast.stmt]:
+        """Under `if args.model == "b":` it is "b"."""
+        if (
+            isinstance(test, ast.Compare)
+            and len(test.ops) == 1
+            and isinstance(test.ops[0], ast.Eq)
+            and isinstance(test.left, ast.Attribute)
+            and isinstance(test.left.value, ast.Name)
+            and test.left.value.id in need
+            and isinstance(test.comparators[0], ast.Constant)
+        ):
+            target = copy.deepcopy(test.left)
+            target.ctx = ast.Store()
+            return [assign(target, test.comparators[0])]
+        return []
+
+    def entered(self, target: ast.expr, table: ast.expr, need: set[str]) -> list[ast.stmt]:
+        """A loop's variables have the values of one entry of its table."""
+        names = stores(target)
+        if not names & need:
+            return []
+        self.check(table)
+        self.loops = True
+        need -= names
+        need |= loads(table) - BUILTINS
+        return [assign(target, entry_of(table, self.entry))]
+
+    def function(
+        self, function: Function, above: tuple[Frame, ...], need: set[str], depth: int
+    ) -> list[ast.stmt]:
+        """The values of the needed parameters: those that a caller gives, or their defaults."""
+        own = {name for name in need if "." in name}
+        made = self.attributes(function, above, own, need, depth) if own else []
+        names = [item.arg for item in parameters(function.args)]
+        wanted = [name for name in names if name in need]
+        bound = stores(ast.Module(function.body, [])) | set(names)
+        lost = (need & bound) - set(names)
+        if lost:
+            raise NoWay(f"{sorted(lost)[0]} is not known")
+        if wanted:
+            need -= set(wanted)
+            made = self.given(function, above, wanted, need, depth) + made
+        return made
+
+    def given(
+        self,
+        function: Function,
+        above: tuple[Frame, ...],
+        wanted: list[str],
+        need: set[str],
+        depth: int,
+    ) -> list[ast.stmt]:
+        is_method = bool(above) and isinstance(above[-1].owner, ast.ClassDef)
+        name = function.name
+        if is_method and name == "__init__":
+            assert isinstance(above[-1].owner, ast.ClassDef)
+            name = above[-1].owner.name
+        follow = depth < _DEEP and (not is_method or function.name == "__init__")
+        for caller in self.text.callers(name) if follow else ():
+            if function in caller.functions:
+                continue
+            saved = set(need), set(self.local)
+            try:
+                return self.from_caller(function, caller, wanted, is_method, depth)
+            except NoWay:
+                need.clear()
+                need |= saved[0]
+                self.local = saved[1]
+        values = {name: self.default(function, name) for name in wanted}
+        for value in values.values():
+            self.check(value)
+            need |= loads(value) - BUILTINS
+        return [assign(name, value) for name, value in values.items()]
+
+    def from_caller(
+        self, function: Function, caller: Place, wanted: list[str], is_method: bool, depth: int
+    ) -> list[ast.stmt]:
+        given = arguments_of(function, caller.call, is_method)
+        values = {name: given.get(name) or self.default(function, name) for name in wanted}
+        self.check(*values.values())
+        inner = loads(*values.values()) - BUILTINS
+        made = self.scope(caller, inner, depth + 1)
+        self.local |= {name for node in made for name in stores(node)} | set(wanted)
+        changes = {n: v for n, v in values.items() if not (isinstance(v, ast.Name) and v.id == n)}
+        if loads(*changes.values()) & set(changes):
+            raise NoWay("two things of one name")
+        return [*made, *(assign(name, value) for name, value in changes.items())]
+
+    def default(self, function: Function, name: str) -> ast.expr:
+        arguments = function.args
+        if arguments.vararg and arguments.vararg.arg == name:
+            return expression("()")
+        if arguments.kwarg and arguments.kwarg.arg == name:
+            return expression("{}")
+        positional = [*arguments.posonlyargs, *arguments.args]
+        pairs = list(zip(reversed(positional), reversed(arguments.defaults), strict=False))
+        pairs += [
+            (a, d) for a, d in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True) if d
+        ]
+        for item, value in pairs:
+            if item.arg == name:
+                return value
+        given = from_decorator(function, name, self.entry)
+        if given is None:
+            raise NoWay(f"{name} is an argument of {function.name}")
+        self.loops = True
+        return given
+
+    def attributes(
+        self,
+        function: Function,
+        above: tuple[Frame, ...],
+        own: set[str],
+        need: set[str],
+        depth: int,
+    ) -> list[ast.stmt]:
+        """The values of `self.x`, as the constructor sets them from what is known."""
+        owner = above[-1].owner if above else None
+        if not isinstance(owner, ast.ClassDef) or self.owners - {owner.name}:
+            raise NoWay("self")
+        self.owners.add(owner.name)
+        need -= own
+        made: list[ast.stmt] = []
+        for name in _SET_UP if function.name not in _SET_UP else ():
+            methods = (n for n in owner.body if isinstance(n, FUNCTIONS) and n.name == name)
+            for method in methods if own else ():
+                before = self.before(method.body, own)
+                rest = {item for item in own if "." not in item}
+                own -= rest
+                made = self.function(method, (*above[:-1], above[-1]), rest, depth) + before + made
+                need |= rest
+        fields = {name for node in owner.body for name in stores(node)}
+        for item in sorted(own):
+            attribute = item.partition(".")[2]
+            if attribute not in fields:
+                raise NoWay(f"{item} is not known")
+            need.add(owner.name)
+            made = [*ast.parse(f"{item} = {owner.name}.{attribute}").body, *made]
+        return made
+
+    # --- statements -----------------------------------------------------------------------------
+
+    def keep(self, node: ast.stmt, need: set[str]) -> list[ast.stmt]:
+        """What is needed of one statement."""
+        if is_main(node):
+            assert isinstance(node, ast.If)
+            return self.before(node.body, need)
+        if isinstance(node, (ast.Assign, ast.AnnAssign, ast.AugAssign)):
+            return self.assignment(node, need)
+        if isinstance(node, ast.Expr):
+            return self.change(node, need)
+        if isinstance(node, (*IMPORTS, *DEFINITIONS)):
+            return self.definition(node, need)
+        if not (stores(node) & need or changes(node) & need):
+            return []
+        return self.compound(node, need)
+
+    def assignment(
+        self, node: ast.Assign | ast.AnnAssign | ast.AugAssign, need: set[str]
+    ) -> list[ast.stmt]:
+        if node.value is None:
+            return []
+        targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+        names = {name for target in targets for name in stores(target)}
+        parts = {name for target in targets for name in changed(target)}
+        if not (names | parts) & need:
+            return []
+        try:
+            self.check(node)
+        except NoWay:
+            stores_parts = [t for target in targets for t in _each(target)]
+            if names & need or not all(
+                isinstance(t, (ast.Attribute, ast.Name)) for t in stores_parts
+            ):
+                raise
+            self.unknown |= {
+                (dotted_name(t.value), t.attr) for t in stores_parts if isinstance(t, ast.Attribute)
+            }
+            return []
+        if not isinstance(node, ast.AugAssign):
+            need -= names
+        need |= loads(*targets, node.value) - BUILTINS
+        return [node]
+
+    def change(self, node: ast.Expr, need: set[str]) -> list[ast.stmt]:
+        if not isinstance(node.value, ast.Call):
+            return []
+        name, is_change = changed_by_call(node.value)
+        if name not in need or not is_change:
+            return []
+        self.check(node)
+        need |= loads(node) - BUILTINS
+        return [node]
+
+    def definition(self, node: ast.stmt, need: set[str]) -> list[ast.stmt]:
+        names = stores(node) & need if isinstance(node, IMPORTS) else {node.name} & need  # type: ignore[attr-defined]
+        if not names:
+            return []
+        need -= names
+        if isinstance(node, IMPORTS):
+            used = [a for a in node.names if (a.asname or a.name).split(".")[0] in names]
+            part = copy.copy(node)
+            part.names = used
+            return [part]
+        need |= loads(node) - BUILTINS - names
+        return [node]
+
+    def compound(self, node: ast.stmt, need: set[str]) -> list[ast.stmt]:
+        if isinstance(node, ast.If):
+            self.check(node.test)
+            first, second = set(need), set(need)
+            body, orelse = self.before(node.body, first), self.before(node.orelse, second)
+            if not (body or orelse):
+                return []
+            need.clear()
+            need |= first | second | (loads(node.test) - BUILTINS)
+            return [ast.If(node.test, body or [ast.Pass()], orelse)]
+        if isinstance(node, (ast.With, ast.AsyncWith)):
+            if any(item.optional_vars and stores(item.optional_vars) & need for item in node.items):
+                raise NoWay("a context")
+            return self.before(node.body, need)
+        if isinstance(node, ast.For) and not stores(node.target) & need:
+            self.check(node.iter)
+            inner = set(need)
+            body = self.before(node.body, inner)
+            if not body:
+                return []
+            need |= inner - stores(node.target)
+            need |= loads(node.iter) - BUILTINS
+            return [ast.For(node.target, node.iter, body, [])]
+        if isinstance(node, ast.Try):
+            return self.before([*node.body, *node.orelse, *node.finalbody], need)
+        raise NoWay(f"{type(node).__name__} at line {node.lineno}")
+
+
+def _innermost(frames: Sequence[Frame]) -> int:
+    """Where the frames of the innermost scope begin."""
+    scopes = (ast.Module, ast.ClassDef, *FUNCTIONS)
+    return max(n for n, frame in enumerate(frames) if isinstance(frame.owner, scopes))
+
+
+def _is_option(node: ast.stmt) -> bool:
+    return (
+        isinstance(node, ast.Expr)
+        and isinstance(node.value, ast.Call)
+        and isinstance(node.value.func, ast.Attribute)
+        and node.value.func.attr == "add_argument"
+    )
+
+
+def _each(target: ast.expr) -> list[ast.expr]:
+    return target.elts if isinstance(target, (ast.Tuple, ast.List)) else [target]

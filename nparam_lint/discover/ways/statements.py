@@ -1,0 +1,203 @@
+"""What statements bind and use, and which of them may be run to make the arguments of a model."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import re
+import warnings
+from typing import TYPE_CHECKING
+
+from nparam_lint.discover.syntax import FUNCTIONS, dotted_name
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+BUILTINS = frozenset(dir(builtins)) | {"__file__", "__name__"}
+# What reads data, talks to the world or does a script's work. A call of such a name is never run.
+_WORK = re.compile(
+    r"(?i)(^|\.)_*(load|open|download|fetch|read|write|save|dump|fit|train|test|eval|run|main|test|"
+    r"sleep|show|system|popen|spawn|glob|walk|init_process_group|initialize|compose)s?($|_)"
+    r"|(^|\.)(exec|eval|input|exit|quit|step|backward|makedirs|mkdir|remove|rmtree|listdir|unlink|"
+    r"chdir|from_pretrained|fromfile|imread|urlopen|get_data|set_start_method|merge_from_file)$"
+    r"|(^|\.)(wandb|subprocess|hub|distributed|gym|cv2|datasets|multiprocessing)\."
+    r"|data_?(set|loader|module)|loader$|tokenizer|vocab|corpus|from_pretrained"
+)
+_DATA_FILE = re.compile(r"(^|/)(\w*datasets?|data|\w*loaders?|data_\w+)(/|\.py$)")
+_OUTSIDE = frozenset(
+    "math os sys re argparse collections functools itertools operator typing types dataclasses "
+    "copy enum string pathlib numpy torch torchvision timm platform omegaconf easydict yacs addict "
+    "munch ml_collections transformers diffusers einops box random datetime configargparse "
+    "nn F np th json torch_geometric monai mup".split()
+)
+_FUNCTIONS = frozenset(
+    "int float str bool len range dict list set tuple frozenset min max sum sorted zip enumerate "
+    "abs round isinstance issubclass hasattr getattr setattr repr reversed map filter any all type "
+    "vars next iter slice divmod pow print super globals".split()
+)
+# Methods that change the object they belong to, and nothing else.
+_CHANGES = re.compile(
+    r"(append|extend|insert|update|setdefault|pop|add|remove|clear|sort|add_argument|"
+    r"add_argument_group|add_mutually_exclusive_group|set_defaults|set_\w+|__setattr__|merge_\w+|"
+    r"override\w*|defrost|replace)$"
+)
+
+
+class NoWay(Exception):
+    """What a call needs cannot be said without running what must not be run."""
+
+
+def loads(*nodes: ast.AST | None) -> set[str]:
+    """The free names that nodes use; of `self.a.b` it is `self.a`."""
+    found: set[str] = set()
+    for node in nodes:
+        if node is not None:
+            found |= _free(node)
+    return found
+
+
+def _free(node: ast.AST) -> set[str]:
+    if isinstance(node, ast.Attribute) and is_self(node.value):
+        return {f"self.{node.attr}"} if isinstance(node.ctx, ast.Load) else set()
+    if isinstance(node, ast.Name):
+        return {node.id} if isinstance(node.ctx, ast.Load) else set()
+    if isinstance(node, ast.arg):
+        return set() if node.annotation is None else _free(node.annotation)
+    found: set[str] = set()
+    for child in ast.iter_child_nodes(node):
+        found |= _free(child)
+    return found - own_names(node)
+
+
+def own_names(node: ast.AST) -> set[str]:
+    """The names that a lambda, a comprehension or a function has for itself."""
+    if isinstance(node, (ast.Lambda, *FUNCTIONS)):
+        own = {item.arg for item in parameters(node.args)}
+        if not isinstance(node, ast.Lambda):
+            own |= {name for inner in node.body for name in stores(inner)}
+        return own
+    generators = getattr(node, "generators", ())
+    return {name for generator in generators for name in stores(generator.target)}
+
+
+def parameters(node: ast.arguments) -> list[ast.arg]:
+    extra = [item for item in (node.vararg, node.kwarg) if item]
+    return [*node.posonlyargs, *node.args, *node.kwonlyargs, *extra]
+
+
+def is_self(node: ast.AST) -> bool:
+    return isinstance(node, ast.Name) and node.id == "self"
+
+
+def stores(node: ast.AST) -> set[str]:
+    """The names that running a node gives a value, `self.a` too."""
+    found: set[str] = set()
+    stack = [node]
+    while stack:
+        item = stack.pop()
+        if isinstance(item, ast.Name) and isinstance(item.ctx, (ast.Store, ast.Del)):
+            found.add(item.id)
+        elif isinstance(item, ast.Attribute) and isinstance(item.ctx, ast.Store):
+            found |= {f"self.{item.attr}"} if is_self(item.value) else set()
+        elif isinstance(item, ast.alias):
+            found.add((item.asname or item.name).split(".")[0])
+        if isinstance(item, (*FUNCTIONS, ast.ClassDef)):
+            found.add(item.name)
+        elif not isinstance(item, ast.Lambda):
+            stack.extend(ast.iter_child_nodes(item))
+    return found
+
+
+def changed(target: ast.expr) -> Iterator[str]:
+    """The names whose values an assignment to this changes: `a` of `a.b`, `a[0]`."""
+    for item in target.elts if isinstance(target, (ast.Tuple, ast.List)) else [target]:
+        node, inner = item, item
+        while isinstance(node, (ast.Attribute, ast.Subscript, ast.Starred)):
+            if isinstance(node, ast.Attribute) and is_self(node.value):
+                if node is not inner:
+                    yield f"self.{node.attr}"
+                break
+            node = node.value
+        if isinstance(node, ast.Name) and node is not inner:
+            yield node.id
+
+
+def changed_by_call(call: ast.Call) -> tuple[str, bool]:
+    """(name, whether it changes the value) of the object that a call as a statement is about."""
+    name = dotted_name(call.func)
+    first = call.args[0] if call.args else None
+    if isinstance(call.func, ast.Attribute):
+        root = next(changed(call.func), "")
+        about = root or name.split(".")[0]
+        if first is not None and name.startswith("vars"):
+            about = dotted_name(first)
+        return about, bool(_CHANGES.match(call.func.attr))
+    if first is None:
+        return "", False
+    about = dotted_name(first)
+    return about, name == "setattr" or bool(re.search(r"update|merge|override|overwrite", name))
+
+
+def calls_in(node: ast.AST) -> Iterator[ast.Call]:
+    return (item for item in ast.walk(node) if isinstance(item, ast.Call))
+
+
+def does_work(name: str) -> bool:
+    """Whether calling a function of this name reads data or does a script's work."""
+    return bool(_WORK.search(name))
+
+
+def is_of_data(path: str) -> bool:
+    """Whether a file of the project reads data, by its name."""
+    return bool(_DATA_FILE.search(path))
+
+
+def is_harmless_outside(name: str) -> bool:
+    """Whether calling something of an installed package, or of Python, only makes a value."""
+    if does_work(name):
+        return False
+    head, _, rest = name.partition(".")
+    if head in ("transformers", "diffusers"):
+        return name.endswith("Config") or "Config." in name
+    return (head in _OUTSIDE) if rest else name in _FUNCTIONS
+
+
+def is_main(node: ast.stmt) -> bool:
+    return (
+        isinstance(node, ast.If)
+        and isinstance(node.test, ast.Compare)
+        and any(isinstance(n, ast.Name) and n.id == "__name__" for n in ast.walk(node.test))
+    )
+
+
+def assign(target: ast.expr | str, value: ast.expr) -> ast.stmt:
+    """The statement `target = value`."""
+    name = ast.Name(target, ast.Store()) if isinstance(target, str) else target
+    return ast.fix_missing_locations(ast.Assign([name], value))
+
+
+def expression(text: str) -> ast.expr:
+    return ast.parse(text, mode="eval").body
+
+
+def changes(node: ast.AST) -> set[str]:
+    """The names whose values a statement may change."""
+    found: set[str] = set()
+    for inner in ast.walk(node):
+        if isinstance(inner, (ast.Assign, ast.AugAssign, ast.AnnAssign)):
+            targets = inner.targets if isinstance(inner, ast.Assign) else [inner.target]
+            found.update(name for target in targets for name in changed(target))
+        elif isinstance(inner, ast.Expr) and isinstance(inner.value, ast.Call):
+            name, is_change = changed_by_call(inner.value)
+            found |= {name} if is_change else set()
+    return found
+
+
+def parsed(text: str) -> ast.Module:
+    """The syntax tree of a text; an empty one where it is not Python."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return ast.Module([], [])

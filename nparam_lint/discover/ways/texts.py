@@ -1,0 +1,196 @@
+"""Calls in documentation: code blocks of Markdown and reStructuredText, doctests, notebooks."""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+from functools import cached_property
+from textwrap import dedent
+from typing import TYPE_CHECKING, Any
+
+from nparam_lint.discover.scan import imported
+from nparam_lint.discover.syntax import dotted_name, tail
+from nparam_lint.discover.ways.file_calls import FileCalls
+from nparam_lint.discover.ways.places import SourceText
+from nparam_lint.discover.ways.statements import parsed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from nparam_lint.claims import Target
+    from nparam_lint.discover.name_resolution import Symbol
+    from nparam_lint.discover.scan import Import
+    from nparam_lint.discover.ways import FoundWay
+    from nparam_lint.discover.ways.call_search import CallSearch
+    from nparam_lint.discover.ways.places import Place
+    from nparam_lint.records import Position
+
+TEXT = 20  # rank
+_LARGE = 4_000_000  # bytes; a notebook holds its pictures
+_FENCE = re.compile(r"^([ \t]*)(```+|~~~+)[ \t]*\{?\.?(\w*)[^\n]*\n(.*?)^\1\2", re.M | re.S)
+_DIRECTIVE = re.compile(
+    r"^([ \t]*)(?:\.\.[ \t]+(?:code-block|code|sourcecode)::[ \t]*(\w*)|[^.\n][^\n]*::)[ \t]*\n"
+    r"((?:\1[ \t]+:[^\n]*\n)*\n*(?:(?:\1[ \t]+[^\n]*)?\n)+)",
+    re.M,
+)
+_PROMPT = re.compile(r"^[ \t]*(?:>>>|\.\.\.)(?: (.*))?$")
+_LANGUAGES = ("", "python", "py", "python3", "pycon", "ipython", "ipython3")
+_QUOTES = re.compile(r"\"\"\"|'''")
+
+
+def in_docstrings(
+    search: CallSearch, path: str, content: bytes
+) -> Iterator[tuple[FoundWay, object]]:
+    """The ways that the doctests of a file show."""
+    for text in _docstrings(content.decode("utf-8", "replace")):
+        yield from TextCalls(search, path, text).ways()
+
+
+def in_text(search: CallSearch, path: str, content: bytes) -> Iterator[tuple[FoundWay, object]]:
+    """The ways that a text or a notebook shows, without those that a reader has to complete."""
+    if len(content) > _LARGE:
+        return
+    text = content.decode("utf-8", "replace").replace("\r\n", "\n")
+    is_notebook = path.endswith(".ipynb")
+    text = _notebook(text) if is_notebook else _code_blocks(text, path.endswith(".rst"))
+    yield from TextCalls(search, path, text).ways()
+
+
+def _code_blocks(text: str, is_rst: bool) -> str:
+    """The Python code of a text, each line where it stands there, and all others empty."""
+    lines = [""] * (text.count("\n") + 1)
+    found = [(m.start(4), m[3], m[4]) for m in _FENCE.finditer(text)]
+    if is_rst:
+        found += [(m.start(3), m[2] or "", m[3]) for m in _DIRECTIVE.finditer(text)]
+    for start, language, code in found:
+        if language.lower() in _LANGUAGES:
+            _put(lines, text.count("\n", 0, start), code)
+    if ">>> " in text:
+        for block in _docstrings(text):
+            for number, line in enumerate(block.split("\n")):
+                lines[number] = line or lines[number]
+    return "\n".join(lines)
+
+
+def _put(lines: list[str], start: int, code: str) -> None:
+    """Put a block where it stands, if it is Python."""
+    if ">>> " in code:
+        return
+    code = dedent(code)
+    if parsed(code).body:
+        lines[start : start + code.count("\n")] = code.split("\n")[: code.count("\n")]
+
+
+def _docstrings(text: str) -> Iterator[str]:
+    """The doctests of each docstring, each line where it stands."""
+    lines = text.split("\n")
+    block = [""] * len(lines)
+    for number, line in enumerate(lines):
+        match = _PROMPT.match(line)
+        if match and ("..." not in line.split()[:1] or (number and block[number - 1])):
+            block[number] = match[1] or ""
+        elif _QUOTES.search(line) and any(block):
+            yield _valid(block)
+            block = [""] * len(lines)
+    if any(block):
+        yield _valid(block)
+
+
+def _valid(block: list[str]) -> str:
+    """The lines, without runs of them that are not Python."""
+    text = "\n".join(block)
+    if parsed(text).body:
+        return text
+    found = [""] * len(block)
+    start = 0
+    for number in range(len(block) + 1):
+        if number == len(block) or not block[number]:
+            run = "\n".join(block[start:number])
+            if run and parsed(run).body:
+                found[start:number] = block[start:number]
+            start = number + 1
+    return "\n".join(found)
+
+
+def _notebook(text: str) -> str:
+    """The code of a notebook, each line where it stands in the file."""
+    content: Any = json.loads(text)
+    raw = [line.strip().rstrip(",") for line in text.split("\n")]
+    lines = [""] * len(raw)
+    at = 0
+    for cell in content.get("cells", ()):
+        if cell.get("cell_type") != "code":
+            continue
+        source = cell.get("source", "")
+        written = source.splitlines(True) if isinstance(source, str) else source
+        numbers: list[int] = []
+        for line in written:
+            forms = (json.dumps(line), json.dumps(line, ensure_ascii=False))
+            at = next((n for n in range(at, len(raw)) if raw[n] in forms), at)
+            numbers.append(at)
+            at += 1
+        code = [re.sub(r"^\s*[%!?].*", "pass", line.rstrip("\n")) for line in written]
+        if parsed("\n".join(code)).body and len(set(numbers)) == len(numbers):
+            for number, line in zip(numbers, code, strict=True):
+                lines[min(number, len(lines) - 1)] = line
+    return "\n".join(lines)
+
+
+class TextCalls(FileCalls):
+    """The calls of wanted models in one text. They are written in the names of the model's file,
+    completed by the imports of the text."""
+
+    def __init__(self, search: CallSearch, path: str, text: str) -> None:
+        super().__init__(search, path, text)
+        self.text = SourceText(text, self.tree, self.is_harmless, is_module=False)
+        self.rank = TEXT
+
+    @cached_property
+    def imports(self) -> list[Import]:
+        nodes = (n for n in ast.walk(self.tree) if isinstance(n, (ast.Import, ast.ImportFrom)))
+        return [item for node in nodes for item in imported(node)]
+
+    @cached_property
+    def bound(self) -> set[str]:
+        return {item.bound for item in self.imports}.union(self.search.by_name)
+
+    @cached_property
+    def pattern(self) -> re.Pattern[str]:
+        bound = [(item.bound, item.name or item.module) for item in self.imports]
+        by_name = self.search.by_name
+        used = set(re.findall(r"\w+", self.text.text)).intersection(by_name)
+        used |= {alias for alias, name in bound if tail(name) in by_name}
+        names = "|".join(map(re.escape, sorted(used))) or "$."
+        return re.compile(rf"\b({names})\s*(\.\s*\w+\s*)?\(")
+
+    def resolve(self, dotted: str) -> Symbol | None:
+        head, *rest = dotted.split(".")
+        for item in self.imports:
+            if item.bound == head and (found := self.search.names.follow(self.path, item, rest)):
+                return found
+        if any(item.bound == head for item in self.imports):
+            return None
+        if self.path.endswith(".py") and head in self.search.found.names(self.path):
+            return self.search.names.resolve(self.path, dotted)
+        named = self.search.by_name.get(head, ())
+        return self.search.symbol(named[0], rest) if len(named) == 1 else None
+
+    def targets(self, call: ast.Call) -> Iterator[Target]:
+        for target in super().targets(call):
+            self.text.given = self.search.found.names(target.location)
+            yield target
+
+    def placed(self, place: Place) -> tuple[int, bool]:
+        return TEXT, bool(place.classes)
+
+    def way(
+        self, target: Target, call: ast.Call, made: Sequence[ast.stmt], at: Position, rank: int
+    ) -> tuple[FoundWay, object]:
+        name = dotted_name(call.func)
+        symbol = self.resolve(name)
+        is_method = symbol is not None and symbol.kind == "method"
+        called = symbol.name if symbol and is_method else target.callable
+        function = ast.parse(called, mode="eval").body
+        plain = ast.copy_location(ast.Call(function, call.args, call.keywords), call)
+        return self.search.way(target, plain, made, at, rank, target.location)

@@ -1,0 +1,196 @@
+"""Calls of models as ways to build them: what is cut out of a script, a test or a text."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from discover_project import discovered
+
+from nparam_lint.claims import Target
+from nparam_lint.discover import list_texts, reader
+from nparam_lint.discover.ways import WaySource
+from nparam_lint.discover.ways.calls import find_calls
+
+NET = """
+from dataclasses import dataclass
+from torch import nn
+
+@dataclass
+class Config:
+    d: int = 3
+    h: int = 4
+
+class Net(nn.Module):
+    def __init__(self, d, h=4):
+        super().__init__()
+        self.a = nn.Linear(d, h)
+
+class Big(nn.Module):
+    def __init__(self, config):
+        super().__init__()
+        self.net = Net(config.d, config.h)
+        self.two = Net(3)
+"""
+SELF = "from types import SimpleNamespace\nself = SimpleNamespace()\n"
+USE = "from net import Big, Config, Net\n"
+
+
+def ways(root, sources):
+    found = discovered(root, {"net.py": NET, **sources})
+    wanted = {Target(d.path, d.qualname) for d in found.definitions}
+    source = WaySource(found, root, wanted, list_texts(root, (), None), reader(root))
+    return sorted(find_calls(source), key=lambda way: way.rank)
+
+
+def told(root, path, text):
+    """`setup >> call` of each way that a file says."""
+    return [
+        f"{way.recipe.setup or ''} >> {way.recipe.call}".strip()
+        for way in ways(root, {path: text})
+        if way.way.position.path == path
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Net(3)", ">> Net(3)"),
+        ("D = 3\nNet(D, h=D + 1)", ">> Net(D, h=D + 1)"),
+        ("def f(d=5):\n    w = d * 2\n    return Net(w)", "w = 5 * 2 >> Net(w)"),
+        ("def f(d):\n    x = Net(d)\nf(6)", ">> Net(6)"),
+        ("def f(d, *a, **k):\n    x = Net(d, *a, **k)\nf(7)", ">> Net(7)"),
+        ("for d in (3, 5):\n    Net(d)", [">> Net(3)", ">> Net(5)"]),
+        (
+            "for i, (d, h) in enumerate([(1, 2)]):\n    Net(d, h)",
+            "i, (d, h) = (0, (1, 2)) >> Net(d, h)",
+        ),
+        ("nets = [Net(d) for d in [8, 9]]", [">> Net(8)", ">> Net(9)"]),
+        ("c = Config()\nc.d = 5\nBig(c)", "c = Config()\nc.d = 5 >> Big(c)"),
+        ("t = {}\nt['d'] = 4\nNet(**t)", "t = {}\nt['d'] = 4 >> Net(**t)"),
+        (
+            "if 3 > 2:\n    d = 4\nelse:\n    d = 5\nNet(d)",
+            "if 3 > 2:\n    d = 4\nelse:\n    d = 5 >> Net(d)",
+        ),
+        (
+            "class T:\n def __init__(self, d=3):\n  self.d = d\n def b(self):\n  Net(self.d)",
+            f"{SELF}self.d = 3 >> Net(self.d)",
+        ),
+        ("class T:\n d = 6\n def b(self):\n  Net(self.d)", f"{SELF}self.d = T.d >> Net(self.d)"),
+        ("import torch\nc = torch.load('a')\nNet(c.d)", []),
+        ("with open('a') as f:\n    Net(int(f.read()))", []),
+        ("def f(data):\n    Net(len(data))", []),
+        ("Net(3); Net(d=3)", ">> Net(3)"),
+        ("Net(...)", []),
+    ],
+)
+def test_what_a_call_needs(tmp_path, text, expected):
+    expected = [expected] if isinstance(expected, str) else expected
+    assert told(tmp_path, "script.py", f"{USE}{text}\n") == expected
+
+
+PARSER = """
+import argparse
+import net as nets
+parser = argparse.ArgumentParser()
+parser.add_argument("--dim", type=int, default=5, help="how wide")
+parser.add_argument("--data-path", required=True)
+parser.add_argument("--given", required=True)
+parser.add_argument("--model", default="Net", choices=["Net", "Big"])
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("args = parser.parse_args()\nNet(args.dim)", "args.dim"),
+        (
+            "def main(args):\n Net(args.dim)\n"
+            "if __name__ == '__main__':\n args = parser.parse_args()\n main(args)",
+            "args.dim",
+        ),
+        ("args = parser.parse_args()\nNet(args.given)", None),
+        ("args = parser.parse_args()\nNet(args.nowhere)", None),
+        ("args = parser.parse_args()\nargs.dim, x = load_data()\nNet(args.dim)", "args.dim"),
+        ("args = parser.parse_args()\nnets.__dict__[args.model](args.dim)", "args.dim"),
+        ("args = parser.parse_args()\ngetattr(nets, args.model)(args.dim)", "args.dim"),
+    ],
+)
+def test_options_have_their_defaults(tmp_path, text, expected):
+    found = told(tmp_path, "train.py", USE + PARSER + text)
+    if expected is None:
+        assert found == []
+    else:
+        (only,) = found
+        assert "add_argument('--dim', type=int, default=5)\n" in only
+        assert "parse_args([])" in only
+        assert "data-path" not in only
+        assert "given" not in only
+        assert expected in only
+
+
+def test_a_test_says_what_it_parametrises(tmp_path):
+    text = f"""import pytest
+{USE}
+@pytest.mark.parametrize('d, h', [(1, 2), (3, 4)])
+def test_a(d, h):
+    Net(d, h=h)
+"""
+    assert told(tmp_path, "tests/test_a.py", text) == [">> Net(1, h=2)", ">> Net(3, h=4)"]
+
+
+README = """
+# A title
+
+```python
+from net import Config
+c = Config(d=6)
+```
+
+It is called like so, with `d` as you like:
+
+```py
+Big(c)
+Net(d)
+```
+
+```bash
+Net(9)
+```
+
+>>> net = Net(
+...     12)
+>>> Net(13)
+"""
+
+
+def test_texts_are_read_from_top_to_bottom(tmp_path):
+    assert told(tmp_path, "README.md", README) == [
+        "from net import Config\nc = Config(d=6) >> Big(c)",
+        ">> Net(12)",
+        ">> Net(13)",
+    ]
+
+
+def test_a_notebook_says_where(tmp_path):
+    cells = [
+        {"cell_type": "markdown", "source": ["Net(1)"]},
+        {"cell_type": "code", "source": ["%matplotlib inline\n", "from net import Net\n"]},
+        {"cell_type": "code", "source": ["d = 4\n", "net = Net(d)"]},
+    ]
+    text = json.dumps({"cells": cells}, indent=1)
+    (way,) = (w for w in ways(tmp_path, {"a.ipynb": text}) if w.way.position.path == "a.ipynb")
+    assert way.recipe.call == "Net(4)"
+    assert "net = Net(d)" in text.split("\n")[way.way.position.line - 1]
+
+
+def test_the_order_and_what_is_left_out(tmp_path):
+    sources = {
+        "train.py": f"{USE}Net(1)",
+        "a.py": f"{USE}Net(2)",
+        "README.md": "```python\nNet(3)\n```",
+        "tests/test_a.py": f"{USE}def test_b():\n    Net(4)",
+    }
+    found = ways(tmp_path, sources)
+    assert [w.recipe.call for w in found] == [f"Net({number})" for number in range(1, 5)]
+    assert {w.file for w in found} == {"net.py"}

@@ -1,0 +1,235 @@
+"""Named sizes: which are found, where, and the call that builds each."""
+
+from __future__ import annotations
+
+from textwrap import dedent
+from typing import TYPE_CHECKING
+
+import pytest
+from discover_project import discovered
+
+from nparam_lint.claims import Target
+from nparam_lint.discover import reader
+from nparam_lint.discover.ways import WaySource
+from nparam_lint.discover.ways.sizes import find_sizes
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from nparam_lint.discover.ways import FoundWay
+
+NET = """
+from torch import nn
+class Net(nn.Module):
+    def __init__(self, dim, depth):
+        pass
+"""
+
+
+def sizes(root: Path, sources: dict[str, str]) -> list[FoundWay]:
+    found = discovered(root, sources)
+    wanted = {Target(item.path, item.qualname) for item in found.definitions}
+    return list(find_sizes(WaySource(found, root, wanted, [], reader(root))))
+
+
+def built(ways: list[FoundWay], target: str) -> list[tuple[str, int, str]]:
+    """Name, line and recipe of each way of a target."""
+    return [
+        (way.way.name, way.way.position.line, "; ".join(filter(None, (way.recipe.setup, call))))
+        for way in ways
+        if str(way.target) == target and (call := way.recipe.call)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        # A class method with a table of its own.
+        (
+            """
+            class Sub(Net):
+                @classmethod
+                def from_name(cls, name):
+                    table = {"b0": (1, 2), "b1": (3, 4)}
+                    return cls(*table[name])
+            """,
+            [(n, 10, f'Sub.from_name("{n}")') for n in ("b0", "b1")],
+        ),
+        # Through helpers, to a table at the top level that is completed later.
+        (
+            """
+            SIZES = dict(tiny=dict(dim=1, depth=1))
+            SIZES["base"] = dict(dim=2, depth=1)
+            SIZES.update({"large": dict(dim=3, depth=1)})
+            def params(key): return SIZES[key.lower()]
+            def make(dim=3, *, variant): return Net(**params(variant))
+            """,
+            [
+                ("tiny", 7, 'make(variant="tiny")'),
+                ("base", 8, 'make(variant="base")'),
+                ("large", 9, 'make(variant="large")'),
+            ],
+        ),
+        # A list of entries with names, turned into a dictionary; a config class in between.
+        (
+            """
+            configs = [dict(name="a", dim=1), {"name": "b", "dim": 2}]
+            more = [dict(name="c", dim=3)]
+            configs.extend(more)
+            by_name = {c["name"]: c for c in configs}
+            class Config:
+                @classmethod
+                def from_name(cls, name): return cls(**by_name[name])
+            class GPT(nn.Module):
+                def __init__(self, config: Config): pass
+                @staticmethod
+                def from_name(name): return GPT(Config.from_name(name))
+            """,
+            [(n, at, f'GPT.from_name("{n}")') for n, at in (("a", 7), ("b", 7), ("c", 8))],
+        ),
+        # The constructor's own name of a size; whole numbers are names, too.
+        (
+            """
+            class ResNet(nn.Module):
+                settings = {18: (2, 2), 50: (3, 4), **dict.fromkeys([101, "big"], (3, 4))}
+                def __init__(self, depth, width=64): self.blocks = self.settings[depth]
+            """,
+            [(n, 8, f"ResNet({n})") for n in ("18", "50", "101")],
+        ),
+        # A function that loads weights: only what it does before.
+        (
+            """
+            class Sub(Net):
+                @classmethod
+                def from_pretrained(cls, model_type, override=None):
+                    assert model_type in {"s", "m"}
+                    import transformers
+                    arguments = {"s": dict(dim=1), "m": dict(dim=2)}[model_type]
+                    arguments["depth"] = 4
+                    if override:
+                        arguments.update(override)
+                    print("loading")
+                    model = cls(**arguments)
+                    model.load_state_dict(transformers.Net.from_pretrained(model_type))
+                    return model
+            """,
+            [
+                (
+                    name,
+                    12,
+                    f'override = None\nmodel_type = "{name}"\n'
+                    "arguments = {'s': dict(dim=1), 'm': dict(dim=2)}[model_type]\n"
+                    "arguments['depth'] = 4\nif override:\n    arguments.update(override)"
+                    "; Sub(**arguments)",
+                )
+                for name in "sm"
+            ],
+        ),
+        # Comparisons, `match`, annotations.
+        (
+            """
+            def create_model(name, classes=10):
+                if name == "s": model = Net(1, 2)
+                elif name in ("m", "l"): model = Net(3, 4)
+                return model
+            """,
+            [("s", 8, 'create_model("s")')] + [(n, 9, f'create_model("{n}")') for n in ("m", "l")],
+        ),
+        (
+            """
+            def build(size: str):
+                match size:
+                    case "s": return Net(1, 2)
+                    case "m" | "l": return Net(3, 4)
+            """,
+            [("s", 9, 'build("s")'), ("m", 10, 'build("m")'), ("l", 10, 'build("l")')],
+        ),
+        (
+            """
+            from typing import Literal
+            def build(size: Literal["s", "m"]): return Net(len(size), 2)
+            """,
+            [("s", 8, 'build("s")'), ("m", 8, 'build("m")')],
+        ),
+        # A function for each size.
+        (
+            """
+            def _net(dim): return Net(dim, 2)
+            def net_s(pretrained=False): return _net(1)
+            def net_m(pretrained=False): return _net(2)
+            """,
+            [("net_s", 8, "net_s()"), ("net_m", 9, "net_m()")],
+        ),
+        # A table of functions and classes of the project.
+        (
+            """
+            def small(): return Net(1, 2)
+            models = {"s": small, "m": Net}
+            def get_model(name): return models[name]()
+            """,
+            [("s", 8, 'get_model("s")'), ("m", 8, 'get_model("m")')],
+        ),
+        # No sizes: addresses, an activation, a table of another package's classes, weights.
+        (
+            """
+            URLS = {"tiny": "https://a.b/c", "base": "https://a.b/d"}
+            def load_model(name):
+                weights = torch.load(download(URLS[name]))
+                model = Net(**weights["dims"])
+                return model
+            """,
+            [],
+        ),
+        (
+            """
+            class Block(nn.Module):
+                acts = {"relu": nn.ReLU, "gelu": nn.GELU}
+                def __init__(self, act="relu", norm_type="bn", name="x", config=None):
+                    self.act = self.acts[act]
+                    if norm_type == "bn": pass
+                    elif norm_type == "ln": pass
+                    self.dtype = {"a": torch.float, "b": torch.int}[config.dtype]
+                    self.name = self.acts[name]
+            """,
+            [],
+        ),
+    ],
+)
+def test_sizes(tmp_path: Path, source: str, expected: list[tuple[str, int, str]]) -> None:
+    ways = sizes(tmp_path, {"m.py": NET + dedent(source)})
+    classes = [way.target for way in ways if way.target.callable[0].isupper()]
+    assert len(set(classes)) <= 1
+    assert built(ways, str(classes[0]) if classes else "") == expected
+
+
+def test_other_files(tmp_path: Path) -> None:
+    """A size stands where its key does, and is built with the names of the factory's file."""
+    ways = sizes(
+        tmp_path,
+        {
+            "zoo/__init__.py": "",
+            "zoo/sizes.py": "TABLE = {\n    'a': (1, 2),\n    'b': (3, 4),\n}\n",
+            "zoo/nets.py": NET,
+            "build.py": """
+                from zoo.nets import Net
+                from zoo.sizes import TABLE
+                def make(model_name): return Net(*TABLE[model_name])
+                """,
+        },
+    )
+    found = {
+        (str(w.target), w.file, str(w.way.position), w.way.position.column, w.recipe.call)
+        for w in ways
+    }
+    assert found == {
+        (target, "build.py", f"zoo/sizes.py:{line}", 5, f'make("{name}")')
+        for target in ("zoo/nets.py::Net", "build.py::make")
+        for name, line in (("a", 2), ("b", 3))
+    }
+
+
+@pytest.mark.parametrize("broken", ["def make(name:\n", "TABLE = {'a': (1, 2}\n", "\0"])
+def test_broken_file(tmp_path: Path, broken: str) -> None:
+    good = NET + "def make(name): return Net(*{'a': (1, 2), 'b': (3, 4)}[name])\n"
+    ways = sizes(tmp_path, {"m.py": good, "other.py": f"from m import Net\n{broken}"})
+    assert [item[0] for item in built(ways, "m.py::Net")] == ["a", "b"]
