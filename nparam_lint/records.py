@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Literal
 from nparam_lint.count.worker.capabilities import WITH_FIELDS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from nparam_lint.claims import Selector, Target
     from nparam_lint.claims.grammar import Tolerance, Value
@@ -387,10 +387,10 @@ class Finding:
 @dataclass(frozen=True, slots=True)
 class ModelReport:
     """One target: what was asked, what was measured, what was declared. `position` is where the
-    model is defined (or declared, for an installed package). `top_level`: no other model of the
-    run contains it, so that its table is printed. `because`: why it is checked although no path
-    that was given holds it. `way`: how the repository builds it, where that was found; None where
-    it was built with its defaults, or as it is declared."""
+    model is defined (or declared, for an installed package). `top_level`: no other model that
+    was counted contains it, so that its table is printed. `because`: why it is checked although no
+    path that was given holds it. `way`: how the repository builds it, where that was found; None
+    where it was built with its defaults, or as it is declared."""
 
     target: str
     position: Position
@@ -469,6 +469,16 @@ class Elsewhere:
 
 
 @dataclass(frozen=True, slots=True)
+class Containment:
+    """Which models of a project are parts of others, as the source says. `users`: target of a part
+    → the targets of all models that contain it, directly or inside others. `returns`: target of a
+    factory → that of the class of the project that it returns."""
+
+    users: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    returns: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
 class Report:
     """Everything that one run found out; what a formatter is given. `findings` holds all findings,
     those of the models too, sorted by place. `skipped`: undeclared models that were not counted,
@@ -476,7 +486,9 @@ class Report:
     all (the interpreter has no torch, say). `staged`: what was judged is what git would commit;
     `source_only`: nothing was to be built; `elsewhere`: what lies outside of the paths that were
     given, None where these are the whole project. `ways_left`: how many ways to build a target were
-    found and not tried."""
+    found and not tried. `recipes`: target of a model that needs arguments → the lines of config
+    that would say how to build it: a sentence, the table's header, and the entry. `test_files`: how
+    many that define models were left out."""
 
     environment: Environment | None
     models: tuple[ModelReport, ...]
@@ -490,6 +502,9 @@ class Report:
     elsewhere: Elsewhere | None = None
     failed_ways: tuple[FailedWay, ...] = ()
     ways_left: tuple[tuple[str, int], ...] = ()
+    containment: Containment = field(default_factory=Containment)
+    recipes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    test_files: int = 0
 
     @property
     def inside(self) -> Iterator[Inside]:

@@ -165,9 +165,7 @@ def check(
             )
         selection = Selection() if static_only else select_models(source.requests, declared_only)
         if not (static_only or declared_only):
-            from nparam_lint.gate.ways import with_ways  # a hook has no use for them
-
-            selection = with_ways(source, selection)
+            selection = _as_the_project_builds(source, selection)
         report = measure(
             source,
             selection,
@@ -181,7 +179,22 @@ def check(
     finally:
         end_waiting()
     seconds = time.monotonic() - start
-    return replace(report, source_only=static_only, elsewhere=elsewhere, seconds=seconds)
+    report = replace(report, source_only=static_only, elsewhere=elsewhere, seconds=seconds)
+    if static_only or declared_only:
+        return report
+    from nparam_lint.gate.fill_in import arguments_to_fill_in
+
+    recipes = arguments_to_fill_in(report.skipped, source)
+    return replace(report, recipes=recipes, test_files=len(source.found.left_out))
+
+
+def _as_the_project_builds(source: ProjectSource, selection: Selection) -> Selection:
+    """With the ways to build models that the project has, and which of them contain which. A hook
+    has no use for these, and does not load what finds them."""
+    from nparam_lint.discover.containment import find_containment
+    from nparam_lint.gate.ways import with_ways
+
+    return replace(with_ways(source, selection), containment=find_containment(source.found))
 
 
 def show(
@@ -233,7 +246,12 @@ def measure(
     models, skipped, failed = judge_models(selection, counted.answers, source.settings, others)
     source = replace(source, findings=findings)
     report = assemble_report(source, counted, models, skipped, complete)
-    return replace(report, failed_ways=tuple(failed), ways_left=selection.ways_left)
+    return replace(
+        report,
+        failed_ways=tuple(failed),
+        ways_left=selection.ways_left,
+        containment=selection.containment,
+    )
 
 
 # --- discover and declare ---------------------------------------------------------------------
@@ -281,6 +299,7 @@ def read_source(
         elsewhere=others,
         wanted=budgeted & {*files, *others},
         named=named_files(root, there),
+        asked=tuple(place for place in places if place),
         store=settings.store,
         scan=scan,
         timeout=settings.timeout,

@@ -18,7 +18,15 @@ from nparam_lint.claims.docstring_budgets import (
 from nparam_lint.discover.files import list_configs, matcher, reader
 from nparam_lint.discover.syntax import TooSlow, time_limit
 from nparam_lint.judge import finding
-from nparam_lint.records import Budget, Measured, NotMeasured, Position, Recipe, Way
+from nparam_lint.records import (
+    Budget,
+    Containment,
+    Measured,
+    NotMeasured,
+    Position,
+    Recipe,
+    Way,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -94,12 +102,14 @@ class ProjectSource:
 @dataclass(frozen=True, slots=True)
 class Selection:
     """The models to build. `skipped`: (target, why) of those that are left out. `skip_failures`:
-    a model without a budget that cannot be built joins them. `ways_left`: see `Report`."""
+    a model without a budget that cannot be built joins them. `ways_left`, `containment`: see
+    `Report`."""
 
     requests: Sequence[ModelRequest] = ()
     skipped: Sequence[tuple[str, NotMeasured]] = ()
     skip_failures: bool = True
     ways_left: tuple[tuple[str, int], ...] = ()
+    containment: Containment = field(default_factory=Containment)
 
 
 def request_model(
@@ -447,6 +457,13 @@ def arguments_entry(target: Target, missing: Sequence[str], settings: Settings) 
         return ()
     values = ", ".join(f"{name}=…" for name in missing)
     return _config_lines("say how to build it", target, f'"{values}"', settings)
+
+
+def filled_entry(target: Target, arguments: str, settings: Settings) -> tuple[str, ...]:
+    """The same, with values; `…` for those to fill in."""
+    text = f"'{arguments}'" if '"' in arguments else f'"{arguments}"'
+    said = "To count them, say how to build them"
+    return _config_lines(said, target, text, settings)
 
 
 def experts_entry(target: Target, settings: Settings) -> tuple[str, ...]:
