@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from nparam_lint.records import ImportAttempt, NameValue
     from nparam_lint.repository.snapshot import Snapshot
 
-PROTOCOL = 4
+PROTOCOL = 5
 
 
 @dataclass(frozen=True, slots=True)

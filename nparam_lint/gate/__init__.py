@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from nparam_lint import UsageError, cores
+from nparam_lint.claims import CONFIG_SUFFIXES
 from nparam_lint.count.interpreter import (
     Interpreter,
     NoInterpreter,
@@ -49,6 +50,7 @@ from nparam_lint.gate.requests import (
     ProjectSource,
     Selection,
     declared_requests,
+    known_kinds,
     may_be_built,
     one_reason,
     request_model,
@@ -163,9 +165,7 @@ def check(
             )
         selection = Selection() if static_only else select_models(source.requests, declared_only)
         if not (static_only or declared_only):
-            from nparam_lint.gate.ways import with_ways  # a hook has no use for them
-
-            selection = with_ways(source, selection)
+            selection = _as_the_project_builds(source, selection)
         report = measure(
             source,
             selection,
@@ -179,7 +179,22 @@ def check(
     finally:
         end_waiting()
     seconds = time.monotonic() - start
-    return replace(report, source_only=static_only, elsewhere=elsewhere, seconds=seconds)
+    report = replace(report, source_only=static_only, elsewhere=elsewhere, seconds=seconds)
+    if static_only or declared_only:
+        return report
+    from nparam_lint.gate.fill_in import arguments_to_fill_in
+
+    recipes = arguments_to_fill_in(report.skipped, source)
+    return replace(report, recipes=recipes, test_files=len(source.found.left_out))
+
+
+def _as_the_project_builds(source: ProjectSource, selection: Selection) -> Selection:
+    """With the ways to build models that the project has, and which of them contain which. A hook
+    has no use for these, and does not load what finds them."""
+    from nparam_lint.discover.containment import find_containment
+    from nparam_lint.gate.ways import with_ways
+
+    return replace(with_ways(source, selection), containment=find_containment(source.found))
 
 
 def show(
@@ -231,7 +246,12 @@ def measure(
     models, skipped, failed = judge_models(selection, counted.answers, source.settings, others)
     source = replace(source, findings=findings)
     report = assemble_report(source, counted, models, skipped, complete)
-    return replace(report, failed_ways=tuple(failed), ways_left=selection.ways_left)
+    return replace(
+        report,
+        failed_ways=tuple(failed),
+        ways_left=selection.ways_left,
+        containment=selection.containment,
+    )
 
 
 # --- discover and declare ---------------------------------------------------------------------
@@ -279,6 +299,7 @@ def read_source(
         elsewhere=others,
         wanted=budgeted & {*files, *others},
         named=named_files(root, there),
+        asked=tuple(place for place in places if place),
         store=settings.store,
         scan=scan,
         timeout=settings.timeout,
@@ -296,7 +317,8 @@ def read_source(
 
 def _read_targets(settings: Settings, targets: Sequence[Target]) -> ProjectSource:
     """The source of the files that targets name, with the requests for these targets alone."""
-    files = list(dict.fromkeys(target.location for target in targets if target.is_path))
+    named = dict.fromkeys(target.location for target in targets if target.is_path)
+    files = [path for path in named if not path.endswith(CONFIG_SUFFIXES)]
     found = discover(
         settings.root, files, wanted=files, store=settings.store, timeout=settings.timeout
     )
@@ -309,6 +331,8 @@ def _read_targets(settings: Settings, targets: Sequence[Target]) -> ProjectSourc
         for target in dict.fromkeys(targets)
         if str(target) not in declared
     ]
+    if unknown := [r for r in requests if not (r.target.callable or r.recipe.call)]:
+        known_kinds(unknown, found, settings)
     for request in requests:
         request.parameters = True
     findings = [f for f in findings if f.target in wanted or f.code == "NPL003"]
@@ -413,7 +437,7 @@ def _planned(
 ) -> tuple[BuildContext, list[Job]]:
     """The orders for the worker, with a job for each request."""
     settings = context.settings
-    places = {request.location: request.target.is_path for request in requests}
+    places = {request.location: request.is_file for request in requests}
     plans = {at: _import_attempts(at, own, settings.root, found) for at, own in places.items()}
     found.tree.remember()  # what the plans asked of files that nothing else looked into
     jobs = [_job(n, r, settings, plans[r.location]) for n, r in enumerate(requests)]
@@ -474,7 +498,7 @@ def _job(
     return Job(
         id=number,
         label=str(target),
-        file=request.location if target.is_path else None,
+        file=request.location if request.is_file else None,
         attempts=attempts,
         callable="" if request.way else target.callable,
         arguments=recipe.arguments,

@@ -67,6 +67,12 @@ def judge_models(
     inner = {kind for m in measured for kind in m.types if not kind.startswith("torch.nn.")}
     # A model whose budgets have arguments may fail without them, which need not be reported.
     declared = {str(r.target.bare) for r in selection.requests if r.is_declared}
+    built = {
+        str(request.target.bare)
+        for number, request in enumerate(selection.requests)
+        if isinstance(answers.measurements[number], Measured)
+    }
+    users = selection.containment.users
     reports: list[ModelReport] = []
     skipped = [*selection.skipped]
     failed: list[FailedWay] = []
@@ -99,7 +105,9 @@ def judge_models(
                 tuple(results),
                 tuple(findings),
                 request.is_declared,
-                isinstance(answer, Measured) and answer.type not in inner,
+                isinstance(answer, Measured)
+                and answer.type not in inner
+                and built.isdisjoint(users.get(str(request.target.bare), ())),
                 request.because,
                 request.way,
             )

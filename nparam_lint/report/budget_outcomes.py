@@ -99,6 +99,13 @@ def is_empty(model: ModelReport) -> bool:
     return total_of(model) == 0 and not (model.declared or model.budgets or model.findings)
 
 
+def is_undeclared(report: Report) -> bool:
+    """Whether nothing is declared: then the report shows what is there, rather than verdicts."""
+    return not any(
+        model.declared or model.budgets or total_of(model) is None for model in report.models
+    )
+
+
 def worst(findings: Iterable[Finding]) -> str:
     """✗ if one is an error, ! if all are warnings, and nothing if there are none."""
     severities = {finding.severity for finding in findings}
