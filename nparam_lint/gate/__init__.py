@@ -224,7 +224,7 @@ def measure(
     """Count and judge the selected models of a source, and report. `resize`: formulas are checked
     with other arguments too. `complete`: see `complete_codes`. `lint`: lints the source while the
     worker builds."""
-    findings = [*source.findings]
+    findings = [*source.findings, *selection.findings]
     resized: list[tuple[int, ModelRequest]] = []
     if resize and any(b.value.names for request in selection.requests for b in request.budgets):
         from nparam_lint.gate.formula_check import resized_requests

@@ -109,6 +109,7 @@ class Selection:
     skipped: Sequence[tuple[str, NotMeasured]] = ()
     skip_failures: bool = True
     ways_left: tuple[tuple[str, int], ...] = ()
+    findings: Sequence[Finding] = ()
     containment: Containment = field(default_factory=Containment)
 
 

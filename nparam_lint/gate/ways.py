@@ -11,6 +11,7 @@ from nparam_lint.claims import Target
 from nparam_lint.discover import list_configs, list_texts, reader, within
 from nparam_lint.discover.ways import WaySource
 from nparam_lint.gate.requests import ModelRequest
+from nparam_lint.judge import finding
 from nparam_lint.records import Way
 
 if TYPE_CHECKING:
@@ -58,7 +59,8 @@ def with_ways(source: ProjectSource, selection: Selection) -> Selection:
     left: Counter[str] = Counter()
     added: list[ModelRequest] = []
     known: set[object] = set()
-    for one in find_ways(WaySource(found, settings.root, wanted, others, read)):
+    sought = WaySource(found, settings.root, wanted, others, read)
+    for one in find_ways(sought):
         key = (one.target, one.file, one.recipe)
         is_file = not one.target.callable and one.target not in requested
         if not (is_file or one.target in wanted) or key in known:
@@ -71,5 +73,11 @@ def with_ways(source: ProjectSource, selection: Selection) -> Selection:
         at = found.positions.get((one.target.location, one.target.callable), one.way.position)
         added.append(ModelRequest(one.target, at, one.recipe, way=one.way, file=one.file))
     return replace(
-        selection, requests=[*selection.requests, *added], ways_left=tuple(sorted(left.items()))
+        selection,
+        requests=[*selection.requests, *added],
+        ways_left=tuple(sorted(left.items())),
+        findings=[
+            replace(finding("NPL003", p.position, p.message, ""), severity=p.severity)
+            for p in sought.problems
+        ],
     )

@@ -14,6 +14,7 @@ from nparam_lint.discover.syntax import dotted_name, tail
 from nparam_lint.discover.ways.file_calls import FileCalls
 from nparam_lint.discover.ways.places import SourceText
 from nparam_lint.discover.ways.statements import parsed
+from nparam_lint.records import Position, Problem
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     from nparam_lint.discover.ways.call_search import CallSearch
     from nparam_lint.discover.ways.file_calls import Cut
     from nparam_lint.discover.ways.places import Place
-    from nparam_lint.records import Position
 
 TEXT = 20  # rank
 _LARGE = 4_000_000  # bytes; a notebook holds its pictures
@@ -53,8 +53,14 @@ def in_text(search: CallSearch, path: str, content: bytes) -> Iterator[tuple[Fou
     if len(content) > _LARGE:
         return
     text = content.decode("utf-8", "replace").replace("\r\n", "\n")
-    is_notebook = path.endswith(".ipynb")
-    text = _notebook(text) if is_notebook else _code_blocks(text, path.endswith(".rst"))
+    if path.endswith(".ipynb"):
+        try:
+            text = _notebook(text)
+        except (ValueError, TypeError, AttributeError, RecursionError) as error:
+            search.source.problems.append(_no_notebook(path, error))
+            return
+    else:
+        text = _code_blocks(text, path.endswith(".rst"))
     yield from TextCalls(search, path, text).ways()
 
 
@@ -112,6 +118,14 @@ def _valid(block: list[str]) -> str:
                 found[start:number] = block[start:number]
             start = number + 1
     return "\n".join(found)
+
+
+def _no_notebook(path: str, error: Exception) -> Problem:
+    is_syntax = isinstance(error, json.JSONDecodeError)
+    why = f"no JSON: {error.msg}" if isinstance(error, json.JSONDecodeError) else "no notebook"
+    place = (error.lineno, error.colno) if is_syntax else (1, 1)  # type: ignore[attr-defined]
+    message = f"cannot be read ({why}); next: open it in Jupyter, or `exclude` it in the config"
+    return Problem(Position(path, *place), message, "warning")
 
 
 def _notebook(text: str) -> str:
