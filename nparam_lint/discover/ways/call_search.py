@@ -24,12 +24,13 @@ if TYPE_CHECKING:
     from nparam_lint.discover.ways.places import Place
     from nparam_lint.records import Parameter, Position
 
-_MANY = 1_500  # files: in a project of so many, arguments are not followed to other files
+_MANY = 500  # files: in a project of so many, arguments are not followed to other files
 _LARGE = 400_000  # bytes of a file or a text, in which calls are not looked for
 LOOKED_UP = re.compile(
     r"__dict__\[[^\]]*\]\(|getattr\(\w+,[^()]*\)\(|(create|get|build|make)_?(model|net\w*)\("
 )
 _CALLED = re.compile(rb"(\w+)\s*\(")
+_RENAMED = re.compile(rb"(\w+)\s+as\s")
 _WORD = re.compile(rb"\w+")
 _CLASS = re.compile(rb"^class\s+(\w+)[^\n]*\n(?:(?:[ \t#)][^\n]*)?\n)*", re.MULTILINE)
 
@@ -63,7 +64,7 @@ class CallSearch:
         called = set(_CALLED.findall(re.sub(rb"^\s*(class|def)\s+\w+", b"", content, flags=re.M)))
         if not self.words.isdisjoint(called):
             return True
-        return b" as " in content
+        return not self.words.isdisjoint(_RENAMED.findall(content))
 
     def content(self, path: str) -> bytes:
         """That of a file that is not Python; empty where it cannot be read."""

@@ -16,7 +16,7 @@ from nparam_lint.discover.syntax import dotted_name, tail
 from nparam_lint.discover.ways.arguments import arguments_of
 from nparam_lint.discover.ways.call_search import LOOKED_UP
 from nparam_lint.discover.ways.options import default_text, with_defaults
-from nparam_lint.discover.ways.places import SourceText
+from nparam_lint.discover.ways.places import IMPORTS, SourceText
 from nparam_lint.discover.ways.shorten import shortened
 from nparam_lint.discover.ways.slices import NeedsCaller, Slice
 from nparam_lint.discover.ways.statements import (
@@ -78,11 +78,8 @@ class FileCalls:
     @cached_property
     def imports(self) -> list[Import]:
         """Those that are not at the top level."""
-        if not _INNER_IMPORT.search(self.text.text):
-            return []
-        nodes = (n for n in ast.walk(self.tree) if isinstance(n, (ast.Import, ast.ImportFrom)))
-        top = set(self.tree.body)
-        return [item for node in nodes if node not in top for item in imported(node)]
+        nodes = self.text.statements(_INNER_IMPORT)
+        return [item for node in nodes if isinstance(node, IMPORTS) for item in imported(node)]
 
     @property
     def options(self) -> dict[str, ast.Call]:
@@ -267,8 +264,8 @@ class FileCalls:
             return ast.parse(f"from {module} import {head}").body
         if head in self.search.names.names(self.path):
             return []
-        for node in ast.walk(self.tree):
-            if isinstance(node, (ast.Import, ast.ImportFrom)) and head in stores(node):
+        for node in self.text.statements(_INNER_IMPORT):
+            if isinstance(node, IMPORTS) and head in stores(node):
                 part = copy.copy(node)
                 part.names = [a for a in node.names if head == (a.asname or a.name).split(".")[0]]
                 return [part]

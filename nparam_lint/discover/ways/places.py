@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from bisect import bisect_left, bisect_right
+from bisect import bisect_left
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -107,9 +107,30 @@ class SourceText:
 
     def places(self, pattern: re.Pattern[str]) -> Iterator[Place]:
         """The calls in statements that the pattern finds something in."""
-        breaks = [match.end() for match in re.finditer("\n", self.text)]
-        lines = {bisect_right(breaks, match.start()) + 1 for match in pattern.finditer(self.text)}
-        yield from _places(self.tree, self.tree.body, (), sorted(lines))
+        yield from _places(self.tree, self.tree.body, (), self.lines(pattern))
+
+    def statements(self, pattern: re.Pattern[str]) -> Iterator[ast.stmt]:
+        """The statements that the pattern finds something in."""
+        lines = self.lines(pattern)
+        todo: list[ast.AST] = [self.tree]
+        while todo:
+            for node in ast.iter_child_nodes(todo.pop()):
+                if isinstance(node, ast.stmt):
+                    at = bisect_left(lines, node.lineno)
+                    if at < len(lines) and lines[at] <= (node.end_lineno or node.lineno):
+                        yield node
+                        todo.append(node)
+                elif isinstance(node, (ast.excepthandler, ast.match_case)):
+                    todo.append(node)
+
+    def lines(self, pattern: re.Pattern[str]) -> list[int]:
+        """The lines in which the pattern finds something."""
+        found = (match.end() for match in pattern.finditer(self.text))
+        return sorted({bisect_left(self._breaks, at) + 1 for at in found})
+
+    @cached_property
+    def _breaks(self) -> list[int]:
+        return [match.start() for match in re.finditer("\n", self.text)]
 
     def callers(self, name: str) -> list[Place]:
         """The calls of a function, those under `__main__` first."""

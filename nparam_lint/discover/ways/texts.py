@@ -17,7 +17,7 @@ from nparam_lint.discover.ways.statements import parsed
 from nparam_lint.records import Position, Problem
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from nparam_lint.claims import Target
     from nparam_lint.discover.name_resolution import Symbol
@@ -44,7 +44,7 @@ def in_docstrings(
     search: CallSearch, path: str, content: bytes
 ) -> Iterator[tuple[FoundWay, object]]:
     """The ways that the doctests of a file show."""
-    for text in _docstrings(content.decode("utf-8", "replace")):
+    for text in _docstrings(content.decode("utf-8", "replace"), search.mentions):
         yield from TextCalls(search, path, text).ways()
 
 
@@ -89,19 +89,18 @@ def _put(lines: list[str], start: int, code: str) -> None:
         lines[start : start + code.count("\n")] = code.split("\n")[: code.count("\n")]
 
 
-def _docstrings(text: str) -> Iterator[str]:
-    """The doctests of each docstring, each line where it stands."""
+def _docstrings(text: str, mentions: Callable[[bytes], bool] | None = None) -> Iterator[str]:
+    """The doctests of each docstring, each line where it stands; of those that are to be read."""
+    block: dict[int, str] = {}
     lines = text.split("\n")
-    block = [""] * len(lines)
-    for number, line in enumerate(lines):
+    for number, line in enumerate([*lines, '"""']):
         match = _PROMPT.match(line)
-        if match and ("..." not in line.split()[:1] or (number and block[number - 1])):
+        if match and ("..." not in line.split()[:1] or block.get(number - 1)):
             block[number] = match[1] or ""
-        elif _QUOTES.search(line) and any(block):
-            yield _valid(block)
-            block = [""] * len(lines)
-    if any(block):
-        yield _valid(block)
+        elif block and _QUOTES.search(line):
+            if mentions is None or mentions("\n".join(block.values()).encode()):
+                yield _valid([block.get(at, "") for at in range(max(block) + 1)])
+            block = {}
 
 
 def _valid(block: list[str]) -> str:
