@@ -14,7 +14,7 @@ from nparam_lint.claims import Target
 from nparam_lint.discover.scan import imported
 from nparam_lint.discover.syntax import dotted_name, tail
 from nparam_lint.discover.ways.arguments import arguments_of
-from nparam_lint.discover.ways.call_search import LOOKED_UP
+from nparam_lint.discover.ways.call_search import LOOKED_UP, words
 from nparam_lint.discover.ways.options import default_text, with_defaults
 from nparam_lint.discover.ways.places import IMPORTS, SourceText
 from nparam_lint.discover.ways.shorten import shortened
@@ -120,7 +120,8 @@ class FileCalls:
         bound = [(i.bound, i.name or i.module) for i in (*facts.imports, *self.imports)]
         bound += facts.aliases
         by_name = self.search.by_name
-        used = set(re.findall(r"\w+", self.text.text)).intersection(by_name)
+        known = self.search.words.intersection(words(self.text.text.encode()))
+        used = {name.decode() for name in known}
         used |= {alias for alias, name in bound if tail(name) in by_name}
         names = "|".join(map(re.escape, sorted(used)))
         return re.compile(rf"\b({names})\s*(\.\s*\w+\s*)?\(|{LOOKED_UP.pattern}")

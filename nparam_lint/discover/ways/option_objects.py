@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 _RANK = 18
 _HOLDER = re.compile(r"(args?|opts?|options|configs?|cfg|conf|hparams|params)$")
 _PARSED = re.compile(r"\bparse(_known)?_args\(")
+_SCRIPT = re.compile(r"(train|main|run|exp|eval|test|finetune|predict|infer)\w*\.py$")
 _TEST = re.compile(r"(^|/)tests?/|(^|/)test_[^/]*$")
 
 
@@ -57,10 +58,16 @@ class OptionObjects:
         required = [item.name for item in definition.parameters or () if item.required]
         if len(required) != 1 or not _HOLDER.match(required[0]) or not self.scripts:
             return
-        read = self.read(target, required[0])
-        for script in self.scripts:
-            is_above = within([parent(script.calls.path)])
-            if read and read <= script.attributes and is_above(target.location):
+        above = [s for s in self.scripts if within([parent(s.calls.path)])(target.location)]
+        if not above:
+            return
+        text = self.search.found.tree.source(target.location).decode("utf-8", "replace")
+        near = set(re.findall(rf"\b{required[0]}\.(\w+)", text))
+        for script in above:
+            if near.isdisjoint(script.attributes):
+                continue
+            read = self.read(target, required[0])
+            if read and read <= script.attributes:
                 yield self.way(target, script)
                 return
 
@@ -104,7 +111,8 @@ class OptionObjects:
         found: list[_Script] = []
         for path in paths:
             source = tree.source(path)
-            if b"parse_args(" in source and b"add_argument(" in source and not _TEST.search(path):
+            is_script = _SCRIPT.search(path) and not _TEST.search(path)
+            if is_script and b"parse_args(" in source and b"add_argument(" in source:
                 found += self.in_script(self.search.file_calls(path))
         return found
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from nparam_lint.discover.scan import imported
 from nparam_lint.discover.syntax import dotted_name, tail
+from nparam_lint.discover.ways.call_search import words
 from nparam_lint.discover.ways.file_calls import FileCalls
 from nparam_lint.discover.ways.places import SourceText
 from nparam_lint.discover.ways.statements import parsed
@@ -37,7 +38,6 @@ _DIRECTIVE = re.compile(
 )
 _PROMPT = re.compile(r"^[ \t]*(?:>>>|\.\.\.)(?: (.*))?$")
 _LANGUAGES = ("", "python", "py", "python3", "pycon", "ipython", "ipython3")
-_QUOTES = re.compile(r"\"\"\"|'''")
 
 
 def in_docstrings(
@@ -94,10 +94,10 @@ def _docstrings(text: str, mentions: Callable[[bytes], bool] | None = None) -> I
     block: dict[int, str] = {}
     lines = text.split("\n")
     for number, line in enumerate([*lines, '"""']):
-        match = _PROMPT.match(line)
+        match = _PROMPT.match(line) if ">>>" in line or "..." in line else None
         if match and ("..." not in line.split()[:1] or block.get(number - 1)):
             block[number] = match[1] or ""
-        elif block and _QUOTES.search(line):
+        elif block and ('"""' in line or "'''" in line):
             if mentions is None or mentions("\n".join(block.values()).encode()):
                 yield _valid([block.get(at, "") for at in range(max(block) + 1)])
             block = {}
@@ -173,7 +173,8 @@ class TextCalls(FileCalls):
     def pattern(self) -> re.Pattern[str]:
         bound = [(item.bound, item.name or item.module) for item in self.imports]
         by_name = self.search.by_name
-        used = set(re.findall(r"\w+", self.text.text)).intersection(by_name)
+        known = self.search.words.intersection(words(self.text.text.encode()))
+        used = {name.decode() for name in known}
         used |= {alias for alias, name in bound if tail(name) in by_name}
         names = "|".join(map(re.escape, sorted(used))) or "$."
         return re.compile(rf"\b({names})\s*(\.\s*\w+\s*)?\(")
