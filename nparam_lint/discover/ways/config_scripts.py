@@ -10,6 +10,7 @@ import ast
 import re
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import takewhile
 from typing import TYPE_CHECKING
 
 from nparam_lint.claims import CONFIG_SUFFIXES
@@ -43,7 +44,7 @@ _OPTION = re.compile(
 _HAS_OPTION = re.compile(
     rb"""add_argument\(\s*(['"]-\w['"],\s*)?['"]-*\w*(cfg|conf|opt|yaml|param)"""
 )
-_COMMAND = re.compile(r"([\w./-]+\.py)\b((?:[^\n\\]|\\\n?)*)")
+_COMMAND = re.compile(r"([\w./-]+\.py)\b((?:[^\n\\]|\\[ \t]*\n?)*)")
 _MODEL = re.compile(r"(model|net|network|backbone|arch)\w*$|\w+_(model|net)$", re.IGNORECASE)
 # What reads a config file, among the calls that read any.
 _READS = re.compile(
@@ -167,12 +168,10 @@ class ConfigScripts:
 
     @cached_property
     def read_in(self) -> dict[str, str]:
-        """For each config file that a command or a default names, the script that reads it; and
-        the same for its directory, since the others there are of the same kind."""
+        """For each config file that a command or a default names, the script that reads it."""
         found: dict[str, str] = {}
         for script, config in (*self._commands(), *self._defaults()):
             found.setdefault(config, script)
-            found.setdefault(parent(config), script)
         return found
 
     def _commands(self) -> Iterator[tuple[str, str]]:
@@ -204,13 +203,28 @@ class ConfigScripts:
 
     def model(self, file: ConfigFile) -> tuple[ScriptModel, Recipe] | None:
         """What the script builds that reads this file."""
-        if not self.scripts:
-            return None
-        script = self.read_in.get(file.path) or self.read_in.get(parent(file.path))
+        script = self._reader(file) if self.scripts else None
         if script is None:
             return None
         found = self.scripts[script]
         return found, found.recipe(file.path, self._environment)
+
+    def _reader(self, file: ConfigFile) -> str | None:
+        """The script of a file; or that of the file with the most similar name, of those beside it
+        and in directories beside its own, with which it has keys in common."""
+        if file.path in self.read_in:
+            return self.read_in[file.path]
+        folder = parent(file.path)
+        near = [
+            path
+            for path in self.read_in
+            if folder and (parent(path) == folder or parent(parent(path)) == parent(folder) != "")
+        ]
+        near.sort(key=lambda path: -_common(path, file.path))
+        keys = {entry.keys[0] for entry in file.entries}
+        other = self.files.file(near[0]) if near else None
+        alike = other and not keys.isdisjoint(entry.keys[0] for entry in other.entries)
+        return self.read_in[near[0]] if alike else None
 
     @cached_property
     def _environment(self) -> str:
@@ -225,3 +239,9 @@ def _written(option: ast.Call) -> str:
     """An option as it stands in a command; "" for a positional argument."""
     texts = [str(a.value) for a in option.args if isinstance(a, ast.Constant)]
     return next((text for text in reversed(texts) if text.startswith("-")), "")
+
+
+def _common(first: str, second: str) -> int:
+    """How many characters two texts have in common at their start."""
+    pairs = zip(first, second, strict=False)
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
