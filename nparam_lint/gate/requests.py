@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from nparam_lint.cache.store import digest
@@ -15,7 +16,7 @@ from nparam_lint.claims.docstring_budgets import (
     mentions,
     parse_docstring,
 )
-from nparam_lint.discover.files import list_configs, matcher, reader
+from nparam_lint.discover.files import list_configs, list_texts, matcher, reader
 from nparam_lint.discover.syntax import TooSlow, time_limit
 from nparam_lint.judge import finding
 from nparam_lint.records import (
@@ -238,9 +239,12 @@ def known_kinds(
     hold several models."""
     from nparam_lint.discover.ways.configs import ConfigModels  # few files are of these kinds
 
+    copy = settings.snapshot
+    tracked = copy.files(settings.root, "") if copy else None
+    texts = partial(list_texts, settings.root, settings.exclude, tracked)
     several: dict[str, str] = {}
     by_path = {request.target.location: request for request in requests}
-    for path, models in ConfigModels(found, [*by_path], reader(settings.root)).whole():
+    for path, models in ConfigModels(found, [*by_path], reader(settings.root), texts).whole():
         if len(models) == 1:
             own, known = by_path[path].recipe, models[0].recipe
             by_path[path].recipe = replace(

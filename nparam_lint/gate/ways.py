@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from nparam_lint.cache.store import digest
@@ -27,9 +28,10 @@ def config_requests(source: ProjectSource) -> Iterator[ModelRequest]:
     settings, copy = source.settings, source.settings.snapshot
     tracked = copy.files(settings.root, "") if copy else None
     paths = list_configs(settings.root, settings.exclude, tracked, settings.below)
+    texts = partial(list_texts, settings.root, settings.exclude, tracked)
     requested = {request.target for request in source.requests}
     in_scope = within(source.places)
-    for path, models in ConfigModels(source.found, paths, reader(settings.root)).whole():
+    for path, models in ConfigModels(source.found, paths, reader(settings.root), texts).whole():
         target = Target(path, "")
         if len(models) == 1 and in_scope(path) and target not in requested:
             at = models[0].position

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from nparam_lint.discover import Discovery
 
-Kind = Literal["hydra", "lightning", "target", "architectures"]
+Kind = Literal["hydra", "lightning", "target", "architectures", "script"]
 
 _KINDS: dict[str, Kind] = {
     "_target_": "hydra",
@@ -103,7 +103,7 @@ class ConfigFiles:
             if keys[-2:] == ("architectures", 0):
                 kind, keys = "architectures", keys[:-1]
             symbol = self.meaning(value) if kind and _NAME.match(value) else None
-            if kind and symbol and self._makes_model(symbol):
+            if kind and symbol and self.makes_model(symbol):
                 found[keys[:-1]] = ModelNode(file.path, keys[:-1], line, kind, value, symbol)
         nodes = [
             replace(node, is_inner=any(keys[:end] in found for end in range(len(keys))))
@@ -111,7 +111,17 @@ class ConfigFiles:
         ]
         return sorted(nodes, key=lambda node: (node.is_inner, node.line))
 
-    def _makes_model(self, symbol: Symbol) -> bool:
+    def named(self, file: ConfigFile) -> tuple[Symbol | None, int]:
+        """The class of the project that the file names somewhere, and the line."""
+        for entry in file.entries:
+            if _NAME.match(entry.value) and "." not in entry.value:
+                symbol = self.meaning(entry.value)
+                if symbol and symbol.kind != "outside" and self.makes_model(symbol):
+                    return symbol, entry.line
+        return None, 1
+
+    def makes_model(self, symbol: Symbol) -> bool:
+        """Whether calling this gives a model."""
         models = self.found.models
         if symbol.kind == "method":
             owner = symbol.name.rpartition(".")[0]
