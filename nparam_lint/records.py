@@ -387,10 +387,11 @@ class Finding:
 @dataclass(frozen=True, slots=True)
 class ModelReport:
     """One target: what was asked, what was measured, what was declared. `position` is where the
-    model is defined (or declared, for an installed package). `top_level`: no other model that
-    was counted contains it, so that its table is printed. `because`: why it is checked although no
-    path that was given holds it. `way`: how the repository builds it, where that was found; None
-    where it was built with its defaults, or as it is declared."""
+    model is defined (or declared, for an installed package). `top_level`: no other model of the
+    run contains it, so that its table is printed. `because`: why it is checked although no path
+    that was given holds it. `way`: how the repository builds it, where that was found; None where
+    it was built with its defaults, or as it is declared. `host`: the model that was built, where
+    the target is a class inside it, of which `measurement` has the first instance."""
 
     target: str
     position: Position
@@ -401,6 +402,7 @@ class ModelReport:
     top_level: bool = True
     because: str = ""
     way: Way | None = None
+    host: Measured | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -513,7 +515,7 @@ class Report:
         seen: set[str] = set()
         for top_level in (True, False):
             known = frozenset(seen)
-            for model in self.models:
+            for model in (model for model in self.models if model.host is None):
                 if model.top_level is top_level and isinstance(model.measurement, Measured):
                     rows = [row for row in model.measurement.inside if row.target not in known]
                     seen.update(row.target for row in rows)

@@ -402,7 +402,12 @@ def count_models(
     settings = context.settings
     interpreter = _interpreter(context)
     builds, jobs = _planned(requests, found, context, interpreter)
+    # A model, and the classes that are judged inside it, are one build.
+    alike = {replace(job, id=0, label=""): job.id for job in reversed(jobs)}
+    first = {job.id: alike[replace(job, id=0, label="")] for job in jobs}
+    jobs = [job for job in jobs if first[job.id] == job.id]
     answers = run_jobs(builds, jobs, context.progress, settings.replay_inputs, meanwhile)
+    answers.measurements |= {n: answers.measurements[own] for n, own in first.items()}
     for number, request in enumerate(requests):
         answers.measurements[number] = one_reason(request, answers.measurements[number])
     if answers.broken is None:
@@ -490,14 +495,14 @@ def _import_attempts(
 def _job(
     number: int, request: ModelRequest, settings: Settings, attempts: tuple[ImportAttempt, ...]
 ) -> Job:
-    target, recipe = request.target, request.recipe
+    target, recipe = request.built, request.recipe
     setup = recipe.setup
     if not target.callable and recipe.call:  # a config file: its recipe speaks of it as `path`
         setup = f"path = {target.location!r}\n{setup or ''}"
     names = {name for budget in request.budgets for name in budget.value.names}
     return Job(
         id=number,
-        label=str(target),
+        label=str(request.target),
         file=request.location if request.is_file else None,
         attempts=attempts,
         callable="" if request.way else target.callable,

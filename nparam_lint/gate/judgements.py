@@ -94,6 +94,9 @@ def judge_models(
         else:
             judged = _judge_failure(request, answer, own)
         results, findings = judged
+        host = answer if request.target.host and isinstance(answer, Measured) else None
+        if host:
+            answer = first_instance(str(request.target.bare), host)
         if request.because:
             said = f"checked because {request.target.callable} {request.because}"
             findings = [replace(item, detail=(*item.detail, said)) for item in findings]
@@ -106,14 +109,39 @@ def judge_models(
                 tuple(findings),
                 request.is_declared,
                 isinstance(answer, Measured)
+                and host is None
                 and answer.type not in inner
                 and built.isdisjoint(users.get(str(request.target.bare), ())),
                 request.because,
                 request.way,
+                host,
             )
         )
     declared |= {m.target for m in reports if m.way}  # one way has built it
     return reports, [one for one in skipped if one[0] not in declared], failed
+
+
+def first_instance(target: str, host: Measured) -> Measured | NotMeasured:
+    """The first module of a class inside a model, as a model of its own."""
+    made = next((row for row in host.inside if row.target == target), None)
+    if made is None:
+        reason = f"{host.call} contains no {target.partition('::')[2]}"
+        return NotMeasured("NPL008", reason, cause="target_missing")
+    top, rest = made.paths[0], f"{made.paths[0]}."
+    rows = [row for row in host.modules if row.path == top or row.path.startswith(rest)]
+    parameters = [row for row in host.parameters if row.name.startswith(rest)]
+    return replace(
+        host,
+        call=f"{made.call} in {host.call}, at {top}",
+        modules=tuple(replace(row, path=row.path[len(rest) :]) for row in rows),
+        parameters=tuple(replace(row, name=row.name[len(rest) :]) for row in parameters),
+        devices={},
+        hidden=(),
+        definitions=(made.source,) if made.source else (),
+        type="",
+        types=(),
+        inside=(),
+    )
 
 
 def failed_way(request: ModelRequest, failure: NotMeasured) -> list[FailedWay]:
@@ -155,6 +183,8 @@ def _judge_measured(
 
             broken = check_formula(budget, measured, others, settings.tolerance, broken)
         findings += broken
+    if request.target.host:  # what else there is to say is said of the model itself
+        return results, findings
     is_required = (request.device or settings.device) != AUTO
     findings += judge_devices(measured, position, target, is_required)
     findings += judge_hidden(measured, position, target)

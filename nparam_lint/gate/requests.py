@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -66,9 +67,14 @@ class ModelRequest:
     file: str = ""
 
     @property
+    def built(self) -> Target:
+        """What is called to build it."""
+        return self.target.built
+
+    @property
     def location(self) -> str:
         """The file, or the installed module, whose names the call is written in."""
-        return self.file or self.recipe.file or self.target.location
+        return self.file or self.recipe.file or self.target.built.location
 
     @property
     def is_file(self) -> bool:
@@ -118,11 +124,12 @@ def request_model(
     target: Target, position: Position, settings: Settings, found: Discovery
 ) -> ModelRequest:
     """The request for a target; its recipe is the one of the config's `arguments` table, with the
-    arguments that the target itself names."""
-    recipe = settings.recipe(target.bare) or Recipe()
-    arguments = recipe.arguments if target.arguments is None else target.arguments
+    arguments that the target itself names; of a class inside a model, that of the model."""
+    built = target.built
+    recipe = settings.recipe(built.bare) or Recipe()
+    arguments = recipe.arguments if built.arguments is None else built.arguments
     if arguments is not None:
-        recipe = _with_arguments(target.callable, arguments, recipe)
+        recipe = _with_arguments(built.callable, arguments, recipe)
     defined_at = found.positions.get((target.location, target.callable), position)
     return ModelRequest(target, defined_at, recipe)
 
@@ -143,6 +150,7 @@ def declared_requests(
         try:
             with time_limit(settings.timeout):
                 budgets = list(_docstring_budgets(definition, findings))
+                budgets = _in_their_hosts(budgets, findings, found, settings)
         except TooSlow:
             why = f"took longer than the {settings.timeout:g} s of --timeout"
             message = f"not checked: reading the docstring of {definition.qualname} {why}"
@@ -178,12 +186,15 @@ def _add_config_budgets(
     settings: Settings,
     in_scope: Callable[[str], bool],
 ) -> None:
-    for entry in settings.budgets:
-        if not in_scope(entry.target.location):
+    for declared in settings.budgets:
+        if not (in_scope(declared.target.location) or in_scope(declared.target.built.location)):
             continue
-        gone = why_gone(entry.target, settings.root, found)
+        gone = why_gone(declared.target, settings.root, found)
         if gone:
-            findings.append(finding("NPL008", entry.position, gone, str(entry.target)))
+            findings.append(finding("NPL008", declared.position, gone, str(declared.target)))
+            continue
+        entry = next(iter(_in_their_hosts([declared], findings, found, settings)), None)
+        if entry is None:
             continue
         key = entry.target if entry.recipe is None else (entry.target, entry.recipe, entry.device)
         if key not in requests:
@@ -303,7 +314,14 @@ def _docstring_budgets(definition: Definition, findings: list[Finding]) -> Itera
             at = Position(path, fault.line, fault.column)
             findings.append(finding("NPL002", at, fault.message, definition.target))
         for line in declared:
-            target, at = Target(path, name, line.arguments), Position(path, line.line, line.column)
+            if line.host and definition.kind == "factory":
+                message = f"found `(in {line.host})` in the docstring of a function, expected it in"
+                message += " that of a class: what a function made cannot be told inside a model"
+                at = Position(path, line.line, line.column)
+                findings.append(finding("NPL002", at, message, definition.target))
+                continue
+            target = Target(path, name, line.arguments, line.host)
+            at = Position(path, line.line, line.column)
             yield Budget(
                 target, line.selector, line.value, line.text, at, "docstring", definition=defined_at
             )
@@ -333,12 +351,49 @@ def _completed(target: Target, own: Recipe | None, base: Recipe) -> Recipe:
     if own.call is not None:
         recipe = replace(own, setup=own.setup or base.setup)
     elif own.arguments is not None:
-        recipe = _with_arguments(target.callable, own.arguments, base)
+        recipe = _with_arguments(target.built.callable, own.arguments, base)
     return replace(
         recipe,
         input=own.input or base.input,
         experts_per_token=own.experts_per_token or base.experts_per_token,
     )
+
+
+def _in_their_hosts(
+    budgets: Sequence[Budget], findings: list[Finding], found: Discovery, settings: Settings
+) -> list[Budget]:
+    """The budgets, with the file of each model that is called by its name alone; what does not
+    exist is added to the findings."""
+    kept = []
+    for budget in budgets:
+        target, host = budget.target, budget.target.host
+        if host is not None and not host.location:
+            files = _files_with(host.callable, target.location, found)
+            if len(files) == 1:
+                host = replace(host, location=files[0])
+                budget = replace(budget, target=replace(target, host=host))
+            else:
+                message = f"which {host.callable} is meant is not known: "
+                message += f"it is defined in {', '.join(files[:5]) or 'no file of the project'}"
+                step = f"next: name its file: (in {(files or ['nets/gpt.py'])[0]}::{host.callable})"
+                code = "NPL002" if files else "NPL008"
+                findings.append(finding(code, budget.position, message, str(target), [step]))
+                continue
+        if host is not None and (gone := why_gone(host, settings.root, found)):
+            step = f"next: name a model that contains {target.callable}, or delete the budget"
+            findings.append(finding("NPL008", budget.position, gone, str(budget.target), [step]))
+            continue
+        kept.append(budget)
+    return kept
+
+
+def _files_with(name: str, near: str, found: Discovery) -> list[str]:
+    """The files that define a class or function at the top; only `near`, where it does."""
+    pattern = re.compile(rb"^(?:class|(?:async )?def)\s+%s\b" % name.split(".")[0].encode(), re.M)
+    if near in found.tree.files and pattern.search(found.tree.source(near)):
+        return [near]
+    tree = found.tree
+    return [path for path in sorted(tree.files) if pattern.search(tree.source(path))]
 
 
 def why_gone(target: Target, root: Path, found: Discovery) -> str | None:
@@ -473,6 +528,7 @@ def filled_entry(target: Target, arguments: str, settings: Settings) -> tuple[st
 
 def experts_entry(target: Target, settings: Settings) -> tuple[str, ...]:
     """The lines of config that say how many experts a token uses."""
+    target = target.built
     at = settings.recipe_positions.get(target.bare)
     if at is not None:
         return (f"add experts_per_token = … to its entry at {at}",)
@@ -481,6 +537,7 @@ def experts_entry(target: Target, settings: Settings) -> tuple[str, ...]:
 
 
 def _config_lines(what: str, target: Target, value: str, settings: Settings) -> tuple[str, ...]:
+    target = target.built
     name = settings.config.name if settings.config else "pyproject.toml"
     return (
         f"{what}, in {name}:",

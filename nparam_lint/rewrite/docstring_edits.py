@@ -33,7 +33,7 @@ _Definition = cst.ClassDef | cst.FunctionDef
 _String = cst.SimpleString | cst.ConcatenatedString
 Replacements = dict[cst.CSTNode, "Callable[[cst.CSTNode], cst.CSTNode]"]
 Place = tuple[int, int]  # line and column, from 1
-_Said = tuple[str | None, str, str]  # arguments, selector, value
+_Said = tuple[str | None, str, str, str]  # arguments, host, selector, value
 _NEWLINE = re.compile(r"\r\n|\r|\n")
 
 
@@ -334,7 +334,7 @@ def _find(literal: str, at: Place, place: Place, change: Restated) -> int | None
     look like it, the right one is the one whose change changes nothing but this value.
     """
     expected = budgets(literal, at)
-    expected[place] = (*expected[place][:2], change.result)
+    expected[place] = (*expected[place][:3], change.result)
     start = literal.find(change.old_number, _offset(literal, at, place))
     while start >= 0:
         if budgets(_replaced(literal, start, change), at) == expected:
@@ -349,7 +349,8 @@ def _replaced(text: str, start: int, change: Restated) -> str:
 
 
 def _said(declared: Declared) -> _Said:
-    return declared.arguments, str(declared.selector), declared.text
+    how = declared.arguments, str(declared.host or "")
+    return *how, str(declared.selector), declared.text
 
 
 def _offset(literal: str, at: Place, place: Place) -> int:
