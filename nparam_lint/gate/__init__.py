@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from nparam_lint import UsageError, cores
+from nparam_lint.claims import CONFIG_SUFFIXES
 from nparam_lint.count.interpreter import (
     Interpreter,
     NoInterpreter,
@@ -49,6 +50,7 @@ from nparam_lint.gate.requests import (
     ProjectSource,
     Selection,
     declared_requests,
+    known_kinds,
     may_be_built,
     one_reason,
     request_model,
@@ -315,7 +317,8 @@ def read_source(
 
 def _read_targets(settings: Settings, targets: Sequence[Target]) -> ProjectSource:
     """The source of the files that targets name, with the requests for these targets alone."""
-    files = list(dict.fromkeys(target.location for target in targets if target.is_path))
+    named = dict.fromkeys(target.location for target in targets if target.is_path)
+    files = [path for path in named if not path.endswith(CONFIG_SUFFIXES)]
     found = discover(
         settings.root, files, wanted=files, store=settings.store, timeout=settings.timeout
     )
@@ -328,6 +331,8 @@ def _read_targets(settings: Settings, targets: Sequence[Target]) -> ProjectSourc
         for target in dict.fromkeys(targets)
         if str(target) not in declared
     ]
+    if unknown := [r for r in requests if not (r.target.callable or r.recipe.call)]:
+        known_kinds(unknown, found, settings)
     for request in requests:
         request.parameters = True
     findings = [f for f in findings if f.target in wanted or f.code == "NPL003"]
@@ -432,7 +437,7 @@ def _planned(
 ) -> tuple[BuildContext, list[Job]]:
     """The orders for the worker, with a job for each request."""
     settings = context.settings
-    places = {request.location: request.target.is_path for request in requests}
+    places = {request.location: request.is_file for request in requests}
     plans = {at: _import_attempts(at, own, settings.root, found) for at, own in places.items()}
     found.tree.remember()  # what the plans asked of files that nothing else looked into
     jobs = [_job(n, r, settings, plans[r.location]) for n, r in enumerate(requests)]
@@ -493,7 +498,7 @@ def _job(
     return Job(
         id=number,
         label=str(target),
-        file=request.location if target.is_path else None,
+        file=request.location if request.is_file else None,
         attempts=attempts,
         callable="" if request.way else target.callable,
         arguments=recipe.arguments,
@@ -507,4 +512,5 @@ def _job(
         vary=tuple(request.values.items()),
         scale=tuple(request.factors.items()),
         variables=request.variables,
+        way=request.way is not None and bool(target.callable),
     )

@@ -70,6 +70,11 @@ class ModelRequest:
         return self.file or self.recipe.file or self.target.location
 
     @property
+    def is_file(self) -> bool:
+        """Whether the location is a file of the project; otherwise it is an installed module."""
+        return Target(self.location, "").is_path
+
+    @property
     def is_declared(self) -> bool:
         """Whether a budget is declared for it; a count mentioned in prose is none."""
         return any(budget.origin != "prose" for budget in self.budgets)
@@ -208,6 +213,8 @@ def _add_config_files(
         if "::" not in pattern.text and not any(map(matcher([pattern.files]), contents)):
             message = f"no file of the project matches {pattern.text!r}"
             findings.append(finding("NPL008", pattern.position, message, pattern.text))
+    unknown = [r for r in requests.values() if not (r.target.callable or r.recipe.call)]
+    several = known_kinds(unknown, found, settings) if unknown else {}
     for key, request in [*requests.items()]:
         if request.target.callable:
             continue
@@ -215,11 +222,33 @@ def _add_config_files(
             at = request.budgets[0].position if request.budgets else request.position
             del requests[key]
             message = f"how to build a model from {request.target} is not known"
+            message += several.get(request.target.location, "")
             said = _config_lines("say how to build it", request.target, _FROM_CONFIG, settings)
             findings.append(finding("NPL004", at, message, str(request.target), said))
         elif not request.budgets:
             request.way = Way("config", request.position, str(request.target))
     return frozenset(path for path in contents if path.endswith(".py"))
+
+
+def known_kinds(
+    requests: Sequence[ModelRequest], found: Discovery, settings: Settings
+) -> dict[str, str]:
+    """Give the requests for files of a known kind their recipes; and what is said of files that
+    hold several models."""
+    from nparam_lint.discover.ways.configs import ConfigModels  # few files are of these kinds
+
+    several: dict[str, str] = {}
+    by_path = {request.target.location: request for request in requests}
+    for path, models in ConfigModels(found, [*by_path], reader(settings.root)).whole():
+        if len(models) == 1:
+            own, known = by_path[path].recipe, models[0].recipe
+            by_path[path].recipe = replace(
+                known, input=own.input, experts_per_token=own.experts_per_token
+            )
+        else:
+            names = ", ".join(".".join(map(str, model.node.keys)) for model in models)
+            several[path] = f": it holds {len(models)} of them ({names})"
+    return several
 
 
 def _config_files(found: Discovery, settings: Settings) -> dict[str, bytes]:

@@ -7,13 +7,32 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from nparam_lint.cache.store import digest
-from nparam_lint.discover import list_configs, list_texts, reader
+from nparam_lint.claims import Target
+from nparam_lint.discover import list_configs, list_texts, reader, within
 from nparam_lint.discover.ways import WaySource
 from nparam_lint.gate.requests import ModelRequest
+from nparam_lint.records import Way
 
 if TYPE_CHECKING:
-    from nparam_lint.claims import Target
+    from collections.abc import Iterator
+
     from nparam_lint.gate.requests import ProjectSource, Selection
+
+
+def config_requests(source: ProjectSource) -> Iterator[ModelRequest]:
+    """A request for each config file of a known kind that nobody declares anything for."""
+    from nparam_lint.discover.ways.configs import ConfigModels
+
+    settings, copy = source.settings, source.settings.snapshot
+    tracked = copy.files(settings.root, "") if copy else None
+    paths = list_configs(settings.root, settings.exclude, tracked, settings.below)
+    requested = {request.target for request in source.requests}
+    in_scope = within(source.places)
+    for path, models in ConfigModels(source.found, paths, reader(settings.root)).whole():
+        target = Target(path, "")
+        if len(models) == 1 and in_scope(path) and target not in requested:
+            at = models[0].position
+            yield ModelRequest(target, at, models[0].recipe, way=Way("config", at, path))
 
 
 def with_ways(source: ProjectSource, selection: Selection) -> Selection:
@@ -21,6 +40,7 @@ def with_ways(source: ProjectSource, selection: Selection) -> Selection:
     for each as the settings allow."""
     settings, found, copy = source.settings, source.found, source.settings.snapshot
     wanted = {r.target.bare for r in source.requests}
+    requested = frozenset(wanted)
     wanted -= {r.target.bare for r in source.requests if r.is_declared}
     if not wanted:
         return selection
@@ -40,7 +60,8 @@ def with_ways(source: ProjectSource, selection: Selection) -> Selection:
     known: set[object] = set()
     for one in find_ways(WaySource(found, settings.root, wanted, others, read)):
         key = (one.target, one.file, one.recipe)
-        if (one.target.callable and one.target not in wanted) or key in known:
+        is_file = not one.target.callable and one.target not in requested
+        if not (is_file or one.target in wanted) or key in known:
             continue
         known.add(key)
         if tried[one.target] >= settings.ways > 0:

@@ -5,13 +5,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from nparam_lint.claims.comment_budgets import parse_comments
+from nparam_lint.claims.comment_budgets import WITH_COMMENTS, comment_sign, parse_comments
+from nparam_lint.discover.ways.config_outline import outline
+from nparam_lint.rewrite.edits import Unsafe
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from nparam_lint.rewrite.number_style import Restated
 
+_LONGEST = 100  # characters of a line that gets a comment at its end
 Place = tuple[int, int]  # line and column, from 1
 
 
@@ -35,3 +38,30 @@ def restate(
     if [b.text for b in parse_comments(path, new)[0]] != [*expected.values()]:
         return text, dict.fromkeys(changes, "the changed file would not declare the right budgets")
     return new, failed
+
+
+def add(path: str, text: str, values: Mapping[int, str]) -> str:
+    """The file with a budget in a comment at each of these lines: at its end, or above it where the
+    line is long or has a comment. Raises Unsafe where the file has no comments, or where a comment
+    would change what else it says."""
+    if not path.endswith(WITH_COMMENTS):
+        raise Unsafe("JSON has no comments" if path.endswith(".json") else "it has no comments")
+    lines = text.splitlines(keepends=True)
+    for number in sorted(values, reverse=True):
+        line = lines[number - 1]
+        bare = line.rstrip("\r\n")
+        comment, end = f"# nparam: {values[number]}", line[len(bare) :]
+        if comment_sign(bare) or len(bare) + len(comment) + 2 > _LONGEST:
+            indent = bare[: len(bare) - len(bare.lstrip(" "))]
+            lines.insert(number - 1, f"{indent}{comment}{end or chr(10)}")
+        else:
+            lines[number - 1] = f"{bare.rstrip()}  {comment}{end}"
+    new = "".join(lines)
+    declared = [budget.text for budget in parse_comments(path, new)[0]]
+    expected = [*(b.text for b in parse_comments(path, text)[0]), *values.values()]
+    same = [(e.keys, e.value) for e in outline(path, text)]
+    if sorted(declared) != sorted(expected) or same != [
+        (e.keys, e.value) for e in outline(path, new)
+    ]:
+        raise Unsafe("a comment there would change what the file says")
+    return new

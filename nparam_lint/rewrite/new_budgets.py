@@ -5,14 +5,15 @@ from __future__ import annotations
 
 import ast
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 from nparam_lint.discover.syntax import dotted_name
 from nparam_lint.gate import RunContext, measure, read_source
 from nparam_lint.gate.requests import arguments_entry, select_models
+from nparam_lint.gate.ways import config_requests
 from nparam_lint.records import Measured, Position
-from nparam_lint.rewrite import docstring_edits, number_style, toml_edits
+from nparam_lint.rewrite import comment_edits, docstring_edits, number_style, toml_edits
 from nparam_lint.rewrite.docstring_edits import parsed
 from nparam_lint.rewrite.edits import Edit, FileEdit, Left, Plan, Unsafe, edit_files, is_outside
 
@@ -41,12 +42,17 @@ class Wishes:
 
 @dataclass(frozen=True, slots=True)
 class _New:
-    definition: Definition
+    """A budget to write. `definition`: the one whose docstring it is for; None: that of a config
+    file, for a comment at its `place`."""
+
+    place: Position
+    target: str
     count: int
     value: str
+    definition: Definition | None = None
 
     def edit(self, origin: Origin, position: Position) -> Edit:
-        return Edit(position, self.definition.target, "", origin, "", self.value, self.count)
+        return Edit(position, self.target, "", origin, "", self.value, self.count)
 
 
 def plan_init(
@@ -59,6 +65,8 @@ def plan_init(
     """Measure the models under `paths`, and work out every edit. Nothing is written."""
     source = read_source(settings, paths)
     selection = select_models(source.requests)
+    configs = {str(request.target): request for request in config_requests(source)}
+    selection = replace(selection, requests=[*selection.requests, *configs.values()])
     report = measure(source, selection, RunContext(settings, environ, progress))
     if report.error:
         return Plan(error=report.error)
@@ -73,6 +81,8 @@ def plan_init(
     left: list[Left] = []
     for model in report.models:
         definition, measured = definitions.get(model.target), model.measurement
+        if model.target in configs and isinstance(measured, Measured) and measured.counts.total:
+            new.append(_new(model.position, model.target, measured, settings, wishes))
         if definition is None or not (wishes.every or model.top_level):
             continue
         # A count that depends on the device cannot be declared.
@@ -84,10 +94,8 @@ def plan_init(
         if reason:
             left.append(_left(definition, reason))
         elif isinstance(measured, Measured) and measured.counts.total:
-            count = measured.counts.total
-            tolerance = settings.for_file(definition.path).tolerance
-            value = number_style.rounded(count, tolerance) if wishes.rounded else f"{count:_}"
-            new.append(_New(definition, count, value))
+            item = _new(_place(definition), model.target, measured, settings, wishes)
+            new.append(replace(item, definition=definition))
     hints = _hints(source, definitions, {model.target for model in report.models})
     edits, files, lost = _written(new, source, wishes, environ)
     left += lost
@@ -96,12 +104,23 @@ def plan_init(
         for target, failure in report.skipped
         if target in definitions
     ]
+    left += [
+        Left(one.way.position, one.target, "", "comment", "", one.failure.reason)
+        for one in report.failed_ways
+    ]
     return Plan(edits, tuple(left), files, len(declared), hints=tuple(hints))
 
 
-def _left(definition: Definition, reason: str, count: int | None = None) -> Left:
-    """`count`: what would be declared, where only the writing failed."""
-    return Left(_place(definition), definition.target, "", "docstring", "", reason, count)
+def _new(
+    place: Position, target: str, measured: Measured, settings: Settings, wishes: Wishes
+) -> _New:
+    count, tolerance = measured.counts.total, settings.for_file(place.path).tolerance
+    value = number_style.rounded(count, tolerance) if wishes.rounded else f"{count:_}"
+    return _New(place, target, count, value)
+
+
+def _left(definition: Definition, reason: str) -> Left:
+    return Left(_place(definition), definition.target, "", "docstring", "", reason)
 
 
 def _place(definition: Definition) -> Position:
@@ -115,29 +134,47 @@ def _written(
     new: Sequence[_New], source: ProjectSource, wishes: Wishes, environ: Mapping[str, str]
 ) -> tuple[tuple[Edit, ...], tuple[FileEdit, ...], list[Left]]:
     def in_docstrings(name: str, items: Sequence[_New]) -> tuple[bytes, bytes, Mapping[_New, str]]:
-        values = {item.definition: item for item in items}
+        values = {item.definition: item for item in items if item.definition}
         old = source.found.tree.source(name)
         text, failed = docstring_edits.add(old, {d: item.value for d, item in values.items()})
         return old, text, {values[d]: reason for d, reason in failed.items()}
 
+    def in_comments(name: str, items: Sequence[_New]) -> tuple[bytes, bytes, Mapping[_New, str]]:
+        old = (source.settings.root / name).read_bytes()
+        places = {item.place.line: item.value for item in items}
+        try:
+            return old, comment_edits.add(name, old.decode(), places).encode(), {}
+        except (Unsafe, UnicodeDecodeError) as error:
+            return old, old, dict.fromkeys(items, str(error))
+
     root = source.settings.root
-    into_docstrings = sorted(new, key=lambda item: item.definition.path)
-    placed = [(item.definition.path, item) for item in into_docstrings if wishes.into != "config"]
-    files, failed = edit_files(placed, root, environ, in_docstrings)
-    written = [item for _, item in placed if item not in failed]
-    edits = [item.edit("docstring", _place(item.definition)) for item in written]
+    placed: list[tuple[str, _New]] = []
+    if wishes.into != "config":
+        placed = [(i.place.path, i) for i in sorted(new, key=lambda item: item.place.path)]
+    defined = [(path, item) for path, item in placed if item.definition]
+    files, failed = edit_files(defined, root, environ, in_docstrings)
+    others = [(path, item) for path, item in placed if not item.definition]
+    more, unwritten = edit_files(others, root, environ, in_comments)
+    files, failed = [*files, *more], {**failed, **unwritten}
+    written = [item for _, item in (*defined, *others) if item not in failed]
+    edits = [i.edit("docstring" if i.definition else "comment", i.place) for i in written]
     left: list[Left] = []
     if wishes.into == "docstring":
-        left += [_left(item.definition, reason, item.count) for item, reason in failed.items()]
+        left += [_unwritten(item, reason) for item, reason in failed.items()]
     for_config = [*(new if wishes.into == "config" else failed if wishes.into is None else ())]
     if for_config:
         try:
             file, places = _in_config(for_config, source.settings, environ)
             files.append(file)
-            edits += [item.edit("config", places[item.definition.target]) for item in for_config]
+            edits += [item.edit("config", places[item.target]) for item in for_config]
         except Unsafe as error:
-            left += [_left(item.definition, str(error), item.count) for item in for_config]
+            left += [_unwritten(item, str(error)) for item in for_config]
     return tuple(edits), tuple(files), left
+
+
+def _unwritten(item: _New, reason: str) -> Left:
+    origin: Origin = "docstring" if item.definition else "comment"
+    return Left(item.place, item.target, "", origin, "", reason, item.count)
 
 
 def _in_config(
@@ -151,7 +188,7 @@ def _in_config(
     name = os.path.relpath(path, settings.root).replace(os.sep, "/")
     if is_outside(path, settings.root, environ):
         raise Unsafe(f"{name} is outside of the repository")
-    values = dict(sorted((item.definition.target, item.value) for item in items))
+    values = dict(sorted((item.target, item.value) for item in items))
     try:
         old = path.read_bytes() if path.is_file() else None
         text = toml_edits.add((old or b"").decode("utf-8"), toml_edits.table_of(path.name), values)

@@ -130,8 +130,14 @@ def document(done):
     return json.loads(done.stdout)
 
 
-def test_fields_of_the_default_config_are_varied(formula):
-    told = document(formula("nets.py::GPT", "--format", "json"))
+@pytest.fixture(scope="module")
+def gpt(place, nparam_lint):
+    """What is told of GPT with all that can be varied."""
+    return document(nparam_lint("formula", "nets.py::GPT", "--format", "json", cwd=place))
+
+
+def test_fields_of_the_default_config_are_varied(gpt):
+    told = gpt
     base, *others = told["cases"]
     assert base["formula"] == "n_embd*(n_layer*(3*n_embd + 5) + block_size + vocab_size)"
     assert base["expanded"] == (
@@ -147,9 +153,8 @@ def test_fields_of_the_default_config_are_varied(formula):
     assert told["call"] == "GPT(GPTConfig())"
 
 
-def test_every_shape_and_its_source(formula):
-    told = document(formula("nets.py::GPT", "--format", "json"))
-    shapes = {row["name"]: row for row in told["cases"][0]["parameters"]}
+def test_every_shape_and_its_source(gpt):
+    shapes = {row["name"]: row for row in gpt["cases"][0]["parameters"]}
     assert shapes["h.*.qkv.weight"]["shape"] == ["3*n_embd", "n_embd"]
     assert shapes["h.*.qkv.weight"]["number"] == "n_layer"
     assert shapes["h.*.qkv.weight"]["source"] == "nets.py:31"
@@ -181,17 +186,16 @@ def test_choices_that_are_asked_for_are_all_combined(formula):
 
 
 def test_a_selector_asks_for_a_part(formula):
-    told = document(formula("nets.py::GPT[h.*]", "--format", "json"))
+    more = ("--vary", "n_layer,n_embd", "--format", "json")
+    told = document(formula("nets.py::GPT[h.*]", *more))
     assert told["cases"][0]["formula"] == "n_layer*n_embd*(3*n_embd + 5)"
-    told = document(formula("nets.py::GPT[trainable]", "--format", "json"))
-    assert told["cases"][0]["formula"] == "n_embd*(n_layer*(3*n_embd + 5) + block_size)"
+    told = document(formula("nets.py::GPT[trainable]", *more))
+    assert told["cases"][0]["formula"] == "n_embd*(n_layer*(3*n_embd + 5) + 64)"
 
 
 def test_an_installed_class(formula):
-    told = document(formula("torch.nn::LSTM(64, 128, num_layers=2)", "--format", "json"))
-    assert told["cases"][0]["formula"] == (
-        "4*hidden_size*(hidden_size*(2*num_layers - 1) + input_size + 2*num_layers)"
-    )
+    told = document(formula("torch.nn::LSTM(64, 128)", "--vary", "input_size", "--format", "json"))
+    assert told["cases"][0]["formula"] == "512*input_size + 66_560"
 
 
 def test_the_python_function_is_right(formula):
@@ -266,9 +270,9 @@ import torch.nn as nn
 class Net(nn.Module):
     """A net."""
 
-    def __init__(self, width=16, depth=2, bias=True):
+    def __init__(self, width=16, bias=True):
         super().__init__()
-        self.layers = nn.ModuleList(nn.Linear(width, width, bias=bias) for _ in range(depth))
+        self.layers = nn.ModuleList([nn.Linear(width, width, bias=bias)])
 '''
 
 
@@ -287,7 +291,7 @@ def written(tmp_path, nparam_lint):
 
 def test_the_formula_becomes_a_budget_that_holds_and_is_written_once(written):
     done, text = written("formula", "net.py::Net", "--write")
-    line = "nparam: (width**2*depth) if not bias else (width*depth*(width + 1))"
+    line = "nparam: (width**2) if not bias else (width*(width + 1))"
     assert line in done.stderr
     assert text == WRITTEN.replace('"""A net."""', f'"""A net.\n\n    {line}\n    """')
     done, _ = written()
@@ -496,8 +500,5 @@ def test_a_number_is_taken_out_where_that_makes_it_plainer():
 def test_what_is_written_in_an_inner_call_is_its_value(formula):
     inner = "TransformerEncoderLayer(64, 4, dim_feedforward=128)"
     target = f"torch.nn::TransformerEncoder({inner}, 3, LayerNorm(64))"
-    done = formula(target, "-q", "--vary", "d_model,dim_feedforward,num_layers,normalized_shape")
-    assert done.stdout == (
-        "  num_layers*(d_model*(4*d_model + 2*dim_feedforward + 9) + dim_feedforward) + "
-        "2*normalized_shape\n"
-    )
+    done = formula(target, "-q", "--vary", "dim_feedforward,num_layers,normalized_shape")
+    assert done.stdout == ("  num_layers*(129*dim_feedforward + 16_960) + 2*normalized_shape\n")

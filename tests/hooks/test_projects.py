@@ -28,12 +28,12 @@ BROKEN = [
 ]
 
 
-@pytest.fixture
-def monorepo(repository):
+@pytest.fixture(scope="module")
+def monorepo(shared_repository):
     """All of it, and a project whose budgets hold."""
     files = {"fine/net.py": model(10), "fine/nparam-lint.toml": CONFIG.format(110)}
     files |= {"other.toml": "", "fine/other.toml": ""}
-    return repository(
+    return shared_repository(
         {name: text for more, _ in [*BROKEN, (files, "")] for name, text in more.items()}
     )
 

@@ -10,13 +10,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from nparam_lint.discover.ways import FoundWay, WaySource
+    from nparam_lint.discover.ways.file_calls import FileCalls
 
 _TEXTS = (".md", ".rst", ".txt", ".ipynb")
 
 
 def find_calls(source: WaySource) -> Iterator[FoundWay]:
     """The ways of this kind, without two that are the same."""
-    search = CallSearch(source)
+    search = CallSearch(source, _open_file)
     known: set[object] = set()
     for found, key in (*_in_files(search), *_in_texts(search)):
         if key not in known:
@@ -24,15 +25,18 @@ def find_calls(source: WaySource) -> Iterator[FoundWay]:
             yield found
 
 
+def _open_file(search: CallSearch, path: str, text: str) -> FileCalls:
+    from nparam_lint.discover.ways.file_calls import FileCalls  # few files have any
+
+    return FileCalls(search, path, text)
+
+
 def _in_files(search: CallSearch) -> Iterator[tuple[FoundWay, object]]:
     tree = search.found.tree
     for path in sorted(tree.files):
         content = tree.source(path)
         if search.may_call(path, content):
-            from nparam_lint.discover.ways.file_calls import FileCalls  # few files have any
-
-            text = content.decode("utf-8", "replace").replace("\r\n", "\n").replace("\f", " ")
-            yield from FileCalls(search, path, text).ways()
+            yield from search.file_calls(path).ways()
 
 
 def _in_texts(search: CallSearch) -> Iterator[tuple[FoundWay, object]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, Literal
 
@@ -100,14 +100,16 @@ class ConfigFiles:
             kind = _KINDS.get(str(keys[-1]))
             if kind == "architectures":
                 continue
-            if len(keys) > 1 and keys[-2:] == ("architectures", 0):
-                kind = "architectures"
-            name = value.replace("${", "").strip()
-            symbol = self.meaning(name) if kind and _NAME.match(name) else None
+            if keys[-2:] == ("architectures", 0):
+                kind, keys = "architectures", keys[:-1]
+            symbol = self.meaning(value) if kind and _NAME.match(value) else None
             if kind and symbol and self._makes_model(symbol):
-                node, inner = keys[:-1], any(keys[:n] in found for n in range(len(keys) - 1))
-                found[node] = ModelNode(file.path, node, line, kind, name, symbol, inner)
-        return sorted(found.values(), key=lambda node: (node.is_inner, node.line))
+                found[keys[:-1]] = ModelNode(file.path, keys[:-1], line, kind, value, symbol)
+        nodes = [
+            replace(node, is_inner=any(keys[:end] in found for end in range(len(keys))))
+            for keys, node in found.items()
+        ]
+        return sorted(nodes, key=lambda node: (node.is_inner, node.line))
 
     def _makes_model(self, symbol: Symbol) -> bool:
         models = self.found.models

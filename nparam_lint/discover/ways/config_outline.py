@@ -114,16 +114,16 @@ def _json_entries(text: str) -> Iterator[OutlineEntry]:
         at = match.start()
         lines.setdefault(match[1], []).append(number)
 
-    def walk(value: object, keys: Keys) -> Iterator[OutlineEntry]:
+    def walk(value: object, keys: Keys, line: int) -> Iterator[OutlineEntry]:
+        if keys:
+            yield OutlineEntry(keys, line, "" if isinstance(value, (dict, list)) else str(value))
         if isinstance(value, dict):
             for key, inner in value.items():
-                places = lines.get(key) or [1]
+                places = lines.get(key) or [line]
                 own = places.pop(0) if len(places) > 1 else places[0]
-                written = "" if isinstance(inner, (dict, list)) else str(inner)
-                yield OutlineEntry((*keys, key), own, written)
-                yield from walk(inner, (*keys, key))
+                yield from walk(inner, (*keys, key), own)
         elif isinstance(value, list):
             for position, inner in enumerate(value):
-                yield from walk(inner, (*keys, position))
+                yield from walk(inner, (*keys, position), line)
 
-    yield from walk(content, ())
+    yield from walk(content, (), 1)

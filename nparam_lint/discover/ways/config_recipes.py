@@ -112,7 +112,7 @@ def _by_jsonargparse(node: ModelNode, own: str) -> Recipe:
         "from jsonargparse import ArgumentParser",
         "from torch.nn import Module",
         "parser = ArgumentParser(exit_on_error=False)",
-        "parser.add_argument('--model', type=Module)",
+        "parser.add_subclass_arguments(Module, 'model', fail_untyped=False)",
         f"config = yaml.safe_load(open({node.path!r})){holder}",
     )
     call = "parser.instantiate_classes(parser.parse_object({'model': config})).model"

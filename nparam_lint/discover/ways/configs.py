@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from nparam_lint.claims import CONFIG_SUFFIXES
@@ -11,27 +12,65 @@ from nparam_lint.discover.ways.config_recipes import ConfigRecipes
 from nparam_lint.records import Position, Way
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
+    from nparam_lint.discover import Discovery
     from nparam_lint.discover.ways import WaySource
+    from nparam_lint.discover.ways.config_files import ModelNode
+    from nparam_lint.records import Recipe
 
 _INNER = 5  # added to the rank of a model that is a part of another one in its file
+_USUAL = ((), ("model",))  # where the model of a file stands that holds others too
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigModel:
+    """A model that a config file describes, and how it is built."""
+
+    node: ModelNode
+    recipe: Recipe
+
+    @property
+    def position(self) -> Position:
+        return Position(self.node.path, self.node.line)
+
+
+class ConfigModels:
+    """The models that the config files at `paths` describe, as far as their kind is known."""
+
+    def __init__(
+        self, found: Discovery, paths: Sequence[str], read: Callable[[str], bytes]
+    ) -> None:
+        self._files = ConfigFiles(found, paths, read)
+        self._recipes = ConfigRecipes(self._files)
+
+    def __iter__(self) -> Iterator[ConfigModel]:
+        """All of them, those of one file from the outside in."""
+        for file in self._files:
+            for node in self._files.nodes(file):
+                recipe = self._recipes.recipe(node)
+                if recipe is not None:
+                    yield ConfigModel(node, recipe)
+
+    def whole(self) -> Iterator[tuple[str, list[ConfigModel]]]:
+        """The files, each with the one model that it stands for; or with several, if it does not
+        say which of them."""
+        outer: dict[str, list[ConfigModel]] = {}
+        for model in self:
+            if not model.node.is_inner:
+                outer.setdefault(model.node.path, []).append(model)
+        for path, models in outer.items():
+            usual = [model for model in models if model.node.keys in _USUAL]
+            yield path, usual[:1] or models
 
 
 def find_configs(source: WaySource) -> Iterator[FoundWay]:
     """The ways of this kind."""
     paths = [path for path in source.others if path.endswith(CONFIG_SUFFIXES)]
-    files = ConfigFiles(source.found, paths, source.read)
-    recipes = ConfigRecipes(files)
-    for file in files:
-        for node in files.nodes(file):
-            if node.target.callable and node.target not in source.wanted:
-                continue
-            if node.is_inner and not node.target.callable:
-                continue
-            recipe = recipes.recipe(node)
-            if recipe is None or recipe.file is None:
-                continue
-            way = Way("config", Position(node.path, node.line), node.path)
+    for model in ConfigModels(source.found, paths, source.read):
+        node, target = model.node, model.node.target
+        # What an installed package builds is told of the file, unless it is a part of another.
+        if target in source.wanted or not (target.callable or node.is_inner):
+            way = Way("config", model.position, node.path)
             rank = _INNER if node.is_inner else 0
-            yield FoundWay(node.target, way, recipe.file, recipe, rank)
+            yield FoundWay(target, way, model.recipe.file or node.path, model.recipe, rank)

@@ -170,6 +170,10 @@ def is_main(node: ast.stmt) -> bool:
     )
 
 
+class Assumption(ast.Assign):
+    """An assignment that makes a condition true under which a call stands."""
+
+
 def assign(target: ast.expr | str, value: ast.expr) -> ast.stmt:
     """The statement `target = value`."""
     name = ast.Name(target, ast.Store()) if isinstance(target, str) else target

@@ -16,13 +16,14 @@ from nparam_lint.discover.ways.places import SourceText
 from nparam_lint.discover.ways.statements import parsed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
     from nparam_lint.claims import Target
     from nparam_lint.discover.name_resolution import Symbol
     from nparam_lint.discover.scan import Import
     from nparam_lint.discover.ways import FoundWay
     from nparam_lint.discover.ways.call_search import CallSearch
+    from nparam_lint.discover.ways.file_calls import Cut
     from nparam_lint.discover.ways.places import Place
     from nparam_lint.records import Position
 
@@ -185,7 +186,7 @@ class TextCalls(FileCalls):
         return TEXT, bool(place.classes)
 
     def way(
-        self, target: Target, call: ast.Call, made: Sequence[ast.stmt], at: Position, rank: int
+        self, target: Target, call: ast.Call, cut: Cut, at: Position, rank: int
     ) -> tuple[FoundWay, object]:
         name = dotted_name(call.func)
         symbol = self.resolve(name)
@@ -193,4 +194,4 @@ class TextCalls(FileCalls):
         called = symbol.name if symbol and is_method else target.callable
         function = ast.parse(called, mode="eval").body
         plain = ast.copy_location(ast.Call(function, call.args, call.keywords), call)
-        return self.search.way(target, plain, made, at, rank, target.location)
+        return self.search.way(target, plain, cut.made, at, rank, target.location)

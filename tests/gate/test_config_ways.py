@@ -1,0 +1,181 @@
+"""Config files of known kinds: each builds its model as the project's own library does."""
+
+from __future__ import annotations
+
+import json
+import shutil
+
+import pytest
+
+NET = """from torch import nn
+
+
+class Net(nn.Module):
+    def __init__(self, d, h, ckpt_path=None):
+        super().__init__()
+        self.a = nn.Linear(d, h)
+        if ckpt_path:
+            open(ckpt_path)
+
+
+class Around(nn.Module):
+    def __init__(self, inner: nn.Module, scale: int):
+        super().__init__()
+        self.inner, self.last = inner, nn.Linear(scale, 1)
+"""
+BUILD = """import importlib
+
+
+def instantiate_from_config(config):
+    module, name = config["target"].rsplit(".", 1)
+    made = getattr(importlib.import_module(module), name)
+    return made(**config.get("params", {}))
+"""
+TRAIN = """import hydra
+
+
+@hydra.main(version_base=None, config_path="../conf", config_name="train")
+def main(cfg):
+    hydra.utils.instantiate(cfg.model)
+"""
+FILES = {
+    "nets/__init__.py": "",
+    "nets/net.py": NET,
+    "nets/build.py": BUILD,
+    "scripts/train.py": TRAIN,
+    # Hydra: composed where a file refers to another one.
+    "conf/train.yaml": "defaults:\n  - model: small\n  - _self_\nwidth: 3\n",
+    "conf/model/small.yaml": "# A small one.\n_target_: nets.net.Net\nd: 4\nh: ${width}\n",
+    "conf/model/around.yaml": (
+        "_target_: nets.net.Around\nscale: 2\ninner:\n  _target_: nets.net.Net\n  d: 5\n  h: 1\n"
+    ),
+    "conf/model/torn.yaml": "_target_: nets.net.Net\nd: [4\nh: 3\n",
+    "conf/model/lost.yaml": "_target_: nets.net.Net\nd: ${no.such.key}\nh: 3\n",
+    "conf/model/more.yaml": "defaults:\n  - absent\n_target_: nets.net.Net\nd: 4\nh: 3\n",
+    # latent-diffusion's notation, with weights that are not there.
+    "latent/a.yaml": (
+        "model:\n"
+        "  target: nets.net.Net  # nparam: 30\n"
+        "  params:\n"
+        "    ckpt_path: weights/last.ckpt\n"
+        "    d: 4\n"
+        "    h: 6\n"
+        "data:\n"
+        "  target: nets.data.Data\n"
+    ),
+    "latent/b.json": '{"model": {"target": "nets.net.Net",\n "params": {"d": 1, "h": 1}}}\n',
+    # LightningCLI
+    "cli/fit.yaml": (
+        "trainer:\n"
+        "  max_epochs: 3\n"
+        "model:\n"
+        "  class_path: nets.net.Around\n"
+        "  init_args:\n"
+        "    scale: 6  # nparam: 24\n"
+        "    inner:\n"
+        "      class_path: nets.net.Net\n"
+        "      init_args: {d: 7, h: 2}\n"
+    ),
+    # A library that is not installed, and what no known kind is.
+    "hub/config.json": '{\n  "architectures": ["BertModel"],\n  "model_type": "bert"\n}\n',
+    "two.yaml": "# nparam: 9\na: {_target_: nets.net.Net}\nb: {_target_: nets.net.Net}\n",
+    "other.yaml": "a: 3\ntarget: production\n",
+    "nparam-lint.toml": 'device = "meta"\nways = 20\n[budgets]\n"hub/config.json" = 3\n',
+}
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory):
+    place = tmp_path_factory.mktemp("configs")
+    for name, text in FILES.items():
+        (place / name).parent.mkdir(parents=True, exist_ok=True)
+        (place / name).write_text(text)
+    return place
+
+
+@pytest.fixture(scope="module")
+def report(root, nparam_lint):
+    done = nparam_lint("--format", "json", cwd=root)
+    assert done.returncode == 1, done.stdout + done.stderr
+    return json.loads(done.stdout)
+
+
+def test_each_file_is_a_way_to_build_what_it_names(report):
+    found = {
+        (m["target"], m["way"]["path"], m["way"]["line"], m["counts"]["total"])
+        for m in report["models"]
+        if m["way"]
+    }
+    assert found == {
+        ("nets/net.py::Net", "conf/model/small.yaml", 2, 15),
+        ("nets/net.py::Around", "conf/model/around.yaml", 1, 9),
+        ("nets/net.py::Net", "conf/model/around.yaml", 4, 6),
+        ("nets/net.py::Net", "latent/a.yaml", 2, 30),
+        ("nets/net.py::Net", "latent/b.json", 1, 2),
+        ("nets/net.py::Around", "cli/fit.yaml", 4, 23),
+        ("nets/net.py::Net", "cli/fit.yaml", 8, 16),
+    }
+
+
+def test_a_file_that_builds_nothing_costs_itself_only(report):
+    failed = {
+        one["way"]["path"]: (one["way"]["line"], one["source"], one["reason"])
+        for one in report["failed_ways"]
+        if one["way"]["path"] != "two.yaml"
+    }
+    assert failed.keys() == {f"conf/model/{name}.yaml" for name in ("torn", "lost", "more")}
+    line, source, reason = failed["conf/model/torn.yaml"]
+    assert (line, source) == (1, "conf/model/torn.yaml:3")
+    assert "ParserError" in reason
+    line, _, reason = failed["conf/model/lost.yaml"]
+    assert line == 1
+    assert "no.such.key" in reason
+    line, _, reason = failed["conf/model/more.yaml"]
+    assert line == 3
+    assert "'model/absent'" in reason
+
+
+def test_budgets_in_files_of_a_known_kind_need_no_recipe(report):
+    declared = {
+        m["target"]: m["counts"] and m["counts"]["total"] for m in report["models"] if m["declared"]
+    }
+    assert declared == {"latent/a.yaml": 30, "cli/fit.yaml": 23, "hub/config.json": None}
+    found = {(f["code"], f["path"], f["line"]): f for f in report["findings"]}
+    assert found.keys() == {
+        ("NPL001", "cli/fit.yaml", 6),
+        ("NPL004", "two.yaml", 1),
+        ("NPL003", "nparam-lint.toml", 4),
+    }
+    said = found["NPL004", "two.yaml", 1]["message"]
+    assert said == "how to build a model from two.yaml is not known: it holds 2 of them (a, b)"
+    assert "transformers" in found["NPL003", "nparam-lint.toml", 4]["message"]
+
+
+def test_show_builds_a_file_without_a_budget(root, nparam_lint):
+    done = nparam_lint("show", "conf/model/small.yaml", cwd=root)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "instantiate(config.model)" in done.stdout
+
+
+def test_update_rewrites_the_comment(root, nparam_lint, tmp_path):
+    place = tmp_path / "copy"
+    shutil.copytree(root, place)
+    done = nparam_lint("update", "cli/fit.yaml", cwd=place)
+    assert "24 → 23" in done.stdout, done.stdout + done.stderr
+    text = (place / "cli/fit.yaml").read_text()
+    assert text == FILES["cli/fit.yaml"].replace("nparam: 24", "nparam: 23")
+
+
+def test_init_writes_the_count_where_the_class_is_named(root, nparam_lint, tmp_path):
+    place = tmp_path / "copy"
+    shutil.copytree(root, place)
+    done = nparam_lint("init", cwd=place)
+    changed = {n for n, text in FILES.items() if (place / n).read_text() != text}
+    small, around = "conf/model/small.yaml", "conf/model/around.yaml"
+    assert changed == {small, around, "nparam-lint.toml"}, done.stdout + done.stderr
+    before, after = FILES[small], (place / small).read_text()
+    assert after == before.replace("nets.net.Net\n", "nets.net.Net  # nparam: 15\n")
+    before, after = FILES[around], (place / around).read_text()
+    assert after == before.replace("nets.net.Around\n", "nets.net.Around  # nparam: 9\n")
+    config = (place / "nparam-lint.toml").read_text()
+    assert config == FILES["nparam-lint.toml"] + '"latent/b.json" = 2\n'
