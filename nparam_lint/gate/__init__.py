@@ -204,12 +204,27 @@ def show(
     progress: Progress | None = None,
 ) -> Report:
     """The models that `targets` of one project name, with every parameter, and their budgets where
-    they have any. Raises NoInterpreter."""
+    they have any; a target without arguments also in each way in which the project builds it, which
+    stands for it where its defaults do not build it. Raises NoInterpreter."""
     start = time.monotonic()
     source = _read_targets(settings, targets)
     selection = Selection(source.requests, skip_failures=False)
+    wanted = [r for r in source.requests if r.target.arguments is None and r.target.is_path]
+    wanted = [r for r in wanted if not (r.budgets or r.recipe.says_how_to_call)]
+    if wanted:
+        from nparam_lint.gate.ways import with_ways_of
+
+        whole = read_source(settings, ())
+        selection = with_ways_of(replace(whole, requests=wanted), selection)
+        source = replace(source, found=whole.found)
     report = measure(source, selection, RunContext(settings, environ, progress))
-    return replace(report, seconds=time.monotonic() - start)
+    built = {m.target for m in report.models if m.way is not None}
+    models = [
+        model
+        for model in report.models
+        if isinstance(model.measurement, Measured) or model.target not in built
+    ]
+    return replace(report, models=tuple(models), seconds=time.monotonic() - start)
 
 
 def measure(

@@ -11,14 +11,14 @@ from nparam_lint.cache.store import digest
 from nparam_lint.claims import Target
 from nparam_lint.discover import list_configs, list_texts, reader, within
 from nparam_lint.discover.ways import WaySource
-from nparam_lint.gate.requests import ModelRequest
+from nparam_lint.gate.requests import ModelRequest, Selection
 from nparam_lint.judge import finding
 from nparam_lint.records import Way
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from nparam_lint.gate.requests import ProjectSource, Selection
+    from nparam_lint.gate.requests import ProjectSource
 
 
 def config_requests(source: ProjectSource) -> Iterator[ModelRequest]:
@@ -79,7 +79,20 @@ def with_ways(source: ProjectSource, selection: Selection) -> Selection:
         requests=[*selection.requests, *added],
         ways_left=tuple(sorted(left.items())),
         findings=[
-            replace(finding("NPL003", p.position, p.message, ""), severity=p.severity)
-            for p in sought.problems
+            *selection.findings,
+            *(
+                replace(finding("NPL003", p.position, p.message, ""), severity=p.severity)
+                for p in sought.problems
+            ),
         ],
     )
+
+
+def with_ways_of(whole: ProjectSource, selection: Selection) -> Selection:
+    """A selection with the ways to build the models that `whole`, the source of all files, asks
+    for, which other files of the project name."""
+    found = with_ways(whole, Selection())
+    ways = [request for request in found.requests if request.target.callable]
+    for request in ways:
+        request.parameters = True
+    return replace(selection, requests=[*selection.requests, *ways], ways_left=found.ways_left)

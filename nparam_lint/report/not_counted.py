@@ -45,7 +45,7 @@ def left_aside(report: Report, options: Options) -> Iterator[Block]:
     if empty and not options.verbose:
         verb, it = ("has", "it") if empty == 1 else ("have", "them")
         yield Text(f"{plural(empty, 'model')} {verb} no parameters (-v lists {it})", "dim")
-    yield from _ways(report, options)
+    yield from ways_not_built(report, options)
     if tests := report.test_files:
         it = "it" if tests == 1 else "them"
         said = f"left out: {plural(tests, 'test file')} with models (name {it} to read {it})"
@@ -142,7 +142,7 @@ def _remedy(report: Report, skipped: Skipped) -> Iterator[Block]:
         yield from (Text(clean(line), "green", "    ", kind="verbatim") for line in lines)
 
 
-def _ways(report: Report, options: Options) -> Iterator[Block]:
+def ways_not_built(report: Report, options: Options) -> Iterator[Block]:
     """The ways to build models that failed, and those that were not tried."""
     failed = report.failed_ways
     if failed:

@@ -55,13 +55,14 @@ def groups_of(report: Report, models: Iterable[ModelReport]) -> list[Group]:
             target = _stands_for(model, report, of_type)
             groups.setdefault(target, Group(target)).ways.append(model)
     for model in own:
-        if not model.top_level:
-            bare = bare_target(model)
+        bare = bare_target(model)
+        if not model.top_level and bare in groups:
+            groups[bare].ways.append(model)
+        elif not model.top_level:
             holder = next((g for g in groups.values() if _holds(g, model, bare, report)), None)
             if holder is None:
-                holder = groups.setdefault(bare, Group(bare))
-                holder.ways.append(model)
-            elif bare != holder.target:
+                groups.setdefault(bare, Group(bare)).ways.append(model)
+            else:
                 holder.parts.add(bare)
     for group in groups.values():
         group.parts |= of_type.inside(group.ways) - {group.target}
@@ -100,10 +101,10 @@ class TypeIndex:
 
 def _stands_for(model: ModelReport, report: Report, of_type: TypeIndex) -> str:
     """The class that a factory returns or a config file describes, where the project has it."""
-    bare = bare_target(model)
-    if "::" not in bare and isinstance(model.measurement, Measured):
-        return of_type.target(model.measurement.type) or bare
-    return report.containment.returns.get(bare, bare)
+    bare, kind = bare_target(model), getattr(model.measurement, "type", "")
+    if bare.rpartition("::")[2] == kind.rpartition(".")[2]:
+        return bare
+    return report.containment.returns.get(bare) or of_type.target(kind) or bare
 
 
 def _holds(group: Group, model: ModelReport, bare: str, report: Report) -> bool:
@@ -201,12 +202,16 @@ def place_of_way(model: ModelReport, target: str) -> str:
 
 
 def _fold(kind: str, ways: Sequence[ModelReport]) -> str:
-    """`8 sizes (nets/vit.py:12)`; `5 functions (vit_tiny … vit_huge)`."""
-    if kind == "factory":
+    """`8 sizes (nets/vit.py:12 … 19)`; `5 functions (vit_tiny … vit_huge)`."""
+    if kind in ("", "factory"):
         places = [bare_target(way).partition("::")[2] for way in ways]
     else:
         places = [str(way.way.position) for way in ways if way.way]
-    ends = list(dict.fromkeys(clean(place) for place in (places[0], places[-1])))
+    start, end = clean(places[0]), clean(places[-1])
+    path = start.rpartition(":")[0]
+    if path and end.startswith(f"{path}:"):
+        end = end.removeprefix(f"{path}:")
+    ends = dict.fromkeys((start, end if end != start.rpartition(":")[2] else start))
     return f"{plural(len(ways), _NOUNS[kind])} ({' … '.join(ends)})"
 
 
