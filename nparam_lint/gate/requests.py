@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
     from nparam_lint.config.settings import Settings
     from nparam_lint.discover import Discovery
+    from nparam_lint.discover.ways.configs import ConfigModels
     from nparam_lint.records import Definition, Finding, Measurement, NameValue
 
 _PLAIN_TYPES = {"int", "float", "str", "bool", "list", "dict", "tuple", "List[int]", "list[int]"}
@@ -243,19 +244,26 @@ def _add_config_files(
     return frozenset(path for path in contents if path.endswith(".py"))
 
 
+def config_models(found: Discovery, settings: Settings) -> ConfigModels:
+    """The models of the project's config files."""
+    from nparam_lint.discover.ways.configs import ConfigModels  # few runs ask for them
+
+    root, exclude, copy = settings.root, settings.exclude, settings.snapshot
+    tracked = copy.files(root, "") if copy else None
+    paths = list_configs(root, exclude, tracked, settings.below)
+    return ConfigModels(found, paths, reader(root), partial(list_texts, root, exclude, tracked))
+
+
 def known_kinds(
     requests: Sequence[ModelRequest], found: Discovery, settings: Settings
 ) -> dict[str, str]:
     """Give the requests for files of a known kind their recipes; and what is said of files that
     hold several models."""
-    from nparam_lint.discover.ways.configs import ConfigModels  # few files are of these kinds
-
-    copy = settings.snapshot
-    tracked = copy.files(settings.root, "") if copy else None
-    texts = partial(list_texts, settings.root, settings.exclude, tracked)
     several: dict[str, str] = {}
     by_path = {request.target.location: request for request in requests}
-    for path, models in ConfigModels(found, [*by_path], reader(settings.root), texts).whole():
+    for path, models in config_models(found, settings).whole():
+        if path not in by_path:
+            continue
         if len(models) == 1:
             own, known = by_path[path].recipe, models[0].recipe
             by_path[path].recipe = replace(

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
-from functools import partial
 from typing import TYPE_CHECKING
 
 from nparam_lint.cache.store import digest
 from nparam_lint.claims import Target
 from nparam_lint.discover import list_configs, list_texts, reader, within
 from nparam_lint.discover.ways import WaySource
-from nparam_lint.gate.requests import ModelRequest, Selection
+from nparam_lint.gate.requests import ModelRequest, Selection, config_models
 from nparam_lint.judge import finding
 from nparam_lint.records import Way
 
@@ -23,15 +22,9 @@ if TYPE_CHECKING:
 
 def config_requests(source: ProjectSource) -> Iterator[ModelRequest]:
     """A request for each config file of a known kind that nobody declares anything for."""
-    from nparam_lint.discover.ways.configs import ConfigModels
-
-    settings, copy = source.settings, source.settings.snapshot
-    tracked = copy.files(settings.root, "") if copy else None
-    paths = list_configs(settings.root, settings.exclude, tracked, settings.below)
-    texts = partial(list_texts, settings.root, settings.exclude, tracked)
     requested = {request.target for request in source.requests}
     in_scope = within(source.places)
-    for path, models in ConfigModels(source.found, paths, reader(settings.root), texts).whole():
+    for path, models in config_models(source.found, source.settings).whole():
         target = Target(path, "")
         if len(models) == 1 and in_scope(path) and target not in requested:
             at = models[0].position

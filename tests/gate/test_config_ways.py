@@ -76,6 +76,9 @@ FILES = {
     "conf/model/around.yaml": (
         "_target_: nets.net.Around\nscale: 2\ninner:\n  _target_: nets.net.Net\n  d: 5\n  h: 1\n"
     ),
+    "conf/wide/all.yaml": (
+        "# @package _global_\ndefaults:\n  - override /model: around\nmodel:\n  scale: 7\n"
+    ),
     "conf/model/torn.yaml": "_target_: nets.net.Net\nd: [4\nh: 3\n",
     "conf/model/lost.yaml": "_target_: nets.net.Net\nd: ${no.such.key}\nh: 3\n",
     "conf/model/more.yaml": "defaults:\n  - absent\n_target_: nets.net.Net\nd: 4\nh: 3\n",
@@ -140,6 +143,8 @@ def test_each_file_is_a_way_to_build_what_it_names(report):
         if m["way"]
     }
     assert found == {
+        ("nets/net.py::Net", "conf/train.yaml", 2, 15),
+        ("nets/net.py::Around", "conf/wide/all.yaml", 4, 14),
         ("nets/net.py::Net", "conf/model/small.yaml", 2, 15),
         ("nets/net.py::Around", "conf/model/around.yaml", 1, 9),
         ("nets/net.py::Net", "conf/model/around.yaml", 4, 6),
@@ -207,12 +212,14 @@ def test_init_writes_the_count_where_the_class_is_named(root, nparam_lint, tmp_p
     done = nparam_lint("init", cwd=place)
     changed = {n for n, text in FILES.items() if (place / n).read_text() != text}
     small, around = "conf/model/small.yaml", "conf/model/around.yaml"
-    own = {"own/small.yaml", "own/large.yaml"}
+    own = {"own/small.yaml", "own/large.yaml", "conf/train.yaml", "conf/wide/all.yaml"}
     assert changed == {small, around, *own, "nparam-lint.toml"}, done.stdout + done.stderr
     before, after = FILES[small], (place / small).read_text()
     assert after == before.replace("nets.net.Net\n", "nets.net.Net  # nparam: 15\n")
     before, after = FILES[around], (place / around).read_text()
     assert after == before.replace("nets.net.Around\n", "nets.net.Around  # nparam: 9\n")
+    after = (place / "conf/wide/all.yaml").read_text()
+    assert "\nmodel:  # nparam: 14\n  scale: 7\n" in after
     after = (place / "own/large.yaml").read_text()
     assert after == "name: Net  # nparam: 162\nd: 80\nh: 2\n"
     config = (place / "nparam-lint.toml").read_text()

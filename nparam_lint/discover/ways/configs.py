@@ -53,11 +53,13 @@ class ConfigModels:
     def __iter__(self) -> Iterator[ConfigModel]:
         """All of them, those of one file from the outside in."""
         marked = {file.path: self._files.nodes(file) for file in self._files}
+        wholes = {at: nodes[0] for at, nodes in marked.items() if nodes and not nodes[0].keys}
+        for node, recipe in self._recipes.of_wholes(wholes):
+            yield ConfigModel(node, recipe)
         for path in self._files.paths:
             for node in marked.get(path, ()):
-                recipe = self._recipes.recipe(node)
-                if recipe is not None:
-                    yield ConfigModel(node, recipe)
+                if own := self._recipes.recipe(node):
+                    yield ConfigModel(node, own)
             if not marked.get(path) and (model := self._by_script(path)):
                 yield model
 
