@@ -49,11 +49,22 @@ def locate(
         target, selector = parse_selected(text) if selects else (parse_target(text), Selector())
     except TextError as error:
         raise UsageError(f"{text!r} is not a target: {error}") from None
-    start = Path(target.location) if target.is_path else Path.cwd()
-    if target.is_path and not start.is_file():
-        raise UsageError(f"there is no file {target.location}")
+    start = _file(target) if target.is_path else Path.cwd()
     settings = common.settings_for(options, environ, start)
     if target.is_path:
-        inside = os.path.relpath(start.absolute(), settings.root).replace(os.sep, "/")
-        target = replace(target, location=inside)
+        target = _below(target, settings.root)
+    if target.host and target.host.is_path:
+        target = replace(target, host=_below(target.host, settings.root))
     return settings, target, selector
+
+
+def _file(target: Target) -> Path:
+    if not Path(target.location).is_file():
+        raise UsageError(f"there is no file {target.location}")
+    return Path(target.location)
+
+
+def _below(target: Target, root: Path) -> Target:
+    """The target with its path relative to the project."""
+    inside = os.path.relpath(_file(target).absolute(), root).replace(os.sep, "/")
+    return replace(target, location=inside)

@@ -32,7 +32,7 @@ from nparam_lint.count.run_jobs import (
     run_jobs,
     what_was_read,
 )
-from nparam_lint.count.worker_process import end_waiting, start_early
+from nparam_lint.count.worker_process import end_waiting, reused_worker, start_early
 from nparam_lint.discover import (
     discover,
     list_below,
@@ -43,6 +43,7 @@ from nparam_lint.discover import (
     scan_source,
     within,
 )
+from nparam_lint.gate.inside import files_with, first_instance, resolved
 from nparam_lint.gate.judgements import assemble_report, complete_codes, judge_models
 from nparam_lint.gate.requests import (
     ModelRequest,
@@ -64,7 +65,7 @@ if TYPE_CHECKING:
     from nparam_lint.config.settings import Settings
     from nparam_lint.discover import Discovery
     from nparam_lint.discover.parallel_scan import Scan
-    from nparam_lint.records import Definition, Finding
+    from nparam_lint.records import Definition, Finding, ModelReport
 
     Progress = Callable[[int, int, str], None]  # done, all, the label of the last one
 
@@ -191,10 +192,32 @@ def show(
     """The models that `targets` of one project name, with every parameter, and their budgets where
     they have any. Raises NoInterpreter."""
     start = time.monotonic()
-    source = _read_targets(settings, targets)
-    selection = Selection(source.requests, skip_failures=False)
-    report = measure(source, selection, RunContext(settings, environ, progress))
-    return replace(report, seconds=time.monotonic() - start)
+    context = RunContext(settings, environ, progress)
+    with reused_worker():
+        source = _read_targets(settings, targets)
+        selection = Selection(source.requests, skip_failures=False)
+        report = measure(source, selection, context)
+        models = tuple(_inside_another(model, context) for model in report.models)
+    return replace(report, models=models, seconds=time.monotonic() - start)
+
+
+def _inside_another(model: ModelReport, context: RunContext) -> ModelReport:
+    """A class that nobody can call alone as a model of the project builds it, if one does."""
+    failure = model.measurement
+    if isinstance(failure, Measured) or failure.cause != "arguments_missing" or model.budgets:
+        return model
+    from nparam_lint.gate.dependents import that_reach
+
+    source = read_source(context.settings, ())
+    selection = select_models(that_reach(model.position.path, source))
+    found = measure(source, selection, context).inside_by_target.get(model.target, [])
+    if not found:
+        return model
+    one = max(found, key=lambda way: way.times)
+    host = one.model.measurement
+    assert isinstance(host, Measured)
+    alone = first_instance(one.row, host)
+    return replace(model, measurement=alone, host=host, way=one.way, inside=tuple(found))
 
 
 def measure(
@@ -300,6 +323,13 @@ def _read_targets(settings: Settings, targets: Sequence[Target]) -> ProjectSourc
     found = discover(
         settings.root, files, wanted=files, store=settings.store, timeout=settings.timeout
     )
+    targets = [resolved(target, found.tree) for target in targets]
+    for target in targets:
+        if not target.built.location:
+            name = target.built.callable
+            places = ", ".join(files_with(name, target.location, found.tree)[:5]) or "no file"
+            step = f"write (in FILE.py::{name})"
+            raise UsageError(f"{name} is defined in {places}; to say which is meant, {step}")
     locations, wanted = {t.location for t in targets}, {str(t) for t in targets}
     requests, findings = declared_requests(found, settings, locations.__contains__)
     requests = [request for request in requests if str(request.target) in wanted]
