@@ -223,12 +223,11 @@ def _broken(
     metric, row, host = budget.selector.metric, rows[0], budget.target.host
     is_part = bool(budget.selector.module or host)
     of = (host or budget.target).callable
-    name = of + (f"[{row.path}]" if is_part else "")
+    kind = f", {budget.target.callable}" if host and not budget.selector.module else ""
+    name = of + (f"[{row.path}]" if is_part else "") + (f" ({kind[2:]})" if kind else "")
     if len(rows) > 1:
         span = f"{row.path} … {rows[-1].path}"
-        name = f"each of {of}[{span}] ({len(rows)}×)"
-    if host and not budget.selector.module:
-        name += f", a {budget.target.callable}," if len(rows) == 1 else ""
+        name = f"each of {of}[{span}] ({len(rows)}×{kind})"
     allowed = _allowed(budget, bounds)
     base = _base(bounds, actual)
     difference = actual - base

@@ -391,7 +391,8 @@ class ModelReport:
     run contains it, so that its table is printed. `because`: why it is checked although no path
     that was given holds it. `way`: how the repository builds it, where that was found; None where
     it was built with its defaults, or as it is declared. `host`: the model that was built, where
-    the target is a class inside it, of which `measurement` has the first instance."""
+    the target is a class inside it, of which `measurement` has the first instance. `inside`: the
+    models that contain it, where that was asked for."""
 
     target: str
     position: Position
@@ -403,6 +404,7 @@ class ModelReport:
     because: str = ""
     way: Way | None = None
     host: Measured | None = None
+    inside: tuple[Inside, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

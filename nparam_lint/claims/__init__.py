@@ -11,7 +11,7 @@ import ast
 import re
 import warnings
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -134,6 +134,9 @@ def parse_selected(text: str) -> tuple[Target, Selector]:
     """Read a target and its selector, if it has one. Raises TextError."""
     target, at = _read_target(text)
     selector, at = read_selector(text, at)
+    if target.built is target and target.arguments is None:
+        host, at = read_host(text, at)
+        target = replace(target, host=host)
     _expect_end(text, at, "(ARGUMENTS), [SELECTOR] or the end")
     return target, selector
 
@@ -217,13 +220,21 @@ def read_arguments(text: str, at: int) -> tuple[str | None, int]:
 def read_call(text: str, at: int) -> tuple[str | None, Target | None, int]:
     """Read an optional `(ARGUMENTS)` or `(in TARGET)` at `at`; give the one or the other, and the
     offset after it."""
-    opened = _INSIDE.match(text, at)
-    if opened is None:  # `in` begins no argument
-        arguments, end = read_arguments(text, at)
-        return arguments, None, end
+    host, end = read_host(text, at)
+    if host is not None:
+        return None, host, end
+    arguments, end = read_arguments(text, at)
+    return arguments, None, end
+
+
+def read_host(text: str, at: int) -> tuple[Target | None, int]:
+    """Read an optional `(in TARGET)` at `at`; give the target and the offset after it."""
+    opened = _INSIDE.match(text, at)  # `in` begins no argument
+    if opened is None:
+        return None, at
     end, start = closing_bracket(text, at), opened.end()
     with shifted(start):
-        return None, _read_host(text[start:end]), end + 1
+        return _read_host(text[start:end]), end + 1
 
 
 def _read_host(text: str) -> Target:

@@ -17,6 +17,7 @@ from nparam_lint.claims import (
     closing_bracket,
     parse_selector,
     read_call,
+    read_host,
     read_selector,
     shifted,
     without_comment,
@@ -348,6 +349,8 @@ def _prefix(text: str, at: int) -> tuple[_How, Selector, int]:
     """`(ARGUMENTS)` or `(in TARGET)`, `[SELECTOR]` and `:`; gives the offset after the colon."""
     arguments, host, at = read_call(text, _after_marks(text, at))
     selector, at = read_selector(text, _after_marks(text, at))
+    if arguments is None and host is None:  # it may stand after the selector as well
+        host, at = read_host(text, at)
     colon = _COLON.match(text, _after_marks(text, at))
     if colon is None:
         found = f"`{text[at:].strip()}`" if text[at:].strip() else "the end of the line"

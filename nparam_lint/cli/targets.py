@@ -46,9 +46,16 @@ def locate(
         hint = f"; did you mean {_listed(near, settings)}?" if near else ""
         raise UsageError(f"there is no file {target.location}{hint}")
     if target.is_path:
-        inside = os.path.relpath(start.absolute(), settings.root).replace(os.sep, "/")
-        target = replace(target, location=inside)
+        target = _below(target, settings.root)
+    if target.host and target.host.is_path:
+        target = replace(target, host=_below(target.host, settings.root))
     return settings, target, selector
+
+
+def _below(target: Target, root: Path) -> Target:
+    """The target with its path relative to the project."""
+    location = os.path.relpath(Path(target.location).absolute(), root).replace(os.sep, "/")
+    return replace(target, location=location)
 
 
 def _tail(name: str) -> str:

@@ -33,7 +33,7 @@ from nparam_lint.count.run_jobs import (
     run_jobs,
     what_was_read,
 )
-from nparam_lint.count.worker_process import end_waiting, start_early
+from nparam_lint.count.worker_process import end_waiting, reused_worker, start_early
 from nparam_lint.discover import (
     discover,
     list_below,
@@ -44,6 +44,7 @@ from nparam_lint.discover import (
     scan_source,
     within,
 )
+from nparam_lint.gate.inside import files_with, first_instance, resolved
 from nparam_lint.gate.judgements import assemble_report, complete_codes, judge_models
 from nparam_lint.gate.requests import (
     ModelRequest,
@@ -66,7 +67,7 @@ if TYPE_CHECKING:
     from nparam_lint.config.settings import Settings
     from nparam_lint.discover import Discovery
     from nparam_lint.discover.parallel_scan import Scan
-    from nparam_lint.records import Definition, Finding
+    from nparam_lint.records import Definition, Finding, ModelReport
 
     Progress = Callable[[int, int, str], None]  # done, all, the label of the last one
 
@@ -207,24 +208,45 @@ def show(
     they have any; a target without arguments also in each way in which the project builds it, which
     stands for it where its defaults do not build it. Raises NoInterpreter."""
     start = time.monotonic()
-    source = _read_targets(settings, targets)
-    selection = Selection(source.requests, skip_failures=False)
-    wanted = [r for r in source.requests if r.target.arguments is None and r.target.is_path]
-    wanted = [r for r in wanted if not (r.budgets or r.recipe.says_how_to_call)]
-    if wanted:
-        from nparam_lint.gate.ways import with_ways_of
+    context = RunContext(settings, environ, progress)
+    with reused_worker():
+        source = _read_targets(settings, targets)
+        selection = Selection(source.requests, skip_failures=False)
+        wanted = [r for r in source.requests if r.target.arguments is None and r.target.is_path]
+        wanted = [r for r in wanted if not (r.budgets or r.recipe.says_how_to_call)]
+        if wanted:
+            from nparam_lint.gate.ways import with_ways_of
 
-        whole = read_source(settings, ())
-        selection = with_ways_of(replace(whole, requests=wanted), selection)
-        source = replace(source, found=whole.found)
-    report = measure(source, selection, RunContext(settings, environ, progress))
-    built = {m.target for m in report.models if m.way is not None}
-    models = [
-        model
-        for model in report.models
-        if isinstance(model.measurement, Measured) or model.target not in built
-    ]
-    return replace(report, models=tuple(models), seconds=time.monotonic() - start)
+            whole = read_source(settings, ())
+            selection = with_ways_of(replace(whole, requests=wanted), selection)
+            source = replace(source, found=whole.found)
+        report = measure(source, selection, context)
+        built = {m.target for m in report.models if m.way is not None}
+        models = tuple(
+            _inside_another(model, context)
+            for model in report.models
+            if isinstance(model.measurement, Measured) or model.target not in built
+        )
+    return replace(report, models=models, seconds=time.monotonic() - start)
+
+
+def _inside_another(model: ModelReport, context: RunContext) -> ModelReport:
+    """A class that nobody can call alone as a model of the project builds it, if one does."""
+    failure = model.measurement
+    if isinstance(failure, Measured) or failure.cause != "arguments_missing" or model.budgets:
+        return model
+    from nparam_lint.gate.dependents import that_reach
+
+    source = read_source(context.settings, ())
+    selection = select_models(that_reach(model.position.path, source))
+    found = measure(source, selection, context).inside_by_target.get(model.target, [])
+    if not found:
+        return model
+    one = max(found, key=lambda way: way.times)
+    host = one.model.measurement
+    assert isinstance(host, Measured)
+    alone = first_instance(one.row, host)
+    return replace(model, measurement=alone, host=host, way=one.way, inside=tuple(found))
 
 
 def measure(
@@ -337,6 +359,13 @@ def _read_targets(settings: Settings, targets: Sequence[Target]) -> ProjectSourc
     found = discover(
         settings.root, files, wanted=files, store=settings.store, timeout=settings.timeout
     )
+    targets = [resolved(target, found.tree) for target in targets]
+    for target in targets:
+        if not target.built.location:
+            name = target.built.callable
+            places = ", ".join(files_with(name, target.location, found.tree)[:5]) or "no file"
+            step = f"write (in FILE.py::{name})"
+            raise UsageError(f"{name} is defined in {places}; to say which is meant, {step}")
     locations, wanted = {t.location for t in targets}, {str(t) for t in targets}
     requests, findings = declared_requests(found, settings, locations.__contains__)
     requests = [request for request in requests if str(request.target) in wanted]

@@ -79,6 +79,14 @@ def with_dependents(
     return narrowed, Elsewhere(len(outside), sum(bool(r.because) for r in outside) - may, may)
 
 
+def that_reach(location: str, source: ProjectSource) -> list[ModelRequest]:
+    """The models of a source whose files import a file, directly or through others, or are it."""
+    tree = source.found.tree
+    files = {r.location: _file(tree, r.location) for r in source.requests}
+    led = _led(_importers(tree, files.values()), [location])
+    return [request for request in source.requests if files[request.location] in led]
+
+
 # --- what the source says ---------------------------------------------------------------------
 
 

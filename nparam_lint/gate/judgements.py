@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from nparam_lint.count.worker.capabilities import AUTO
 from nparam_lint.discover.scan import LARGEST
+from nparam_lint.gate.inside import part_of
 from nparam_lint.gate.requests import arguments_entry, experts_entry
 from nparam_lint.judge import (
     finding,
@@ -96,7 +97,7 @@ def judge_models(
         results, findings = judged
         host = answer if request.target.host and isinstance(answer, Measured) else None
         if host:
-            answer = first_instance(str(request.target.bare), host)
+            answer = part_of(request.target, host)
         if request.because:
             said = f"checked because {request.target.callable} {request.because}"
             findings = [replace(item, detail=(*item.detail, said)) for item in findings]
@@ -119,29 +120,6 @@ def judge_models(
         )
     declared |= {m.target for m in reports if m.way}  # one way has built it
     return reports, [one for one in skipped if one[0] not in declared], failed
-
-
-def first_instance(target: str, host: Measured) -> Measured | NotMeasured:
-    """The first module of a class inside a model, as a model of its own."""
-    made = next((row for row in host.inside if row.target == target), None)
-    if made is None:
-        reason = f"{host.call} contains no {target.partition('::')[2]}"
-        return NotMeasured("NPL008", reason, cause="target_missing")
-    top, rest = made.paths[0], f"{made.paths[0]}."
-    rows = [row for row in host.modules if row.path == top or row.path.startswith(rest)]
-    parameters = [row for row in host.parameters if row.name.startswith(rest)]
-    return replace(
-        host,
-        call=f"{made.call} in {host.call}, at {top}",
-        modules=tuple(replace(row, path=row.path[len(rest) :]) for row in rows),
-        parameters=tuple(replace(row, name=row.name[len(rest) :]) for row in parameters),
-        devices={},
-        hidden=(),
-        definitions=(made.source,) if made.source else (),
-        type="",
-        types=(),
-        inside=(),
-    )
 
 
 def failed_way(request: ModelRequest, failure: NotMeasured) -> list[FailedWay]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import re
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -19,6 +18,7 @@ from nparam_lint.claims.docstring_budgets import (
 )
 from nparam_lint.discover.files import list_configs, list_texts, matcher, reader
 from nparam_lint.discover.syntax import TooSlow, time_limit
+from nparam_lint.gate.inside import files_with, resolved
 from nparam_lint.judge import finding
 from nparam_lint.records import (
     Budget,
@@ -151,7 +151,7 @@ def declared_requests(
         try:
             with time_limit(settings.timeout):
                 budgets = list(_docstring_budgets(definition, findings))
-                budgets = _in_their_hosts(budgets, findings, found, settings)
+                budgets = list(_with_hosts(budgets, findings, found, settings))
         except TooSlow:
             why = f"took longer than the {settings.timeout:g} s of --timeout"
             message = f"not checked: reading the docstring of {definition.qualname} {why}"
@@ -194,7 +194,7 @@ def _add_config_budgets(
         if gone:
             findings.append(finding("NPL008", declared.position, gone, str(declared.target)))
             continue
-        entry = next(iter(_in_their_hosts([declared], findings, found, settings)), None)
+        entry = next(_with_hosts([declared], findings, found, settings), None)
         if entry is None:
             continue
         key = entry.target if entry.recipe is None else (entry.target, entry.recipe, entry.device)
@@ -367,41 +367,31 @@ def _completed(target: Target, own: Recipe | None, base: Recipe) -> Recipe:
     )
 
 
-def _in_their_hosts(
+def _with_hosts(
     budgets: Sequence[Budget], findings: list[Finding], found: Discovery, settings: Settings
-) -> list[Budget]:
-    """The budgets, with the file of each model that is called by its name alone; what does not
-    exist is added to the findings."""
-    kept = []
+) -> Iterator[Budget]:
+    """The budgets, those of classes inside models with the file of that model; what there is none
+    for is added to the findings."""
     for budget in budgets:
-        target, host = budget.target, budget.target.host
-        if host is not None and not host.location:
-            files = _files_with(host.callable, target.location, found)
-            if len(files) == 1:
-                host = replace(host, location=files[0])
-                budget = replace(budget, target=replace(target, host=host))
-            else:
-                message = f"which {host.callable} is meant is not known: "
-                message += f"it is defined in {', '.join(files[:5]) or 'no file of the project'}"
-                step = f"next: name its file: (in {(files or ['nets/gpt.py'])[0]}::{host.callable})"
-                code = "NPL002" if files else "NPL008"
-                findings.append(finding(code, budget.position, message, str(target), [step]))
-                continue
-        if host is not None and (gone := why_gone(host, settings.root, found)):
-            step = f"next: name a model that contains {target.callable}, or delete the budget"
-            findings.append(finding("NPL008", budget.position, gone, str(budget.target), [step]))
+        target = resolved(budget.target, found.tree)
+        host = target.host
+        files: list[str] = []
+        if host is None:
+            yield budget
             continue
-        kept.append(budget)
-    return kept
-
-
-def _files_with(name: str, near: str, found: Discovery) -> list[str]:
-    """The files that define a class or function at the top; only `near`, where it does."""
-    pattern = re.compile(rb"^(?:class|(?:async )?def)\s+%s\b" % name.split(".")[0].encode(), re.M)
-    if near in found.tree.files and pattern.search(found.tree.source(near)):
-        return [near]
-    tree = found.tree
-    return [path for path in sorted(tree.files) if pattern.search(tree.source(path))]
+        if host.location:
+            gone = why_gone(host, settings.root, found)
+        else:
+            files = files_with(host.callable, target.location, found.tree)
+            gone = f"{host.callable} is defined in {', '.join(files[:5]) or 'no file'}"
+        if gone is None:
+            yield replace(budget, target=target)
+            continue
+        step = f"next: name a model that contains {target.callable}, or delete the budget"
+        if files:
+            step = f"next: name its file: (in {files[0]}::{host.callable})"
+        code = "NPL002" if files else "NPL008"
+        findings.append(finding(code, budget.position, gone, str(target), [step]))
 
 
 def why_gone(target: Target, root: Path, found: Discovery) -> str | None:

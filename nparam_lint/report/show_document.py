@@ -28,9 +28,9 @@ from nparam_lint.report.overview import place_of_way
 from nparam_lint.report.style import clean
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
-    from nparam_lint.records import DeviceResult, ModelReport, NotMeasured
+    from nparam_lint.records import DeviceResult, Inside, ModelReport, NotMeasured
     from nparam_lint.report import Block, Options
 
 _ROWS = 60
@@ -66,8 +66,11 @@ def _blocks(model: ModelReport, options: Options) -> Iterator[list[Block]]:
         cached = ["from the cache"] if measured.cached else []
         how = ", ".join([measured.rung, *cached, *missing])
         call = Fact("call", clean(measured.call))
-        way = [Fact("as built in", place_of_way(model, model.target))] if model.way else []
+        way = [Fact("as built in", place_of_way(model, model.target))]
+        way = way if model.way and not model.inside else []
         yield [Facts((call, *way, defined, Fact("counted on", how)))]
+        if model.inside:
+            yield [_inside(model.inside)]
         yield [_totals(measured)]
         yield list(_devices({n: d for n, d in measured.devices.items() if not d.is_absent}))
         yield [Modules(measured.modules, options.depth, options.rows or _ROWS)]
@@ -92,6 +95,33 @@ def _other_ways(report: Report, options: Options) -> Iterator[Block]:
         if left := len(others) - len(shown):
             yield Text(f"… and {left:,} more (-v lists them)", "dim", "  ")
     yield from ways_not_built(report, options)
+
+
+def _inside(found: Sequence[Inside]) -> Table:
+    """How the models of the project build a class."""
+    rows = [
+        Row(
+            (
+                clean(one.model.target.partition("::")[2]),
+                clean(one.row.call),
+                f"{one.times:,}×",
+                f"{one.row.total:,}",
+                f"{one.share:.1%}".replace("%", " %"),
+                clean(f"{one.way.position}"),
+            )
+        )
+        for one in found
+    ]
+    columns = (
+        Column("inside", "code"),
+        Column("call", "code"),
+        Column("times", "number"),
+        Column("each", "number"),
+        Column("share", "number"),
+        Column("source", "code"),
+    )
+    steps = Step("drop", "source"), Step("shorten", "call", 16), Step("shorten", "inside", 8)
+    return Table(columns, tuple(rows), steps, noun="way")
 
 
 def absent(measured: NotMeasured, indent: str = "") -> Iterator[Text]:

@@ -318,7 +318,7 @@ def _in_config(
     chosen: dict[toml_edits.Key, _Wanted] = {}
     failed: dict[_Wanted, str] = {}
     for item in items:
-        key = next((key for key, entry in free.items() if entry == item.budget), None)
+        key = next((key for key, entry in free.items() if _is(entry, item.budget)), None)
         if key is None:
             failed[item] = "the file has changed since it was read"
         else:
@@ -326,6 +326,11 @@ def _in_config(
             chosen[key] = item
     new, unsafe = toml_edits.restate(text, {key: item.change for key, item in chosen.items()})
     return old, new.encode("utf-8"), failed | {chosen[k]: reason for k, reason in unsafe.items()}
+
+
+def _is(entry: Budget, budget: Budget) -> bool:
+    """Whether a budget is an entry, in which a model may be called by its name alone."""
+    return replace(entry, target=budget.target) == budget
 
 
 _IN_PLACE = {"docstring": _in_docstrings, "comment": _in_comments, "config": _in_config}

@@ -56,7 +56,7 @@ def restate(source: bytes, changes: Mapping[Place, Restated]) -> tuple[bytes, di
                     done[place] = changes[place]
             replacements |= docstring.replacements()
         expected = [
-            (name, (*said[:2], done[place].result) if place in done else said)
+            (name, (*said[:3], done[place].result) if place in done else said)
             for place, (name, said) in _declared(source)
         ]
         written = _written(source, file.module, replacements)
@@ -85,7 +85,7 @@ def add(source: bytes, values: Mapping[Definition, str]) -> tuple[bytes, dict[De
             except Unsafe as error:
                 failed[definition] = str(error)
         written = _written(source, file.module, replacements)
-        added = [(d.qualname, (None, "", v)) for d, v in values.items() if d not in failed]
+        added = [(d.qualname, (None, "", "", v)) for d, v in values.items() if d not in failed]
         before = [budget for _, budget in _declared(source)]
         if sorted(map(repr, [*before, *added])) != sorted(repr(b) for _, b in _declared(written)):
             raise Unsafe("the changed file would not declare the right budgets")
