@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 from nparam_lint.records import Measured
 from nparam_lint.report import Column, Listing, ListingLine, Row, Table, Text
 from nparam_lint.report.budget_outcomes import is_empty, total_of, worst
-from nparam_lint.report.style import clean, first, grouped, plural, rounded
+from nparam_lint.report.style import clean, first, grouped, plural, rounded, share
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from nparam_lint.records import ModelReport, Report
+    from nparam_lint.records import Inside, ModelReport, Report
     from nparam_lint.report import Options
 
 _MODELS = 30  # without -v, the largest
@@ -34,11 +34,11 @@ _NOUNS = {  # of the kinds of ways, in the order in which they are shown
 @dataclass(slots=True)
 class Group:
     """A model that stands for itself: what it is called, and each way in which it was counted.
-    `parts`: targets of the models inside it."""
+    `parts`: targets of the models inside it, and how it builds them, where that is known."""
 
     target: str
     ways: list[ModelReport] = field(default_factory=list)
-    parts: set[str] = field(default_factory=set)
+    parts: dict[str, Inside | None] = field(default_factory=dict)
 
     @property
     def largest(self) -> int:
@@ -63,9 +63,11 @@ def groups_of(report: Report, models: Iterable[ModelReport]) -> list[Group]:
             if holder is None:
                 groups.setdefault(bare, Group(bare)).ways.append(model)
             else:
-                holder.parts.add(bare)
+                holder.parts[bare] = None
     for group in groups.values():
-        group.parts |= of_type.inside(group.ways) - {group.target}
+        group.parts |= dict.fromkeys(of_type.inside(group.ways))
+        group.parts |= {one.row.target: one for one in report.inside if one.model is group.ways[0]}
+        group.parts.pop(group.target, None)
     return list(groups.values())
 
 
@@ -141,21 +143,31 @@ def overview(
 def _lines(group: Group, verbose: int) -> Iterator[ListingLine]:
     """The first names the model."""
     name = clean(group.target.partition("::")[2] or group.target)
-    below = ""
-    if group.parts:
-        names = sorted(clean(part.partition("::")[2]) for part in group.parts)
-        listed = f": {', '.join(names)}" if verbose or len(names) <= _NAMES else ""
-        below = f"+ {plural(len(names), 'layer')}, as built in it{listed}"
-    rows = _rows(group, verbose)
+    rows, layers = _rows(group, verbose), _layers(group, verbose)
     for number, (count, words) in enumerate(rows):
-        is_last = number == len(rows) - 1
         mark = worst(f for way in group.ways for f in way.findings) or "–"
         tone = {"✗": "red", "!": "yellow"}.get(mark, "dim")
+        below = layers if number == len(rows) - 1 else ""
         if number:
             name, mark = "", " "
-        yield ListingLine(
-            mark, name, after=count, verdict=words, below=below if is_last else "", tone=tone
-        )
+        yield ListingLine(mark, name, after=count, verdict=words, below=below, tone=tone)
+    told = [one for one in group.parts.values() if one is not None] if verbose else []
+    for one in sorted(told, key=lambda one: -one.times * one.row.total):
+        called = clean(one.row.target.partition("::")[2])
+        part = share(one.times * one.row.total, total_of(one.model) or 0)
+        words = f"{one.times:,}× in it, {part}"
+        yield ListingLine(" ", f"  {called}", after=f"{one.row.total:,}", verdict=words, tone="dim")
+
+
+def _layers(group: Group, verbose: int) -> str:
+    """`+ 3 layers, as built in it: Block, Mlp, Norm`; the names of a few, and of all of which no
+    more is known."""
+    names = sorted(clean(part.partition("::")[2]) for part in group.parts)
+    if not names:
+        return ""
+    is_told = verbose and any(group.parts.values())
+    listed = f": {', '.join(names)}" if not is_told and (verbose or len(names) <= _NAMES) else ""
+    return f"+ {plural(len(names), 'layer')}, as built in it{listed}"
 
 
 def _rows(group: Group, verbose: int) -> list[tuple[str, str]]:
