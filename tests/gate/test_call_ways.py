@@ -61,7 +61,6 @@ Reads(7)
     "parts/__init__.py": """
 from .factory import build
 
-
 def build_model(args):
     return build(args)
 """,
