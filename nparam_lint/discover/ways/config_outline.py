@@ -25,6 +25,7 @@ _BRACKETS = re.compile(r"""'(?:[^']|'')*'|"(?:\\.|[^"\\])*"|\s\#.*|[\[{]|[\]}]""
 _ITEM = re.compile(r"-(\s|$)")
 _HALF = 0.5  # an item stands between its list's key and what is in it
 _BLOCK_TEXT = re.compile(r"[|>][-+0-9]*$")
+_FLOW = re.compile(r"([&!]\S*\s+)*[\[{]")
 _FLOW_KEY = re.compile(r"""(?P<key>"[^"]*"|'[^']*'|[\w.-]+)\s*:\s+(?P<value>[^,{}\[\]]*)""")
 _JSON_TEXT = re.compile(r'"((?:\\.|[^"\\])*)"(\s*:)?')
 
@@ -67,7 +68,7 @@ def _yaml_entries(text: str) -> Iterator[OutlineEntry]:
             content = rest
         match = _KEY.match(content)
         value = _uncommented(match["value"] if match else content)
-        depth = max(0, _opened(value))
+        depth = max(0, _opened(value)) if _FLOW.match(value) else 0
         if match is None:
             continue
         _leave(above, indent - _HALF)
