@@ -291,6 +291,9 @@ def _config_files(found: Discovery, settings: Settings) -> dict[str, bytes]:
     families = [pattern.files for pattern in settings.patterns if "::" not in pattern.text]
     is_member = matcher(families)
     contents = {at: text for at, text in contents.items() if mentions(text) or is_member(at)}
+    if claiming := {claim.position.path for claim in found.unread}:
+        known = {path for path, _ in config_models(found, settings).whole()}
+        contents |= {path: found.tree.source(path) for path in claiming & known}
     if families:
         modules = (path for path in found.files if not path.endswith("__init__.py"))
         contents |= {path: found.tree.source(path) for path in filter(is_member, modules)}
