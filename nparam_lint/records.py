@@ -480,7 +480,7 @@ class Report:
     all (the interpreter has no torch, say). `staged`: what was judged is what git would commit;
     `source_only`: nothing was to be built; `elsewhere`: what lies outside of the paths that were
     given, None where these are the whole project. `ways_left`: how many ways to build a target were
-    found and not tried."""
+    found and not tried. `declared_only`: nothing was asked about what has no budget."""
 
     environment: Environment | None
     models: tuple[ModelReport, ...]
@@ -494,13 +494,14 @@ class Report:
     elsewhere: Elsewhere | None = None
     failed_ways: tuple[FailedWay, ...] = ()
     ways_left: tuple[tuple[str, int], ...] = ()
+    declared_only: bool = False
 
     @property
     def inside(self) -> Iterator[Inside]:
         """The project's classes inside the models that were measured: those in top-level models,
         and what no top-level model contains."""
         seen: set[str] = set()
-        for top_level in (True, False):
+        for top_level in () if self.declared_only else (True, False):
             known = frozenset(seen)
             for model in (model for model in self.models if model.host is None):
                 if model.top_level is top_level and isinstance(model.measurement, Measured):

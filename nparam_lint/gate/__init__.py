@@ -43,7 +43,6 @@ from nparam_lint.discover import (
     scan_source,
     within,
 )
-from nparam_lint.gate.inside import files_with, first_instance, resolved
 from nparam_lint.gate.judgements import assemble_report, complete_codes, judge_models
 from nparam_lint.gate.requests import (
     ModelRequest,
@@ -179,8 +178,13 @@ def check(
         )
     finally:
         end_waiting()
-    seconds = time.monotonic() - start
-    return replace(report, source_only=static_only, elsewhere=elsewhere, seconds=seconds)
+    return replace(
+        report,
+        source_only=static_only,
+        declared_only=declared_only,
+        elsewhere=elsewhere,
+        seconds=time.monotonic() - start,
+    )
 
 
 def show(
@@ -207,6 +211,7 @@ def _inside_another(model: ModelReport, context: RunContext) -> ModelReport:
     if isinstance(failure, Measured) or failure.cause != "arguments_missing" or model.budgets:
         return model
     from nparam_lint.gate.dependents import that_reach
+    from nparam_lint.gate.inside import first_instance
 
     source = read_source(context.settings, ())
     selection = select_models(that_reach(model.position.path, source))
@@ -319,6 +324,8 @@ def read_source(
 
 def _read_targets(settings: Settings, targets: Sequence[Target]) -> ProjectSource:
     """The source of the files that targets name, with the requests for these targets alone."""
+    from nparam_lint.gate.inside import files_with, resolved
+
     files = list(dict.fromkeys(target.location for target in targets if target.is_path))
     found = discover(
         settings.root, files, wanted=files, store=settings.store, timeout=settings.timeout
