@@ -236,9 +236,11 @@ def _inside_another(model: ModelReport, context: RunContext) -> ModelReport:
     if isinstance(failure, Measured) or failure.cause != "arguments_missing" or model.budgets:
         return model
     from nparam_lint.gate.dependents import that_reach
+    from nparam_lint.gate.ways import with_ways
 
     source = read_source(context.settings, ())
-    selection = select_models(that_reach(model.position.path, source))
+    source = replace(source, requests=that_reach(model.position.path, source))
+    selection = with_ways(source, select_models(source.requests))
     found = measure(source, selection, context).inside_by_target.get(model.target, [])
     if not found:
         return model

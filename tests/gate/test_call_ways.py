@@ -58,7 +58,12 @@ class Reads(nn.Module):
 Reads(7)
 """,
     # Arguments are handed on through two other files.
-    "parts/__init__.py": "from .factory import build\n\n\ndef build_model(args):\n    return build(args)\n",
+    "parts/__init__.py": """
+from .factory import build
+
+def build_model(args):
+    return build(args)
+""",
     "parts/factory.py": """
 from torch import nn
 

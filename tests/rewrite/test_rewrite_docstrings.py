@@ -154,7 +154,7 @@ def test_a_file_that_libcst_would_change_is_left_alone():
 
 def test_the_places_are_those_of_the_file():
     found = budgets('"""A.\r\n\r\n    nparam: 5M\r\n    """', (7, 5))
-    assert found == {(9, 13): (None, "", "5M")}
+    assert found == {(9, 13): (None, "", "", "5M")}
 
 
 escapes = st.sampled_from(("\\x41", "\\\\", "\\N{DIGIT ONE}", "\\t", "\\'", "\\\n", "é", "5M", "{"))

@@ -7,7 +7,6 @@ import re
 import sys
 import types
 
-from .building.absent_weights import weights_left_out
 from .building.call_target import Call, resolve_names
 from .building.definitions import definitions_of
 from .building.device_ladder import RUNGS, rung
@@ -15,6 +14,7 @@ from .building.devices import DEVICES
 from .building.downloads import Download
 from .building.partial_exec import explain, partial_file_of
 from .building.project_import import cause_of
+from .building.script_effects import without_effects
 from .building.side_effect_guard import RefusedAction, is_refusal, needs_memory
 from .counting.count_model import Count
 from .state import STATE
@@ -162,8 +162,8 @@ class ModelBuild:
         self.text = call.text
         STATE.constructions = {} if self.traced else None
         self.left_out = []
-        weights = weights_left_out(self.torch, self.left_out)
-        with context, weights if self.job["way"] else contextlib.nullcontext():
+        effects = without_effects(self.torch, self.left_out)
+        with context, effects if self.job["way"] else contextlib.nullcontext():
             try:
                 model = call()
             finally:

@@ -17,7 +17,7 @@ from nparam_lint.discover.ways.statements import BUILTINS, NoWay, does_work
 from nparam_lint.records import Recipe, Way
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterator, Sequence
 
     from nparam_lint.discover.ways import WaySource
     from nparam_lint.discover.ways.file_calls import FileCalls
@@ -126,6 +126,13 @@ class CallSearch:
             raise NoWay(f"{path} is not imported from {user}")
         relative = path.removeprefix(max(inside, key=len)).removeprefix("/").removesuffix(".py")
         return relative.removesuffix("/__init__").replace("/", ".")
+
+    def check_read(self, target: Target, attributes: Collection[str]) -> None:
+        """Raise NoWay where the model's file reads one of these, which data gives a value."""
+        text = self.found.tree.source(target.location).decode("utf-8", "replace")
+        for name in attributes:
+            if re.search(rf"\.{name}\b", text):
+                raise NoWay(f"{name} depends on data")
 
     def same_in(self, target: Target, path: str, names: set[str]) -> bool:
         """Whether names mean the same in the target's file as in another."""

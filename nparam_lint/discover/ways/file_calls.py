@@ -172,7 +172,11 @@ class FileCalls:
             try:
                 cut = self.cut_with_globals(place, target, nodes, entry)
                 used_by = [call, *cut.read]
-                made = with_defaults(cut.made, used_by, cut.home.options, cut.unknown)
+                stored = cut.home.text.stored
+                self.search.check_read(
+                    target, {name for _, name in cut.unknown} - {*cut.home.options}
+                )
+                made = with_defaults(cut.made, used_by, cut.home.options, cut.unknown, stored)
                 made, short = shortened(made, call)
             except (NoWay, RecursionError):
                 return

@@ -12,9 +12,10 @@ from nparam_lint.discover.syntax import dotted_name, tail
 from nparam_lint.discover.ways.statements import NoWay, calls_in
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
 _PARSES = ("parse_args", "parse_known_args")
+_ASKS_FOR_FILES = ("exists", "isfile", "isdir", "is_file", "is_dir")
 _COMPARE: dict[type[ast.cmpop], Callable[[Any, Any], object]] = {
     ast.Eq: operator.eq,
     ast.NotEq: operator.ne,
@@ -91,6 +92,8 @@ def truth(test: ast.expr, options: dict[str, ast.Call]) -> bool | None:
         compare = _COMPARE.get(type(test.ops[0]))
         with suppress(ValueError, TypeError):
             return bool(compare(*map(_value, sides))) if compare else None
+    if isinstance(test, ast.Call) and tail(dotted_name(test.func)) in _ASKS_FOR_FILES:
+        return False  # what a script has written or fetched is not there
     if isinstance(test, (ast.Attribute, ast.Constant)):
         with suppress(ValueError):
             return bool(_value(_constant(test, options)))
@@ -114,17 +117,19 @@ def with_defaults(
     used_by: Sequence[ast.AST],
     options: dict[str, ast.Call],
     unknown: set[tuple[str, str]],
+    stored: Collection[str] = (),
 ) -> list[ast.stmt]:
     """The slice with the options alone that it uses, or `used_by` does: the call, and what it reads
     beside. `options`: of the file; `unknown`: attributes
-    that data gives other values, where they have no default. Raises NoWay where it uses an option
+    that data gives other values, where they have no default; `stored`: those that the file assigns
+    anywhere. Raises NoWay where it uses an option
     that has to be given, or that nothing gives."""
     parsed = {name for node in made for name in _parsed(node)}
     used, is_whole = _uses([*made, *used_by], parsed)
     own = {attribute for attribute in used if not _is_set(made, attribute)}
     for attribute in own if parsed and options else ():
         option = options.get(attribute)
-        if option is None or lacks_value(option):
+        if attribute not in stored if option is None else lacks_value(option):
             raise NoWay(f"the option {attribute} has no default")
     for holder, attribute in unknown:
         if f"{holder}.{attribute}" in _attributes([*made, *used_by]) and attribute not in options:

@@ -75,6 +75,11 @@ class SourceText:
         return dict(option_calls([self.tree])) if "add_argument" in self.text else {}
 
     @cached_property
+    def stored(self) -> set[str]:
+        """The attributes that the text assigns anywhere."""
+        return set(re.findall(r"\.(\w+)[^=\n(]*=[^=]", self.text))
+
+    @cached_property
     def definitions(self) -> dict[str, ast.stmt]:
         """The classes and functions of the top level."""
         return {node.name: node for node in self.tree.body if isinstance(node, DEFINITIONS)}

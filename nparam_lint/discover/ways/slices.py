@@ -375,6 +375,9 @@ class Slice:
 
     def compound(self, node: ast.stmt, need: set[str]) -> list[ast.stmt]:
         if isinstance(node, ast.If):
+            holds = truth(node.test, {})
+            if holds is not None:
+                return self.before(node.body if holds else node.orelse, need)
             self.check(node.test)
             first, second = set(need), set(need)
             body, orelse = self.before(node.body, first), self.before(node.orelse, second)
