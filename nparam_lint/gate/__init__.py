@@ -165,7 +165,7 @@ def check(
             )
         selection = Selection() if static_only else select_models(source.requests, declared_only)
         if not (static_only or declared_only):
-            selection = _as_the_project_builds(source, selection)
+            selection = as_the_project_builds(source, selection)
         report = measure(
             source,
             selection,
@@ -193,7 +193,7 @@ def check(
     return replace(report, recipes=recipes, test_files=len(source.found.left_out))
 
 
-def _as_the_project_builds(source: ProjectSource, selection: Selection) -> Selection:
+def as_the_project_builds(source: ProjectSource, selection: Selection) -> Selection:
     """With the ways to build models that the project has, and which of them contain which. A hook
     has no use for these, and does not load what finds them."""
     from nparam_lint.discover.containment import find_containment

@@ -52,6 +52,7 @@ def with_ways(source: ProjectSource, selection: Selection) -> Selection:
     read = reader(settings.root)
     if settings.replay_inputs:
         settings.replay_inputs.add_source(str(settings.home), others, lambda at: digest(read(at)))
+    definitions = {request.target: request.definitions for request in source.requests}
     tried: Counter[Target] = Counter()
     left: Counter[str] = Counter()
     added: list[ModelRequest] = []
@@ -68,7 +69,9 @@ def with_ways(source: ProjectSource, selection: Selection) -> Selection:
             continue
         tried[one.target] += 1
         at = found.positions.get((one.target.location, one.target.callable), one.way.position)
-        added.append(ModelRequest(one.target, at, one.recipe, way=one.way, file=one.file))
+        request = ModelRequest(one.target, at, one.recipe, way=one.way, file=one.file)
+        request.definitions = definitions.get(one.target, [])
+        added.append(request)
     return replace(
         selection,
         requests=[*selection.requests, *added],

@@ -197,12 +197,12 @@ def _next_step(report: Report) -> Iterator[Block]:
         return
     best = max(
         filter(_stands, report.models),
-        key=lambda m: (m.way is None, m.top_level, total_of(m)),
+        key=lambda m: (m.top_level, total_of(m)),
         default=None,
     )
     if best is None:
         where, line = "the model's docstring", "nparam: 1.2M"
-    elif best.way is not None:
+    elif any(model.way for model in report.models):
         yield Text("Nothing is declared yet. To hold these counts: nparam-lint init")
         return
     else:
