@@ -387,10 +387,12 @@ class Finding:
 @dataclass(frozen=True, slots=True)
 class ModelReport:
     """One target: what was asked, what was measured, what was declared. `position` is where the
-    model is defined (or declared, for an installed package). `top_level`: no other model that
-    was counted contains it, so that its table is printed. `because`: why it is checked although no
-    path that was given holds it. `way`: how the repository builds it, where that was found; None
-    where it was built with its defaults, or as it is declared."""
+    model is defined (or declared, for an installed package). `top_level`: no other model of the
+    run contains it, so that its table is printed. `because`: why it is checked although no path
+    that was given holds it. `way`: how the repository builds it, where that was found; None where
+    it was built with its defaults, or as it is declared. `host`: the model that was built, where
+    the target is a class inside it, of which `measurement` has the first instance. `inside`: the
+    models that contain it, where that was asked for."""
 
     target: str
     position: Position
@@ -401,6 +403,8 @@ class ModelReport:
     top_level: bool = True
     because: str = ""
     way: Way | None = None
+    host: Measured | None = None
+    inside: tuple[Inside, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -488,7 +492,8 @@ class Report:
     given, None where these are the whole project. `ways_left`: how many ways to build a target were
     found and not tried. `recipes`: target of a model that needs arguments → the lines of config
     that would say how to build it: a sentence, the table's header, and the entry. `test_files`: how
-    many that define models were left out."""
+    many that define models were left out. `declared_only`: nothing was asked about what has no
+    budget."""
 
     environment: Environment | None
     models: tuple[ModelReport, ...]
@@ -505,15 +510,16 @@ class Report:
     containment: Containment = field(default_factory=Containment)
     recipes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     test_files: int = 0
+    declared_only: bool = False
 
     @property
     def inside(self) -> Iterator[Inside]:
         """The project's classes inside the models that were measured: those in top-level models,
         and what no top-level model contains."""
         seen: set[str] = set()
-        for top_level in (True, False):
+        for top_level in () if self.declared_only else (True, False):
             known = frozenset(seen)
-            for model in self.models:
+            for model in (model for model in self.models if model.host is None):
                 if model.top_level is top_level and isinstance(model.measurement, Measured):
                     rows = [row for row in model.measurement.inside if row.target not in known]
                     seen.update(row.target for row in rows)

@@ -94,7 +94,7 @@ _REGISTERS_MODEL = re.compile(
 _BUILDS = re.compile(r"(from|build|create|make|load|get)_")
 
 _TEST_FOLDERS = frozenset({"test", "tests", "testing"})
-_DEFINES_MODEL = re.compile(rb"^[ \t]*class\s+\w+\s*\([^)]*Module\b", re.MULTILINE)
+_DEFINES_MODEL = re.compile(rb"^[ \t]*class\s+\w+\s*\([^)]*(Module\b|\bnn\.)", re.MULTILINE)
 
 
 class Models:

@@ -4,7 +4,7 @@ another one, to call it or to hand it on, is taken to contain it."""
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from nparam_lint.discover.name_resolution import Symbol
 from nparam_lint.discover.syntax import tail
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from nparam_lint.discover import Discovery
+    from nparam_lint.discover.scan import Defined
     from nparam_lint.records import Definition
 
 # A search for words takes a hundredth of what it takes to go through the syntax trees.
@@ -35,9 +36,8 @@ _NAMES = re.compile(r"(?<![\w.])[A-Za-z_]\w*(?:\.\w+)*")
 
 def find_containment(found: Discovery) -> Containment:
     """Which models contain which. A factory does not contain the model that it returns."""
-    definitions = {(item.path, item.qualname): item for item in found.definitions}
-    returns = {item.target: _returned(item, found) for item in definitions.values()}
-    direct = _direct_parts(found, definitions, returns)
+    bodies = _Bodies(found)
+    direct = bodies.parts()
     every = {outer: _reached(outer, direct) for outer in direct}
     place = {target: number for number, target in enumerate(direct)}
     users: dict[str, list[str]] = {}
@@ -45,7 +45,7 @@ def find_containment(found: Discovery) -> Containment:
         for part in parts:  # of two that contain each other, the first contains the second
             if outer not in every[part] or place[outer] < place[part]:
                 users.setdefault(part, []).append(outer)
-    made = {factory: kind for factory, kind in returns.items() if kind not in ("", factory)}
+    made = {one: kind for one, kind in bodies.returns.items() if kind not in ("", one)}
     return Containment({part: tuple(outers) for part, outers in users.items()}, made)
 
 
@@ -60,37 +60,61 @@ def _reached(outer: str, direct: Mapping[str, Iterable[str]]) -> set[str]:
     return reached
 
 
-def _direct_parts(
-    found: Discovery, definitions: Mapping[tuple[str, str], Definition], returns: Mapping[str, str]
-) -> dict[str, set[str]]:
-    """Target → the targets that its body names, with what factories among these return, and those
-    of its base classes."""
-    tails = {tail(item.qualname) for item in definitions.values()}
-    parts: dict[str, set[str]] = {item.target: set() for item in definitions.values()}
-    lines: dict[str, list[str]] = {}
-    for item in definitions.values():
-        if item.path not in lines:
-            lines[item.path] = _lines_of_code(found.tree.source(item.path))
-        own = {item.target, returns[item.target], ""}
-        for name in _named(item, lines[item.path]):
-            if tail(name) in tails and (symbol := _resolved(item, name, found)):
-                used = definitions.get((symbol.where, symbol.name))
-                if used:
-                    parts[item.target] |= {used.target, returns[used.target]} - own
-    direct = {target: {*own} for target, own in parts.items()}
-    for item in definitions.values():
-        if item.kind == "class":
-            for base in found.models.names.bases(Symbol("class", item.path, item.qualname)):
-                inherited = direct.get(f"{base.where}::{base.name}", set())
-                parts[item.target] |= inherited - {item.target}
-    return parts
+class _Bodies:
+    """What the bodies of models and functions name. `returns`: target of a factory → that of the
+    class which it returns."""
 
+    def __init__(self, found: Discovery) -> None:
+        self.found = found
+        self.names = found.models.names
+        self.definitions = {(item.path, item.qualname): item for item in found.definitions}
+        self.returns = {i.target: _returned(i, found) for i in self.definitions.values()}
+        functions = (fact for path in found.parsed for fact in found.tree.facts(path).functions)
+        self.known = {tail(item.qualname) for item in found.definitions}
+        self.known |= {fact.qualname for fact in functions}
+        self.lines: dict[str, list[str]] = {}
 
-def _resolved(user: Definition, name: str, found: Discovery) -> Symbol | None:
-    names = found.models.names
-    scope = user.qualname if user.kind == "class" else ""
-    function = names.functions(user.path).get(user.qualname) if not scope else None
-    return names.resolve(user.path, name, scope, function.imports if function else ())
+    def parts(self) -> dict[str, set[str]]:
+        """Target → the targets that its body names, with what factories among these return, and
+        those of its base classes."""
+        direct = {}
+        for item in self.definitions.values():
+            own = {item.target, self.returns[item.target], ""}
+            kind: Literal["class", "function"] = "class" if item.kind == "class" else "function"
+            symbol = Symbol(kind, item.path, item.qualname)
+            direct[item.target] = self.named_by(symbol, item, {symbol}) - own
+        parts = {target: {*own} for target, own in direct.items()}
+        for item in self.definitions.values():
+            if item.kind == "class":
+                for base in self.names.bases(Symbol("class", item.path, item.qualname)):
+                    inherited = direct.get(f"{base.where}::{base.name}", set())
+                    parts[item.target] |= inherited - {item.target}
+        return parts
+
+    def named_by(self, user: Symbol, place: Definition | Defined, seen: set[Symbol]) -> set[str]:
+        """The targets that a body names, directly or in a function that is no model."""
+        if user.where not in self.lines:
+            self.lines[user.where] = _lines_of_code(self.found.tree.source(user.where))
+        named: set[str] = set()
+        for name in _names_in_body(self.lines[user.where], place.line, place.column):
+            symbol = self._resolved(user, name) if tail(name) in self.known else None
+            if symbol is None or symbol in seen:
+                continue
+            used = self.definitions.get((symbol.where, symbol.name))
+            if used:
+                named |= {used.target, self.returns[used.target]}
+            elif symbol.kind == "function" and (
+                facts := self.names.functions(symbol.where).get(symbol.name)
+            ):
+                seen.add(symbol)
+                named |= self.named_by(symbol, facts, seen)
+        return named
+
+    def _resolved(self, user: Symbol, name: str) -> Symbol | None:
+        if user.kind == "class":
+            return self.names.resolve(user.where, name, user.name)
+        facts = self.names.functions(user.where).get(user.name)
+        return self.names.resolve(user.where, name, local=facts.imports if facts else ())
 
 
 def _returned(item: Definition, found: Discovery) -> str:
@@ -121,12 +145,12 @@ def _lines_of_code(source: bytes) -> list[str]:
     return text.split("\n")
 
 
-def _named(item: Definition, lines: Sequence[str]) -> Iterator[str]:
-    """The dotted names in the body of a definition."""
+def _names_in_body(lines: Sequence[str], line: int, column: int) -> Iterator[str]:
+    """The dotted names in the body of what is defined at a line and column."""
     body = []
-    for line in lines[item.line :]:
-        start = line.strip()[:1]
-        if start and start not in ")]}" and len(line) - len(line.lstrip()) < item.column:
+    for text in lines[line:]:
+        start = text.strip()[:1]
+        if start and start not in ")]}" and len(text) - len(text.lstrip()) < column:
             break
-        body.append(line)
+        body.append(text)
     yield from dict.fromkeys(_NAMES.findall("\n".join(body)))

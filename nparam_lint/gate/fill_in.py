@@ -10,7 +10,6 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from nparam_lint.claims import Target
-from nparam_lint.discover.syntax import tail
 from nparam_lint.gate.requests import filled_entry
 
 if TYPE_CHECKING:
@@ -41,9 +40,12 @@ def arguments_to_fill_in(
     def options() -> dict[str, str]:
         return _options(found)
 
+    def known(path: str, name: str) -> str:
+        own = defaults.get((path, name)) or defaults.get(("", name))
+        return own or options().get(name, "")
+
     def value(item: Definition, parameter: Parameter) -> str:
-        own = defaults.get((item.path, parameter.name)) or defaults.get(("", parameter.name))
-        return own or _made(item.path, parameter, found) or options().get(parameter.name) or "…"
+        return known(item.path, parameter.name) or _made(item.path, parameter, found, known) or "…"
 
     return {
         item.target: filled_entry(
@@ -70,15 +72,18 @@ def _defaults(found: Discovery) -> Mapping[tuple[str, str], str]:
     return known
 
 
-def _made(path: str, parameter: Parameter, found: Discovery) -> str:
-    """`Config()`, where a parameter is annotated with a class of the project."""
-    names = found.models.names
+def _made(
+    path: str, parameter: Parameter, found: Discovery, known: Callable[[str, str], str]
+) -> str:
+    """`Config(width=…)`, where a parameter is annotated with a class of the project."""
     name = (parameter.annotation or "").strip("\"'")
-    symbol = names.resolve(path, name) if name.replace(".", "").isidentifier() else None
+    is_name = name.replace(".", "").isidentifier()
+    symbol = found.models.names.resolve(path, name) if is_name else None
     if symbol is None or symbol.kind != "class":
         return ""
-    needs = any(item.required for item in found.models.parameters(symbol) or ())
-    return f"{tail(name)}({'…' if needs else ''})"
+    needs = [item.name for item in found.models.parameters(symbol) or () if item.required]
+    values = (f"{item}={known(symbol.where, item) or '…'}" for item in needs)
+    return f"{name}({', '.join(values)})"
 
 
 def _options(found: Discovery) -> dict[str, str]:

@@ -94,6 +94,11 @@ def judge_models(
         else:
             judged = _judge_failure(request, answer, own)
         results, findings = judged
+        host = answer if request.target.host and isinstance(answer, Measured) else None
+        if host:
+            from nparam_lint.gate.inside import part_of
+
+            answer = part_of(request.target, host)
         if request.because:
             said = f"checked because {request.target.callable} {request.because}"
             findings = [replace(item, detail=(*item.detail, said)) for item in findings]
@@ -106,10 +111,12 @@ def judge_models(
                 tuple(findings),
                 request.is_declared,
                 isinstance(answer, Measured)
+                and host is None
                 and answer.type not in inner
                 and built.isdisjoint(users.get(str(request.target.bare), ())),
                 request.because,
                 request.way,
+                host,
             )
         )
     declared |= {m.target for m in reports if m.way}  # one way has built it
@@ -155,6 +162,8 @@ def _judge_measured(
 
             broken = check_formula(budget, measured, others, settings.tolerance, broken)
         findings += broken
+    if request.target.host:  # what else there is to say is said of the model itself
+        return results, findings
     is_required = (request.device or settings.device) != AUTO
     findings += judge_devices(measured, position, target, is_required)
     findings += judge_hidden(measured, position, target)

@@ -10,27 +10,24 @@ from nparam_lint.cache.store import digest
 from nparam_lint.claims import Target
 from nparam_lint.discover import list_configs, list_texts, reader, within
 from nparam_lint.discover.ways import WaySource
-from nparam_lint.gate.requests import ModelRequest
+from nparam_lint.gate.requests import ModelRequest, Selection, config_models
 from nparam_lint.judge import finding
 from nparam_lint.records import Way
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from nparam_lint.gate.requests import ProjectSource, Selection
+    from nparam_lint.gate.requests import ProjectSource
 
 
 def config_requests(source: ProjectSource) -> Iterator[ModelRequest]:
     """A request for each config file of a known kind that nobody declares anything for."""
-    from nparam_lint.discover.ways.configs import ConfigModels
-
-    settings, copy = source.settings, source.settings.snapshot
-    tracked = copy.files(settings.root, "") if copy else None
-    paths = list_configs(settings.root, settings.exclude, tracked, settings.below)
     requested = {request.target for request in source.requests}
     in_scope = within(source.places)
-    for path, models in ConfigModels(source.found, paths, reader(settings.root)).whole():
+    for path, models in config_models(source.found, source.settings).whole():
         target = Target(path, "")
+        if path.endswith(".py") and not source.places:
+            continue  # hundreds, where there are any
         if len(models) == 1 and in_scope(path) and target not in requested:
             at = models[0].position
             yield ModelRequest(target, at, models[0].recipe, way=Way("config", at, path))
@@ -55,6 +52,7 @@ def with_ways(source: ProjectSource, selection: Selection) -> Selection:
     read = reader(settings.root)
     if settings.replay_inputs:
         settings.replay_inputs.add_source(str(settings.home), others, lambda at: digest(read(at)))
+    definitions = {request.target: request.definitions for request in source.requests}
     tried: Counter[Target] = Counter()
     left: Counter[str] = Counter()
     added: list[ModelRequest] = []
@@ -71,13 +69,28 @@ def with_ways(source: ProjectSource, selection: Selection) -> Selection:
             continue
         tried[one.target] += 1
         at = found.positions.get((one.target.location, one.target.callable), one.way.position)
-        added.append(ModelRequest(one.target, at, one.recipe, way=one.way, file=one.file))
+        request = ModelRequest(one.target, at, one.recipe, way=one.way, file=one.file)
+        request.definitions = definitions.get(one.target, [])
+        added.append(request)
     return replace(
         selection,
         requests=[*selection.requests, *added],
         ways_left=tuple(sorted(left.items())),
         findings=[
-            replace(finding("NPL003", p.position, p.message, ""), severity=p.severity)
-            for p in sought.problems
+            *selection.findings,
+            *(
+                replace(finding("NPL003", p.position, p.message, ""), severity=p.severity)
+                for p in sought.problems
+            ),
         ],
     )
+
+
+def with_ways_of(whole: ProjectSource, selection: Selection) -> Selection:
+    """A selection with the ways to build the models that `whole`, the source of all files, asks
+    for, which other files of the project name."""
+    found = with_ways(whole, Selection())
+    ways = [request for request in found.requests if request.target.callable]
+    for request in ways:
+        request.parameters = True
+    return replace(selection, requests=[*selection.requests, *ways], ways_left=found.ways_left)

@@ -34,7 +34,12 @@ def data_of(report: Report) -> Json:
         "models": [*map(_model, report.models), *map(_inside, report.inside)],
         "findings": [_placed(finding) for finding in report.findings],
         "skipped": [
-            {"target": target, "reason": failure.reason, "cause": failure.cause}
+            {
+                "target": target,
+                "reason": failure.reason,
+                "cause": failure.cause,
+                "top_level": target not in report.containment.users,
+            }
             for target, failure in report.skipped
         ],
         "failed_ways": [
@@ -65,6 +70,7 @@ def _summary(report: Report) -> Json:
         "warnings": len(report.findings) - errors,
         "skipped": len(report.skipped),
         "files": report.files,
+        "test_files": report.test_files,
         "elsewhere": None if report.elsewhere is None else asdict(report.elsewhere),
         "seconds": _finite(report.seconds) or 0.0,
     }

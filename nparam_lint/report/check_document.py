@@ -29,9 +29,9 @@ from nparam_lint.report.budget_outcomes import (
 from nparam_lint.report.style import clean, plural
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator
 
-    from nparam_lint.records import Inside, ModelReport, ModuleRow
+    from nparam_lint.records import ModelReport, ModuleRow
     from nparam_lint.report import Block, Json, Options
     from nparam_lint.report.budget_outcomes import JudgedBudget
 
@@ -97,7 +97,7 @@ def _uncounted(report: Report, options: Options) -> Iterator[Section]:
     yield Section(tuple(left_aside(report, options)), only="text")
     if report.skipped:
         fold = f"Not counted: {plural(len(report.skipped), 'model')}"
-        yield Section((listed(report.skipped),), only="page", fold=fold)
+        yield Section((listed(report.skipped, report.inside_by_target),), only="page", fold=fold)
 
 
 def budgets_table(models: Iterable[ModelReport]) -> Table:
@@ -191,29 +191,18 @@ def _is_broken(model: ModelReport) -> bool:
 # --- what to do next ------------------------------------------------------------------------------
 
 
-def inside_words(found: Sequence[Inside]) -> str:
-    """How a class that nobody can call alone is built: `as built in GPT (12×), 7,087,872, 5.7 %`.
-    Of several ways that which is met most often; how many others there are."""
-    one = max(found, key=lambda way: way.times)
-    name = clean(one.model.target).partition("::")[2]
-    others = f"; {plural(len(found) - 1, 'other way')}" if len(found) > 1 else ""
-    return f"as built in {name} ({one.times}×), {one.row.total:,}, {one.share:.1%}{others}".replace(
-        "%", " %"
-    )
-
-
 def _next_step(report: Report) -> Iterator[Block]:
     """How to declare a budget, told with the largest model counted; only where none is declared."""
     if report.error or not report.models or not is_undeclared(report):
         return
     best = max(
         filter(_stands, report.models),
-        key=lambda m: (m.way is None, m.top_level, total_of(m)),
+        key=lambda m: (m.top_level, total_of(m)),
         default=None,
     )
     if best is None:
         where, line = "the model's docstring", "nparam: 1.2M"
-    elif best.way is not None:
+    elif any(model.way for model in report.models):
         yield Text("Nothing is declared yet. To hold these counts: nparam-lint init")
         return
     else:

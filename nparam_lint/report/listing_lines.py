@@ -38,7 +38,7 @@ def listing_lines(listing: Listing, width: int, paint: Paint) -> list[str]:
 
 def _reasons(entries: Sequence[ListingLine], width: int, paint: Paint) -> list[str]:
     """A name that is too long for its column has a line for itself."""
-    column = min(max(len(entry.name) for entry in entries), width // 3)
+    column = min(max(len(entry.name) for entry in entries), width * 2 // 5)
     text = []
     for entry in entries:
         lines = style.wrap(entry.verdict, width - column - 6)

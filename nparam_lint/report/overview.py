@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 from nparam_lint.records import Measured
 from nparam_lint.report import Column, Listing, ListingLine, Row, Table, Text
 from nparam_lint.report.budget_outcomes import is_empty, total_of, worst
-from nparam_lint.report.style import clean, first, grouped, plural, rounded
+from nparam_lint.report.style import clean, first, grouped, plural, rounded, share
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from nparam_lint.records import ModelReport, Report
+    from nparam_lint.records import Inside, ModelReport, Report
     from nparam_lint.report import Options
 
 _MODELS = 30  # without -v, the largest
@@ -34,11 +34,11 @@ _NOUNS = {  # of the kinds of ways, in the order in which they are shown
 @dataclass(slots=True)
 class Group:
     """A model that stands for itself: what it is called, and each way in which it was counted.
-    `parts`: targets of the models inside it."""
+    `parts`: targets of the models inside it, and how it builds them, where that is known."""
 
     target: str
     ways: list[ModelReport] = field(default_factory=list)
-    parts: set[str] = field(default_factory=set)
+    parts: dict[str, Inside | None] = field(default_factory=dict)
 
     @property
     def largest(self) -> int:
@@ -55,16 +55,19 @@ def groups_of(report: Report, models: Iterable[ModelReport]) -> list[Group]:
             target = _stands_for(model, report, of_type)
             groups.setdefault(target, Group(target)).ways.append(model)
     for model in own:
-        if not model.top_level:
-            bare = bare_target(model)
+        bare = bare_target(model)
+        if not model.top_level and bare in groups:
+            groups[bare].ways.append(model)
+        elif not model.top_level:
             holder = next((g for g in groups.values() if _holds(g, model, bare, report)), None)
             if holder is None:
-                holder = groups.setdefault(bare, Group(bare))
-                holder.ways.append(model)
-            elif bare != holder.target:
-                holder.parts.add(bare)
+                groups.setdefault(bare, Group(bare)).ways.append(model)
+            else:
+                holder.parts[bare] = None
     for group in groups.values():
-        group.parts |= of_type.inside(group.ways) - {group.target}
+        group.parts |= dict.fromkeys(of_type.inside(group.ways))
+        group.parts |= {one.row.target: one for one in report.inside if one.model is group.ways[0]}
+        group.parts.pop(group.target, None)
     return list(groups.values())
 
 
@@ -100,10 +103,10 @@ class TypeIndex:
 
 def _stands_for(model: ModelReport, report: Report, of_type: TypeIndex) -> str:
     """The class that a factory returns or a config file describes, where the project has it."""
-    bare = bare_target(model)
-    if "::" not in bare and isinstance(model.measurement, Measured):
-        return of_type.target(model.measurement.type) or bare
-    return report.containment.returns.get(bare, bare)
+    bare, kind = bare_target(model), getattr(model.measurement, "type", "")
+    if bare.rpartition("::")[2] == kind.rpartition(".")[2]:
+        return bare
+    return report.containment.returns.get(bare) or of_type.target(kind) or bare
 
 
 def _holds(group: Group, model: ModelReport, bare: str, report: Report) -> bool:
@@ -140,21 +143,31 @@ def overview(
 def _lines(group: Group, verbose: int) -> Iterator[ListingLine]:
     """The first names the model."""
     name = clean(group.target.partition("::")[2] or group.target)
-    below = ""
-    if group.parts:
-        names = sorted(clean(part.partition("::")[2]) for part in group.parts)
-        listed = f": {', '.join(names)}" if verbose or len(names) <= _NAMES else ""
-        below = f"+ {plural(len(names), 'layer')}, as built in it{listed}"
-    rows = _rows(group, verbose)
+    rows, layers = _rows(group, verbose), _layers(group, verbose)
     for number, (count, words) in enumerate(rows):
-        is_last = number == len(rows) - 1
         mark = worst(f for way in group.ways for f in way.findings) or "–"
         tone = {"✗": "red", "!": "yellow"}.get(mark, "dim")
+        below = layers if number == len(rows) - 1 else ""
         if number:
             name, mark = "", " "
-        yield ListingLine(
-            mark, name, after=count, verdict=words, below=below if is_last else "", tone=tone
-        )
+        yield ListingLine(mark, name, after=count, verdict=words, below=below, tone=tone)
+    told = [one for one in group.parts.values() if one is not None] if verbose else []
+    for one in sorted(told, key=lambda one: -one.times * one.row.total):
+        called = clean(one.row.target.partition("::")[2])
+        part = share(one.times * one.row.total, total_of(one.model) or 0)
+        words = f"{one.times:,}× in it, {part}"
+        yield ListingLine(" ", f"  {called}", after=f"{one.row.total:,}", verdict=words, tone="dim")
+
+
+def _layers(group: Group, verbose: int) -> str:
+    """`+ 3 layers, as built in it: Block, Mlp, Norm`; the names of a few, and of all of which no
+    more is known."""
+    names = sorted(clean(part.partition("::")[2]) for part in group.parts)
+    if not names:
+        return ""
+    is_told = verbose and any(group.parts.values())
+    listed = f": {', '.join(names)}" if not is_told and (verbose or len(names) <= _NAMES) else ""
+    return f"+ {plural(len(names), 'layer')}, as built in it{listed}"
 
 
 def _rows(group: Group, verbose: int) -> list[tuple[str, str]]:
@@ -201,12 +214,16 @@ def place_of_way(model: ModelReport, target: str) -> str:
 
 
 def _fold(kind: str, ways: Sequence[ModelReport]) -> str:
-    """`8 sizes (nets/vit.py:12)`; `5 functions (vit_tiny … vit_huge)`."""
-    if kind == "factory":
+    """`8 sizes (nets/vit.py:12 … 19)`; `5 functions (vit_tiny … vit_huge)`."""
+    if kind in ("", "factory"):
         places = [bare_target(way).partition("::")[2] for way in ways]
     else:
         places = [str(way.way.position) for way in ways if way.way]
-    ends = list(dict.fromkeys(clean(place) for place in (places[0], places[-1])))
+    start, end = clean(places[0]), clean(places[-1])
+    path = start.rpartition(":")[0]
+    if path and end.startswith(f"{path}:"):
+        end = end.removeprefix(f"{path}:")
+    ends = dict.fromkeys((start, end if end != start.rpartition(":")[2] else start))
     return f"{plural(len(ways), _NOUNS[kind])} ({' … '.join(ends)})"
 
 

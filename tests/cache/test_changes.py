@@ -18,7 +18,7 @@ from cache_project import Checker, edit, net, new_repository, write
 from processes import wait_until
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
 TWO = {"a.py": net("import extra", "extra.W"), "b.py": net("", 16)}
 
@@ -144,17 +144,20 @@ MANY = {f"m{i}.py": net("from shared import W", f"W + {i}") for i in range(6)} |
 TOTALS = {f"m{i}.py::Net": 4 * (4 + i) + 4 for i in range(6)}
 
 
-@pytest.mark.parametrize("number", [2, pytest.param(4, marks=pytest.mark.thorough)])
+@pytest.mark.parametrize(
+    ("number", "edits"), [(2, False), pytest.param(4, True, marks=pytest.mark.thorough)]
+)
 def test_several_runs_at_once(
-    made: Any, nparam_lint_process: Callable[..., Any], number: int
+    made: Any, nparam_lint_process: Callable[..., Any], number: int, edits: bool
 ) -> None:
     checker = replace(made(MANY), run=nparam_lint_process)
     with ThreadPoolExecutor(number) as pool:
         cold = [found.totals for found in pool.map(lambda _: checker.check(), range(number))]
-        edit(checker.root / "m3.py", "3", "5")
+        if edits:
+            edit(checker.root / "m3.py", "3", "5")
         warm = [found.totals for found in pool.map(lambda _: checker.check(), range(number))]
     assert cold == [TOTALS] * number
-    assert warm == [TOTALS | {"m3.py::Net": 40}] * number
+    assert warm == [TOTALS | ({"m3.py::Net": 40} if edits else {})] * number
 
 
 # What can be seen in the directory for temporary files, and in the cache, which each run fills on.
@@ -168,11 +171,20 @@ MOMENTS: dict[str, str] = {
 
 
 @pytest.mark.skipif(os.name != "posix", reason="there is no such signal")
-def test_a_run_that_is_killed(made: Any, environ: dict[str, str], tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "moments",
+    [
+        pytest.param(("keeps a measurement", "keeps its answer"), id="while it keeps"),
+        pytest.param(MOMENTS, id="at any moment", marks=pytest.mark.thorough),
+    ],
+)
+def test_a_run_that_is_killed(
+    made: Any, environ: dict[str, str], tmp_path: Path, moments: Iterable[str]
+) -> None:
     checker = made(MANY)
     (tmp_path / "temporary").mkdir()
     more = {"NPARAM_LINT_CACHE_DIR": str(checker.cache), "TMPDIR": str(tmp_path / "temporary")}
-    for seen in MOMENTS.values():
+    for moment in moments:
         process = subprocess.Popen(
             [sys.executable, "-m", "nparam_lint"],
             cwd=checker.root,
@@ -180,12 +192,12 @@ def test_a_run_that_is_killed(made: Any, environ: dict[str, str], tmp_path: Path
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
         )
-        wait_until(lambda: any(tmp_path.glob(seen)) or process.poll() is not None)  # noqa: B023
+        wait_until(lambda: any(tmp_path.glob(MOMENTS[moment])) or process.poll() is not None)  # noqa: B023
         process.send_signal(signal.SIGKILL)
         process.wait()
         shutil.rmtree(tmp_path / "temporary")
         (tmp_path / "temporary").mkdir()
-    assert checker.agree().totals == TOTALS
+    assert checker.check().totals == TOTALS
 
 
 DAMAGE: dict[str, Callable[[bytes], bytes]] = {

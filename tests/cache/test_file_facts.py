@@ -250,7 +250,14 @@ def damaged(body):
 
 
 @pytest.mark.parametrize("name", ["facts", "imports"])
-@pytest.mark.parametrize("damage", [damaged, lambda body: body[:50], lambda _: b""])
+@pytest.mark.parametrize(
+    "damage",
+    [
+        damaged,
+        pytest.param(lambda body: body[:50], marks=pytest.mark.thorough),
+        pytest.param(lambda _: b"", marks=pytest.mark.thorough),
+    ],
+)
 def test_a_damaged_entry_was_never_there(root, base, name, damage):
     _, found = parsed(root, base)
     path = entry(base, root, name)

@@ -28,21 +28,13 @@ class GPTConfig:
     n_embd: int = 32
     dropout: float = 0.1
     bias: bool = True
-    norm: Literal["layer", "rms"] = "layer"
-
-
-class Norm(nn.Module):
-    def __init__(self, config):
-        super().__init__()
-        kind = {"layer": nn.LayerNorm, "rms": nn.RMSNorm}[config.norm]
-        self.scale = kind(config.n_embd)
 
 
 class Block(nn.Module):
     def __init__(self, config):
         super().__init__()
         assert config.n_embd % config.n_head == 0
-        self.ln = Norm(config)
+        self.ln = nn.LayerNorm(config.n_embd)
         self.qkv = nn.Linear(config.n_embd, 3 * config.n_embd, bias=config.bias)
 
 
@@ -55,6 +47,21 @@ class GPT(nn.Module):
         self.wpe = nn.Embedding(config.block_size, config.n_embd)
         self.h = nn.ModuleList(Block(config) for _ in range(config.n_layer))
         self.wte.weight.requires_grad = False
+
+
+@dataclass
+class NormedConfig:
+    width: int = 8
+    bias: bool = True
+    norm: Literal["layer", "rms"] = "layer"
+
+
+class Normed(nn.Module):
+    def __init__(self, config: NormedConfig):
+        super().__init__()
+        kind = {"layer": nn.LayerNorm, "rms": nn.RMSNorm}[config.norm]
+        self.scale = kind(config.width)
+        self.layer = nn.Linear(config.width, config.width, bias=config.bias)
 
 
 class Widths(nn.Module):
@@ -147,8 +154,7 @@ def test_fields_of_the_default_config_are_varied(gpt):
     assert base["rules"] == ["n_embd % n_head == 0"]
     assert base["no_effect"] == ["n_head", "dropout"]
     assert {json.dumps(case["case"]): case["formula"] for case in others} == {
-        '{"bias": false}': "n_embd*(n_layer*(3*n_embd + 2) + block_size + vocab_size)",
-        '{"norm": "rms"}': "n_embd*(n_layer*(3*n_embd + 4) + block_size + vocab_size)",
+        '{"bias": false}': "n_embd*(n_layer*(3*n_embd + 2) + block_size + vocab_size)"
     }
     assert told["call"] == "GPT(GPTConfig())"
 
@@ -157,7 +163,7 @@ def test_every_shape_and_its_source(gpt):
     shapes = {row["name"]: row for row in gpt["cases"][0]["parameters"]}
     assert shapes["h.*.qkv.weight"]["shape"] == ["3*n_embd", "n_embd"]
     assert shapes["h.*.qkv.weight"]["number"] == "n_layer"
-    assert shapes["h.*.qkv.weight"]["source"] == "nets.py:31"
+    assert shapes["h.*.qkv.weight"]["source"] == "nets.py:23"
     assert shapes["h.*.qkv.weight"]["value"] == 3 * 96 * 32
 
 
@@ -175,13 +181,13 @@ def test_only_what_is_asked_for_is_varied(formula):
 
 
 def test_choices_that_are_asked_for_are_all_combined(formula):
-    told = document(formula("nets.py::GPT", "--vary", "n_layer,bias,norm", "--format", "json"))
+    told = document(formula("nets.py::Normed", "--vary", "width,bias,norm", "--format", "json"))
     found = {tuple(case["case"].values()): case["formula"] for case in told["cases"]}
     assert found == {
-        (): "3232*n_layer + 5248",
-        (True, "rms"): "3200*n_layer + 5248",
-        (False, "layer"): "3136*n_layer + 5248",
-        (False, "rms"): "3104*n_layer + 5248",
+        (): "width*(width + 3)",
+        (True, "rms"): "width*(width + 2)",
+        (False, "layer"): "width*(width + 2)",
+        (False, "rms"): "width*(width + 1)",
     }
 
 
@@ -306,8 +312,8 @@ def test_the_formula_becomes_a_budget_that_holds_and_is_written_once(written):
     [
         (["net.py::Net", "--vary", "width"], "option --write writes the whole formula"),
         (["net.py::Net[layers.*]"], "option --write writes the whole formula"),
-        (["torch.nn::Linear(2, 3)"], "option --write: torch.nn is an installed package"),
-        (["net.py::nn.Linear(2, 3)"], "option --write: net.py does not define nn.Linear itself"),
+        (["torch.nn::PReLU(2)"], "option --write: torch.nn is an installed package"),
+        (["net.py::nn.PReLU(2)"], "option --write: net.py does not define nn.PReLU itself"),
     ],
 )
 def test_where_it_cannot_be_written(written, arguments, message):
@@ -498,7 +504,6 @@ def test_a_number_is_taken_out_where_that_makes_it_plainer():
 
 
 def test_what_is_written_in_an_inner_call_is_its_value(formula):
-    inner = "TransformerEncoderLayer(64, 4, dim_feedforward=128)"
-    target = f"torch.nn::TransformerEncoder({inner}, 3, LayerNorm(64))"
-    done = formula(target, "-q", "--vary", "dim_feedforward,num_layers,normalized_shape")
-    assert done.stdout == ("  num_layers*(129*dim_feedforward + 16_960) + 2*normalized_shape\n")
+    target = "torch.nn::Sequential(Linear(4, 3), PReLU(5))"
+    done = formula(target, "-q", "--vary", "in_features,num_parameters")
+    assert done.stdout == "  3*in_features + num_parameters + 3\n"

@@ -42,6 +42,14 @@ NETS = '''
     class Pair(Module):
         def __init__(self):
             self.left, self.kind = gpt(3), Leaf
+            self.norm = _norm()
+
+    def _norm():
+        return [Attention2(), _norm()]
+
+    class Attention2(Module):
+        def __init__(self):
+            self.parts = _norm()
 
     class Leaf(Module):
         def again(self):
@@ -77,6 +85,7 @@ def test_a_model_contains_what_its_body_names(tmp_path):
         "Block": {"GPT", "Large", "Pair"},
         "GPT": {"Pair"},  # by way of the function that returns it
         "gpt": {"Pair"},
+        "Attention2": {"Pair"},  # by way of a function that is no model
         "Leaf": {"Pair"},
         "Stem": {"Pair", "Leaf"},  # of two that name each other, the first contains the second
     }

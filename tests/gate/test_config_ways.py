@@ -38,6 +38,33 @@ TRAIN = """import hydra
 def main(cfg):
     hydra.utils.instantiate(cfg.model)
 """
+READER = """import argparse
+
+import nets.net as nets
+
+
+def build(settings):
+    return getattr(nets, settings["name"])(settings["d"], settings["h"])
+
+
+def read(path):
+    with open(path) as file:
+        return dict(line.split(": ") for line in file.read().splitlines())
+
+
+def main(config, steps):
+    model = build({"name": config["name"], "d": int(config["d"]), "h": int(config["h"])})
+    model.fit(steps)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--cfg", required=True)
+    parser.add_argument("--steps", type=int, default=10)
+    args = parser.parse_args()
+    config = read(args.cfg)
+    main(config, args.steps)
+"""
 FILES = {
     "nets/__init__.py": "",
     "nets/net.py": NET,
@@ -48,6 +75,9 @@ FILES = {
     "conf/model/small.yaml": "# A small one.\n_target_: nets.net.Net\nd: 4\nh: ${width}\n",
     "conf/model/around.yaml": (
         "_target_: nets.net.Around\nscale: 2\ninner:\n  _target_: nets.net.Net\n  d: 5\n  h: 1\n"
+    ),
+    "conf/wide/all.yaml": (
+        "# @package _global_\ndefaults:\n  - override /model: around\nmodel:\n  scale: 7\n"
     ),
     "conf/model/torn.yaml": "_target_: nets.net.Net\nd: [4\nh: 3\n",
     "conf/model/lost.yaml": "_target_: nets.net.Net\nd: ${no.such.key}\nh: 3\n",
@@ -64,6 +94,12 @@ FILES = {
         "  target: nets.data.Data\n"
     ),
     "latent/b.json": '{"model": {"target": "nets.net.Net",\n "params": {"d": 1, "h": 1}}}\n',
+    # A script's own reader; the README says which files it is for.
+    "scripts/run.py": READER,
+    "README.md": "Run it:\n\n    python scripts/run.py \\\n        --cfg own/small.yaml\n",
+    "own/small.yaml": "name: Net\nd: 8\nh: 2\n",
+    "own/large.yaml": "name: Net\nd: 80\nh: 2\n",
+    "own/schedule.yaml": "every: 3\n",
     # LightningCLI
     "cli/fit.yaml": (
         "trainer:\n"
@@ -104,14 +140,18 @@ def test_each_file_is_a_way_to_build_what_it_names(report):
     found = {
         (m["target"], m["way"]["path"], m["way"]["line"], m["counts"]["total"])
         for m in report["models"]
-        if m["way"]
+        if m["way"] and m["way"]["kind"] == "config"
     }
     assert found == {
+        ("nets/net.py::Net", "conf/train.yaml", 2, 15),
+        ("nets/net.py::Around", "conf/wide/all.yaml", 4, 14),
         ("nets/net.py::Net", "conf/model/small.yaml", 2, 15),
         ("nets/net.py::Around", "conf/model/around.yaml", 1, 9),
         ("nets/net.py::Net", "conf/model/around.yaml", 4, 6),
         ("nets/net.py::Net", "latent/a.yaml", 2, 30),
         ("nets/net.py::Net", "latent/b.json", 1, 2),
+        ("nets/net.py::Net", "own/small.yaml", 1, 18),
+        ("nets/net.py::Net", "own/large.yaml", 1, 162),
         ("nets/net.py::Around", "cli/fit.yaml", 4, 23),
         ("nets/net.py::Net", "cli/fit.yaml", 8, 16),
     }
@@ -172,10 +212,15 @@ def test_init_writes_the_count_where_the_class_is_named(root, nparam_lint, tmp_p
     done = nparam_lint("init", cwd=place)
     changed = {n for n, text in FILES.items() if (place / n).read_text() != text}
     small, around = "conf/model/small.yaml", "conf/model/around.yaml"
-    assert changed == {small, around, "nparam-lint.toml"}, done.stdout + done.stderr
+    own = {"own/small.yaml", "own/large.yaml", "conf/train.yaml", "conf/wide/all.yaml"}
+    assert changed == {small, around, *own, "nparam-lint.toml"}, done.stdout + done.stderr
     before, after = FILES[small], (place / small).read_text()
     assert after == before.replace("nets.net.Net\n", "nets.net.Net  # nparam: 15\n")
     before, after = FILES[around], (place / around).read_text()
     assert after == before.replace("nets.net.Around\n", "nets.net.Around  # nparam: 9\n")
+    after = (place / "conf/wide/all.yaml").read_text()
+    assert "\nmodel:  # nparam: 14\n  scale: 7\n" in after
+    after = (place / "own/large.yaml").read_text()
+    assert after == "name: Net  # nparam: 162\nd: 80\nh: 2\n"
     config = (place / "nparam-lint.toml").read_text()
     assert config == FILES["nparam-lint.toml"] + '"latent/b.json" = 2\n'

@@ -10,7 +10,7 @@ from nparam_lint.discover.ways.hydra_configs import HydraConfigs
 from nparam_lint.records import Recipe
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from nparam_lint.discover.ways.config_files import ConfigFile, ConfigFiles, ModelNode
     from nparam_lint.discover.ways.config_outline import Keys
@@ -25,7 +25,7 @@ class ConfigRecipes:
 
     def __init__(self, files: ConfigFiles) -> None:
         self.files = files
-        self.hydra = HydraConfigs(files)
+        self._hydra = HydraConfigs(files)
 
     def recipe(self, node: ModelNode) -> Recipe | None:
         """How to build the model of a node; its `file` is the one whose names are used."""
@@ -44,14 +44,15 @@ class ConfigRecipes:
         return self._importable(recipe, node)
 
     def _by_hydra(self, node: ModelNode, file: ConfigFile, own: str) -> Recipe:
-        instantiate = "from hydra.utils import instantiate"
-        composed = self.hydra.composed(node, file)
-        if composed is None:
-            setup, keys = _load(file), node.keys
-        else:
-            setup, keys = composed
-        call = f"instantiate(config{_access(keys)})"
-        return Recipe(setup=f"{instantiate}\n{setup}", call=call, file=own)
+        composed = self._hydra.composed(node, file)
+        setup, keys = composed or (_load(file), node.keys)
+        return _instantiate(setup, keys, own)
+
+    def of_wholes(self, nodes: Mapping[str, ModelNode]) -> Iterator[tuple[ModelNode, Recipe]]:
+        """See `HydraConfigs.wholes`; each with its recipe."""
+        for node, setup in self._hydra.wholes(nodes):
+            own = "torch" if node.symbol.kind == "outside" else node.symbol.where
+            yield node, self._importable(_instantiate(setup, node.keys, own), node)
 
     def _by_target(self, node: ModelNode, file: ConfigFile, own: str) -> Recipe:
         """By the project's own function for it, or as all of them do it."""
@@ -67,8 +68,7 @@ class ConfigRecipes:
     @cached_property
     def _builders(self) -> list[str]:
         """The files that define `instantiate_from_config`."""
-        tree, name = self.files.found.tree, b"def instantiate_from_config("
-        return sorted((p for p in tree.files if name in tree.source(p)), key=lambda p: (len(p), p))
+        return sorted(self.files.with_words["def instantiate_from_config("], key=len)
 
     def _by_transformers(self, node: ModelNode) -> Recipe:
         name, path = node.name, node.path
@@ -88,6 +88,11 @@ class ConfigRecipes:
             return recipe
         line = f"import sys; sys.path.insert(0, {root or '.'!r})"
         return Recipe(setup=f"{line}\n{recipe.setup}", call=recipe.call, file=recipe.file)
+
+
+def _instantiate(setup: str, keys: Keys, own: str) -> Recipe:
+    lines = f"from hydra.utils import instantiate\n{setup}"
+    return Recipe(setup=lines, call=f"instantiate(config{_access(keys)})", file=own)
 
 
 def _load(file: ConfigFile) -> str:

@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING
 
 from nparam_lint.claims import CONFIG_SUFFIXES
 from nparam_lint.discover.ways import FoundWay
-from nparam_lint.discover.ways.config_files import ConfigFiles
+from nparam_lint.discover.ways.config_files import ConfigFiles, ModelNode
 from nparam_lint.discover.ways.config_recipes import ConfigRecipes
+from nparam_lint.discover.ways.config_scripts import ConfigScripts
+from nparam_lint.discover.ways.registry_configs import RegistryConfigs
 from nparam_lint.records import Position, Way
 
 if TYPE_CHECKING:
@@ -16,7 +18,6 @@ if TYPE_CHECKING:
 
     from nparam_lint.discover import Discovery
     from nparam_lint.discover.ways import WaySource
-    from nparam_lint.discover.ways.config_files import ModelNode
     from nparam_lint.records import Recipe
 
 _INNER = 5  # added to the rank of a model that is a part of another one in its file
@@ -36,21 +37,49 @@ class ConfigModel:
 
 
 class ConfigModels:
-    """The models that the config files at `paths` describe, as far as their kind is known."""
+    """The models that the config files at `paths` describe, as far as it is known what builds them.
+    `texts`: those that may hold commands."""
 
     def __init__(
-        self, found: Discovery, paths: Sequence[str], read: Callable[[str], bytes]
+        self,
+        found: Discovery,
+        paths: Sequence[str],
+        read: Callable[[str], bytes],
+        texts: Callable[[], Sequence[str]] = tuple,
     ) -> None:
         self._files = ConfigFiles(found, paths, read)
         self._recipes = ConfigRecipes(self._files)
+        self._scripts = ConfigScripts(self._files, texts)
+        self._registry = RegistryConfigs(self._files)
 
     def __iter__(self) -> Iterator[ConfigModel]:
         """All of them, those of one file from the outside in."""
-        for file in self._files:
-            for node in self._files.nodes(file):
-                recipe = self._recipes.recipe(node)
-                if recipe is not None:
-                    yield ConfigModel(node, recipe)
+        marked = {file.path: self._files.nodes(file) for file in self._files}
+        wholes = {at: nodes[0] for at, nodes in marked.items() if nodes and not nodes[0].keys}
+        for node, recipe in self._recipes.of_wholes(wholes):
+            yield ConfigModel(node, recipe)
+        for path in self._files.paths:
+            for node in marked.get(path, ()):
+                if own := self._recipes.recipe(node):
+                    yield ConfigModel(node, own)
+            if not marked.get(path) and (model := self._by_script(path)):
+                yield model
+        for node, recipe in self._registry:
+            yield ConfigModel(node, recipe)
+
+    def _by_script(self, path: str) -> ConfigModel | None:
+        """What a script builds from the file; its class is that of the call, or the one that the
+        file names."""
+        file = self._files.file(path)
+        found = self._scripts.model(file) if file else None
+        if file is None or found is None:
+            return None
+        script, recipe = found
+        named = self._files.named(file)
+        symbol, line = script.symbol or named[0], named[1]
+        return symbol and ConfigModel(
+            ModelNode(path, (), line, "script", script.call, symbol), recipe
+        )
 
     def whole(self) -> Iterator[tuple[str, list[ConfigModel]]]:
         """The files, each with the one model that it stands for; or with several, if it does not
@@ -67,7 +96,8 @@ class ConfigModels:
 def find_configs(source: WaySource) -> Iterator[FoundWay]:
     """The ways of this kind."""
     paths = [path for path in source.others if path.endswith(CONFIG_SUFFIXES)]
-    for model in ConfigModels(source.found, paths, source.read):
+    texts = [path for path in source.others if not path.endswith(CONFIG_SUFFIXES)]
+    for model in ConfigModels(source.found, paths, source.read, lambda: texts):
         node, target = model.node, model.node.target
         # What an installed package builds is told of the file, unless it is a part of another.
         if target in source.wanted or not (target.callable or node.is_inner):

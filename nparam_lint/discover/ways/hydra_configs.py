@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 from nparam_lint.discover.files import ancestors, join, parent
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
     from nparam_lint.discover.ways.config_files import ConfigFile, ConfigFiles, ModelNode
     from nparam_lint.discover.ways.config_outline import Keys
 
 _MAIN = re.compile(r"hydra\s*\.\s*main\s*\(([^)]*)\)|(?<!\w)initialize\s*\(([^)]*)\)")
 _ARGUMENT = r"""{}\s*=\s*["']([^"']*)["']"""
 _PACKAGE = re.compile(r"#\s*@package\s+(\S+)")
-_LOGGING = "'hydra/job_logging=default', 'hydra/hydra_logging=default'"
+_LOGGING = re.compile(r"override +/?(hydra/)?(job|hydra)_logging\s*:")
 
 
 class _Main(NamedTuple):
@@ -36,11 +39,8 @@ class HydraConfigs:
         """What the scripts of the project say, those that train first."""
         tree = self.files.found.tree
         found = []
-        for path in sorted(tree.files, key=lambda p: ("train" not in p, p)):
-            source = tree.source(path)
-            if b"hydra" not in source or b"config_path" not in source:
-                continue
-            for match in _MAIN.finditer(source.decode("utf-8", "replace")):
+        for path in sorted(self.files.with_words["hydra"], key=lambda p: ("train" not in p, p)):
+            for match in _MAIN.finditer(tree.source(path).decode("utf-8", "replace")):
                 folder = _argument("config_path", match[1] or match[2] or "")
                 name = _argument("config_name", match[1] or match[2] or "") or "config"
                 if folder is not None:
@@ -54,46 +54,113 @@ class HydraConfigs:
         if not refers and not any(entry.keys == ("defaults",) for entry in file.entries):
             return None
         main = self._main(file.path)
-        root = main.root if main else parent(file.path)
-        name = file.path[len(root) + 1 if root else 0 :].rpartition(".")[0]
-        if main is None or main.name == name or not refers:
-            return _compose(root, name, ()), (*self._package(file, name), *node.keys)
-        first = self.files.file(join(main.root, f"{main.name}.yaml"))
-        group, _, option = name.rpartition("/")
-        plus = "" if first and group in _defaults(first) else "+"
-        override = f"{plus}{group}={option}" if group else ""
-        keys = (*self._package(file, name), *node.keys)
-        return _compose(main.root, main.name, (override,) if override else ()), keys
+        name = _name(file.path, main.root if main else parent(file.path))
+        keys = (*_package(file, name), *node.keys)
+        if main is None or main.name == name or not refers or "/" not in name:
+            return self._compose(main.root if main else parent(file.path), name), keys
+        return self._chosen(main, name), keys
+
+    def wholes(self, nodes: Mapping[str, ModelNode]) -> Iterator[tuple[ModelNode, str]]:
+        """The models of the configs that choose another file for them: those that scripts compose
+        first, and those that change these as a whole (`experiment=b`). `nodes`: by path, what a
+        file as a whole describes. Each with the lines that compose its config."""
+        done: set[str] = set()
+        for main in self.mains:
+            first = self.files.file(join(main.root, f"{main.name}.yaml"))
+            if first is None:
+                continue
+            usual = _defaults(first)
+            yield from self._choices(main, first, usual, {}, nodes, self._compose(*main))
+            for path in self.files.paths:
+                group = parent(_name(path, main.root))
+                is_below = path.startswith(f"{main.root}/") and group and path not in done
+                file = self.files.file(path) if is_below else None
+                said = _PACKAGE.match(file.text.lstrip()) if file else None
+                if file and said and said[1] == "_global_" and self._is_for(main, group):
+                    done.add(path)
+                    lines = self._chosen(main, _name(path, main.root))
+                    yield from self._choices(main, file, _defaults(file), usual, nodes, lines)
+
+    def _is_for(self, main: _Main, group: str) -> bool:
+        """Whether a script's config has a group; a group that none has is for all of them."""
+        firsts = {m: self.files.file(join(m.root, f"{m.name}.yaml")) for m in self.mains}
+        having = [m for m, first in firsts.items() if first and group in _defaults(first)]
+        return main in having or not having
+
+    def _choices(
+        self,
+        main: _Main,
+        file: ConfigFile,
+        chosen: Mapping[str, str],
+        usual: Mapping[str, str],
+        nodes: Mapping[str, ModelNode],
+        lines: str,
+    ) -> Iterator[tuple[ModelNode, str]]:
+        """The models of the groups that a file chooses an option of, or changes a key of."""
+        for group, option in {**usual, **chosen}.items():
+            path = join(main.root, f"{group}/{option.removesuffix('.yaml')}.yaml")
+            node, whole = nodes.get(path), self.files.file(path)
+            if node is None or whole is None:
+                continue
+            keys = _package(whole, _name(path, main.root))
+            line = next((e.line for e in file.entries if e.keys == keys), 0)
+            line = line or next((e.line for e in file.entries if _group(e.keys) == group), 0)
+            if line:
+                yield replace(node, path=file.path, keys=keys, line=line), lines
 
     def _main(self, path: str) -> _Main | None:
         above = [*ancestors(parent(path))]
         return next((main for main in self.mains if main.root in above), None)
 
-    def _package(self, file: ConfigFile, name: str) -> Keys:
-        said = _PACKAGE.match(file.text.lstrip())
-        if said and said[1] != "_group_":
-            return () if said[1] == "_global_" else tuple(said[1].split("."))
-        return tuple(name.split("/")[:-1])
+    def _chosen(self, main: _Main, name: str) -> str:
+        """The lines that compose a script's config with an option of a group."""
+        first = self.files.file(join(main.root, f"{main.name}.yaml"))
+        group, _, option = name.rpartition("/")
+        plus = "" if first and group in _defaults(first) else "+"
+        return self._compose(*main, f"{plus}{group}={option}")
+
+    def _compose(self, root: str, name: str, *overrides: str) -> str:
+        if self._has_own_logging:  # by a plugin that a model does not need
+            overrides = (*overrides, "hydra/job_logging=default", "hydra/hydra_logging=default")
+        given = f", overrides={[*overrides]!r}" if overrides else ""
+        return (
+            "import os\n"
+            "from hydra import compose, initialize_config_dir\n"
+            f"with initialize_config_dir(os.path.abspath({root!r}), version_base=None):\n"
+            f"    config = compose({name!r}{given})"
+        )
+
+    @cached_property
+    def _has_own_logging(self) -> bool:
+        files = (self.files.file(path) for path in self.files.paths)
+        return any(file is not None and _LOGGING.search(file.text) for file in files)
 
 
-def _compose(root: str, name: str, overrides: tuple[str, ...]) -> str:
-    given = f", overrides={[*overrides]!r}" if overrides else ""
-    return (
-        "import os\n"
-        "from hydra import compose, initialize_config_dir\n"
-        f"with initialize_config_dir(os.path.abspath({root!r}), version_base=None):\n"
-        f"    config = compose({name!r}{given})"
-    )
+def _name(path: str, root: str) -> str:
+    """The name of a config for Hydra."""
+    return path[len(root) + 1 if root else 0 :].rpartition(".")[0]
+
+
+def _package(file: ConfigFile, name: str) -> Keys:
+    """The keys below which Hydra puts what a file says."""
+    said = _PACKAGE.match(file.text.lstrip())
+    if said and said[1] != "_group_":
+        return () if said[1] == "_global_" else tuple(said[1].split("."))
+    return tuple(name.split("/")[:-1])
 
 
 def _defaults(file: ConfigFile) -> dict[str, str]:
     """The groups of a defaults list, each with the option that is chosen."""
-    found = {}
-    for keys, _, value in file.entries:
-        if keys[0] == "defaults" and len(keys) == 3:
-            group = str(keys[2]).removeprefix("override ").removeprefix("optional ").lstrip("/")
-            found[group.partition("@")[0]] = value
-    return found
+    groups = ((_group(entry.keys), entry.value) for entry in file.entries)
+    return {group: option for group, option in groups if group and option}
+
+
+def _group(keys: Keys) -> str:
+    """The group that an entry of a defaults list is about; "" for another key."""
+    if len(keys) != 3 or keys[0] != "defaults":
+        return ""
+    group = str(keys[2]).removeprefix("override ").removeprefix("optional ").lstrip("/")
+    return group.partition("@")[0]
 
 
 def _argument(name: str, text: str) -> str | None:

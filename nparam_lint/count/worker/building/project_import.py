@@ -302,7 +302,8 @@ def install_loader():
 
 
 def relax_argparse():
-    """A script that parses its arguments when imported gets its defaults, not our command line."""
+    """A script that parses its arguments when imported gets its defaults, not our command line; or
+    the one that the setup of a recipe makes."""
     import argparse
 
     parser = argparse.ArgumentParser
@@ -313,6 +314,7 @@ def relax_argparse():
             action.required = False
             if not action.option_strings and action.nargs is None:
                 action.nargs = "?"
-        return original(self, [], namespace, **kwargs)
+        given = sys.argv[1:]
+        return original(self, given if args in (None, given) else [], namespace, **kwargs)
 
     parser.parse_known_args = parse

@@ -1,0 +1,249 @@
+"""Config files that a script of the project reads: `python train.py --cfg configs/b.yaml`.
+
+The script's own parser and its own reader are run, as far as the call of the model needs them, with
+that command line.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import takewhile
+from typing import TYPE_CHECKING
+
+from nparam_lint.claims import CONFIG_SUFFIXES
+from nparam_lint.discover.files import join, parent
+from nparam_lint.discover.syntax import dotted_name, tail
+from nparam_lint.discover.ways.options import default_text, option_calls
+from nparam_lint.discover.ways.places import SourceText
+from nparam_lint.discover.ways.slices import Slice
+from nparam_lint.discover.ways.statements import (
+    BUILTINS,
+    NoWay,
+    changed,
+    does_work,
+    loads,
+    parsed,
+    stores,
+)
+from nparam_lint.records import Recipe
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from nparam_lint.discover.name_resolution import Symbol
+    from nparam_lint.discover.ways.config_files import ConfigFile, ConfigFiles
+    from nparam_lint.discover.ways.places import Place
+
+_OPTION = re.compile(
+    r"-*(cfg|config|conf|opt|yaml|hparams|params|configuration|settings|exp_file)"
+    r"([_-]?(file|path|name|filename|yaml))?$|-*(model|base|net)[_-](config|cfg)([_-](file|path))?$"
+)
+_HAS_OPTION = re.compile(
+    rb"""add_argument\(\s*(['"]-\w['"],\s*)?['"]-*\w*(cfg|conf|opt|yaml|param)"""
+)
+_COMMAND = re.compile(r"([\w./-]+\.py)\b((?:[^\n\\]|\\[ \t]*\n?)*)")
+_MODEL = re.compile(r"(model|net|network|backbone|arch)\w*$|\w+_(model|net)$", re.IGNORECASE)
+# What reads a config file, among the calls that read any.
+_READS = re.compile(
+    r"(?i)(^|\.)(safe_load|full_load|unsafe_load|load|loads|open|read|read_text|fromfile|"
+    r"merge_from_file|\w*(config|cfg|conf|yaml|json|toml|option|hparams|args|params|settings)\w*)$"
+)
+_NOT_READ = re.compile(r"^(torch|np|numpy|pickle|pd|h5py|cv2|Image)\.")
+# Settings of a run: a model does not depend on them.
+_OF_RUN = re.compile(
+    r"(?i)\w*(lr|rank|world|gpus?|device|seed|dist\w*|output|dir|path|log\w*|batch_?size|workers?|"
+    r"steps?|epochs?|time|name|resume|tag)$"
+)
+_LOCAL_RANK = re.compile(rb"""environ\[\s*['"]LOCAL_RANK['"]\s*\]""")
+_LARGE = 400_000
+
+
+class ConfigSlice(Slice):
+    """A slice that may read the config file."""
+
+    def compound(self, node: ast.stmt, need: set[str]) -> list[ast.stmt]:
+        if not isinstance(node, ast.With):
+            return super().compound(node, need)
+        body = self.before(node.body, need)
+        bound = {n for i in node.items if i.optional_vars for n in stores(i.optional_vars)}
+        if not body or not need & bound:
+            return body
+        self.check(*(item.context_expr for item in node.items))
+        need -= bound
+        need |= loads(*(item.context_expr for item in node.items)) - BUILTINS
+        return [ast.With(node.items, body)]
+
+    def assignment(
+        self, node: ast.Assign | ast.AnnAssign | ast.AugAssign, need: set[str]
+    ) -> list[ast.stmt]:
+        targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+        is_part = any(True for target in targets for _ in changed(target))
+        words = re.findall(r"\w+", ast.unparse(targets[0]))
+        if is_part and _OF_RUN.match(words[-1]):
+            return []
+        return super().assignment(node, need)
+
+
+@dataclass(frozen=True, slots=True)
+class ScriptModel:
+    """What a script builds from a config file: the statements before, and the call. `symbol`: what
+    is called, if that is known; `option`: how the file is given."""
+
+    script: str
+    option: str
+    setup: str
+    call: str
+    symbol: Symbol | None
+
+    def recipe(self, config: str, environment: str) -> Recipe:
+        line = [self.script, *([self.option] if self.option else []), config]
+        setup = f"import sys; sys.argv = {line!r}\n{environment}{self.setup}"
+        return Recipe(setup=setup, call=self.call, file=self.script)
+
+
+class ConfigScripts:
+    """The scripts of a project that read config files. `texts`: those that may hold commands."""
+
+    def __init__(self, files: ConfigFiles, texts: Callable[[], Sequence[str]]) -> None:
+        self.files = files
+        self._texts = texts
+
+    @cached_property
+    def scripts(self) -> dict[str, ScriptModel]:
+        tree = self.files.found.tree
+        found: dict[str, ScriptModel] = {}
+        for path in self.files.with_words["add_argument"]:
+            source = tree.source(path)
+            if len(source) < _LARGE and _HAS_OPTION.search(source):
+                text = source.decode("utf-8", "replace")
+                if model := next(self._models(path, text), None):
+                    found[path] = model
+        return found
+
+    def _models(self, path: str, text: str) -> Iterator[ScriptModel]:
+        """The models that a script builds, as far as that depends on its options alone."""
+        syntax = parsed(text)
+        options = {name: call for name, call in option_calls([syntax]) if _OPTION.match(name)}
+        source = SourceText(text, syntax, lambda call: self._is_harmless(path, call))
+        for place in source.places(re.compile(r"\b\w+\s*=.*\(")) if options else ():
+            is_model, symbol = self._built(path, place)
+            if not is_model:
+                continue
+            try:
+                made = ConfigSlice(source).of(place, place.call)
+            except (NoWay, RecursionError):
+                continue
+            setup = "\n".join(ast.unparse(ast.fix_missing_locations(node)) for node in made)
+            for name, option in options.items():
+                if f".{name}" in setup or "(" in setup:
+                    written = _written(option)
+                    call = ast.unparse(place.call)
+                    yield ScriptModel(path, written, setup, call, symbol)
+
+    def _built(self, path: str, place: Place) -> tuple[bool, Symbol | None]:
+        """Whether a call makes a model, by what it is or by its name; and what it is."""
+        statement, names = place.statement, self.files.found.models.names
+        is_value = isinstance(statement, ast.Assign) and statement.value is place.call
+        if not is_value or not (place.call.args or place.call.keywords):
+            return False, None
+        assert isinstance(statement, ast.Assign)
+        name = dotted_name(place.call.func)
+        symbol = names.resolve(path, name) if name else None
+        if symbol and symbol.kind != "outside" and self.files.makes_model(symbol):
+            return True, symbol
+        target = tail(dotted_name(statement.targets[0]))
+        return bool(_MODEL.match(target)) and not does_work(name), None
+
+    def _is_harmless(self, path: str, call: ast.Call) -> bool:
+        name = dotted_name(call.func)
+        symbol = self.files.found.models.names.resolve(path, name) if name else None
+        full = symbol.name if symbol else name
+        if _NOT_READ.match(full) and does_work(full):
+            return False
+        return not does_work(tail(full)) or bool(_READS.search(full))
+
+    # --- which files they read --------------------------------------------------------------------
+
+    @cached_property
+    def read_in(self) -> dict[str, str]:
+        """For each config file that a command or a default names, the script that reads it."""
+        found: dict[str, str] = {}
+        for script, config in (*self._commands(), *self._defaults()):
+            found.setdefault(config, script)
+        return found
+
+    def _commands(self) -> Iterator[tuple[str, str]]:
+        """(script, config file) of the commands in texts."""
+        by_name = {script.rpartition("/")[2]: script for script in self.scripts}
+        for path in self._texts() if by_name else ():
+            if (file := self.files.file(path)) is None:
+                continue
+            for command in _COMMAND.finditer(file.text):
+                script = by_name.get(command[1].rpartition("/")[2])
+                for word in command[2].split() if script else ():
+                    config = word.rpartition("=")[2].strip("'\"`").removeprefix("./")
+                    if script and config.endswith(CONFIG_SUFFIXES):
+                        yield script, self._found(script, config)
+
+    def _defaults(self) -> Iterator[tuple[str, str]]:
+        for script in self.scripts:
+            for name, option in option_calls(
+                [parsed(self.files.found.tree.source(script).decode())]
+            ):
+                default = default_text(option) or ""
+                if _OPTION.match(name) and default.endswith(CONFIG_SUFFIXES):
+                    yield script, self._found(script, default.removeprefix("./"))
+
+    def _found(self, script: str, config: str) -> str:
+        """A path as the project has it; a command may be given beside its script."""
+        beside = join(parent(script), config)
+        return beside if self.files.file(beside) and not self.files.file(config) else config
+
+    def model(self, file: ConfigFile) -> tuple[ScriptModel, Recipe] | None:
+        """What the script builds that reads this file."""
+        script = self._reader(file) if self.scripts else None
+        if script is None:
+            return None
+        found = self.scripts[script]
+        return found, found.recipe(file.path, self._environment)
+
+    def _reader(self, file: ConfigFile) -> str | None:
+        """The script of a file; or that of the file with the most similar name, of those beside it
+        and in directories beside its own, with which it has keys in common."""
+        if file.path in self.read_in:
+            return self.read_in[file.path]
+        folder = parent(file.path)
+        near = [
+            path
+            for path in self.read_in
+            if folder and (parent(path) == folder or parent(parent(path)) == parent(folder) != "")
+        ]
+        near.sort(key=lambda path: -_common(path, file.path))
+        keys = {entry.keys[0] for entry in file.entries}
+        other = self.files.file(near[0]) if near else None
+        alike = other and not keys.isdisjoint(entry.keys[0] for entry in other.entries)
+        return self.read_in[near[0]] if alike else None
+
+    @cached_property
+    def _environment(self) -> str:
+        """What torchrun says to a process, where scripts do not work without."""
+        tree = self.files.found.tree
+        paths = self.files.with_words["LOCAL_RANK"]
+        if any(_LOCAL_RANK.search(tree.source(path)) for path in paths):
+            return "import os; os.environ['LOCAL_RANK'] = '0'\n"
+        return ""
+
+
+def _written(option: ast.Call) -> str:
+    """An option as it stands in a command; "" for a positional argument."""
+    texts = [str(a.value) for a in option.args if isinstance(a, ast.Constant)]
+    return next((text for text in reversed(texts) if text.startswith("-")), "")
+
+
+def _common(first: str, second: str) -> int:
+    """How many characters two texts have in common at their start."""
+    pairs = zip(first, second, strict=False)
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
