@@ -81,6 +81,9 @@ def told(root, path, text):
         ("with open('a') as f:\n    Net(int(f.read()))", []),
         ("def f(data):\n    Net(len(data))", []),
         ("Net(3); Net(d=3)", ">> Net(3)"),
+        ("d = 3\nif os.path.exists('a'):\n d = load('a')\nNet(d)", ">> Net(3)"),
+        ("c = Config()\nc.d = len(load())\nBig(c)", []),
+        ("c = Config()\nc.other = len(load())\nBig(c)", "c = Config() >> Big(c)"),
         ("Net(...)", []),
     ],
 )
@@ -110,6 +113,8 @@ parser.add_argument("--model", default="Net", choices=["Net", "Big"])
             "args.dim",
         ),
         ("args = parser.parse_args()\nNet(args.given)", None),
+        ("args = parser.parse_args()\nif args.model == 'b':\n Net(args.dim)", "args.model = 'b'"),
+        ("args = parser.parse_args()\nif 'b' in args.model:\n Net(args.dim)", None),
         ("args = parser.parse_args()\nNet(args.nowhere)", None),
         ("args = parser.parse_args()\nargs.dim, x = load_data()\nNet(args.dim)", "args.dim"),
         ("args = parser.parse_args()\nnets.__dict__[args.model](args.dim)", "args.dim"),
