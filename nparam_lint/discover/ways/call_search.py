@@ -6,6 +6,7 @@ import ast
 import re
 from collections import defaultdict
 from functools import cached_property
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from nparam_lint.claims import Target
@@ -30,7 +31,6 @@ LOOKED_UP = re.compile(
     r"__dict__\[[^\]]*\]\(|getattr\(\w+,[^()]*\)\(|(create|get|build|make)_?(model|net\w*)\("
 )
 _CALLED = re.compile(rb"(\w+)\s*\(")
-_RENAMED = re.compile(rb"(\w+)\s+as\s")
 _LOOKED_UP = re.compile(LOOKED_UP.pattern.encode())
 # What turns a file into the words in it, at the speed of memory.
 _NO_WORD = bytes(b if b > 127 or chr(b).isalnum() or chr(b) == "_" else 32 for b in range(256))
@@ -63,12 +63,12 @@ class CallSearch:
         modules = {name.encode() for name in self.found.modules(path)}
         if modules:
             content = _CLASS.sub(lambda m: b"" if m[1] in modules else m[0], content)
-            if not self.mentions(content):
-                return False
-        called = set(_CALLED.findall(re.sub(rb"^\s*(class|def)\s+\w+", b"", content, flags=re.M)))
-        if not self.words.isdisjoint(called):
-            return True
-        return not self.words.isdisjoint(_RENAMED.findall(content))
+        every = words(content)
+        used = self.words.intersection(every)
+        if not used or any(b == b"as" and a in used for a, b in pairwise(every)):
+            return bool(used)
+        names = b"|".join(used)
+        return bool(re.search(rb"(?<!class )(?<!def )\b(" + names + rb")\s*\(", content))
 
     def content(self, path: str) -> bytes:
         """That of a file that is not Python; empty where it cannot be read."""
