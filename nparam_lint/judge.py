@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 from nparam_lint.claims import FormulaError, UnknownName, matches
 from nparam_lint.claims.grammar import round_count
 from nparam_lint.count.worker.capabilities import METRICS, is_accelerator
-from nparam_lint.records import BudgetResult, Finding, Position
+from nparam_lint.records import BudgetResult, Finding, InsideRow, Position
 from nparam_lint.rules.catalogue import RULES
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from nparam_lint.claims import Selector
     from nparam_lint.claims.grammar import Bounds, Tolerance
@@ -40,25 +40,97 @@ def judge(
     `experts_hint`: lines that say how to declare how many experts a token uses."""
     target = str(budget.target)
     where, selector = budget.position, budget.selector
-    if budget.definition and str(budget.definition) not in measured.definitions:
-        stale = _other_definition(budget, measured)
-        return [], [stale] if budget.origin != "prose" else []
+    parts = _parts(budget, measured)
+    if isinstance(parts, Finding):
+        return [], [parts] if budget.origin != "prose" else []
     metric = METRICS[selector.metric]
     if metric.needs_routing and measured.no_routing:
         message = f"the {metric.words} of {measured.call} are unknown: {measured.no_routing}"
         usual = "usual fields of the router or the config: num_experts_per_tok, top_k, moe_top_k"
         return [], [finding("NPL002", where, message, target, [usual, *experts_hint])]
-    try:
-        bounds = budget.value.bounds(
-            measured.names, budget.tolerance or tolerance, forced=budget.tolerance is not None
-        )
-    except UnknownName as error:
-        return [], [_unknown_name(budget, error.name, measured)]
-    except FormulaError as error:
-        return [], [finding("NPL002", where, f"{error} ({_values(budget, measured)})", target)]
-    rows = selected(selector, measured.modules)
-    if not rows:
-        return [], [_no_module(budget, measured)]
+    results: list[BudgetResult] = []
+    findings: list[Finding] = []
+    for part, rows in parts:
+        try:
+            bounds = budget.value.bounds(
+                part.names, budget.tolerance or tolerance, forced=budget.tolerance is not None
+            )
+        except UnknownName as error:
+            return [], [_unknown_name(budget, error.name, part)]
+        except FormulaError as error:
+            return [], [finding("NPL002", where, f"{error} ({_values(budget, part)})", target)]
+        if not rows:
+            return [], [_no_module(budget, measured, part)]
+        judged, broken = _compared(budget, measured, part, rows, bounds)
+        results += judged
+        findings += broken
+    return results, findings
+
+
+_Part = tuple["Measured | InsideRow", "list[ModuleRow]"]  # whose names a formula uses; modules
+
+
+def _parts(budget: Budget, measured: Measured) -> list[_Part] | Finding:
+    """The modules that a budget is about; of a class inside a model, by how they were made."""
+    if budget.target.host:
+        return _instances(budget, measured)
+    if budget.definition and str(budget.definition) not in measured.definitions:
+        return _other_definition(budget, measured.definitions)
+    return [(measured, selected(budget.selector, measured.modules))]
+
+
+def _instances(budget: Budget, measured: Measured) -> list[_Part] | Finding:
+    """Those of a class inside a model; of each, the modules in it that the selector names."""
+    found = [row for row in measured.inside if row.target == str(budget.target.bare)]
+    places = tuple(dict.fromkeys(row.source or "" for row in found))
+    if not found:
+        return _not_inside(budget, measured)
+    if budget.definition and str(budget.definition) not in places:
+        return _other_definition(budget, places)
+    return [(row, _within(budget.selector, row, measured.modules)) for row in found]
+
+
+def _within(selector: Selector, made: InsideRow, rows: Sequence[ModuleRow]) -> list[ModuleRow]:
+    paths = set(made.paths)
+    if not selector.module:
+        return [row for row in rows if row.path in paths]
+    return [
+        row
+        for row in rows
+        for above, below in _splits(row.path)
+        if above in paths and matches(selector.module, below)
+    ]
+
+
+def _splits(path: str) -> Iterator[tuple[str, str]]:
+    """Every module above a path, with the path from there on."""
+    dot = path.find(".")
+    while dot > 0:
+        yield path[:dot], path[dot + 1 :]
+        dot = path.find(".", dot + 1)
+
+
+def _not_inside(budget: Budget, measured: Measured) -> Finding:
+    """NPL008 for a budget of a class that the model does not contain."""
+    name = budget.target.callable
+    others = sorted({row.target.partition("::")[2] for row in measured.inside})
+    near = _near(name, others)
+    known = f"the project's classes in it: {', '.join(others[:8])}" if others else ""
+    known = near or known or "it contains no class of the project"
+    step = f"next: name a model that contains {name}, or delete the budget"
+    message = f"{measured.call} contains no {name}; {known}"
+    return finding("NPL008", budget.position, message, str(budget.target), [step])
+
+
+def _compared(
+    budget: Budget,
+    measured: Measured,
+    part: Measured | InsideRow,
+    rows: Sequence[ModuleRow],
+    bounds: Bounds,
+) -> tuple[list[BudgetResult], list[Finding]]:
+    """Modules against the counts that are admitted."""
+    selector = budget.selector
     results: list[BudgetResult] = []
     broken: dict[int, list[ModuleRow]] = {}
     for row in rows:
@@ -73,22 +145,22 @@ def judge(
                 actual=actual,
                 drift=(actual - base) / base if base else float(actual != base),
                 ok=ok,
-                module=row.path if selector.module else None,
+                module=row.path if selector.module or budget.target.host else None,
                 value=base,
             )
         )
         if not ok:
             broken.setdefault(actual, []).append(row)
     # Repeated blocks drift together: one finding for all that have the same count.
-    findings = [_broken(budget, measured, alike, n, bounds) for n, alike in broken.items()]
-    return results, findings
+    broken_parts = broken.items()
+    return results, [_broken(budget, measured, part, a, n, bounds) for n, a in broken_parts]
 
 
-def _other_definition(budget: Budget, measured: Measured) -> Finding:
+def _other_definition(budget: Budget, definitions: Sequence[str]) -> Finding:
     """NPL008 for a budget of a definition that Python does not use: one of two in branches, or one
     whose name was rebound."""
     name, here = budget.target.callable, budget.definition
-    used = " and ".join(measured.definitions)
+    used = " and ".join(definitions)
     message = f"Python does not use the {name} defined at {here}: {name} is the one at {used}"
     remedies = (
         f"declare the budget at {used}, and delete this one",
@@ -141,13 +213,21 @@ def selected(selector: Selector, rows: Sequence[ModuleRow]) -> list[ModuleRow]:
 
 
 def _broken(
-    budget: Budget, measured: Measured, rows: Sequence[ModuleRow], actual: int, bounds: Bounds
+    budget: Budget,
+    measured: Measured,
+    part: Measured | InsideRow,
+    rows: Sequence[ModuleRow],
+    actual: int,
+    bounds: Bounds,
 ) -> Finding:
-    metric, row = budget.selector.metric, rows[0]
-    name = budget.target.callable + (f"[{row.path}]" if budget.selector.module else "")
+    metric, row, host = budget.selector.metric, rows[0], budget.target.host
+    is_part = bool(budget.selector.module or host)
+    of = (host or budget.target).callable
+    kind = f", {budget.target.callable}" if host and not budget.selector.module else ""
+    name = of + (f"[{row.path}]" if is_part else "") + (f" ({kind[2:]})" if kind else "")
     if len(rows) > 1:
         span = f"{row.path} … {rows[-1].path}"
-        name = f"each of {budget.target.callable}[{span}] ({len(rows)}×)"
+        name = f"each of {of}[{span}] ({len(rows)}×{kind})"
     allowed = _allowed(budget, bounds)
     base = _base(bounds, actual)
     difference = actual - base
@@ -157,8 +237,10 @@ def _broken(
     )
     detail = []
     if budget.value.names:
-        detail.append(f"with {_values(budget, measured)}")
-    if not budget.selector.module and METRICS[metric].unit != "buffer elements":
+        detail.append(f"with {_values(budget, part)}")
+    if isinstance(part, InsideRow):
+        detail.append(f"made as {part.call}")
+    if not is_part and METRICS[metric].unit != "buffer elements":
         detail += _heaviest(measured.modules, metric)
     elif row.source:
         detail.append(f"{row.path} is made at {row.source}")
@@ -179,7 +261,7 @@ def _allowed(budget: Budget, bounds: Bounds) -> str:
     return f"{budget.declared} ({bounds.low:,} … {bounds.high:,})"
 
 
-def _values(budget: Budget, measured: Measured) -> str:
+def _values(budget: Budget, measured: Measured | InsideRow) -> str:
     names = sorted(budget.value.names)
     return ", ".join(f"{n}={measured.names[n]}" for n in names if n in measured.names) or "no names"
 
@@ -219,18 +301,21 @@ def _next_step(budget: Budget, actual: int) -> str:
     return f"if the change is intended, declare {actual:_} (about {round_count(actual)}) at {where}"
 
 
-def _unknown_name(budget: Budget, name: str, measured: Measured) -> Finding:
+def _unknown_name(budget: Budget, name: str, measured: Measured | InsideRow) -> Finding:
     usable = ", ".join(measured.known_names[:12]) or "nothing, it takes no arguments"
     hint = _near(name, measured.known_names) or f"a formula may use: {usable}"
     message = f"{measured.call} has no argument, config field or integer attribute {name!r}; {hint}"
     return finding("NPL002", budget.position, message, str(budget.target))
 
 
-def _no_module(budget: Budget, measured: Measured) -> Finding:
+def _no_module(budget: Budget, measured: Measured, part: Measured | InsideRow) -> Finding:
     glob = budget.selector.module
     paths = [row.path for row in measured.modules if row.path]
+    if isinstance(part, InsideRow):
+        top = part.paths[0]
+        paths = [below for path in paths for above, below in _splits(path) if above == top]
     own = ", ".join([path for path in paths if "." not in path][:8])
-    message = f"no module of {measured.call} matches {glob!r}; "
+    message = f"no module of {part.call} matches {glob!r}; "
     message += _near(glob, paths, 0.4) or f"its modules: {own}"
     return finding("NPL007", budget.position, message, str(budget.target))
 

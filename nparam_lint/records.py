@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Literal
 from nparam_lint.count.worker.capabilities import WITH_FIELDS
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
     from nparam_lint.claims import Selector, Target
     from nparam_lint.claims.grammar import Tolerance, Value
 
@@ -126,7 +128,7 @@ WayKind = Literal["call", "size", "config", "inside"]
 class Way:
     """How the repository itself builds a model. `kind`: a `call` in a script, a test or a text; a
     named `size`; a `config` file; `inside` another model. `position`: the place that says so.
-    `name`: of the size, or of the config file."""
+    `name`: of the size, of the config file, or the target that is the other model."""
 
     kind: WayKind
     position: Position
@@ -256,6 +258,23 @@ class VariableRow:
 
 
 @dataclass(frozen=True, slots=True)
+class InsideRow:
+    """A class of the project inside a model, made by one `call`, as often as there are `paths`
+    (those of its modules), with `total` parameters each. `source`: where the class is defined;
+    `made`: the line that made the first of them (both `path:line`). `names`, `known_names`: as in
+    `Measured`."""
+
+    target: str
+    call: str
+    paths: tuple[str, ...]
+    total: int
+    source: str | None = None
+    made: str | None = None
+    names: dict[str, NameValue] = field(default_factory=dict)
+    known_names: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class DeviceResult:
     """The result on one device. `bytes`: the memory that its allocator took. `differences`: one
     text for each parameter whose name, shape or dtype differs from the first device's. `is_absent`:
@@ -277,7 +296,8 @@ class Measured:
     `definitions`: where what was called is defined, as `path:line`, or its dotted name. `type`: the
     full name of the model's class; `types`: those of all modules inside it; `no_routing`: why its
     active parameters are unknown; `misdeclared`: what is wrong with what was declared about its
-    experts; `variables`: the arguments that can be varied, where they were asked for."""
+    experts; `variables`: the arguments that can be varied, where they were asked for; `inside`: the
+    project's own modules in it."""
 
     call: str
     modules: tuple[ModuleRow, ...]
@@ -294,6 +314,7 @@ class Measured:
     types: tuple[str, ...] = ()
     no_routing: str | None = None
     misdeclared: str | None = None
+    inside: tuple[InsideRow, ...] = ()
     cached: bool = False
 
     @property
@@ -369,7 +390,9 @@ class ModelReport:
     model is defined (or declared, for an installed package). `top_level`: no other model of the
     run contains it, so that its table is printed. `because`: why it is checked although no path
     that was given holds it. `way`: how the repository builds it, where that was found; None where
-    it was built with its defaults, or as it is declared."""
+    it was built with its defaults, or as it is declared. `host`: the model that was built, where
+    the target is a class inside it, of which `measurement` has the first instance. `inside`: the
+    models that contain it, where that was asked for."""
 
     target: str
     position: Position
@@ -380,6 +403,8 @@ class ModelReport:
     top_level: bool = True
     because: str = ""
     way: Way | None = None
+    host: Measured | None = None
+    inside: tuple[Inside, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -389,6 +414,40 @@ class FailedWay:
     target: str
     way: Way
     failure: NotMeasured
+
+
+@dataclass(frozen=True, slots=True)
+class Inside:
+    """A class inside a model: a way in which the repository builds it, though nobody can call it
+    alone."""
+
+    model: ModelReport
+    row: InsideRow
+
+    @property
+    def times(self) -> int:
+        return len(self.row.paths)
+
+    @property
+    def counts(self) -> dict[str, int | None]:
+        """Those of one instance."""
+        measured = self.model.measurement
+        rows = measured.modules if isinstance(measured, Measured) else ()
+        found = (row.by_name() for row in rows if row.path == self.row.paths[0])
+        return next(found, {})
+
+    @property
+    def share(self) -> float:
+        """That of one instance in the model's parameters."""
+        measured = self.model.measurement
+        whole = measured.counts.total if isinstance(measured, Measured) else 0
+        return self.row.total / whole if whole else 0.0
+
+    @property
+    def way(self) -> Way:
+        path, _, line = (self.row.made or self.row.source or "").rpartition(":")
+        at = Position(path, int(line)) if line.isdigit() else self.model.position
+        return Way("inside", at, self.model.target)
 
 
 @dataclass(frozen=True, slots=True)
@@ -414,6 +473,16 @@ class Elsewhere:
 
 
 @dataclass(frozen=True, slots=True)
+class Containment:
+    """Which models of a project are parts of others, as the source says. `users`: target of a part
+    → the targets of all models that contain it, directly or inside others. `returns`: target of a
+    factory → that of the class of the project that it returns."""
+
+    users: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    returns: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
 class Report:
     """Everything that one run found out; what a formatter is given. `findings` holds all findings,
     those of the models too, sorted by place. `skipped`: undeclared models that were not counted,
@@ -421,7 +490,10 @@ class Report:
     all (the interpreter has no torch, say). `staged`: what was judged is what git would commit;
     `source_only`: nothing was to be built; `elsewhere`: what lies outside of the paths that were
     given, None where these are the whole project. `ways_left`: how many ways to build a target were
-    found and not tried."""
+    found and not tried. `recipes`: target of a model that needs arguments → the lines of config
+    that would say how to build it: a sentence, the table's header, and the entry. `test_files`: how
+    many that define models were left out. `declared_only`: nothing was asked about what has no
+    budget."""
 
     environment: Environment | None
     models: tuple[ModelReport, ...]
@@ -435,3 +507,28 @@ class Report:
     elsewhere: Elsewhere | None = None
     failed_ways: tuple[FailedWay, ...] = ()
     ways_left: tuple[tuple[str, int], ...] = ()
+    containment: Containment = field(default_factory=Containment)
+    recipes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    test_files: int = 0
+    declared_only: bool = False
+
+    @property
+    def inside(self) -> Iterator[Inside]:
+        """The project's classes inside the models that were measured: those in top-level models,
+        and what no top-level model contains."""
+        seen: set[str] = set()
+        for top_level in () if self.declared_only else (True, False):
+            known = frozenset(seen)
+            for model in (model for model in self.models if model.host is None):
+                if model.top_level is top_level and isinstance(model.measurement, Measured):
+                    rows = [row for row in model.measurement.inside if row.target not in known]
+                    seen.update(row.target for row in rows)
+                    yield from (Inside(model, row) for row in rows)
+
+    @property
+    def inside_by_target(self) -> dict[str, list[Inside]]:
+        """The same by class, each as often as it is built in another way."""
+        found: dict[str, list[Inside]] = {}
+        for one in self.inside:
+            found.setdefault(one.row.target, []).append(one)
+        return found

@@ -52,6 +52,29 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int | None:
     return 0 if all(Path(place.partition("::")[0]).is_file() for place in config.args) else None
 
 
+# Those that take longest begin first, so that all processes end at about the same time.
+_LONGEST = (
+    "hooks/test_pre_commit.py",
+    "cache/test_recall.py",
+    "cache/test_changes.py",
+    "count/test_survival.py",
+    "plugins/test_pytest_plugin.py",
+    "hooks/test_projects.py",
+    "cli/test_cli_formula.py",
+    "cache/test_replay.py",
+    "count/test_run.py",
+    "count/test_staying.py",
+    "cli/test_cli_solve.py",
+    "cli/test_cli_diff.py",
+)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The order of files; that of the tests in a file stays."""
+    ranks = {f"tests/{name}": rank for rank, name in enumerate(_LONGEST)}
+    items.sort(key=lambda item: ranks.get(item.nodeid.partition("::")[0], len(ranks)))
+
+
 @pytest.fixture(scope="session")
 def environ(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """This machine's environment, without anybody's preferences, and without what is remembered of

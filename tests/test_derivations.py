@@ -32,7 +32,13 @@ def test_all_blocks_are_found():
 
 
 # Those that take as long as all others together wait for the night.
-LONG = ("misread_stack_transformer", "LSTMLanguageModel", "sockeye_rnn --quiet", "NanoGPT --budget")
+LONG = (
+    "misread_stack_transformer",
+    "LSTMLanguageModel",
+    "sockeye_rnn",
+    "NanoGPT --budget",
+    "RecurrentGPT",
+)
 
 
 @pytest.mark.parametrize(

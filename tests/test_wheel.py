@@ -86,9 +86,11 @@ def test_the_wheel_holds_the_package_and_nothing_else(wheel):
 
 
 def test_the_wheel_is_small(wheel):
-    assert 20_000 < wheel.stat().st_size < 530_000  # a file for each rule, format and device
+    assert 20_000 < wheel.stat().st_size < 700_000  # a file for each rule, format and device
 
 
+# At every commit hooks/test_pre_commit.py has such an installation, made by pre-commit.
+@pytest.mark.thorough
 def test_installed_without_torch_it_counts_in_the_interpreter_that_has_it(
     installed, project, tmp_path
 ):
@@ -113,6 +115,7 @@ def test_installed_without_torch_it_counts_in_the_interpreter_that_has_it(
     assert (done.returncode, done.stdout.count("NPL001")) == (1, 4)
 
 
+@pytest.mark.thorough
 def test_without_any_torch_it_says_so_and_what_to_do(installed, project):
     done = installed(cwd=project("right"))
     assert done.returncode == 2

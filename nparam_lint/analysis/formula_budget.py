@@ -55,7 +55,7 @@ def write_budget(model: Model, text: str, environ: Mapping[str, str]) -> Positio
     if is_outside(path, settings.root, environ):
         raise Unsafe(f"{target.location} is outside of the repository")
     old = model.found.tree.source(target.location)
-    new, failed = docstring_edits.add(old, {definition: text})
+    new, failed = docstring_edits.add(old, {definition: [(None, text)]})
     if definition in failed:
         raise Unsafe(failed[definition])
     write_all((FileEdit(target.location, path, old, new),))

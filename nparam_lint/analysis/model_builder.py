@@ -6,6 +6,7 @@ from dataclasses import replace
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
+from nparam_lint import UsageError
 from nparam_lint.analysis.closed_forms.observations import Built, Outcome, Point
 from nparam_lint.claims import Selector, Target, matches
 from nparam_lint.discover import Discovery, discover
@@ -36,6 +37,12 @@ class Model:
         environ: Mapping[str, str],
         progress: Progress | None = None,
     ) -> None:
+        """Raises UsageError for a class inside another model."""
+        if target.host:
+            raise UsageError(
+                f"{target} stands inside another model, and has no arguments of its own; next: ask "
+                f"for the model, {target.host}, or for a part of it, such as {target.host}[h.*]"
+            )
         self.context = RunContext(settings, environ, progress)
         self.settings, self.target, self.selector = settings, target, selector
         files = [target.location] if target.is_path else []

@@ -1,4 +1,5 @@
-"""Which count: `LOCATION::CALLABLE(ARGUMENTS)[SELECTOR]`, the one notation of the whole tool.
+"""Which count: `LOCATION::CALLABLE(ARGUMENTS)[SELECTOR]`, the one notation of the whole tool; with
+`(in LOCATION::CALLABLE(ARGUMENTS))` in place of the arguments, that of a class inside a model.
 
 The same text stands on the command line, in config keys and in docstrings (where `nparam` stands
 for the location and the callable). Everything here is pure text; nothing is imported or evaluated.
@@ -10,7 +11,7 @@ import ast
 import re
 import warnings
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -31,6 +32,7 @@ _TOKEN = re.compile(
 )
 _CONFIG_FILE = re.compile(r"\s*([^\s:,()\[\]]+?\.(?:yaml|yml|toml|json))(?![\w.*?/])")
 _CALLABLE = re.compile(r"\s*([^\W\d]\w*(?:\.[^\W\d]\w*)*)")
+_INSIDE = re.compile(r"\(\s*in\b\s*")
 _MODULE = re.compile(r"""[^\s.,\[\]()'"=:]+(?:\.[^\s.,\[\]()'"=:]+)*""")
 
 
@@ -77,14 +79,20 @@ def shifted(offset: int) -> Iterator[None]:
 class Target:
     """A class or factory, and how to call it. `arguments` is None where none were written: it is
     then called with its defaults; `resnet50()` has the empty text. Without a `callable` it is a
-    config file, from which a recipe of the project builds a model."""
+    config file, from which a recipe of the project builds a model. `host`: the model that is built,
+    where the class stands inside it; a host that is called by its name alone has no location."""
 
     location: str
     callable: str
     arguments: str | None = None
+    host: Target | None = None
 
     def __str__(self) -> str:
         call = "" if self.arguments is None else f"({self.arguments})"
+        if self.host:
+            call = f"(in {self.host})"
+        if not self.location:
+            return f"{self.callable}{call}"
         return f"{self.location}::{self.callable}{call}" if self.callable else self.location
 
     @property
@@ -95,6 +103,11 @@ class Target:
     @property
     def bare(self) -> Target:
         return Target(self.location, self.callable)
+
+    @property
+    def built(self) -> Target:
+        """What is called to build it."""
+        return self.host or self
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +125,8 @@ class Selector:
 def parse_target(text: str) -> Target:
     """Read a target without a selector. Raises TextError."""
     target, at = _read_target(text)
-    _expect_end(text, at, "(ARGUMENTS) or the end" if target.arguments is None else "the end")
+    is_open = target.arguments is None and target.host is None
+    _expect_end(text, at, "(ARGUMENTS) or the end" if is_open else "the end")
     return target
 
 
@@ -120,6 +134,9 @@ def parse_selected(text: str) -> tuple[Target, Selector]:
     """Read a target and its selector, if it has one. Raises TextError."""
     target, at = _read_target(text)
     selector, at = read_selector(text, at)
+    if target.built is target and target.arguments is None:
+        host, at = read_host(text, at)
+        target = replace(target, host=host)
     _expect_end(text, at, "(ARGUMENTS), [SELECTOR] or the end")
     return target, selector
 
@@ -200,6 +217,40 @@ def read_arguments(text: str, at: int) -> tuple[str | None, int]:
     return arguments, end + 1
 
 
+def read_call(text: str, at: int) -> tuple[str | None, Target | None, int]:
+    """Read an optional `(ARGUMENTS)` or `(in TARGET)` at `at`; give the one or the other, and the
+    offset after it."""
+    host, end = read_host(text, at)
+    if host is not None:
+        return None, host, end
+    arguments, end = read_arguments(text, at)
+    return arguments, None, end
+
+
+def read_host(text: str, at: int) -> tuple[Target | None, int]:
+    """Read an optional `(in TARGET)` at `at`; give the target and the offset after it."""
+    opened = _INSIDE.match(text, at)  # `in` begins no argument
+    if opened is None:
+        return None, at
+    end, start = closing_bracket(text, at), opened.end()
+    with shifted(start):
+        return _read_host(text[start:end]), end + 1
+
+
+def _read_host(text: str) -> Target:
+    """The model that a block stands in; the short form is the name alone."""
+    name = _CALLABLE.match(text)
+    if name is None or "::" in text.partition("(")[0]:
+        host, at = _read_target(text)
+    else:
+        arguments, at = read_arguments(text, name.end())
+        host = Target("", name[1], arguments)
+    _expect_end(text, at, "(ARGUMENTS) or `)`" if host.arguments is None else "`)`")
+    if host.host or not host.callable:
+        raise TextError(f"found `{text.strip()}`, expected a model such as nets/gpt.py::GPT")
+    return host
+
+
 def read_selector(text: str, at: int) -> tuple[Selector, int]:
     """Read an optional `[SELECTOR]` at `at`; give it and the offset after it."""
     if not text.startswith("[", at):
@@ -275,8 +326,8 @@ def _read_target(text: str) -> tuple[Target, int]:
         found = f"`{text[split + 2 :].strip()}`" if text[split + 2 :].strip() else "nothing"
         expected = "the name of a class or function"
         raise TextError(f"found {found} after `::`, expected {expected}", split + 2)
-    arguments, at = read_arguments(text, match.end())
-    return Target(location, match[1], arguments), at
+    arguments, host, at = read_call(text, match.end())
+    return Target(location, match[1], arguments, host), at
 
 
 def _is_dotted(text: str) -> bool:

@@ -1,4 +1,4 @@
-"""The budgets in the comments of a config file: `# nparam: 124M`, where its numbers are."""
+"""The budgets that the comments of a config file declare, and where their numbers are."""
 
 from __future__ import annotations
 
@@ -37,10 +37,11 @@ def parse_comments(path: str, text: str) -> tuple[list[Declared], list[Malformed
         declared, malformed = parse_docstring(block)
         faults += malformed
         for line in declared:
-            if line.arguments is None:
+            if line.arguments is None and line.host is None:
                 found.append(line)
             else:
-                message = f"found `({line.arguments})`, expected none: the file itself holds them"
+                how = line.arguments or f"in {line.host}"
+                message = f"found `({how})`, expected none: the file itself holds them"
                 faults.append(Malformed(message, line.line, line.column))
         read = budget_lines(block)
         for comment in (line for n, line in enumerate(block) if n not in read):

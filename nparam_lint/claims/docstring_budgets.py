@@ -16,7 +16,8 @@ from nparam_lint.claims import (
     Unclosed,
     closing_bracket,
     parse_selector,
-    read_arguments,
+    read_call,
+    read_host,
     read_selector,
     shifted,
     without_comment,
@@ -26,6 +27,10 @@ from nparam_lint.records import DocLine
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+
+    from nparam_lint.claims import Target
+
+    _How = tuple[str | None, Target | None]  # the arguments, and the model that it stands in
 
 MENTION = re.compile(r"param|non.?embedding", re.IGNORECASE)
 # Turns a source into its words in lower case, at the speed of memory.
@@ -47,7 +52,8 @@ _LINK = r"""(?:[`*_'"”’»]*\\?:{1,2}=?[`*_'"”’»]*|=+|[-=–—]+>|[→�
     |least|under|below|up|to|the|a|total|count|budget)(?!\w))+\s*[:=]?)"""
 _CLAIM = re.compile(
     rf"""(?<![\w/])(?<![^\d]\.)(?<!--)(?P<mark>[`*_'"“‘«]{{1,9}})?(?P<word>{_WORD})(?P<end>[`*_'"”’»]*)\s*
-    (?P<what>(?:\((?:[^()]|\([^()]{{0,999}}\)){{0,999}}\))?\s*(?:\[[^\[\]]{{0,999}}\])?)
+    (?P<what>(?:\((?:[^()]|\([^()]{{0,999}}\)){{0,999}}\))?\s*(?:\[[^\[\]]{{0,999}}\])?
+    (?:\(\s*in\b(?:[^()]|\([^()]{{0,999}}\)){{0,999}}\))?)
     (?(mark)[`*_'"”’»]*)\s*(?P<link>{_LINK})?\s*""",
     re.IGNORECASE | re.VERBOSE,
 )
@@ -79,7 +85,8 @@ _ENTRY_ARGUMENTS = re.compile(r"\s*(?:\[[^\]]*\])?\s*:")
 
 @dataclass(frozen=True, slots=True)
 class Declared:
-    """A budget; `line` and `column` (from 1) are those of the value's first character."""
+    """A budget; `line` and `column` (from 1) are those of the value's first character. `host`: the
+    model inside which it holds."""
 
     arguments: str | None
     selector: Selector
@@ -87,6 +94,7 @@ class Declared:
     text: str
     line: int
     column: int
+    host: Target | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -313,9 +321,9 @@ def _place(parts: Sequence[DocLine], offset: int) -> tuple[int, int]:
 
 
 def _read(text: str, head: int, parts: Sequence[DocLine]) -> Declared:
-    arguments, selector, at = _prefix(text, head) if head else _entry_prefix(text)
+    (arguments, host), selector, at = _prefix(text, head) if head else _entry_prefix(text)
     value, at = _value(text, at, selector.metric)
-    return Declared(arguments, selector, value, value.text, *_place(parts, at))
+    return Declared(arguments, selector, value, value.text, *_place(parts, at), host)
 
 
 def _value(text: str, at: int, metric: str) -> tuple[Value, int]:
@@ -338,10 +346,12 @@ def _value(text: str, at: int, metric: str) -> tuple[Value, int]:
     raise fault
 
 
-def _prefix(text: str, at: int) -> tuple[str | None, Selector, int]:
-    """`(ARGUMENTS)`, `[SELECTOR]` and `:`; gives the offset after the colon."""
-    arguments, at = read_arguments(text, _after_marks(text, at))
+def _prefix(text: str, at: int) -> tuple[_How, Selector, int]:
+    """`(ARGUMENTS)` or `(in TARGET)`, `[SELECTOR]` and `:`; gives the offset after the colon."""
+    arguments, host, at = read_call(text, _after_marks(text, at))
     selector, at = read_selector(text, _after_marks(text, at))
+    if arguments is None and host is None:  # it may stand after the selector as well
+        host, at = read_host(text, at)
     colon = _COLON.match(text, _after_marks(text, at))
     if colon is None:
         found = f"`{text[at:].strip()}`" if text[at:].strip() else "the end of the line"
@@ -349,10 +359,10 @@ def _prefix(text: str, at: int) -> tuple[str | None, Selector, int]:
         line = _as_documented(text, claim) if claim else ""
         hint = f", as in `{line}`" if line else ""
         raise TextError(f"found {found}, expected `:` and a count{hint}", at)
-    return arguments, selector, colon.end()
+    return (arguments, host), selector, colon.end()
 
 
-def _entry_prefix(text: str) -> tuple[str | None, Selector, int]:
+def _entry_prefix(text: str) -> tuple[_How, Selector, int]:
     """What may stand before the value on a line of a block: as `_prefix`, `SELECTOR:` or nothing.
     Parentheses are arguments only where a colon follows them; they may begin a formula."""
     at = _after_bullet(text)
@@ -362,6 +372,6 @@ def _entry_prefix(text: str) -> tuple[str | None, Selector, int]:
         return _prefix(text, at)
     named = _ENTRY_SELECTOR.match(text, at)
     if named is None or not named[1].strip():
-        return None, Selector(), at
+        return (None, None), Selector(), at
     with shifted(at):
-        return None, parse_selector(named[1]), named.end()
+        return (None, None), parse_selector(named[1]), named.end()

@@ -50,11 +50,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="check what is staged for the next commit instead of the working tree",
     )
-    parser.add_argument(
-        "--all-ways",
-        action="store_true",
-        help="try every way to build a model that the repository has (default: the first 8)",
-    )
+    common.add_all_ways(parser)
     parser.add_argument("--static", action="store_true", help="only read source; build nothing")
     parser.add_argument(
         "--fix",

@@ -37,6 +37,15 @@ def add_paths(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("paths", nargs="*", metavar="PATH", help=help)
 
 
+def add_all_ways(parser: argparse.ArgumentParser) -> None:
+    """The option to try all ways to build a model, of which the settings allow some."""
+    parser.add_argument(
+        "--all-ways",
+        action="store_true",
+        help="try every way to build a model that the repository has (default: the first 8)",
+    )
+
+
 def add_building(parser: argparse.ArgumentParser) -> None:
     """Options of how models are built."""
     build = parser.add_argument_group("building")

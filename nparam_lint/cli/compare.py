@@ -9,7 +9,7 @@ from nparam_lint import UsageError, __version__
 from nparam_lint.analysis.documents.compare_document import Compared, Comparison, compare_document
 from nparam_lint.analysis.roles import find_roles
 from nparam_lint.cli import common
-from nparam_lint.cli.show import locate
+from nparam_lint.cli.targets import locate
 from nparam_lint.gate import show
 from nparam_lint.records import Measured
 

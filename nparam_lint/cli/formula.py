@@ -17,7 +17,7 @@ from nparam_lint.analysis.documents.formula_document import FormulaResult, formu
 from nparam_lint.analysis.form_cases import derive_all
 from nparam_lint.analysis.model_builder import Model, NothingBuilt
 from nparam_lint.cli import common
-from nparam_lint.cli.show import locate
+from nparam_lint.cli.targets import locate
 from nparam_lint.count.worker_process import reused_worker
 from nparam_lint.records import Measured
 

@@ -14,7 +14,7 @@ from nparam_lint.claims import FormulaError, TextError
 from nparam_lint.claims.expression import parse_formula
 from nparam_lint.claims.grammar import parse_value
 from nparam_lint.cli import common
-from nparam_lint.cli.show import locate
+from nparam_lint.cli.targets import locate
 
 if TYPE_CHECKING:
     import argparse

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from nparam_lint.records import ImportAttempt, NameValue
     from nparam_lint.repository.snapshot import Snapshot
 
-PROTOCOL = 4
+PROTOCOL = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,8 @@ class Job:
     tried after it; `vary`: other
     values for arguments of the call, or for fields of the config object that is made in it;
     `scale`: the same, times what they are; `parameters`, `variables`: whether these are to be told
-    too."""
+    too; `way`: it is evidence of how the project builds a model: its setup may set names of the
+    file, and weights are left out rather than downloaded."""
 
     id: int
     label: str
@@ -66,6 +67,7 @@ class Job:
     vary: tuple[tuple[str, NameValue], ...] = ()
     scale: tuple[tuple[str, int], ...] = ()
     variables: bool = False
+    way: bool = False
 
 
 @dataclass(frozen=True, slots=True)

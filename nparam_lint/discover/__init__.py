@@ -93,6 +93,9 @@ _REGISTERS_MODEL = re.compile(
 )
 _BUILDS = re.compile(r"(from|build|create|make|load|get)_")
 
+_TEST_FOLDERS = frozenset({"test", "tests", "testing"})
+_DEFINES_MODEL = re.compile(rb"^[ \t]*class\s+\w+\s*\([^)]*(Module\b|\bnn\.)", re.MULTILINE)
+
 
 class Models:
     """Decides what is a model, by bases, annotations and returned values. A cycle counts as "no
@@ -242,13 +245,14 @@ class Models:
 @dataclass(frozen=True)
 class Discovery:
     """What was found in `files`, of which those that could matter were `parsed`. `plan`, `names`
-    and `modules` answer for any file of the project."""
+    and `modules` answer for any file of the project. `left_out`: test files that define models."""
 
     files: tuple[str, ...]
     parsed: tuple[str, ...]
     definitions: tuple[Definition, ...]
     problems: tuple[Problem, ...]
     models: Models
+    left_out: tuple[str, ...] = ()
 
     @property
     def unread(self) -> Iterator[Problem]:
@@ -291,6 +295,7 @@ def discover(
     importable: Iterable[str] | None = None,
     wanted: Collection[str] = (),
     named: Collection[str] = (),
+    asked: Collection[str] = (),
     declared_only: bool = False,
     elsewhere: Collection[str] = (),
     store: Store | None = None,
@@ -302,11 +307,12 @@ def discover(
 
     `read` replaces reading from disk (it raises OSError); `importable` the files that imports may
     reach (default: all Python files of the project). Test files count for what declares a budget
-    only. With `declared_only` so do all files, and those in which no claim can stand are not even
-    parsed: the hook's fast way; it is that of the files `elsewhere` in any case. `wanted` files
-    (of a target, or of a budget in the config) are looked through in full in either case. One that
-    cannot be parsed is a problem where it could hold what is looked for, or a file that does
-    imports it; `named` files (by the user) always are.
+    only, unless they are `asked` for: they, or a directory of tests around them. With
+    `declared_only` so do all files, and those in which no claim can stand are not even parsed: the
+    hook's fast way; it is that of the files `elsewhere` in any case. `wanted` files (of a target,
+    or of a budget in the config) are looked through in full in either case. One that cannot be
+    parsed is a problem where it could hold what is looked for, or a file that does imports it;
+    `named` files (by the user) always are.
     `store`: where what a file's content says is kept for the next run; after it asked for plans,
     the caller has `SourceTree.remember` keep those too. `scan`: what reads a file; a function at
     the top level of a module. `timeout`: seconds for one. `on_found` is told of each definition,
@@ -320,10 +326,17 @@ def discover(
     strict: set[str] = set()  # those in which only a declared budget makes a definition
     parsed: list[str] = []
     rest: list[str] = []
+    tests: list[str] = []
+    is_asked = _asked_tests(asked)
     for path in files:
         source = tree.source(path)
-        if path not in wanted and (declared_only or path in elsewhere or _is_test(path, source)):
+        if path in wanted:
+            pass
+        elif declared_only or path in elsewhere:
             strict.add(path)
+        elif _is_test(path, source) and not is_asked(path):
+            strict.add(path)
+            tests += [path] if _DEFINES_MODEL.search(source) else []
         # One that is empty perhaps could not be read: parsing it brings out why.
         defines = path not in strict and (b"class" in source or b"def" in source)
         is_candidate = path not in strict and is_hinted(source)
@@ -364,12 +377,20 @@ def discover(
     asked = {*named, *wanted}
     problems = [replace(p, severity="error") if p.position.path in asked else p for p in problems]
     tree.remember()
-    return Discovery(tuple(files), tuple(parsed), tuple(found), tuple(problems), models)
+    return Discovery(
+        tuple(files), tuple(parsed), tuple(found), tuple(problems), models, tuple(tests)
+    )
+
+
+def _asked_tests(asked: Collection[str]) -> Callable[[str], bool]:
+    """Whether a test file was asked for: it was named, or a directory of tests that holds it."""
+    places = [at for at in asked if at.endswith(".py") or _TEST_FOLDERS & {*at.split("/")}]
+    return within(places) if places else lambda _: False
 
 
 def _is_test(path: str, source: bytes) -> bool:
     *folders, name = path.split("/")
-    if not {"test", "tests", "testing"}.isdisjoint(folders) or name == "conftest.py":
+    if not _TEST_FOLDERS.isdisjoint(folders) or name == "conftest.py":
         return True
     # timm has layers/test_time_pool.py, which is a layer.
     return (name.startswith("test_") or name.endswith("_test.py")) and b"def test_" in source

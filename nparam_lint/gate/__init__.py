@@ -33,7 +33,7 @@ from nparam_lint.count.run_jobs import (
     run_jobs,
     what_was_read,
 )
-from nparam_lint.count.worker_process import end_waiting, start_early
+from nparam_lint.count.worker_process import end_waiting, reused_worker, start_early
 from nparam_lint.discover import (
     discover,
     list_below,
@@ -66,7 +66,7 @@ if TYPE_CHECKING:
     from nparam_lint.config.settings import Settings
     from nparam_lint.discover import Discovery
     from nparam_lint.discover.parallel_scan import Scan
-    from nparam_lint.records import Definition, Finding
+    from nparam_lint.records import Definition, Finding, ModelReport
 
     Progress = Callable[[int, int, str], None]  # done, all, the label of the last one
 
@@ -165,9 +165,7 @@ def check(
             )
         selection = Selection() if static_only else select_models(source.requests, declared_only)
         if not (static_only or declared_only):
-            from nparam_lint.gate.ways import with_ways  # a hook has no use for them
-
-            selection = with_ways(source, selection)
+            selection = as_the_project_builds(source, selection)
         report = measure(
             source,
             selection,
@@ -180,8 +178,28 @@ def check(
         )
     finally:
         end_waiting()
-    seconds = time.monotonic() - start
-    return replace(report, source_only=static_only, elsewhere=elsewhere, seconds=seconds)
+    report = replace(
+        report,
+        source_only=static_only,
+        declared_only=declared_only,
+        elsewhere=elsewhere,
+        seconds=time.monotonic() - start,
+    )
+    if static_only or declared_only:
+        return report
+    from nparam_lint.gate.fill_in import arguments_to_fill_in
+
+    recipes = arguments_to_fill_in(report.skipped, source)
+    return replace(report, recipes=recipes, test_files=len(source.found.left_out))
+
+
+def as_the_project_builds(source: ProjectSource, selection: Selection) -> Selection:
+    """With the ways to build models that the project has, and which of them contain which. A hook
+    has no use for these, and does not load what finds them."""
+    from nparam_lint.discover.containment import find_containment
+    from nparam_lint.gate.ways import with_ways
+
+    return replace(with_ways(source, selection), containment=find_containment(source.found))
 
 
 def show(
@@ -191,12 +209,51 @@ def show(
     progress: Progress | None = None,
 ) -> Report:
     """The models that `targets` of one project name, with every parameter, and their budgets where
-    they have any. Raises NoInterpreter."""
+    they have any; a target without arguments also in each way in which the project builds it, which
+    stands for it where its defaults do not build it. Raises NoInterpreter."""
     start = time.monotonic()
-    source = _read_targets(settings, targets)
-    selection = Selection(source.requests, skip_failures=False)
-    report = measure(source, selection, RunContext(settings, environ, progress))
-    return replace(report, seconds=time.monotonic() - start)
+    context = RunContext(settings, environ, progress)
+    with reused_worker():
+        source = _read_targets(settings, targets)
+        selection = Selection(source.requests, skip_failures=False)
+        wanted = [r for r in source.requests if r.target.arguments is None and r.target.is_path]
+        wanted = [r for r in wanted if not (r.budgets or r.recipe.says_how_to_call)]
+        if wanted:
+            from nparam_lint.gate.ways import with_ways_of
+
+            whole = read_source(settings, ())
+            selection = with_ways_of(replace(whole, requests=wanted), selection)
+            source = replace(source, found=whole.found)
+        report = measure(source, selection, context)
+        built = {m.target for m in report.models if m.way is not None}
+        models = tuple(
+            _inside_another(model, context)
+            for model in report.models
+            if isinstance(model.measurement, Measured) or model.target not in built
+        )
+    return replace(report, models=models, seconds=time.monotonic() - start)
+
+
+def _inside_another(model: ModelReport, context: RunContext) -> ModelReport:
+    """A class that nobody can call alone as a model of the project builds it, if one does."""
+    failure = model.measurement
+    if isinstance(failure, Measured) or failure.cause != "arguments_missing" or model.budgets:
+        return model
+    from nparam_lint.gate.dependents import that_reach
+    from nparam_lint.gate.inside import first_instance
+    from nparam_lint.gate.ways import with_ways
+
+    source = read_source(context.settings, ())
+    source = replace(source, requests=that_reach(model.position.path, source))
+    selection = with_ways(source, select_models(source.requests))
+    found = measure(source, selection, context).inside_by_target.get(model.target, [])
+    if not found:
+        return model
+    one = max(found, key=lambda way: way.times)
+    host = one.model.measurement
+    assert isinstance(host, Measured)
+    alone = first_instance(one.row, host)
+    return replace(model, measurement=alone, host=host, way=one.way, inside=tuple(found))
 
 
 def measure(
@@ -211,7 +268,7 @@ def measure(
     """Count and judge the selected models of a source, and report. `resize`: formulas are checked
     with other arguments too. `complete`: see `complete_codes`. `lint`: lints the source while the
     worker builds."""
-    findings = [*source.findings]
+    findings = [*source.findings, *selection.findings]
     resized: list[tuple[int, ModelRequest]] = []
     if resize and any(b.value.names for request in selection.requests for b in request.budgets):
         from nparam_lint.gate.formula_check import resized_requests
@@ -233,7 +290,12 @@ def measure(
     models, skipped, failed = judge_models(selection, counted.answers, source.settings, others)
     source = replace(source, findings=findings)
     report = assemble_report(source, counted, models, skipped, complete)
-    return replace(report, failed_ways=tuple(failed), ways_left=selection.ways_left)
+    return replace(
+        report,
+        failed_ways=tuple(failed),
+        ways_left=selection.ways_left,
+        containment=selection.containment,
+    )
 
 
 # --- discover and declare ---------------------------------------------------------------------
@@ -281,6 +343,7 @@ def read_source(
         elsewhere=others,
         wanted=budgeted & {*files, *others},
         named=named_files(root, there),
+        asked=tuple(place for place in places if place),
         store=settings.store,
         scan=scan,
         timeout=settings.timeout,
@@ -298,11 +361,20 @@ def read_source(
 
 def _read_targets(settings: Settings, targets: Sequence[Target]) -> ProjectSource:
     """The source of the files that targets name, with the requests for these targets alone."""
+    from nparam_lint.gate.inside import files_with, resolved
+
     named = dict.fromkeys(target.location for target in targets if target.is_path)
     files = [path for path in named if not path.endswith(CONFIG_SUFFIXES)]
     found = discover(
         settings.root, files, wanted=files, store=settings.store, timeout=settings.timeout
     )
+    targets = [resolved(target, found.tree) for target in targets]
+    for target in targets:
+        if not target.built.location:
+            name = target.built.callable
+            places = ", ".join(files_with(name, target.location, found.tree)[:5]) or "no file"
+            step = f"write (in FILE.py::{name})"
+            raise UsageError(f"{name} is defined in {places}; to say which is meant, {step}")
     locations, wanted = {t.location for t in targets}, {str(t) for t in targets}
     requests, findings = declared_requests(found, settings, locations.__contains__)
     requests = [request for request in requests if str(request.target) in wanted]
@@ -383,7 +455,12 @@ def count_models(
     settings = context.settings
     interpreter = _interpreter(context)
     builds, jobs = _planned(requests, found, context, interpreter)
+    # A model, and the classes that are judged inside it, are one build.
+    alike = {replace(job, id=0, label=""): job.id for job in reversed(jobs)}
+    first = {job.id: alike[replace(job, id=0, label="")] for job in jobs}
+    jobs = [job for job in jobs if first[job.id] == job.id]
     answers = run_jobs(builds, jobs, context.progress, settings.replay_inputs, meanwhile)
+    answers.measurements |= {n: answers.measurements[own] for n, own in first.items()}
     for number, request in enumerate(requests):
         answers.measurements[number] = one_reason(request, answers.measurements[number])
     if answers.broken is None:
@@ -471,14 +548,14 @@ def _import_attempts(
 def _job(
     number: int, request: ModelRequest, settings: Settings, attempts: tuple[ImportAttempt, ...]
 ) -> Job:
-    target, recipe = request.target, request.recipe
+    target, recipe = request.built, request.recipe
     setup = recipe.setup
     if not target.callable and recipe.call:  # a config file: its recipe speaks of it as `path`
         setup = f"path = {target.location!r}\n{setup or ''}"
     names = {name for budget in request.budgets for name in budget.value.names}
     return Job(
         id=number,
-        label=str(target),
+        label=str(request.target),
         file=request.location if request.is_file else None,
         attempts=attempts,
         callable="" if request.way else target.callable,
@@ -493,4 +570,5 @@ def _job(
         vary=tuple(request.values.items()),
         scale=tuple(request.factors.items()),
         variables=request.variables,
+        way=request.way is not None and bool(target.callable),
     )

@@ -47,15 +47,16 @@ def with_dependents(
     own, tree = within(source.places), _tree(source)
     outside = [r for r in source.requests if r.is_declared and not own(r.target.location)]
     at_fault = {f.target.partition("::")[0] or f.position.path for f in source.findings}
-    locations = {*at_fault, *(r.target.location for r in outside)}
-    files = {at: _file(tree, at) for at in locations if not own(at)}
+    locations = {*at_fault, *(r.built.location for r in outside)}
+    inside = {r.built.location for r in outside if r.target.host}  # which may be own
+    files = {at: _file(tree, at) for at in locations if at in inside or not own(at)}
     importers = _importers(tree, files.values())
     led = _led(importers, filter(own, tree.files))
     why = {at: f"depends on {led[file]}" for at, file in files.items() if file in led}
     if config := _config_among(source):
         why = dict.fromkeys(files, f"is configured by {config}")
     for request in outside:
-        request.because = why.get(request.target.location, "")
+        request.because = why.get(request.built.location, "")
     left = [r for r in outside if not r.because]
     unknown = []
     for request, path in zip(left, paths_read(left), strict=True):
@@ -64,8 +65,9 @@ def with_dependents(
     if unknown:
         perhaps = _perhaps(source, tree, importers, files.values())
         for request in unknown:
-            request.because = perhaps(files[request.target.location], request.recipe)
+            request.because = perhaps(files[request.built.location], request.recipe)
     kept = {*why, *filter(own, locations), *(r.target.location for r in outside if r.because)}
+    kept |= {r.built.location for r in outside if r.because}
     narrowed = replace(
         source,
         requests=[r for r in source.requests if own(r.target.location) or r.because],
@@ -75,6 +77,14 @@ def with_dependents(
     )
     may = sum(bool(r.because) for r in unknown)
     return narrowed, Elsewhere(len(outside), sum(bool(r.because) for r in outside) - may, may)
+
+
+def that_reach(location: str, source: ProjectSource) -> list[ModelRequest]:
+    """The models of a source whose files import a file, directly or through others, or are it."""
+    tree = source.found.tree
+    files = {r.location: _file(tree, r.location) for r in source.requests}
+    led = _led(_importers(tree, files.values()), [location])
+    return [request for request in source.requests if files[request.location] in led]
 
 
 # --- what the source says ---------------------------------------------------------------------

@@ -55,10 +55,12 @@ def check_formula(
     wrong = next(((other, one) for other, found in judged for one in found if not one.ok), None)
     if not broken and wrong is None:
         return []
-    # The one thing that the gate asks of `analysis`, and only of a formula that is wrong.
-    from nparam_lint.analysis.missing_term import missing_term
+    lines: Sequence[str] = ()
+    if budget.target.host is None:
+        # The one thing that the gate asks of `analysis`, and only of a formula that is wrong.
+        from nparam_lint.analysis.missing_term import missing_term
 
-    lines = missing_term(budget, [declared, *others])
+        lines = missing_term(budget, [declared, *others])
     if wrong is not None:
         return [_wrong_at_other_size(budget, declared, *wrong, lines)]
     return [

@@ -67,6 +67,12 @@ def judge_models(
     inner = {kind for m in measured for kind in m.types if not kind.startswith("torch.nn.")}
     # A model whose budgets have arguments may fail without them, which need not be reported.
     declared = {str(r.target.bare) for r in selection.requests if r.is_declared}
+    built = {
+        str(request.target.bare)
+        for number, request in enumerate(selection.requests)
+        if isinstance(answers.measurements[number], Measured)
+    }
+    users = selection.containment.users
     reports: list[ModelReport] = []
     skipped = [*selection.skipped]
     failed: list[FailedWay] = []
@@ -88,6 +94,11 @@ def judge_models(
         else:
             judged = _judge_failure(request, answer, own)
         results, findings = judged
+        host = answer if request.target.host and isinstance(answer, Measured) else None
+        if host:
+            from nparam_lint.gate.inside import part_of
+
+            answer = part_of(request.target, host)
         if request.because:
             said = f"checked because {request.target.callable} {request.because}"
             findings = [replace(item, detail=(*item.detail, said)) for item in findings]
@@ -99,9 +110,13 @@ def judge_models(
                 tuple(results),
                 tuple(findings),
                 request.is_declared,
-                isinstance(answer, Measured) and answer.type not in inner,
+                isinstance(answer, Measured)
+                and host is None
+                and answer.type not in inner
+                and built.isdisjoint(users.get(str(request.target.bare), ())),
                 request.because,
                 request.way,
+                host,
             )
         )
     declared |= {m.target for m in reports if m.way}  # one way has built it
@@ -147,6 +162,8 @@ def _judge_measured(
 
             broken = check_formula(budget, measured, others, settings.tolerance, broken)
         findings += broken
+    if request.target.host:  # what else there is to say is said of the model itself
+        return results, findings
     is_required = (request.device or settings.device) != AUTO
     findings += judge_devices(measured, position, target, is_required)
     findings += judge_hidden(measured, position, target)

@@ -19,7 +19,15 @@ from nparam_lint.claims.docstring_budgets import (
 from nparam_lint.discover.files import list_configs, list_texts, matcher, reader
 from nparam_lint.discover.syntax import TooSlow, time_limit
 from nparam_lint.judge import finding
-from nparam_lint.records import Budget, Measured, NotMeasured, Position, Recipe, Way
+from nparam_lint.records import (
+    Budget,
+    Containment,
+    Measured,
+    NotMeasured,
+    Position,
+    Recipe,
+    Way,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -59,9 +67,14 @@ class ModelRequest:
     file: str = ""
 
     @property
+    def built(self) -> Target:
+        """What is called to build it."""
+        return self.target.built
+
+    @property
     def location(self) -> str:
         """The file, or the installed module, whose names the call is written in."""
-        return self.file or self.recipe.file or self.target.location
+        return self.file or self.recipe.file or self.target.built.location
 
     @property
     def is_file(self) -> bool:
@@ -96,23 +109,27 @@ class ProjectSource:
 @dataclass(frozen=True, slots=True)
 class Selection:
     """The models to build. `skipped`: (target, why) of those that are left out. `skip_failures`:
-    a model without a budget that cannot be built joins them. `ways_left`: see `Report`."""
+    a model without a budget that cannot be built joins them. `ways_left`, `containment`: see
+    `Report`."""
 
     requests: Sequence[ModelRequest] = ()
     skipped: Sequence[tuple[str, NotMeasured]] = ()
     skip_failures: bool = True
     ways_left: tuple[tuple[str, int], ...] = ()
+    findings: Sequence[Finding] = ()
+    containment: Containment = field(default_factory=Containment)
 
 
 def request_model(
     target: Target, position: Position, settings: Settings, found: Discovery
 ) -> ModelRequest:
     """The request for a target; its recipe is the one of the config's `arguments` table, with the
-    arguments that the target itself names."""
-    recipe = settings.recipe(target.bare) or Recipe()
-    arguments = recipe.arguments if target.arguments is None else target.arguments
+    arguments that the target itself names; of a class inside a model, that of the model."""
+    built = target.built
+    recipe = settings.recipe(built.bare) or Recipe()
+    arguments = recipe.arguments if built.arguments is None else built.arguments
     if arguments is not None:
-        recipe = _with_arguments(target.callable, arguments, recipe)
+        recipe = _with_arguments(built.callable, arguments, recipe)
     defined_at = found.positions.get((target.location, target.callable), position)
     return ModelRequest(target, defined_at, recipe)
 
@@ -133,6 +150,7 @@ def declared_requests(
         try:
             with time_limit(settings.timeout):
                 budgets = list(_docstring_budgets(definition, findings))
+                budgets = list(_with_hosts(budgets, findings, found, settings))
         except TooSlow:
             why = f"took longer than the {settings.timeout:g} s of --timeout"
             message = f"not checked: reading the docstring of {definition.qualname} {why}"
@@ -168,12 +186,15 @@ def _add_config_budgets(
     settings: Settings,
     in_scope: Callable[[str], bool],
 ) -> None:
-    for entry in settings.budgets:
-        if not in_scope(entry.target.location):
+    for declared in settings.budgets:
+        if not (in_scope(declared.target.location) or in_scope(declared.target.built.location)):
             continue
-        gone = why_gone(entry.target, settings.root, found)
+        gone = why_gone(declared.target, settings.root, found)
         if gone:
-            findings.append(finding("NPL008", entry.position, gone, str(entry.target)))
+            findings.append(finding("NPL008", declared.position, gone, str(declared.target)))
+            continue
+        entry = next(_with_hosts([declared], findings, found, settings), None)
+        if entry is None:
             continue
         key = entry.target if entry.recipe is None else (entry.target, entry.recipe, entry.device)
         if key not in requests:
@@ -303,7 +324,14 @@ def _docstring_budgets(definition: Definition, findings: list[Finding]) -> Itera
             at = Position(path, fault.line, fault.column)
             findings.append(finding("NPL002", at, fault.message, definition.target))
         for line in declared:
-            target, at = Target(path, name, line.arguments), Position(path, line.line, line.column)
+            if line.host and definition.kind == "factory":
+                message = f"found `(in {line.host})` in the docstring of a function, expected it in"
+                message += " that of a class: what a function made cannot be told inside a model"
+                at = Position(path, line.line, line.column)
+                findings.append(finding("NPL002", at, message, definition.target))
+                continue
+            target = Target(path, name, line.arguments, line.host)
+            at = Position(path, line.line, line.column)
             yield Budget(
                 target, line.selector, line.value, line.text, at, "docstring", definition=defined_at
             )
@@ -333,12 +361,40 @@ def _completed(target: Target, own: Recipe | None, base: Recipe) -> Recipe:
     if own.call is not None:
         recipe = replace(own, setup=own.setup or base.setup)
     elif own.arguments is not None:
-        recipe = _with_arguments(target.callable, own.arguments, base)
+        recipe = _with_arguments(target.built.callable, own.arguments, base)
     return replace(
         recipe,
         input=own.input or base.input,
         experts_per_token=own.experts_per_token or base.experts_per_token,
     )
+
+
+def _with_hosts(
+    budgets: Sequence[Budget], findings: list[Finding], found: Discovery, settings: Settings
+) -> Iterator[Budget]:
+    """The budgets, those of classes inside models with the file of that model; what there is none
+    for is added to the findings."""
+    for budget in budgets:
+        if budget.target.host is None:
+            yield budget
+            continue
+        from nparam_lint.gate.inside import files_with, resolved  # few projects have any
+
+        target = resolved(budget.target, found.tree)
+        host, files = target.built, list[str]()
+        if host.location:
+            gone = why_gone(host, settings.root, found)
+        else:
+            files = files_with(host.callable, target.location, found.tree)
+            gone = f"{host.callable} is defined in {', '.join(files[:5]) or 'no file'}"
+        if gone is None:
+            yield replace(budget, target=target)
+            continue
+        step = f"next: name a model that contains {target.callable}, or delete the budget"
+        if files:
+            step = f"next: name its file: (in {files[0]}::{host.callable})"
+        code = "NPL002" if files else "NPL008"
+        findings.append(finding(code, budget.position, gone, str(target), [step]))
 
 
 def why_gone(target: Target, root: Path, found: Discovery) -> str | None:
@@ -464,8 +520,16 @@ def arguments_entry(target: Target, missing: Sequence[str], settings: Settings) 
     return _config_lines("say how to build it", target, f'"{values}"', settings)
 
 
+def filled_entry(target: Target, arguments: str, settings: Settings) -> tuple[str, ...]:
+    """The same, with values; `…` for those to fill in."""
+    text = f"'{arguments}'" if '"' in arguments else f'"{arguments}"'
+    said = "To count them, say how to build them"
+    return _config_lines(said, target, text, settings)
+
+
 def experts_entry(target: Target, settings: Settings) -> tuple[str, ...]:
     """The lines of config that say how many experts a token uses."""
+    target = target.built
     at = settings.recipe_positions.get(target.bare)
     if at is not None:
         return (f"add experts_per_token = … to its entry at {at}",)
@@ -474,6 +538,7 @@ def experts_entry(target: Target, settings: Settings) -> tuple[str, ...]:
 
 
 def _config_lines(what: str, target: Target, value: str, settings: Settings) -> tuple[str, ...]:
+    target = target.built
     name = settings.config.name if settings.config else "pyproject.toml"
     return (
         f"{what}, in {name}:",

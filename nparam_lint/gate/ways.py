@@ -10,13 +10,14 @@ from nparam_lint.cache.store import digest
 from nparam_lint.claims import Target
 from nparam_lint.discover import list_configs, list_texts, reader, within
 from nparam_lint.discover.ways import WaySource
-from nparam_lint.gate.requests import ModelRequest, config_models
+from nparam_lint.gate.requests import ModelRequest, Selection, config_models
+from nparam_lint.judge import finding
 from nparam_lint.records import Way
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from nparam_lint.gate.requests import ProjectSource, Selection
+    from nparam_lint.gate.requests import ProjectSource
 
 
 def config_requests(source: ProjectSource) -> Iterator[ModelRequest]:
@@ -51,11 +52,13 @@ def with_ways(source: ProjectSource, selection: Selection) -> Selection:
     read = reader(settings.root)
     if settings.replay_inputs:
         settings.replay_inputs.add_source(str(settings.home), others, lambda at: digest(read(at)))
+    definitions = {request.target: request.definitions for request in source.requests}
     tried: Counter[Target] = Counter()
     left: Counter[str] = Counter()
     added: list[ModelRequest] = []
     known: set[object] = set()
-    for one in find_ways(WaySource(found, settings.root, wanted, others, read)):
+    sought = WaySource(found, settings.root, wanted, others, read)
+    for one in find_ways(sought):
         key = (one.target, one.file, one.recipe)
         is_file = not one.target.callable and one.target not in requested
         if not (is_file or one.target in wanted) or key in known:
@@ -66,7 +69,28 @@ def with_ways(source: ProjectSource, selection: Selection) -> Selection:
             continue
         tried[one.target] += 1
         at = found.positions.get((one.target.location, one.target.callable), one.way.position)
-        added.append(ModelRequest(one.target, at, one.recipe, way=one.way, file=one.file))
+        request = ModelRequest(one.target, at, one.recipe, way=one.way, file=one.file)
+        request.definitions = definitions.get(one.target, [])
+        added.append(request)
     return replace(
-        selection, requests=[*selection.requests, *added], ways_left=tuple(sorted(left.items()))
+        selection,
+        requests=[*selection.requests, *added],
+        ways_left=tuple(sorted(left.items())),
+        findings=[
+            *selection.findings,
+            *(
+                replace(finding("NPL003", p.position, p.message, ""), severity=p.severity)
+                for p in sought.problems
+            ),
+        ],
     )
+
+
+def with_ways_of(whole: ProjectSource, selection: Selection) -> Selection:
+    """A selection with the ways to build the models that `whole`, the source of all files, asks
+    for, which other files of the project name."""
+    found = with_ways(whole, Selection())
+    ways = [request for request in found.requests if request.target.callable]
+    for request in ways:
+        request.parameters = True
+    return replace(selection, requests=[*selection.requests, *ways], ways_left=found.ways_left)

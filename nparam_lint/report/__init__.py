@@ -198,12 +198,12 @@ class ListingLine:
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """Lines about models, below the path of each file; and the same as a table. `brief`: verdicts
-    are cut at the end of the line rather than wrapped."""
+    """Lines about models, below the path of each file; and the same as a table. `reasons`: none
+    has a count, and the verdicts stand in a column."""
 
     files: tuple[tuple[str, tuple[ListingLine, ...]], ...]
     table: Table
-    brief: bool = False
+    reasons: bool = False
 
 
 # The last two stand where their tables are made.

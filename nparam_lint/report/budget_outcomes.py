@@ -99,6 +99,13 @@ def is_empty(model: ModelReport) -> bool:
     return total_of(model) == 0 and not (model.declared or model.budgets or model.findings)
 
 
+def is_undeclared(report: Report) -> bool:
+    """Whether nothing is declared: then the report shows what is there, rather than verdicts."""
+    return not any(
+        model.declared or model.budgets or total_of(model) is None for model in report.models
+    )
+
+
 def worst(findings: Iterable[Finding]) -> str:
     """✗ if one is an error, ! if all are warnings, and nothing if there are none."""
     severities = {finding.severity for finding in findings}
@@ -245,8 +252,8 @@ def _lines(model: ModelReport, name: str) -> list[_Line]:
     measured = model.measurement
     if not isinstance(measured, Measured):
         reason = f"not measured: {style.short_reason(measured.reason, name)}"
-        return [_Line(min(marks or "–", key=_WORST.index), name, "–", reason)]
-    totals = [budget for budget in model.budgets if not budget.selector]
+        return [_Line(worst(model.findings) or "–", name, "–", reason)]
+    totals = [b for b in model.budgets if not (b.selector or b.module)]
     main = min(totals, key=lambda budget: budget.origin == "prose", default=None)
     rest = _as_declared(budget for budget in model.budgets if budget is not main)
     lines = [line for group in rest for line in _group_lines(group, model)]
@@ -274,21 +281,30 @@ def _group_lines(group: list[BudgetResult], model: ModelReport) -> list[_Line]:
         if len(held) > 1:
             same = len({budget.actual for budget in held}) == 1
             count = f"{len(held):,} × {line.count}" if same else f"{len(held):,} modules"
-            line = replace(line, name=f"[{style.clean(held[0].selector)}]", count=count)
+            line = replace(line, name=_modules(held), count=count)
         lines.append(line)
     return lines
 
 
 def _part(budget: BudgetResult, model: ModelReport) -> _Line:
     mark, (verdict, tail) = _budget_mark(budget, model), _verdict(budget)
-    selector = style.clean(budget.selector)
-    if not selector:  # the count stands above
+    name = _modules([budget])
+    if not name:  # the count stands above
         return _Line(mark, "", "", verdict, tail, 1)
-    name = f"[{selector}]"
-    if budget.module is not None and budget.module != budget.selector:
-        name += f" {style.clean(budget.module)}"
     count = "–" if budget.actual is None else f"{budget.actual:,}"
     return _Line(mark, name, count, verdict, tail, 1)
+
+
+def _modules(budgets: Sequence[BudgetResult]) -> str:
+    """The selector of budgets, and the modules that one of a glob, or of a class, is about."""
+    first, last = budgets[0], budgets[-1]
+    names = [f"[{style.clean(first.selector)}]"] if first.selector else []
+    if first is last and first.module not in (None, first.selector):
+        names.append(style.clean(first.module or ""))
+    elif not first.selector:
+        names += [f"{style.clean(one.module or '')}" for one in (first, last)]
+        return " … ".join(filter(None, names))
+    return " ".join(names)
 
 
 def _verdict(budget: BudgetResult) -> tuple[str, str]:

@@ -7,12 +7,13 @@ from dataclasses import asdict, fields
 from typing import TYPE_CHECKING
 
 from nparam_lint import __version__
-from nparam_lint.records import Measured, ModuleRow
+from nparam_lint.records import Measured, ModuleRow, Position
 
 if TYPE_CHECKING:
     from nparam_lint.records import (
         BudgetResult,
         Finding,
+        Inside,
         Measurement,
         ModelReport,
         NotMeasured,
@@ -30,10 +31,15 @@ def data_of(report: Report) -> Json:
         "tool": {"name": "nparam-lint", "version": __version__},
         "environment": None if report.environment is None else asdict(report.environment),
         "error": report.error,
-        "models": [_model(model) for model in report.models],
+        "models": [*map(_model, report.models), *map(_inside, report.inside)],
         "findings": [_placed(finding) for finding in report.findings],
         "skipped": [
-            {"target": target, "reason": failure.reason, "cause": failure.cause}
+            {
+                "target": target,
+                "reason": failure.reason,
+                "cause": failure.cause,
+                "top_level": target not in report.containment.users,
+            }
             for target, failure in report.skipped
         ],
         "failed_ways": [
@@ -64,6 +70,7 @@ def _summary(report: Report) -> Json:
         "warnings": len(report.findings) - errors,
         "skipped": len(report.skipped),
         "files": report.files,
+        "test_files": report.test_files,
         "elsewhere": None if report.elsewhere is None else asdict(report.elsewhere),
         "seconds": _finite(report.seconds) or 0.0,
     }
@@ -79,6 +86,31 @@ def _model(model: ModelReport) -> Json:
         "because": model.because or None,
         "way": None if model.way is None else _way(model.way),
         "budgets": [_placed(one) | {"drift": _finite(one.drift)} for one in model.budgets],
+    }
+
+
+def _inside(one: Inside) -> Json:
+    """A class as a model builds it; its modules are among that model's."""
+    row = one.row
+    path, _, line = (row.source or row.target.partition("::")[0] + ":1").rpartition(":")
+    return {
+        "target": row.target,
+        **asdict(Position(path, int(line))),
+        "call": row.call,
+        "status": "measured",
+        "reason": None,
+        "counts": one.counts,
+        "cached": one.model.measurement.cached,
+        "devices": {},
+        "modules": [],
+        "declared": False,
+        "top_level": False,
+        "because": None,
+        "way": _way(one.way),
+        "inside": one.model.target,
+        "paths": list(row.paths),
+        "share": one.share,
+        "budgets": [],
     }
 
 

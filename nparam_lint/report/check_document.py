@@ -8,15 +8,11 @@ from typing import TYPE_CHECKING
 
 from nparam_lint.records import Measured, Report
 from nparam_lint.report import (
-    Column,
     Document,
     Fact,
     Facts,
-    Listing,
-    ListingLine,
     Page,
     Parts,
-    Row,
     Section,
     Table,
     Text,
@@ -26,25 +22,21 @@ from nparam_lint.report.budget_outcomes import (
     all_budgets,
     declared_budgets,
     is_empty,
+    is_undeclared,
     total_of,
     worst,
 )
-from nparam_lint.report.style import clean, plural, short_reason
+from nparam_lint.report.style import clean, plural
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator
 
-    from nparam_lint.records import ModelReport, ModuleRow, NotMeasured
+    from nparam_lint.records import ModelReport, ModuleRow
     from nparam_lint.report import Block, Json, Options
     from nparam_lint.report.budget_outcomes import JudgedBudget
 
 _ROWS = 20
-_PACKAGES = 3
-_SAID = {  # of models that were not counted, by cause
-    "arguments_missing": "need arguments",
-    "timed_out": "ran out of time",
-    "out_of_memory": "ran out of memory",
-}
+_FIRST = 1  # of the models, where nothing is declared: there is a list of all
 _TONES = {"holds": "green", "broken": "red", "not checked": "red", "ignored": "dim"}
 _TONES |= {"errors": "red", "warnings": "yellow"}
 
@@ -68,22 +60,44 @@ def _page(report: Report, options: Options) -> Page:
     summary = _summary(report, options)
     if not (report.models or report.skipped or report.findings or report.error):
         return Page((), mark, " · ".join(words), nothing_found(report, options), summary)
-    sections = []
-    if not report.error:
-        shown = tuple(m for m in report.models if options.verbose or not is_empty(m))
-        sections += [
-            Section((ModelBudgets(shown, budgets_table, options.depth),)),
-            *_tables(report, options),
-        ]
-    sections.append(Section(tuple(_uncounted(report, options)), only="text"))
-    if report.skipped:
-        fold = f"Not counted: {plural(len(report.skipped), 'model')}"
-        sections.append(Section((_listed(report.skipped),), only="page", fold=fold))
+    sections = [] if report.error else [*_counted_models(report, options)]
+    sections += _uncounted(report, options)
     if besides := [Fact(clean(m.target), m.because) for m in report.models if m.because]:
         fold = f"Checked besides: {plural(len(besides), 'model')}"
         sections.append(Section((Facts(tuple(besides)),), only="page", fold=fold))
     sections.append(Section(tuple(_next_step(report)), closing=True, only="text"))
     return Page(tuple(sections), mark, " · ".join(words), "", summary)
+
+
+def _counted_models(report: Report, options: Options) -> Iterator[Section]:
+    """What is declared, with its verdict; and what the repository says of how it builds others. A
+    terminal that has no verdict to show shows what is there."""
+    is_first = is_undeclared(report)
+    own = tuple(m for m in report.models if m.way is None and (options.verbose or not is_empty(m)))
+    if own:
+        block = ModelBudgets(own, budgets_table, options.depth)
+        yield Section((block,), only="page" if is_first else "")
+    if others := [m for m in report.models if m.way is not None or is_first]:
+        from nparam_lint.report.overview import overview  # a hook has none
+
+        if is_first:
+            yield Section(overview(report, others, options), only="text")
+        ways = [model for model in others if model.way is not None]
+        yield Section(overview(report, ways, options), only="page" if is_first else "")
+    yield from _tables(report, options)
+
+
+def _uncounted(report: Report, options: Options) -> Iterator[Section]:
+    there = (report.error, report.skipped, report.failed_ways, report.ways_left, report.test_files)
+    if not (any(there) or any(map(is_empty, report.models))):
+        return
+    from nparam_lint.report.not_counted import left_aside, listed, uncounted  # a hook has none
+
+    yield Section(tuple(uncounted(report, options)), only="text")
+    yield Section(tuple(left_aside(report, options)), only="text")
+    if report.skipped:
+        fold = f"Not counted: {plural(len(report.skipped), 'model')}"
+        yield Section((listed(report.skipped, report.inside_by_target),), only="page", fold=fold)
 
 
 def budgets_table(models: Iterable[ModelReport]) -> Table:
@@ -134,7 +148,7 @@ def _undeclared(report: Report) -> str:
         return f"{plural(report.files, 'Python file')}, source only"
     if not report.models:
         return "nothing to check"
-    counted = sum(isinstance(model.measurement, Measured) for model in report.models)
+    counted = _distinct(m for m in report.models if isinstance(m.measurement, Measured))
     return f"{plural(counted, 'model')} counted, no budget declared"
 
 
@@ -154,7 +168,8 @@ def _tables(report: Report, options: Options) -> Iterator[Section]:
                 seen.add(name)
     others = [model for model in tables.values() if not _is_broken(model)]
     others.sort(key=lambda model: -(total_of(model) or 0))
-    left = others[max(options.tables, 0) :]
+    most = min(options.tables, _FIRST) if is_undeclared(report) else options.tables
+    left = others[max(most, 0) :]
     hidden = {id(model) for model in left}  # to compare thousands of reports takes minutes
     for modules, model in tables.items():
         if id(model) not in hidden:
@@ -164,7 +179,7 @@ def _tables(report: Report, options: Options) -> Iterator[Section]:
             how = "" if rung == "meta" else f"counted on {rung}"
             block = Modules(modules, options.depth, options.rows or _ROWS)
             yield Section((block,), clean(model.target), only="text", note=how)
-    if left and options.tables:
+    if left and most:
         more = f"… and {plural(len(left), 'more table')}: -v, or nparam-lint show TARGET"
         yield Section((Text(more, "dim", kind="verbatim"),), only="text")
 
@@ -173,88 +188,27 @@ def _is_broken(model: ModelReport) -> bool:
     return any(not budget.ok and budget.origin != "prose" for budget in model.budgets)
 
 
-# --- what was not counted, and what to do next ----------------------------------------------------
-
-
-def _uncounted(report: Report, options: Options) -> Iterator[Block]:
-    skipped = report.skipped
-    if report.error:
-        if count := len(report.models) + len(skipped):
-            yield Text(f"{_not_counted(count)}: {clean(report.error.partition(chr(10))[0])}")
-        return
-    empty = sum(map(is_empty, report.models))
-    if empty and not options.verbose:
-        verb, it = ("has", "it") if empty == 1 else ("have", "them")
-        yield Text(f"{plural(empty, 'model')} {verb} no parameters (-v lists {it})", "dim")
-    if skipped:
-        kinds = Counter(_kind(failure) for _, failure in skipped)
-        packages = [kind for kind in kinds if kind.startswith("import ")]
-        for kind in packages[_PACKAGES:]:
-            kinds["import other packages"] += kinds.pop(kind)
-        told = ", ".join(_told(kind, count, len(kinds)) for kind, count in kinds.most_common())
-        it = "it" if len(skipped) == 1 else "them"
-        lists = ":" if options.verbose else f" (-v lists {it})"
-        yield Text(f"{_not_counted(len(skipped))}: {told}{lists}", "dim")
-        names = [kind.partition(" ")[2] for kind in packages[:_PACKAGES]]
-        if options.verbose:
-            yield _listed(skipped)
-        elif names and not report.models and report.environment is not None:
-            python = clean(report.environment.python)
-            yield Text(
-                f"To count them, install {' and '.join(names)} for {python}, or name the project's "
-                "own interpreter with --python."
-            )
-
-
-def _not_counted(count: int) -> str:
-    return "1 model was not counted" if count == 1 else f"{count:,} models were not counted"
-
-
-def _kind(failure: NotMeasured) -> str:
-    if failure.package:
-        return f"import {clean(failure.package)}"
-    return failure.cause if failure.cause in _SAID else "failed"
-
-
-def _told(kind: str, count: int, kinds: int) -> str:
-    """`9 need arguments`; of one kind alone, `they need arguments`."""
-    who = f"{count:,}" if kinds > 1 else "it" if count == 1 else "they"
-    said = f"cannot {kind}" if kind.startswith("import ") else _SAID.get(kind, kind)
-    return f"{who} {said.replace('need ', 'needs ') if count == 1 else said}"
-
-
-def _listed(skipped: Sequence[tuple[str, NotMeasured]]) -> Listing:
-    files: dict[str, list[ListingLine]] = {}
-    for target, failure in skipped:
-        where, _, name = clean(target).partition("::")
-        told = short_reason(failure.reason, name)
-        files.setdefault(where, []).append(ListingLine("–", name, verdict=told, tone="dim"))
-    columns = Column("model", "code"), Column("because", "words")
-    table = Table(
-        columns, tuple(Row((target, failure.reason)) for target, failure in skipped), noun="model"
-    )
-    return Listing(tuple((where, tuple(found)) for where, found in files.items()), table, True)
+# --- what to do next ------------------------------------------------------------------------------
 
 
 def _next_step(report: Report) -> Iterator[Block]:
     """How to declare a budget, told with the largest model counted; only where none is declared."""
-    known = [m for m in report.models if m.declared or m.budgets]
-    if known or report.error or not (report.models or report.skipped):
+    if report.error or not report.models or not is_undeclared(report):
         return
     best = max(
-        filter(_stands, report.models), key=lambda m: (m.top_level, total_of(m)), default=None
+        filter(_stands, report.models),
+        key=lambda m: (m.top_level, total_of(m)),
+        default=None,
     )
-    if best is not None:
+    if best is None:
+        where, line = "the model's docstring", "nparam: 1.2M"
+    elif any(model.way for model in report.models):
+        yield Text("Nothing is declared yet. To hold these counts: nparam-lint init")
+        return
+    else:
         name, at = clean(best.target.partition("::")[2].partition("(")[0]), best.position
         where = f"the docstring of {name} ({clean(at.path)}:{at.line})"
         line = f"nparam: {total_of(best):_}"
-    elif any(failure.cause == "arguments_missing" for _, failure in report.skipped):
-        where = "the model's docstring, with the arguments that build it"
-        line = "nparam(width=128, depth=4): 1.2M"
-    elif report.models:
-        where, line = "the model's docstring", "nparam: 1.2M"
-    else:
-        return
     text = f"Nothing is declared yet. To hold a count, write it in {where}:"
     yield from (Text(text), Text("", kind="verbatim"))
     yield Text(line, "green", "    ", kind="verbatim")
@@ -330,11 +284,23 @@ def _counted(report: Report) -> str:
         return f"{plural(report.files, 'Python file')}, source only"
     if report.error or not models:
         return "no model measured" if models or report.skipped else "0 models"
-    measured = sum(total_of(model) is not None for model in models)
-    cached = sum(model.measurement.cached for model in models)
-    left = f", {len(models) - measured:,} not measured" if measured < len(models) else ""
+    every = _distinct(models)
+    measured = _distinct(model for model in models if total_of(model) is not None)
+    cached = _distinct(model for model in models if model.measurement.cached)
+    left = f", {every - measured:,} not measured" if measured < every else ""
+    ways = sum(model.way is not None for model in models)
+    in_ways = f" in {len(models):,} ways" if ways and len(models) > every else ""
     recalled = f" ({cached:,} from the cache)" if cached else ""
-    return f"{plural(len(models), 'model')}: {measured:,} measured{left}{recalled}"
+    return f"{plural(every, 'model')}: {measured:,} measured{in_ways}{left}{recalled}"
+
+
+def _distinct(models: Iterable[ModelReport]) -> int:
+    """How many there are, each with all the ways to build it."""
+    seen: dict[str, int] = {}
+    for model in models:
+        seen.setdefault(model.target, 0)
+        seen[model.target] += model.way is None
+    return sum(max(count, 1) for count in seen.values())
 
 
 def _budgets(report: Report) -> Iterator[tuple[str, str]]:

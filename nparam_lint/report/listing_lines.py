@@ -29,20 +29,28 @@ def listing_lines(listing: Listing, width: int, paint: Paint) -> list[str]:
     text = []
     for place, entries in listing.files:
         text.append(paint("bold", style.elide_middle(place, width)))
-        lines = _brief(entries, width, paint) if listing.brief else columns.render(entries, paint)
+        lines = (
+            _reasons(entries, width, paint) if listing.reasons else columns.render(entries, paint)
+        )
         text += [f"  {line}" for line in lines]
     return text
 
 
-def _brief(entries: Sequence[ListingLine], width: int, paint: Paint) -> list[str]:
-    names = [entry.name for entry in entries]
-    column = min(max(map(len, names)), width // 2)
-    short = style.elide_apart(names, column)
-    return [
-        f"{paint(entry.tone, entry.mark)} {short[entry.name]:<{column}}  "
-        f"{paint(entry.tone, style.elide_end(entry.verdict, width - column - 6))}".rstrip()
-        for entry in entries
-    ]
+def _reasons(entries: Sequence[ListingLine], width: int, paint: Paint) -> list[str]:
+    """A name that is too long for its column has a line for itself."""
+    column = min(max(len(entry.name) for entry in entries), width * 2 // 5)
+    text = []
+    for entry in entries:
+        lines = style.wrap(entry.verdict, width - column - 6)
+        if len(entry.name) > column:
+            text.append(
+                f"{paint(entry.tone, entry.mark)} {style.elide_middle(entry.name, width - 4)}"
+            )
+        else:
+            head = f"{paint(entry.tone, entry.mark)} {entry.name:<{column}}  "
+            text.append(head + paint(entry.tone, lines.pop(0)))
+        text += [" " * (column + 4) + paint(entry.tone, line) for line in lines]
+    return text
 
 
 class _Columns:

@@ -20,18 +20,21 @@ from nparam_lint.report import (
     Text,
     style,
 )
-from nparam_lint.report.budget_outcomes import ModelBudgets
+from nparam_lint.report.budget_outcomes import ModelBudgets, total_of
 from nparam_lint.report.check_document import budgets_table, check_document
 from nparam_lint.report.folded_modules import Modules
+from nparam_lint.report.not_counted import ways_not_built
+from nparam_lint.report.overview import place_of_way
 from nparam_lint.report.style import clean
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
-    from nparam_lint.records import DeviceResult, ModelReport, NotMeasured
+    from nparam_lint.records import DeviceResult, Inside, ModelReport, NotMeasured
     from nparam_lint.report import Block, Options
 
 _ROWS = 60
+_WAYS = 12  # without -v
 
 
 def show_document(report: Report) -> Document:
@@ -39,11 +42,13 @@ def show_document(report: Report) -> Document:
     document = replace(check_document(report), command="show")
     if not report.models or report.error:
         return document
-    return replace(document, page=lambda options: _page(report.models[0], options))
+    return replace(document, page=lambda options: _page(report, options))
 
 
-def _page(model: ModelReport, options: Options) -> Page:
+def _page(report: Report, options: Options) -> Page:
+    model = report.models[0]
     first, *others = (Section(tuple(blocks), always=True) for blocks in _blocks(model, options))
+    others += [Section(tuple(_other_ways(report, options)))]
     name = clean(model.target)
     return Page((replace(first, title=name), *others), headline=name)
 
@@ -61,7 +66,11 @@ def _blocks(model: ModelReport, options: Options) -> Iterator[list[Block]]:
         cached = ["from the cache"] if measured.cached else []
         how = ", ".join([measured.rung, *cached, *missing])
         call = Fact("call", clean(measured.call))
-        yield [Facts((call, defined, Fact("counted on", how)))]
+        way = [Fact("as built in", place_of_way(model, model.target))]
+        way = way if model.way and not model.inside else []
+        yield [Facts((call, *way, defined, Fact("counted on", how)))]
+        if model.inside:
+            yield [_inside(model.inside)]
         yield [_totals(measured)]
         yield list(_devices({n: d for n, d in measured.devices.items() if not d.is_absent}))
         yield [Modules(measured.modules, options.depth, options.rows or _ROWS)]
@@ -70,6 +79,49 @@ def _blocks(model: ModelReport, options: Options) -> Iterator[list[Block]]:
         yield list(_remarks(measured))
     if model.budgets:
         yield [ModelBudgets((model,), budgets_table, alone=True)]
+
+
+def _other_ways(report: Report, options: Options) -> Iterator[Block]:
+    """The counts of the same model, as the project builds it elsewhere."""
+    _, *others = [m for m in report.models if m.target == report.models[0].target]
+    if others:
+        yield Text("As the project also builds it:")
+        shown = others if options.verbose else others[:_WAYS]
+        counts = [f"{total_of(one) or 0:,}" for one in shown]
+        places = [place_of_way(one, one.target) for one in shown]
+        pairs = zip(counts, places, strict=True)
+        width = max(map(len, counts))
+        yield Facts(tuple(Fact(count.rjust(width), place) for count, place in pairs), tone="")
+        if left := len(others) - len(shown):
+            yield Text(f"… and {left:,} more (-v lists them)", "dim", "  ")
+    yield from ways_not_built(report, options)
+
+
+def _inside(found: Sequence[Inside]) -> Table:
+    """How the models of the project build a class."""
+    rows = [
+        Row(
+            (
+                clean(one.model.target.partition("::")[2]),
+                clean(one.row.call),
+                f"{one.times:,}×",
+                f"{one.row.total:,}",
+                f"{one.share:.1%}".replace("%", " %"),
+                clean(f"{one.way.position}"),
+            )
+        )
+        for one in found
+    ]
+    columns = (
+        Column("inside", "code"),
+        Column("call", "code"),
+        Column("times", "number"),
+        Column("each", "number"),
+        Column("share", "number"),
+        Column("source", "code"),
+    )
+    steps = Step("drop", "source"), Step("shorten", "call", 16), Step("shorten", "inside", 8)
+    return Table(columns, tuple(rows), steps, noun="way")
 
 
 def absent(measured: NotMeasured, indent: str = "") -> Iterator[Text]:

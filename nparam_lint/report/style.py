@@ -204,6 +204,17 @@ def wrap_path(path: str, width: int, hang: str = "  ") -> list[str]:
     return [indent + line for line in lines]
 
 
+def rounded(count: int) -> str:
+    """Three digits and a suffix: `86.6M`."""
+    size = float(count)
+    for unit in ("", "k", "M", "B", "T"):
+        if size < 999.5 or unit == "T":
+            break
+        size /= 1000
+    digits = 2 - (size >= 9.995) - (size >= 99.95)
+    return f"{size:.{digits}f}{unit}" if unit else f"{count}"
+
+
 def human_bytes(count: int) -> str:
     """In powers of 1000, as budgets (`50MB`) are written."""
     size = float(count)

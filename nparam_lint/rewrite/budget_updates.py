@@ -77,7 +77,7 @@ def plan_update(
     held = 0
     for model, judged in zip(requests, report.models, strict=True):
         for budget in model.budgets:
-            item = _decide(budget, judged.measurement, settings)
+            item = _decide(budget, judged.host or judged.measurement, settings)
             if isinstance(item, _Wanted):
                 wanted.append(item)
             elif item:
@@ -156,6 +156,7 @@ class Named:
         return (
             self.target.bare == target.bare
             and _same_call(self.target.arguments, target.arguments)
+            and _same_host(self.target.host, target.host)
             and (self.selector is None or self.selector == selector)
         )
 
@@ -172,7 +173,7 @@ def read_named(text: str, root: Path) -> Named:
     except TextError as error:
         raise UsageError(f"{text!r} is not a target: {error}") from None
     if target.is_path:
-        target = Target(_relative(Path(target.location), root), target.callable, target.arguments)
+        target = replace(target, location=_relative(Path(target.location), root))
     chosen = selector if text.rstrip().endswith("]") else None
     return Named(text, target.location, target, chosen)
 
@@ -191,6 +192,16 @@ def _same_call(named: str | None, declared: str | None) -> bool:
     trees = (read_expression(f"f({arguments or ''})") for arguments in (named, declared))
     one, other = (ast.dump(tree) for tree in trees)
     return one == other
+
+
+def _same_host(named: Target | None, declared: Target | None) -> bool:
+    """No model named: the class inside any of them; its name alone names it in any file."""
+    if named is None:
+        return True
+    if declared is None or named.location not in ("", declared.location):
+        return False
+    is_same = named.callable == declared.callable
+    return is_same and _same_call(named.arguments or "", declared.arguments)
 
 
 def _check_named(
@@ -307,7 +318,7 @@ def _in_config(
     chosen: dict[toml_edits.Key, _Wanted] = {}
     failed: dict[_Wanted, str] = {}
     for item in items:
-        key = next((key for key, entry in free.items() if entry == item.budget), None)
+        key = next((key for key, entry in free.items() if _is(entry, item.budget)), None)
         if key is None:
             failed[item] = "the file has changed since it was read"
         else:
@@ -315,6 +326,11 @@ def _in_config(
             chosen[key] = item
     new, unsafe = toml_edits.restate(text, {key: item.change for key, item in chosen.items()})
     return old, new.encode("utf-8"), failed | {chosen[k]: reason for k, reason in unsafe.items()}
+
+
+def _is(entry: Budget, budget: Budget) -> bool:
+    """Whether a budget is an entry, in which a model may be called by its name alone."""
+    return replace(entry, target=budget.target) == budget
 
 
 _IN_PLACE = {"docstring": _in_docstrings, "comment": _in_comments, "config": _in_config}

@@ -21,7 +21,7 @@ from nparam_lint.discover.syntax import FUNCTIONS, docstring_lines
 from nparam_lint.rewrite.edits import Unsafe
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from libcst.metadata import CodePosition, CodeRange
 
@@ -33,7 +33,7 @@ _Definition = cst.ClassDef | cst.FunctionDef
 _String = cst.SimpleString | cst.ConcatenatedString
 Replacements = dict[cst.CSTNode, "Callable[[cst.CSTNode], cst.CSTNode]"]
 Place = tuple[int, int]  # line and column, from 1
-_Said = tuple[str | None, str, str]  # arguments, selector, value
+_Said = tuple[str | None, str, str, str]  # arguments, host, selector, value
 _NEWLINE = re.compile(r"\r\n|\r|\n")
 
 
@@ -56,7 +56,7 @@ def restate(source: bytes, changes: Mapping[Place, Restated]) -> tuple[bytes, di
                     done[place] = changes[place]
             replacements |= docstring.replacements()
         expected = [
-            (name, (*said[:2], done[place].result) if place in done else said)
+            (name, (*said[:3], done[place].result) if place in done else said)
             for place, (name, said) in _declared(source)
         ]
         written = _written(source, file.module, replacements)
@@ -68,9 +68,12 @@ def restate(source: bytes, changes: Mapping[Place, Restated]) -> tuple[bytes, di
     return written, {place: reason for place in changes if place not in done}
 
 
-def add(source: bytes, values: Mapping[Definition, str]) -> tuple[bytes, dict[Definition, str]]:
-    """The source with a budget at the end of each definition's docstring, which is made where there
-    is none; and those definitions that cannot be given one, with the reason."""
+def add(
+    source: bytes, values: Mapping[Definition, Sequence[tuple[str | None, str]]]
+) -> tuple[bytes, dict[Definition, str]]:
+    """The source with budgets, as arguments and a value, at the end of each definition's docstring,
+    which is made where there is none; and those definitions that cannot be given any, with the
+    reason."""
     replacements: Replacements = {}
     failed: dict[Definition, str] = {}
     try:
@@ -81,11 +84,16 @@ def add(source: bytes, values: Mapping[Definition, str]) -> tuple[bytes, dict[De
             try:
                 if key not in known:
                     raise Unsafe("it has moved since it was found")
-                replacements |= _with_budget(file, known[key], value)
+                replacements |= _with_budgets(file, known[key], value)
             except Unsafe as error:
                 failed[definition] = str(error)
         written = _written(source, file.module, replacements)
-        added = [(d.qualname, (None, "", v)) for d, v in values.items() if d not in failed]
+        kept = {d: budgets for d, budgets in values.items() if d not in failed}
+        added = [
+            (d.qualname, (arguments, "", "", value))
+            for d, budgets in kept.items()
+            for arguments, value in budgets
+        ]
         before = [budget for _, budget in _declared(source)]
         if sorted(map(repr, [*before, *added])) != sorted(repr(b) for _, b in _declared(written)):
             raise Unsafe("the changed file would not declare the right budgets")
@@ -267,20 +275,24 @@ def _with_value(text: str, node: cst.CSTNode) -> cst.CSTNode:
     return node.with_changes(value=text)
 
 
-def _with_budget(file: _File, node: _Definition, value: str) -> Replacements:
-    """The replacement that gives a definition a budget. Raises Unsafe."""
-    line = f"nparam: {value}"
+def _with_budgets(
+    file: _File, node: _Definition, values: Sequence[tuple[str | None, str]]
+) -> Replacements:
+    """The replacement that gives a definition budgets. Raises Unsafe."""
+    lines = [f"nparam{'' if own is None else f'({own})'}: {value}" for own, value in values]
     docstring = _docstring(node)
+    newline = file.module.default_newline
     if docstring is None:
-        return {node: partial(_with_docstring, f'"""{line}"""')}
+        inner = newline + file.before(node) + file.module.default_indent
+        end = inner if len(lines) > 1 else ""
+        return {node: partial(_with_docstring, f'"""{inner.join(lines)}{end}"""')}
     if isinstance(docstring, cst.ConcatenatedString) or docstring.lpar:
         raise Unsafe("its docstring is not one plain literal")
     indent = file.before(docstring)
     if indent.strip():  # all on the line of the header
         indent = file.before(node) + file.module.default_indent
-    newline = file.module.default_newline
-    literal = _with_line(
-        docstring.prefix, docstring.quote, docstring.raw_value, line, indent, newline
+    literal = _with_lines(
+        docstring.prefix, docstring.quote, docstring.raw_value, lines, indent, newline
     )
     return {docstring: partial(_with_value, literal), node: _in_a_block}
 
@@ -334,7 +346,7 @@ def _find(literal: str, at: Place, place: Place, change: Restated) -> int | None
     look like it, the right one is the one whose change changes nothing but this value.
     """
     expected = budgets(literal, at)
-    expected[place] = (*expected[place][:2], change.result)
+    expected[place] = (*expected[place][:3], change.result)
     start = literal.find(change.old_number, _offset(literal, at, place))
     while start >= 0:
         if budgets(_replaced(literal, start, change), at) == expected:
@@ -349,7 +361,8 @@ def _replaced(text: str, start: int, change: Restated) -> str:
 
 
 def _said(declared: Declared) -> _Said:
-    return declared.arguments, str(declared.selector), declared.text
+    how = declared.arguments, str(declared.host or "")
+    return *how, str(declared.selector), declared.text
 
 
 def _offset(literal: str, at: Place, place: Place) -> int:
@@ -360,18 +373,21 @@ def _offset(literal: str, at: Place, place: Place) -> int:
     return starts[row] + place[1] - 1 - (column - 1 if row == 0 else 0)
 
 
-def _with_line(prefix: str, quote: str, content: str, line: str, indent: str, newline: str) -> str:
-    """The literal `prefix quote content quote` with a line at the end of its text, after an empty
+def _with_lines(
+    prefix: str, quote: str, content: str, lines: Sequence[str], indent: str, newline: str
+) -> str:
+    """The literal `prefix quote content quote` with lines at the end of its text, after an empty
     one, and the closing quotes on a line of their own.
 
     `indent`: that of the statement; `newline`: what ends a line.
     """
     if len(quote) == 1:
         quote *= 3  # which cannot stand in it: it could not even hold one of them
-    if not content.strip():
-        return f"{prefix}{quote}{line}{quote}"
     found = _NEWLINE.search(content)
     newline = found[0] if found else newline
+    line = f"{newline}{indent}".join(lines)
+    if not content.strip():
+        return f"{prefix}{quote}{line}{quote}"
     text, end, closing = content.rpartition(newline)
     if not end or closing.strip():  # the quotes follow the text
         text, closing = content.rstrip(" \t"), indent

@@ -47,11 +47,13 @@ class _Declared:
 @dataclass(frozen=True, slots=True)
 class Edit(_Declared):
     """A budget that is written: for the first time, where `old` is empty. `count` is what it holds
-    for, `modules` how many that a glob matches have it."""
+    for, `modules` how many that a glob matches have it; `because`: why a part of another model gets
+    one."""
 
     new: str
     count: int
     modules: int = 1
+    because: str = ""
 
 
 @dataclass(frozen=True, slots=True)

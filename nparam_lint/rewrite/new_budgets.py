@@ -9,13 +9,15 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 from nparam_lint.discover.syntax import dotted_name
-from nparam_lint.gate import RunContext, measure, read_source
+from nparam_lint.gate import RunContext, as_the_project_builds, measure, read_source
 from nparam_lint.gate.requests import arguments_entry, select_models
 from nparam_lint.gate.ways import config_requests
 from nparam_lint.records import Measured, Position
+from nparam_lint.report.style import grouped
 from nparam_lint.rewrite import comment_edits, docstring_edits, number_style, toml_edits
 from nparam_lint.rewrite.docstring_edits import parsed
 from nparam_lint.rewrite.edits import Edit, FileEdit, Left, Plan, Unsafe, edit_files, is_outside
+from nparam_lint.rewrite.way_budgets import way_budgets
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -25,7 +27,7 @@ if TYPE_CHECKING:
     from nparam_lint.config.settings import Settings
     from nparam_lint.gate import Progress
     from nparam_lint.gate.requests import ProjectSource
-    from nparam_lint.records import Definition, Origin
+    from nparam_lint.records import Definition, Origin, Report
 
 Into = Literal["docstring", "config"]
 
@@ -43,16 +45,21 @@ class Wishes:
 @dataclass(frozen=True, slots=True)
 class _New:
     """A budget to write. `definition`: the one whose docstring it is for; None: that of a config
-    file, for a comment at its `place`."""
+    file, for a comment at its `place`. `arguments`: of the budget's line. `is_key`: it can stand in
+    the config alone. `because`: why a part of another model gets one."""
 
     place: Position
     target: str
     count: int
     value: str
     definition: Definition | None = None
+    arguments: str | None = None
+    is_key: bool = False
+    because: str = ""
 
     def edit(self, origin: Origin, position: Position) -> Edit:
-        return Edit(position, self.target, "", origin, "", self.value, self.count)
+        because = self.because
+        return Edit(position, self.target, "", origin, "", self.value, self.count, because=because)
 
 
 def plan_init(
@@ -66,7 +73,9 @@ def plan_init(
     source = read_source(settings, paths)
     selection = select_models(source.requests)
     configs = {str(request.target): request for request in config_requests(source)}
-    selection = replace(selection, requests=[*selection.requests, *configs.values()])
+    selection = as_the_project_builds(source, selection)
+    others = [r for r in selection.requests if r.way is None or r.target.callable]
+    selection = replace(selection, requests=[*others, *configs.values()])
     report = measure(source, selection, RunContext(settings, environ, progress))
     if report.error:
         return Plan(error=report.error)
@@ -83,7 +92,8 @@ def plan_init(
         definition, measured = definitions.get(model.target), model.measurement
         if model.target in configs and isinstance(measured, Measured) and measured.counts.total:
             new.append(_new(model.position, model.target, measured, settings, wishes))
-        if definition is None or not (wishes.every or model.top_level):
+        is_part = not (wishes.every or model.top_level)
+        if definition is None or model.way is not None or is_part:
             continue
         # A count that depends on the device cannot be declared.
         reason = next((f.message for f in model.findings if f.code == "NPL006"), None)
@@ -95,7 +105,25 @@ def plan_init(
             left.append(_left(definition, reason))
         elif isinstance(measured, Measured) and measured.counts.total:
             item = _new(_place(definition), model.target, measured, settings, wishes)
-            new.append(replace(item, definition=definition))
+            because = _uncounted_user(model.target, report)
+            new.append(replace(item, definition=definition, because=because))
+    for one in way_budgets(report.models, selection.requests, wishes.every):
+        measured = one.model.measurement
+        if one.reason or not isinstance(measured, Measured):
+            left.append(_left(one.definition, one.reason))
+            continue
+        is_key, place = one.arguments is None, _place(one.definition)
+        item = _new(place, one.target, measured, settings, wishes)
+        because = _uncounted_user(one.definition.target, report)
+        new.append(
+            replace(
+                item,
+                definition=one.definition,
+                arguments=one.arguments,
+                is_key=is_key,
+                because=because,
+            )
+        )
     hints = _hints(source, definitions, {model.target for model in report.models})
     edits, files, lost = _written(new, source, wishes, environ)
     left += lost
@@ -119,6 +147,14 @@ def _new(
     return _New(place, target, count, value)
 
 
+def _uncounted_user(target: str, report: Report) -> str:
+    """Of a part of other models, of which none could be counted, the one that stands for itself."""
+    users = report.containment.users.get(target, ())
+    own = [user for user in users if user not in report.containment.users]
+    names = [user.partition("::")[2] for user in own or users]
+    return f"inside {names[0]}, which was not counted" if names else ""
+
+
 def _left(definition: Definition, reason: str) -> Left:
     return Left(_place(definition), definition.target, "", "docstring", "", reason)
 
@@ -134,10 +170,11 @@ def _written(
     new: Sequence[_New], source: ProjectSource, wishes: Wishes, environ: Mapping[str, str]
 ) -> tuple[tuple[Edit, ...], tuple[FileEdit, ...], list[Left]]:
     def in_docstrings(name: str, items: Sequence[_New]) -> tuple[bytes, bytes, Mapping[_New, str]]:
-        values = {item.definition: item for item in items if item.definition}
+        own = grouped((item for item in items if item.definition), lambda item: item.definition)
         old = source.found.tree.source(name)
-        text, failed = docstring_edits.add(old, {d: item.value for d, item in values.items()})
-        return old, text, {values[d]: reason for d, reason in failed.items()}
+        lines = {d: [(i.arguments, i.value) for i in those] for d, those in own.items() if d}
+        text, failed = docstring_edits.add(old, lines)
+        return old, text, {item: reason for d, reason in failed.items() for item in own[d]}
 
     def in_comments(name: str, items: Sequence[_New]) -> tuple[bytes, bytes, Mapping[_New, str]]:
         old = (source.settings.root / name).read_bytes()
@@ -150,7 +187,8 @@ def _written(
     root = source.settings.root
     placed: list[tuple[str, _New]] = []
     if wishes.into != "config":
-        placed = [(i.place.path, i) for i in sorted(new, key=lambda item: item.place.path)]
+        ordered = sorted(new, key=lambda item: item.place.path)
+        placed = [(item.place.path, item) for item in ordered if not item.is_key]
     defined = [(path, item) for path, item in placed if item.definition]
     files, failed = edit_files(defined, root, environ, in_docstrings)
     others = [(path, item) for path, item in placed if not item.definition]
@@ -161,7 +199,9 @@ def _written(
     left: list[Left] = []
     if wishes.into == "docstring":
         left += [_unwritten(item, reason) for item, reason in failed.items()]
+        left += [_unwritten(item, "only the config can say it") for item in new if item.is_key]
     for_config = [*(new if wishes.into == "config" else failed if wishes.into is None else ())]
+    for_config += [item for item in new if item.is_key and wishes.into is None]
     if for_config:
         try:
             file, places = _in_config(for_config, source.settings, environ)

@@ -65,7 +65,10 @@ def _data(plan: Plan, command: str, dry: bool) -> Json:
         "tool": {"name": "nparam-lint", "version": __version__},
         "command": command,
         "written": not dry,
-        "edits": [{**_common(e), "new": e.new, "modules": e.modules} for e in plan.edits],
+        "edits": [
+            {**_common(e), "new": e.new, "modules": e.modules, "because": e.because or None}
+            for e in plan.edits
+        ],
         "left": [{**_common(item), "reason": item.reason} for item in plan.left],
         "files": [file.name for file in plan.files],
         "hints": list(plan.hints),
@@ -112,7 +115,8 @@ def _edited(edit: Edit) -> Parts:
     times = f", each of {edit.modules}" if edit.modules > 1 else ""
     where = ("", _where(edit))
     if not edit.old:
-        return Parts((where, ("green", edit.new)), plain=True)
+        because = [("dim", f"({clean(edit.because)})")] if edit.because else []
+        return Parts((where, ("green", edit.new), *because), plain=True)
     new = ("green", f"{edit.old} → {edit.new}")
     return Parts((where, new, ("", f"({edit.count:,}{times})")), plain=True)
 

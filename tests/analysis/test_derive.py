@@ -171,7 +171,7 @@ def test_the_form_holds_where_nobody_looked(forms, name):
     make, base, _ = FORMS[name]
     form = forms[name]
     dice, tried = random.Random(7), 0
-    for _ in range(400):
+    for _ in range(150):
         point = {
             n: dice.choice([0.5, 1.0, 1.5, 2.0, 2.75, 3.0]) if isinstance(v, float)
             else dice.randint(1, 8) if v < 16
@@ -190,7 +190,7 @@ def test_the_form_holds_where_nobody_looked(forms, name):
             continue
         tried += 1
         assert told(form, list(base), point) == [real] * 4, point
-    assert tried >= 20
+    assert tried >= 10
 
 
 def test_every_shape_has_a_form(forms):

@@ -152,7 +152,13 @@ def test_many_a_form_is_right_everywhere_or_there_is_none(parts):
     check_any(parts)
 
 
-@pytest.mark.parametrize("kind", PARTS)
+# Those that take long, and are like others.
+AT_NIGHT = {"attention", "encoder", "half as deep", "levels", "nested", "projected", "shortcut"}
+
+
+@pytest.mark.parametrize(
+    "kind", [pytest.param(k, marks=pytest.mark.thorough) if k in AT_NIGHT else k for k in PARTS]
+)
 def test_every_part_alone_has_a_form(kind):
     make = model([(kind, "a", "b")])
     form = derived(make, **BASE)
@@ -239,7 +245,13 @@ NOT_CLOSED = {
 }
 
 
-@pytest.mark.parametrize("name", NOT_CLOSED)
+@pytest.mark.parametrize(
+    "name",
+    [
+        n if n in ("powers", "roots") else pytest.param(n, marks=pytest.mark.thorough)
+        for n in NOT_CLOSED
+    ],
+)
 def test_what_is_no_polynomial_has_no_form(name):
     make, base = NOT_CLOSED[name]
     form = derived(make, **base)

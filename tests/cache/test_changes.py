@@ -18,7 +18,7 @@ from cache_project import Checker, edit, net, new_repository, write
 from processes import wait_until
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
 TWO = {"a.py": net("import extra", "extra.W"), "b.py": net("", 16)}
 
@@ -61,18 +61,18 @@ def test_packages_and_interpreters(made: Any, tmp_path: Path) -> None:
     new_environment(two, 8)
     checker = made(TWO, "--python", one)
     other = Checker(checker.run, checker.root, checker.cache, ("--python", two))
-    assert checker.agree().totals == {"a.py::Net": 20, "b.py::Net": 68}
-    assert other.agree().totals["a.py::Net"] == 36
+    assert checker.check().totals == {"a.py::Net": 20, "b.py::Net": 68}
+    assert other.check().totals["a.py::Net"] == 36
     assert len(checker.check().recalled) == len(other.check().recalled) == 2
     install(site, 12, "2.0")
-    assert checker.agree().totals["a.py::Net"] == 52
+    assert checker.check().totals["a.py::Net"] == 52
     edit(site / "extra/__init__.py", "12", "16")  # in place, as one does to try something
     assert checker.agree().totals["a.py::Net"] == 68
 
 
 def test_environment_variables(made: Any) -> None:
     checker = made({"a.py": net("import os", "int(os.environ.get('WIDE', 4))")})
-    assert checker.agree().totals == {"a.py::Net": 20}
+    assert checker.check().totals == {"a.py::Net": 20}
     checker.environ["WIDE"] = "8"
     assert checker.agree().totals == {"a.py::Net": 36}
     del checker.environ["WIDE"]
@@ -119,12 +119,11 @@ def test_another_version_of_the_tool(
 def test_what_ran_out_of_time_is_tried_again(made: Any) -> None:
     slow = net("import os, time", "(time.sleep(60 * os.path.exists('slow')), 4)[1]")
     checker = made({"a.py": slow, "slow": "", "nparam-lint.toml": '[budgets]\n"a.py::Net" = 20\n'})
-    checker.arguments = ("--timeout", "2")
     for _ in range(2):
-        found = checker.check()
+        found = checker.check("--timeout", "1")
         assert (found.code, found.recalled) == (1, frozenset())
     (checker.root / "slow").unlink()
-    assert checker.check().code == 0
+    assert checker.check("--timeout", "60").code == 0
 
 
 def test_what_cannot_be_built_is_remembered_until_it_can(made: Any) -> None:
@@ -145,17 +144,20 @@ MANY = {f"m{i}.py": net("from shared import W", f"W + {i}") for i in range(6)} |
 TOTALS = {f"m{i}.py::Net": 4 * (4 + i) + 4 for i in range(6)}
 
 
-@pytest.mark.parametrize("number", [2, pytest.param(4, marks=pytest.mark.thorough)])
+@pytest.mark.parametrize(
+    ("number", "edits"), [(2, False), pytest.param(4, True, marks=pytest.mark.thorough)]
+)
 def test_several_runs_at_once(
-    made: Any, nparam_lint_process: Callable[..., Any], number: int
+    made: Any, nparam_lint_process: Callable[..., Any], number: int, edits: bool
 ) -> None:
     checker = replace(made(MANY), run=nparam_lint_process)
     with ThreadPoolExecutor(number) as pool:
         cold = [found.totals for found in pool.map(lambda _: checker.check(), range(number))]
-        edit(checker.root / "m3.py", "3", "5")
+        if edits:
+            edit(checker.root / "m3.py", "3", "5")
         warm = [found.totals for found in pool.map(lambda _: checker.check(), range(number))]
     assert cold == [TOTALS] * number
-    assert warm == [TOTALS | {"m3.py::Net": 40}] * number
+    assert warm == [TOTALS | ({"m3.py::Net": 40} if edits else {})] * number
 
 
 # What can be seen in the directory for temporary files, and in the cache, which each run fills on.
@@ -169,11 +171,20 @@ MOMENTS: dict[str, str] = {
 
 
 @pytest.mark.skipif(os.name != "posix", reason="there is no such signal")
-def test_a_run_that_is_killed(made: Any, environ: dict[str, str], tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "moments",
+    [
+        pytest.param(("keeps a measurement", "keeps its answer"), id="while it keeps"),
+        pytest.param(MOMENTS, id="at any moment", marks=pytest.mark.thorough),
+    ],
+)
+def test_a_run_that_is_killed(
+    made: Any, environ: dict[str, str], tmp_path: Path, moments: Iterable[str]
+) -> None:
     checker = made(MANY)
     (tmp_path / "temporary").mkdir()
     more = {"NPARAM_LINT_CACHE_DIR": str(checker.cache), "TMPDIR": str(tmp_path / "temporary")}
-    for seen in MOMENTS.values():
+    for moment in moments:
         process = subprocess.Popen(
             [sys.executable, "-m", "nparam_lint"],
             cwd=checker.root,
@@ -181,12 +192,12 @@ def test_a_run_that_is_killed(made: Any, environ: dict[str, str], tmp_path: Path
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
         )
-        wait_until(lambda: any(tmp_path.glob(seen)) or process.poll() is not None)  # noqa: B023
+        wait_until(lambda: any(tmp_path.glob(MOMENTS[moment])) or process.poll() is not None)  # noqa: B023
         process.send_signal(signal.SIGKILL)
         process.wait()
         shutil.rmtree(tmp_path / "temporary")
         (tmp_path / "temporary").mkdir()
-    assert checker.agree().totals == TOTALS
+    assert checker.check().totals == TOTALS
 
 
 DAMAGE: dict[str, Callable[[bytes], bytes]] = {

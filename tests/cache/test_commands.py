@@ -120,7 +120,13 @@ def warm(
     return found, request.param
 
 
-@pytest.mark.parametrize("name", COMMANDS)
+# The others count by way of the same check.
+AT_NIGHT = ("diff", "update", "pytest")
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(n, marks=pytest.mark.thorough) if n in AT_NIGHT else n for n in COMMANDS]
+)
 def test_it_says_what_it_says_without_a_cache(
     name: str, project: Project, warm: Any, anew: Any
 ) -> None:

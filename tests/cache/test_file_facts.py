@@ -118,8 +118,8 @@ def test_every_sample_project_reads_the_same(project, base, name):
 
 def test_this_project_reads_the_same(tmp_path, base):
     own = Path(__file__).parents[2]
-    shutil.copytree(own / "nparam_lint", tmp_path / "p/nparam_lint")
-    shutil.copytree(own / "tests/discover", tmp_path / "p/tests/discover")
+    for part in ("nparam_lint/discover", "nparam_lint/count", "tests/discover"):
+        shutil.copytree(own / part, tmp_path / "p" / part)
     same(tmp_path / "p", base)
 
 
@@ -186,7 +186,7 @@ EDITS = st.lists(
 
 
 @settings(
-    max_examples=25,
+    max_examples=12,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 @given(EDITS, st.booleans())
@@ -250,7 +250,14 @@ def damaged(body):
 
 
 @pytest.mark.parametrize("name", ["facts", "imports"])
-@pytest.mark.parametrize("damage", [damaged, lambda body: body[:50], lambda _: b""])
+@pytest.mark.parametrize(
+    "damage",
+    [
+        damaged,
+        pytest.param(lambda body: body[:50], marks=pytest.mark.thorough),
+        pytest.param(lambda _: b"", marks=pytest.mark.thorough),
+    ],
+)
 def test_a_damaged_entry_was_never_there(root, base, name, damage):
     _, found = parsed(root, base)
     path = entry(base, root, name)

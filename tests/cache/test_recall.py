@@ -40,9 +40,14 @@ def outside(package: Path) -> Path:
     return package.parent.parent / f"{package.name}.out"
 
 
+def one(imports: str, width: str) -> dict[str, str]:
+    """A file with a model."""
+    return {"a.py": net(imports, width)}
+
+
 def two(imports: str, width: str) -> dict[str, str]:
-    """Two files, each with a model, that do the same."""
-    return {"a.py": net(imports, width), "b.py": net(imports, f"{width} + 1")}
+    """Two files that do the same: what is done once for both must be known of each."""
+    return one(imports, width) | {"b.py": net(imports, f"{width} + 1")}
 
 
 MEMO = f"""\
@@ -145,12 +150,12 @@ READS = {
         lambda p: swap(p / "d.py", "16", "32"),
     ),
     "imported_in_constructor": Case(
-        two("def w():\n    from imported_in_constructor import c\n    return c.W", "w()")
+        one("def w():\n    from imported_in_constructor import c\n    return c.W", "w()")
         | {"c.py": "W = 16\n"},
         lambda p: edit(p / "c.py", "16", "32"),
     ),
     "imported_by_name": Case(
-        two(
+        one(
             "import importlib\nW = importlib.import_module('.c', 'imported_by_name').W",
             "W",
         )
@@ -158,7 +163,7 @@ READS = {
         lambda p: edit(p / "c.py", "16", "32"),
     ),
     "imported_by_path": Case(
-        two(
+        one(
             f"{HERE}\nimport importlib.util as u\n"
             "s = u.spec_from_file_location('cfg_by_path', H / 'conf' / 'c.py')\n"
             "m = u.module_from_spec(s)\ns.loader.exec_module(m)",
@@ -168,7 +173,7 @@ READS = {
         lambda p: edit(p / "conf/c.py", "16", "32"),
     ),
     "run_by_name": Case(
-        two("import runpy\nW = runpy.run_module('run_by_name.c')['W']", "W") | {"c.py": "W = 16\n"},
+        one("import runpy\nW = runpy.run_module('run_by_name.c')['W']", "W") | {"c.py": "W = 16\n"},
         lambda p: edit(p / "c.py", "16", "32"),
     ),
     "imported_when_asked_for": Case(
@@ -180,12 +185,12 @@ READS = {
         lambda p: edit(p / "sub.py", "16", "32"),
     ),
     "imported_but_ignored": Case(
-        two("from imported_but_ignored.local_settings import W", "W")
+        one("from imported_but_ignored.local_settings import W", "W")
         | {".gitignore": "local_settings.py\n", "local_settings.py": "W = 16\n"},
         lambda p: edit(p / "local_settings.py", "16", "32"),
     ),
     "imported_from_top_but_ignored": Case(
-        two(
+        one(
             f"{HERE}\nimport sys\nsys.path.append(str(H / 'own'))\nfrom local_settings import W",
             "W",
         )
@@ -193,7 +198,7 @@ READS = {
         lambda p: edit(p / "own/local_settings.py", "16", "32"),
     ),
     "imported_from_archive": Case(
-        two(
+        one(
             f"{HERE}\nimport sys\nsys.path.append(str(H / 'lib.zip'))\nfrom inside_zip import W",
             "W",
         ),
@@ -215,85 +220,85 @@ READS = {
         lambda p: write(p, {"big": ""}),
     ),
     "asked_of_package": Case(
-        two("import json, pkgutil\nW = json.loads(pkgutil.get_data(__package__, 'c.json'))", "W")
+        one("import json, pkgutil\nW = json.loads(pkgutil.get_data(__package__, 'c.json'))", "W")
         | {"c.json": "16"},
         lambda p: edit(p / "c.json", "16", "32"),
     ),
     "asked_of_loader": Case(
-        two("W = int(__loader__.get_data(__file__[:-4] + 'c.txt'))", "W") | {"c.txt": "16"},
+        one("W = int(__loader__.get_data(__file__[:-4] + 'c.txt'))", "W") | {"c.txt": "16"},
         lambda p: edit(p / "c.txt", "16", "32"),
     ),
     "opened_by_system": Case(
-        two(f"{HERE}\nW = int(os.read(os.open(H / 'c.txt', os.O_RDONLY), 9))", "W")
+        one(f"{HERE}\nW = int(os.read(os.open(H / 'c.txt', os.O_RDONLY), 9))", "W")
         | {"c.txt": "16"},
         lambda p: edit(p / "c.txt", "16", "32"),
     ),
     "opened_above_link": Case(
-        two(f"{HERE}\nW = json.load(open(os.path.join(H, 'nets', '..', 'cfg', 'x.json')))", "W"),
+        one(f"{HERE}\nW = json.load(open(os.path.join(H, 'nets', '..', 'cfg', 'x.json')))", "W"),
         lambda p: edit(outside(p) / "cfg/x.json", "16", "32"),
         lambda p: link(p / "nets", f"../../{p.name}.out/nets"),
         beside={"nets/x": "", "cfg/x.json": "16"},
     ),
     "opened_or_not": Case(
-        two(
+        one(
             f"{HERE}\ntry:\n    W = int(open(H / 'c.txt').read())\nexcept OSError:\n    W = 4", "W"
         ),
         lambda p: write(p, {"c.txt": "32"}),
     ),
     "opened_then_gone": Case(
-        two(f"{HERE}\nP = H / 'c.txt'\nW = int(P.read_text()) if P.exists() else 4", "W")
+        one(f"{HERE}\nP = H / 'c.txt'\nW = int(P.read_text()) if P.exists() else 4", "W")
         | {"c.txt": "16"},
         lambda p: (p / "c.txt").unlink(),
     ),
     "linked": Case(
-        two(f"{HERE}\nW = json.loads((H / 'cfg/current').read_text())", "W")
+        one(f"{HERE}\nW = json.loads((H / 'cfg/current').read_text())", "W")
         | {"cfg/v1.json": "16", "cfg/v2.json": "32"},
         lambda p: link(p / "cfg/current", "v2.json"),
         lambda p: link(p / "cfg/current", "v1.json"),
     ),
     "linked_and_resolved": Case(
-        two(f"{HERE}\nW = json.loads((H / 'cfg/current').resolve().read_text())", "W")
+        one(f"{HERE}\nW = json.loads((H / 'cfg/current').resolve().read_text())", "W")
         | {"cfg/v1.json": "16", "cfg/v2.json": "32"},
         lambda p: link(p / "cfg/current", "v2.json"),
         lambda p: link(p / "cfg/current", "v1.json"),
     ),
     "where_link_leads": Case(
-        two(f"{HERE}\nW = int(os.readlink(H / 'current')[1:])", "W"),
+        one(f"{HERE}\nW = int(os.readlink(H / 'current')[1:])", "W"),
         lambda p: link(p / "current", "v32"),
         lambda p: link(p / "current", "v16"),
     ),
     "whether_there": Case(
-        two(f"{HERE}\nW = 32 if os.path.exists(H / 'big') else 16", "W"),
+        one(f"{HERE}\nW = 32 if os.path.exists(H / 'big') else 16", "W"),
         lambda p: write(p, {"big": ""}),
     ),
     "whether_there_or_link": Case(
-        two(f"{HERE}\nW = 32 if os.path.lexists(H / 'big') else 16", "W"),
+        one(f"{HERE}\nW = 32 if os.path.lexists(H / 'big') else 16", "W"),
         lambda p: link(p / "big", "nowhere"),
     ),
     "whether_readable": Case(
-        two(f"{HERE}\nW = 32 if os.access(H / 'big', os.R_OK) else 16", "W"),
+        one(f"{HERE}\nW = 32 if os.access(H / 'big', os.R_OK) else 16", "W"),
         lambda p: write(p, {"big": ""}),
     ),
     "whether_directory": Case(
-        two(f"{HERE}\nW = 8 * sum(e.is_dir() for e in os.scandir(H / 'd')) + 1", "W")
+        one(f"{HERE}\nW = 8 * sum(e.is_dir() for e in os.scandir(H / 'd')) + 1", "W")
         | {"d/x/k": "", "d/y/k": ""},
         lambda p: become_file(p / "d/x"),
     ),
     "size": Case(
-        two(f"{HERE}\nW = os.path.getsize(H / 'v.txt')", "W") | {"v.txt": "x" * 16},
+        one(f"{HERE}\nW = os.path.getsize(H / 'v.txt')", "W") | {"v.txt": "x" * 16},
         lambda p: write(p, {"v.txt": "x" * 32}),
     ),
     "listed": Case(
-        two(f"{HERE}\nW = 16 * len(os.listdir(H / 'cfg'))", "W") | {"cfg/a.yaml": ""},
+        one(f"{HERE}\nW = 16 * len(os.listdir(H / 'cfg'))", "W") | {"cfg/a.yaml": ""},
         lambda p: write(p, {"cfg/b.yaml": ""}),
     ),
     "globbed": Case(
-        two(f"{HERE}\nW = 16 * len([*(H / 'cfg').rglob('*.yaml')])", "W")
+        one(f"{HERE}\nW = 16 * len([*(H / 'cfg').rglob('*.yaml')])", "W")
         | {"cfg/a/a.yaml": "", "cfg/b/x": ""},
         lambda p: write(p, {"cfg/b/b.yaml": ""}),
     ),
     "globbed_by_name": Case(
-        two(f"{HERE}\nimport glob\nW = 16 + len(glob.glob(str(H / 'cfg' / '*' / 'm.json')))", "W")
+        one(f"{HERE}\nimport glob\nW = 16 + len(glob.glob(str(H / 'cfg' / '*' / 'm.json')))", "W")
         | {"cfg/a/x": "", "cfg/b/x": ""},
         lambda p: write(p, {"cfg/b/m.json": ""}),
     ),

@@ -39,6 +39,23 @@ def summary(text: str) -> list[tuple[str | None, str, str]]:
     return [(budget.arguments, str(budget.selector), budget.text) for budget in declared]
 
 
+def test_a_class_inside_a_model() -> None:
+    text = """
+    nparam(in nets/gpt.py::GPT): 7
+    **nparam**[trainable](in GPT(n=2)): 7M
+    nparam:
+        (in m.py::Net)[up]: d * 3
+        (in + 3) * d
+    """
+    declared, malformed = read(text)
+    assert [(str(budget.host), str(budget.selector), budget.text) for budget in declared] == [
+        ("nets/gpt.py::GPT", "", "7"),
+        ("GPT(n=2)", "trainable", "7M"),
+        ("m.py::Net", "up", "d * 3"),
+    ]
+    assert [(fault.line, fault.column) for fault in malformed] == [(6, 6)]
+
+
 @pytest.mark.parametrize(
     ("line", "expected"),
     [

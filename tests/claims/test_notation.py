@@ -20,6 +20,7 @@ from nparam_lint.claims import (
 )
 
 PROPERTY = settings(max_examples=150)
+GPT = Target("n.py", "GPT")
 
 words = st.from_regex(r"[a-z_][a-z0-9_]{0,5}", fullmatch=True).filter(str.isidentifier)
 dotted = st.lists(words, min_size=1, max_size=3).map(".".join)
@@ -30,7 +31,9 @@ arguments = st.sampled_from(
 module_paths = st.lists(words | st.sampled_from(["0", "12"]), min_size=1, max_size=4).map(".".join)
 modules = module_paths.filter(lambda path: path not in METRICS)
 selectors = st.builds(Selector, st.sampled_from([*METRICS]), modules | st.just(""))
-targets = st.builds(Target, locations, dotted, st.none() | arguments)
+called = st.builds(Target, locations, dotted, st.none() | arguments)
+hosts = called | st.builds(Target, st.just(""), dotted, st.none() | arguments)
+targets = called | st.builds(Target, locations, dotted, st.none(), hosts)
 
 
 @pytest.mark.parametrize(
@@ -49,6 +52,18 @@ targets = st.builds(Target, locations, dotted, st.none() | arguments)
         ("a.b::C.make(1)", Target("a.b", "C.make", "1"), Selector()),
         ("m.py::f()[trainable, enc]", Target("m.py", "f", ""), Selector("trainable", "enc")),
         ("4_pretrain (1)/m.py::C", Target("4_pretrain (1)/m.py", "C"), Selector()),
+        ("m.py::Block(in n.py::GPT)", Target("m.py", "Block", None, GPT), Selector()),
+        (
+            "m.py::Block( in n.py::GPT )[a]",
+            Target("m.py", "Block", None, GPT),
+            Selector("total", "a"),
+        ),
+        ("m.py::Block[bytes](in n.py::GPT)", Target("m.py", "Block", None, GPT), Selector("bytes")),
+        (
+            "m.py::Block(in GPT(a=')', b=f(1)))",
+            Target("m.py", "Block", None, Target("", "GPT", "a=')', b=f(1)")),
+            Selector(),
+        ),
     ],
 )
 def test_reads_selected_targets(text: str, target: Target, selector: Selector) -> None:
@@ -76,6 +91,11 @@ def test_reads_selected_targets(text: str, target: Target, selector: Selector) -
         ("m.py::C[enc, trainabel]", 13, "did you mean `trainable`?"),
         ("m.py::C[bytes, total]", 15, "one module path"),
         ("m.py::C[a..b]", 8, "a metric or a module path"),
+        ("m.py::C(in)", 10, "found nothing, expected LOCATION::CALLABLE"),
+        ("m.py::C(in a-b::D)", 11, "such as timm.models"),
+        ("m.py::C(in D x)", 13, "found `x`"),
+        ("m.py::C(in D(in E))", 12, "the arguments of a Python call"),
+        ("m.py::C(in n.py::D(in E))", 11, "a model such as nets/gpt.py::GPT"),
     ],
 )
 def test_faults_name_their_place(text: str, offset: int, message: str) -> None:

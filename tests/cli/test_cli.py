@@ -179,7 +179,8 @@ def test_an_absolute_path_from_elsewhere_gives_paths_of_the_project(nparam_lint,
 def test_a_path_in_a_subdirectory_is_named_from_the_project(nparam_lint, right):
     done = nparam_lint("block.py", "--format", "json", "--declared", cwd=right / "nets")
     assert (done.returncode, done.stderr) == (0, "")
-    models = {m["target"]: m["because"] for m in document(done.stdout)["models"]}
+    every = document(done.stdout)["models"]
+    models = {m["target"]: m["because"] for m in every if m["way"] is None}
     because = "depends on nets/block.py"
     assert models == {"nets/block.py::Block(64)": None, "nets/lm.py::TiedLM": because}
 
@@ -347,13 +348,22 @@ def test_show_counts_models_of_installed_packages(nparam_lint, tmp_path):
     assert [p["shape"] for p in model["parameters"]] == [[5, 3, 4], [5]]
 
 
-def test_show_of_what_cannot_be_built_exits_with_1_and_says_why(nparam_lint, right):
-    done = nparam_lint("show", "nets/block.py::Block", cwd=right)
-    assert done.returncode == 1
-    assert "Block needs width" in done.stdout
+def test_show_of_what_cannot_be_built_exits_with_1_and_says_why(nparam_lint, right, tmp_path):
     done = nparam_lint("show", "nets/block.py::Blok(3)", cwd=right)
     assert done.returncode == 1
     assert "'Blok'" in done.stdout
+    (tmp_path / "alone.py").write_text(
+        "from torch import nn\nclass Alone(nn.Linear):\n    def __init__(self, width): pass\n"
+    )
+    done = nparam_lint("show", "alone.py::Alone", cwd=tmp_path)
+    assert done.returncode == 1
+    assert "Alone needs width" in done.stdout
+
+
+def test_show_of_what_a_model_contains(nparam_lint, right):
+    done = nparam_lint("show", "nets/block.py::Block", cwd=right)
+    assert done.returncode == 0
+    assert "Block(width=64) in TiedLM(), at blocks.0" in done.stdout
 
 
 # --- streams --------------------------------------------------------------------------------

@@ -111,6 +111,7 @@ def checked(nparam_lint):
     def run(root):
         done = nparam_lint("--declared", "--device", "meta", "--format", "json", cwd=root)
         models = json.loads(done.stdout)["models"]
+        models = [model for model in models if model["way"] is None]
         return done.returncode, {m["target"]: [b["declared"] for b in m["budgets"]] for m in models}
 
     return run
@@ -280,6 +281,7 @@ def test_json_is_one_document(project, init):
         "new": "11_110",
         "actual": 11_110,
         "modules": 1,
+        "because": None,
     }
     assert document["summary"] == {"edits": 4, "left": 3, "held": 1}
     assert '+"nets/net.py::Pieces" = 90' in document["diff"]
@@ -299,3 +301,62 @@ def test_the_budget_goes_to_the_definition_that_python_uses(nparam_lint, tmp_pat
     assert written.index("nparam: 220") < written.index("else:")
     assert written.index("class Three") < written.index("nparam: 110")
     assert nparam_lint(".", cwd=tmp_path).returncode == 0
+
+
+WAYS = '''\
+from torch import nn
+
+SIZES = {"tiny": (2, 1), "base": (4, 2)}
+
+
+class Sized(nn.Module):
+    def __init__(self, width, depth):
+        super().__init__()
+        self.layers = nn.ModuleList(nn.Linear(width, width) for _ in range(depth))
+
+    @classmethod
+    def from_name(cls, name):
+        width, depth = SIZES[name]
+        return cls(width, depth)
+
+
+class Called(nn.Linear):
+    """Only a script knows how to build it."""
+
+    def __init__(self, width, bias=True):
+        super().__init__(width, width, bias)
+
+
+class Broken(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.inner = Inner()
+        raise RuntimeError("no data")
+
+
+class Inner(nn.Linear):
+    def __init__(self):
+        super().__init__(2, 2)
+'''
+
+
+def test_the_ways_that_the_project_names_get_budgets(tmp_path, init, checked):
+    root = tmp_path / "project"
+    root.mkdir()
+    (root / "nets.py").write_text(WAYS)
+    (root / "train.py").write_text("from nets import Called\n\nmodel = Called(3, bias=False)\n")
+    (root / "pyproject.toml").write_text("[tool.nparam-lint]\ntimeout = 60\n")
+    done = init(root)
+    assert done.stdout.splitlines()[:5] == [
+        "nets.py:31  Inner  6  (inside Broken, which was not counted)",
+        "nets.py:17  Called(3, bias=False)  9",
+        "pyproject.toml:6  nets.py::Sized.from_name('tiny')  6",
+        "pyproject.toml:5  nets.py::Sized.from_name('base')  40",
+        "4 budgets written in 2 files · 1 model got none (-v lists them)",
+    ]
+    assert (
+        '"""Only a script knows how to build it.\n\n    nparam(3, bias=False): 9\n    """'
+        in (root / "nets.py").read_text()
+    )
+    code, declared = checked(root)
+    assert (code, declared["nets.py::Called(3, bias=False)"]) == (0, ["9"])

@@ -20,6 +20,7 @@ class PackageCopy:
             ignore=shutil.ignore_patterns("__pycache__"),
         )
         self.root, self.worker = package.parent, package / "count" / "worker"
+        self.cache = place / "cache"
         self.project.mkdir()
         (self.project / "net.py").write_text(source)
 
@@ -28,7 +29,12 @@ class PackageCopy:
         return subprocess.run(
             [sys.executable, "-m", "nparam_lint", *arguments],
             cwd=self.project,
-            env=environ | {"PYTHONPATH": str(self.root), "COLUMNS": "200"},
+            env=environ
+            | {
+                "PYTHONPATH": str(self.root),
+                "COLUMNS": "200",
+                "NPARAM_LINT_CACHE_DIR": str(self.cache),
+            },
             capture_output=True,
             encoding="utf-8",
             check=False,

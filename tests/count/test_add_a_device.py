@@ -64,7 +64,11 @@ def test_a_model_is_built_on_it_and_compared(copy: PackageCopy) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "why"), [("gone", "the toy is broken"), ("full", "needs 24 bytes, 20 are free")]
+    ("name", "why"),
+    [
+        ("full", "needs 24 bytes, 20 are free"),
+        pytest.param("gone", "the toy is broken", marks=pytest.mark.thorough),
+    ],
 )
 def test_where_it_cannot_be_built_on_it_is_an_error(copy: PackageCopy, name: str, why: str) -> None:
     done = copy.run("check", "--no-cache", "--device", name)

@@ -50,9 +50,7 @@ def copy(tmp_path_factory: pytest.TempPathFactory) -> PackageCopy:
 
 def test_it_is_declared_judged_and_in_json(copy: PackageCopy) -> None:
     page = copy.root / "report.json"
-    done = copy.run(
-        *("check", "--no-cache", "--format", "json", "--output-file", str(page), "net.py")
-    )
+    done = copy.run(*("check", "--format", "json", "--output-file", str(page), "net.py"))
     assert done.returncode == 1, done.stdout + done.stderr
     assert "Wrong has 10 bias parameters, declared 11: -1" in done.stdout
     assert "Right has" not in done.stdout
@@ -64,13 +62,13 @@ def test_it_is_declared_judged_and_in_json(copy: PackageCopy) -> None:
 
 
 def test_it_is_shown(copy: PackageCopy) -> None:
-    done = copy.run("show", "--no-cache", "net.py::Right")
+    done = copy.run("show", "net.py::Right")
     assert any(line.split() == ["bias", "10", "named", "bias"] for line in done.stdout.splitlines())
 
 
 def test_a_near_miss_of_it_is_suggested(copy: PackageCopy) -> None:
     (copy.project / "typo.py").write_text(NET.replace("nparam[bias]: 11", "nparam[body, biass]: 7"))
-    done = copy.run("check", "--no-cache", "--static", "typo.py")
+    done = copy.run("check", "--static", "typo.py")
     assert "did you mean `bias`?" in done.stdout + done.stderr
 
 

@@ -55,6 +55,7 @@ CASES = {
     "InDict": Case(0, hidden=12 + 5),
     "InTuple": Case(2, hidden=12 + 4),
     "BareTensor": Case(0, hidden=12),
+    "SavedArguments": Case(12),
     "ListedElsewhere": Case(6 + 9),
     "HiddenTwice": Case(0, hidden=12),
     "LstmWeightNorm": Case(4 * 5 * (4 + 5) + 2 * 4 * 5 + 4 * 5),

@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 from worker_runs import Run, run
 
+pytestmark = pytest.mark.usefixtures("one_worker")  # torch is imported once for all
+
 # Each way for a constructor to leave something behind: what stands in the module, and an expression
 # that gives the width and changes it.
 WAYS = {

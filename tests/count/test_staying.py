@@ -160,7 +160,7 @@ with reused_worker():
 """
 
 
-@pytest.mark.parametrize("number", [None, signal.SIGKILL])
+@pytest.mark.parametrize("number", [pytest.param(None, marks=pytest.mark.thorough), signal.SIGKILL])
 def test_no_process_is_left(root: Path, number: int | None) -> None:
     """When the front end ends, or is killed, while one waits."""
     marker = uuid.uuid4().hex

@@ -169,6 +169,56 @@ def built(ways: list[FoundWay], target: str) -> list[tuple[str, int, str]]:
             """,
             [("s", 8, 'get_model("s")'), ("m", 8, 'get_model("m")')],
         ),
+        # A table of config objects, that nothing looks up by name.
+        (
+            """
+            class Config:
+                def __init__(self, dim=1): pass
+            class Block(nn.Module):
+                def __init__(self, config: Config): pass
+            class GPT(nn.Module):
+                def __init__(self, config: "Config", cache=None): self.block = Block(config)
+            sizes = {"s": Config(dim=1), "m": Config(dim=2)}
+            """,
+            [(n, 13, f'GPT(sizes["{n}"])') for n in "sm"],
+        ),
+        # The same of functions that make them, called as a function of the file does.
+        (
+            """
+            class GPT(nn.Module):
+                class Config: pass
+                def __init__(self, config: Config): pass
+            def _s(backend): return GPT.Config()
+            def _m(backend): return GPT.Config()
+            sizes = {"s": _s, "m": _m}
+            def spec(flavor, backend="sdpa"):
+                config = sizes[flavor](backend=backend)
+                return dict(model=config)
+            """,
+            [(n, 12, f"GPT(sizes[\"{n}\"](backend='sdpa'))") for n in "sm"],
+        ),
+        # Tables of the arguments of a config class, or of the model.
+        (
+            """
+            from dataclasses import dataclass
+            @dataclass
+            class GPTConfig:
+                n_layer: int
+                n_head: int = 4
+                n_embd: int = 64
+            class GPT(nn.Module):
+                def __init__(self, config): pass
+            sizes = {"s": dict(n_layer=1), "m": {"n_layer": 2, "n_embd": 8}}
+            """,
+            [(n, 15, f'GPT(GPTConfig(**sizes["{n}"]))') for n in "sm"],
+        ),
+        (
+            """
+            sizes = dict(s={"dim": 1, "depth": 2}, m={"dim": 1, "depth": 4})
+            others = dict(s={"dim": 1, "width": 2}, m={"dim": 1, "width": 4})
+            """,
+            [(n, 7, f'Net(**sizes["{n}"])') for n in "sm"],
+        ),
         # No sizes: addresses, an activation, a table of another package's classes, weights.
         (
             """

@@ -140,7 +140,7 @@ def test_each_file_is_a_way_to_build_what_it_names(report):
     found = {
         (m["target"], m["way"]["path"], m["way"]["line"], m["counts"]["total"])
         for m in report["models"]
-        if m["way"]
+        if m["way"] and m["way"]["kind"] == "config"
     }
     assert found == {
         ("nets/net.py::Net", "conf/train.yaml", 2, 15),

@@ -103,7 +103,8 @@ def asked(nparam_lint):
         done = nparam_lint(*arguments, "--format", "json", cwd=root, **more)
         assert not done.stderr, done.stderr
         report = json.loads(done.stdout)
-        return report, {model["target"]: model["because"] for model in report["models"]}
+        models = [model for model in report["models"] if model["way"] is None]
+        return report, {model["target"]: model["because"] for model in models}
 
     return ask
 

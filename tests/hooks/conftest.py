@@ -17,12 +17,24 @@ if TYPE_CHECKING:
 def repository(tmp_path: Path, environ: dict[str, str]) -> Callable[..., Sample]:
     """Makes a repository with these files committed, and no hook. Models are built with the
     interpreter of the tests; copies are made in a directory of their own."""
-    temporary = tmp_path / "temporary"
+    return _maker(tmp_path, environ)
+
+
+@pytest.fixture(scope="module")
+def shared_repository(
+    tmp_path_factory: pytest.TempPathFactory, environ: dict[str, str]
+) -> Callable[..., Sample]:
+    """The same, for what many tests ask and none changes."""
+    return _maker(tmp_path_factory.mktemp("shared"), environ)
+
+
+def _maker(place: Path, environ: dict[str, str]) -> Callable[..., Sample]:
+    temporary = place / "temporary"
     temporary.mkdir()
     told = {"NPARAM_LINT_PYTHON": sys.executable, "TMPDIR": str(temporary), "NO_COLOR": "1"}
 
     def make(files: dict[str, str], name: str = AWKWARD) -> Sample:
-        made = Sample.create(tmp_path / name, environ | told)
+        made = Sample.create(place / name, environ | told)
         made.committed(files)
         return made
 

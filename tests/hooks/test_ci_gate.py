@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from commits import model
+from commits import UNREADABLE, model
 
 GATE = Path(__file__).resolve().parents[2] / "hooks/ci-gate"
 # Says how it was called, and exits with CHECK or DIFF.
@@ -103,7 +103,7 @@ def test_without_nparam_lint_it_says_so(tmp_path):
 
 def test_a_real_run(repository):
     sample = repository({"net.py": model(10, 110)})
-    sample.committed({"net.py": model(20, 110)})
+    sample.committed({"net.py": model(20, UNREADABLE)})
     path = f"{Path(sys.executable).parent}:{sample.environ['PATH']}"
 
     def run(**more: str) -> subprocess.CompletedProcess[str]:
@@ -119,7 +119,7 @@ def test_a_real_run(repository):
     done = run(GITLAB_CI="true")
     assert done.returncode == 1, done.stderr
     (issue,) = json.loads((sample.path / "gl-code-quality-report.json").read_text())
-    assert issue["check_name"] == "NPL001"
+    assert issue["check_name"] == "NPL002"
     sample.committed({"net.py": model(20, 420)})
     done = run(NPARAM_LINT_BASE="HEAD~1")
     assert done.returncode == 0, done.stdout + done.stderr

@@ -209,7 +209,7 @@ def environment(tmp_path):
     return make
 
 
-@pytest.mark.parametrize("kind", ["path", "finder"])
+@pytest.mark.parametrize("kind", [pytest.param("path", marks=pytest.mark.thorough), "finder"])
 def test_an_editable_install_leads_into_what_is_staged(repository, staged, environment, kind):
     # Nothing in the source says where it would be, without the installation.
     dynamic = "import importlib\nWIDTH = importlib.import_module('wi' + 'de.layers').WIDTH"

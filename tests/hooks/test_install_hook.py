@@ -117,7 +117,7 @@ def test_a_foreign_hook_is_left_alone_and_the_line_to_add_works(repository, inst
 
 @pytest.mark.parametrize(("name", "git"), [("pre-push", "push"), ("post-rewrite", "rebase")])
 def test_the_line_for_another_hook_that_is_asked_for(repository, install, tmp_path, name, git):
-    sample = repository({"net.py": model(10, 110)})
+    sample = repository({"net.py": model(10)})
     place = sample.path / ".git/hooks" / name
     sample.write({f".git/hooks/{name}": "#!/bin/sh\necho checked by hand\n"})
     place.chmod(0o755)
@@ -127,11 +127,11 @@ def test_the_line_for_another_hook_that_is_asked_for(repository, install, tmp_pa
     place.write_text(f"{place.read_text()}{done.stderr.splitlines()[-1].strip()}\n")
     sample.git("init", "--quiet", "--bare", tmp_path / "remote.git")
     sample.git("remote", "add", "origin", tmp_path / "remote.git")
-    sample.committed({"net.py": model(11, 110)})
+    sample.committed({"net.py": model(11, UNREADABLE)})
     arguments = ("push", "origin", "main") if git == "push" else ("rebase", "--force", "HEAD~1")
     done = sample.attempt(*arguments)
     assert "checked by hand" in unwrapped(done)
-    assert "net.py:5:16 NPL001" in unwrapped(done)
+    assert REFUSED[0] in unwrapped(done)
     assert (done.returncode == 0) == (git == "rebase")
     assert sample.attempt("push", "origin", "HEAD~1:refs/heads/x").returncode == 0
     assert sample.attempt("push", "origin", ":x").returncode == 0  # nothing to judge
@@ -321,11 +321,10 @@ def test_python_on_path_is_the_last_resort_and_imports_nothing_from_the_users_fi
 
 
 def test_installing_for_one_project_gates_them_all(repository, nparam_lint):
-    config = '[budgets]\n"net.py::Net" = {}\n'
     files = {
         f"{name}/{file}": text
         for name in "ab"
-        for file, text in (("net.py", model(10)), ("nparam-lint.toml", config.format(110)))
+        for file, text in (("net.py", model(10)), ("nparam-lint.toml", ""))
     }
     sample = repository(files)
 
@@ -341,10 +340,9 @@ def test_installing_for_one_project_gates_them_all(repository, nparam_lint):
     )
     # What is installed later, or elsewhere, takes nothing away.
     assert {install("b")[1], install(cwd="a")[1], install("a", "b")[1], install()[1]} == {script}
-    sample.add({"b/nparam-lint.toml": config.format(9)})
-    refused(sample.commit(), "project b (nparam-lint.toml)", "nparam-lint.toml:2:1 NPL001")
-    sample.add({"b/nparam-lint.toml": config.format(110)})
-    sample.add({"top.py": model(10, 9)})
-    refused(sample.commit(), "project .", "top.py:5:16 NPL001")
-    sample.add({"top.py": model(10, 110)})
-    accepted(sample.commit(), "project a", "project b")
+    sample.add({"b/net.py": model(10, UNREADABLE)})
+    refused(sample.commit(), "project b (nparam-lint.toml)", *REFUSED)
+    sample.add({"b/net.py": model(10), "top.py": model(10, UNREADABLE)})
+    refused(sample.commit(), "project .", "top.py:5:16 NPL002")
+    sample.add({"top.py": model(10)})
+    accepted(sample.commit(), "project a", "project b", JUDGED)

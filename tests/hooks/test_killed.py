@@ -51,9 +51,16 @@ MOMENTS: dict[str, Callable[[Path, Path], bool]] = {
 
 
 @pytest.mark.parametrize(
-    "name", [pytest.param("SIGINT", marks=pytest.mark.thorough), "SIGTERM", "SIGKILL"]
+    ("name", "moments"),
+    [
+        ("SIGTERM", MOMENTS),
+        ("SIGKILL", ["builds"]),
+        pytest.param("SIGKILL", MOMENTS, marks=pytest.mark.thorough),
+        pytest.param("SIGINT", MOMENTS, marks=pytest.mark.thorough),
+    ],
+    ids=["SIGTERM", "SIGKILL while it builds", "SIGKILL", "SIGINT"],
 )
-def test_nothing_of_the_users_is_touched_however_it_ends(repository, waiting, name):
+def test_nothing_of_the_users_is_touched_however_it_ends(repository, waiting, name, moments):
     net = slow(waiting)
     sample = repository({"net.py": net, **{f"pkg/file_{i}.py": "x = 1\n" for i in range(500)}})
     sample.add({"net.py": net + "# staged\n"})
@@ -61,7 +68,7 @@ def test_nothing_of_the_users_is_touched_however_it_ends(repository, waiting, na
     os.utime(sample.path / "pkg/file_7.py", (1, 1))  # git would like to refresh this one
     temporary = Path(sample.environ["TMPDIR"])
     before = sample.state()
-    for moment, has_come in MOMENTS.items():
+    for moment in moments:
         process = subprocess.Popen(
             [sys.executable, "-m", "nparam_lint", "--declared", "--staged"],
             cwd=sample.path,
@@ -70,7 +77,7 @@ def test_nothing_of_the_users_is_touched_however_it_ends(repository, waiting, na
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
         )
-        wait_until(lambda: has_come(temporary, waiting))  # noqa: B023
+        wait_until(lambda: MOMENTS[moment](temporary, waiting))  # noqa: B023
         process.send_signal(getattr(signal, name))
         ended = process.wait(timeout=NEVER)
         assert ended or moment == "cleans up"

@@ -58,7 +58,14 @@ def sample(shared, repository, nparam_lint, tmp_path):
     return shared[0]
 
 
-@pytest.mark.parametrize("way", WAYS)
+# The others take the same path through git as one of these.
+AT_EVERY_COMMIT = {"cherry-pick", "rebase", "rebase --apply", "amend --no-verify"}
+
+
+@pytest.mark.parametrize(
+    "way",
+    [w if w in AT_EVERY_COMMIT else pytest.param(w, marks=pytest.mark.thorough) for w in WAYS],
+)
 def test_what_is_pushed_is_judged_however_it_was_made(sample, tmp_path, way):
     (tmp_path / "patch").write_text(sample.git("format-patch", "-1", "--stdout", "wide") + "\n")
     for command in WAYS[way]:

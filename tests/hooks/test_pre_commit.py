@@ -9,7 +9,16 @@ from pathlib import Path
 
 import pytest
 import yaml
-from commits import accepted, environment, model, refused, unwrapped
+from commits import (
+    JUDGED,
+    REFUSED,
+    UNREADABLE,
+    accepted,
+    environment,
+    model,
+    refused,
+    unwrapped,
+)
 from false_claims import NET, PLACES, READ, UNCLEAR, source
 from sample_repository import Sample
 
@@ -175,6 +184,7 @@ def test_a_linked_worktree_uses_the_environment_of_the_main_one(framework, tmp_p
     refused(linked.commit(), "net.py:5:16 NPL001", "420", found)
 
 
+@pytest.mark.thorough  # test_projects.py shows it of the command
 def test_arguments_of_a_hook_leave_no_project_out(framework, tmp_path):
     """Two projects that have an environment each, and nothing else on the machine has torch."""
     sample = framework({"a/net.py": model(10, 110), "b/net.py": model(10, 110)})
@@ -205,15 +215,17 @@ def judged(framework):
 
 
 def test_changes_that_are_not_staged_are_put_aside_and_come_back(judged):
-    sample = judged({"net.py": model(10, 110), "other.py": model(10, 110)})
-    sample.add({"net.py": model(20, 110)})
-    sample.write({"net.py": model(10, 110), "other.py": model(30, 110)})
-    refused(sample.commit(), "net.py:5:16 NPL001", "420", "1 budget broken")
-    assert (sample.path / "net.py").read_text() == model(10, 110)
-    assert (sample.path / "other.py").read_text() == model(30, 110)
+    sample = judged({"net.py": model(10), "other.py": model(10)})
+    sample.add({"net.py": model(20, UNREADABLE)})
+    sample.write({"net.py": model(10), "other.py": model(30, UNREADABLE)})
+    done = sample.commit()
+    refused(done, *REFUSED)
+    assert "other.py:" not in unwrapped(done)
+    assert (sample.path / "net.py").read_text() == model(10)
+    assert (sample.path / "other.py").read_text() == model(30, UNREADABLE)
     # Other indexes: of everything, and of one path.
-    refused(sample.commit("--all"), "other.py:5:16 NPL001", "930")
-    accepted(sample.commit("net.py", "--allow-empty"), "2 budgets hold")
+    refused(sample.commit("--all"), "other.py:5:16 NPL002")
+    accepted(sample.commit("net.py", "--allow-empty"), JUDGED)
 
 
 @pytest.mark.thorough
@@ -236,17 +248,17 @@ def test_a_merge_without_a_conflict(judged):
 
 
 def test_a_push_is_judged_by_the_commit_that_is_pushed(judged, tmp_path):
-    sample = judged({"net.py": model(10, 110)})
+    sample = judged({"net.py": model(10)})
     sample.git("init", "--quiet", "--bare", tmp_path / "remote.git")
     sample.git("remote", "add", "origin", tmp_path / "remote.git")
-    sample.committed({"net.py": model(20, 110)})
-    sample.add({"net.py": model(20, 420)})  # staged, and no part of the push
-    refused(sample.attempt("push", "origin", "main"), "net.py:5:16 NPL001", "420")
+    sample.committed({"net.py": model(20, UNREADABLE)})
+    sample.add({"net.py": model(20)})  # staged, and no part of the push
+    refused(sample.attempt("push", "origin", "main"), *REFUSED)
     pushed = sample.attempt("push", "origin", "HEAD~1:refs/heads/main")
-    accepted(pushed, "1 budget holds")
+    accepted(pushed, JUDGED)
     assert "what is staged" not in pushed.stdout + pushed.stderr
     sample.git("commit", "--quiet", "--no-verify", "--message", "mended")
-    accepted(sample.attempt("push", "origin", "main"), "1 budget holds")
+    accepted(sample.attempt("push", "origin", "main"), JUDGED)
 
 
 def test_the_source_alone_is_checked_where_nothing_can_be_imported(judged):

@@ -28,12 +28,12 @@ BROKEN = [
 ]
 
 
-@pytest.fixture
-def monorepo(repository):
+@pytest.fixture(scope="module")
+def monorepo(shared_repository):
     """All of it, and a project whose budgets hold."""
     files = {"fine/net.py": model(10), "fine/nparam-lint.toml": CONFIG.format(110)}
     files |= {"other.toml": "", "fine/other.toml": ""}
-    return repository(
+    return shared_repository(
         {name: text for more, _ in [*BROKEN, (files, "")] for name, text in more.items()}
     )
 
@@ -108,7 +108,9 @@ def test_annotations_of_github_name_the_files_of_every_project(monorepo, nparam_
         assert f"file={file},line=" in done.stdout
 
 
-def test_each_project_has_a_heading_and_the_answer_is_given_again(repository, nparam_lint_process):
+def test_each_project_has_a_heading_and_the_answer_is_given_again(
+    repository, nparam_lint, nparam_lint_process
+):
     sample = repository(
         {
             "top.py": model(10, 110),
@@ -121,17 +123,17 @@ def test_each_project_has_a_heading_and_the_answer_is_given_again(repository, np
     for path in (*sample.path.rglob("*"), sample.path):  # what has just changed is not relied upon
         os.utime(path, (1_600_000_000, 1_600_000_000), follow_symlinks=False)
 
-    def run():
-        return nparam_lint_process("--declared", "--staged", cwd=sample.path, **sample.environ)
+    def run(command):
+        return command("--declared", "--staged", cwd=sample.path, **sample.environ)
 
-    first, again = run(), run()
+    first, again = run(nparam_lint), run(nparam_lint_process)
     assert (first.returncode, first.stderr) == (again.returncode, again.stderr) == (0, "")
     lines = [line for line in first.stdout.splitlines() if line.startswith("project")]
     assert lines == ["project .", "project a (nparam-lint.toml)", "project b (nparam-lint.toml)"]
     assert [line for line in again.stdout.splitlines() if line.startswith("project")] == lines
     assert again.stdout.count("1 measured (1 from the cache) · 1 budget holds · 0.0 s") == 3
     sample.add({"b/nparam-lint.toml": CONFIG.format(111)})
-    assert "declared 111" in " ".join(run().stdout.split())
+    assert "declared 111" in " ".join(run(nparam_lint).stdout.split())
 
 
 @pytest.mark.parametrize("more", [["--format", "json"], ["--output-file", "x"], ["--fix"]])
@@ -179,7 +181,9 @@ def test_without_git_as_well(tmp_path, nparam_lint):
 # --- environments -------------------------------------------------------------------------------
 
 
-def test_each_project_is_built_with_the_environment_that_is_nearest(repository, nparam_lint):
+@pytest.fixture
+def environments(repository):
+    """Two directories with an environment each, and a model beside them."""
     config = '[budgets]\n"a/net.py::Net" = 110\n"b/net.py::Net" = 111\n'
     sample = repository(
         {
@@ -193,6 +197,11 @@ def test_each_project_is_built_with_the_environment_that_is_nearest(repository, 
     del sample.environ["NPARAM_LINT_PYTHON"]
     environment(sample.path / "a/.venv")
     environment(sample.path / "b/venv")
+    return sample
+
+
+def test_each_project_is_built_with_the_environment_that_is_nearest(environments, nparam_lint):
+    sample = environments
     done = nparam_lint("--declared", "--staged", cwd=sample.path, **sample.environ)
     assert done.returncode == 1
     *_, top, a, b = done.stdout.split("project ")
@@ -203,6 +212,11 @@ def test_each_project_is_built_with_the_environment_that_is_nearest(repository, 
     assert "1 budget holds" in a
     assert f"{sample.path}/b/venv/bin/python (venv in {sample.path}/b)" in " ".join(b.split())
     assert "declared 111" in b
+
+
+@pytest.mark.thorough
+def test_doctor_names_the_environments_of_directories(environments, nparam_lint):
+    sample = environments
     shown = nparam_lint("doctor", cwd=sample.path, **sample.environ).stdout.splitlines()
     assert [line for line in shown if line.startswith("inside")] == [
         "inside          a/.venv builds the models in a",

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
-from commits import accepted, model, refused
+from commits import JUDGED, REFUSED, UNREADABLE, accepted, model, refused
 from sample_repository import Sample
 
 CONFIG = """\
@@ -161,13 +161,13 @@ def test_a_merge_of_two_sides_that_are_fine_by_themselves(hooked):
 
 
 def test_a_merge_with_a_conflict(hooked):
-    sample = hooked({"net.py": model(10, "<= 150")})
+    sample = hooked({"net.py": model(10)})
     sample.git("checkout", "--quiet", "-b", "side")
-    sample.committed({"net.py": model(11, "<= 150")})
+    sample.committed({"net.py": model(11)})
     sample.git("checkout", "--quiet", "main")
-    sample.committed({"net.py": model(9, "<= 150")})
+    sample.committed({"net.py": model(9)})
     assert sample.attempt("merge", "side").returncode == 1
-    sample.add({"net.py": model(20, "<= 150")})
-    refused(sample.commit(), "NPL001", "420")
-    sample.add({"net.py": model(11, "<= 150")})
-    accepted(sample.commit())
+    sample.add({"net.py": model(20, UNREADABLE)})
+    refused(sample.commit(), *REFUSED)
+    sample.add({"net.py": model(11)})
+    accepted(sample.commit(), JUDGED)

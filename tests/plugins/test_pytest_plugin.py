@@ -360,7 +360,7 @@ def test_under_xdist_the_same_comes_out_and_counting_happens_once(
         ("-n2 --dist each", 2),
         pytest.param("-n2 --dist no", 1, marks=pytest.mark.thorough),
         pytest.param("-n0", 1, marks=pytest.mark.thorough),
-        ("-p no:xdist", 1),
+        pytest.param("-p no:xdist", 1, marks=pytest.mark.thorough),
     ],
 )
 def test_every_way_to_distribute(run, unbuilt, options, times):
@@ -385,12 +385,12 @@ def test_the_ids_and_the_marker(run, unbuilt):
     ("options", "summary"),
     [
         (("-k", "Two or test_own"), "1 passed, 2 deselected, 1 error"),
-        (("-m", "not nparam"), "1 passed, 3 deselected"),
+        pytest.param(("-m", "not nparam"), "1 passed, 3 deselected", marks=pytest.mark.thorough),
         (("--deselect", "nparam::model.py::One"), "1 passed, 2 deselected, 1 error"),
-        (("-x",), "1 passed, 1 error"),
+        pytest.param(("-x",), "1 passed, 1 error", marks=pytest.mark.thorough),
         ((SECOND,), "1 error"),
         (("nparam::model.py::One", "tests"), "1 passed, 2 errors"),
-        (("nparam::model.py", "-n2"), "3 errors"),
+        pytest.param(("nparam::model.py", "-n2"), "3 errors", marks=pytest.mark.thorough),
     ],
 )
 def test_choosing_items(run, unbuilt, options, summary):

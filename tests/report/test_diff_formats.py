@@ -99,6 +99,7 @@ def test_the_json_document():
             "target": "net.py::Needs",
             "reason": "needs width, depth",
             "cause": "arguments_missing",
+            "top_level": True,
         }
     ]
     assert document["summary"] == {

@@ -154,7 +154,7 @@ def test_a_file_that_libcst_would_change_is_left_alone():
 
 def test_the_places_are_those_of_the_file():
     found = budgets('"""A.\r\n\r\n    nparam: 5M\r\n    """', (7, 5))
-    assert found == {(9, 13): (None, "", "5M")}
+    assert found == {(9, 13): (None, "", "", "5M")}
 
 
 escapes = st.sampled_from(("\\x41", "\\\\", "\\N{DIGIT ONE}", "\\t", "\\'", "\\\n", "é", "5M", "{"))
@@ -179,7 +179,7 @@ def given_budgets(source, value="1_234"):
         for kind, items in (("class", facts.classes), ("factory", facts.functions))
         for item in items
     ]
-    new, failed = docstring_edits.add(source, dict.fromkeys(definitions, value))
+    new, failed = docstring_edits.add(source, {one: [(None, value)] for one in definitions})
     return new, {definition.qualname: reason for definition, reason in failed.items()}
 
 
@@ -281,5 +281,5 @@ def test_one_that_cannot_be_given_a_budget_keeps_none_else_from_it():
 def test_a_definition_that_is_gone_is_not_found():
     source = b"class A:\n    x = 1\n"
     gone = Definition("x.py", "B", "class", 7, 1)
-    written, failed = docstring_edits.add(source, {gone: "5"})
+    written, failed = docstring_edits.add(source, {gone: [(None, "5")]})
     assert (written, failed) == (source, {gone: "it has moved since it was found"})

@@ -89,7 +89,7 @@ def _page(comparison: Comparison, options: doc.Options) -> doc.Page:
         if isinstance(measured, NotMeasured):
             below = tuple(absent(measured, " " * (len(name) + 2)))
         elif one.roles is not None:
-            called = clean(one.model.target).rpartition("::")[2]
+            called = clean(one.model.target).partition("::")[2]
             models.append(_Counted(name, called, one.roles, measured))
         legend.append(doc.Fact(name, one.given, kind="target", below=below))
     sections = [doc.Section((doc.Facts(tuple(legend), "bold", ""),), always=True)]

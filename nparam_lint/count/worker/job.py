@@ -14,10 +14,12 @@ from .building.devices import DEVICES
 from .building.downloads import Download
 from .building.partial_exec import explain, partial_file_of
 from .building.project_import import cause_of
+from .building.script_effects import without_effects
 from .building.side_effect_guard import RefusedAction, is_refusal, needs_memory
 from .counting.count_model import Count
 from .state import STATE
 from .torch_compat import Originals
+from .tracing.constructions import inside_rows
 from .tracing.failures import (
     Failure,
     LostName,
@@ -67,6 +69,7 @@ class ModelBuild:
 
     def run(self):
         hooks = torch_hooks(self.torch, self.sources) if self.traced else []
+        STATE.keeps_arguments = bool(self.job["names"])
         try:
             return self.climb()
         except Failure as failure:
@@ -98,6 +101,7 @@ class ModelBuild:
         result["devices"][device] = {"status": "measured", "total": result["modules"][0]["total"]}
         self.compare(result)
         result["notes"] = result["notes"] + STATE.refusals + self.partial_note()
+        result["notes"] += [f"the weights from {url} are left out" for url in self.left_out]
         result.pop("signature")
         return result
 
@@ -157,7 +161,10 @@ class ModelBuild:
         change the config objects that they get."""
         call = self.call = Call(self.job, self.module)
         self.text = call.text
-        with context:
+        STATE.constructions = {} if self.traced else None
+        self.left_out = []
+        effects = without_effects(self.torch, self.left_out)
+        with context, effects if self.job["way"] else contextlib.nullcontext():
             try:
                 model = call()
             finally:
@@ -194,6 +201,7 @@ class ModelBuild:
         record_classes({type(module) for module in count.modules.values()})
         record_held()  # as long as the model is there
         result = count.result(self.job["parameters"])
+        result["inside"] = self.inside(count)
         total = result["modules"][0]["total"]
         for another in (1, 2, 3) if drew(before, random_state(torch)) else ():
             seed(torch, another)
@@ -214,6 +222,9 @@ class ModelBuild:
         )
         result["variables"] = call.variables()
         return result
+
+    def inside(self, count):
+        return inside_rows(count, self.job["names"], resolve_names) if self.traced else []
 
     def check_on_cpu(self, count, text):
         """A constructor that could notice that it was run on meta must build the same model on the

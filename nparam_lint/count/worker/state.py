@@ -82,6 +82,10 @@ class State:
         self.refusals = []  # what the guard refused, in words
         self.read_values = False  # whether the build has read a value of a tensor
         self.saw_meta = None  # the line of the project that could tell that it is built on meta
+        self.constructions = None  # id of a module -> its Construction, while one is built
+        self.keeps_arguments = False  # whether they hold the arguments, too
+        self.own_classes = {}  # id of a class -> (it, the class of the project that it is, if any)
+        self.signatures = {}  # code of a constructor -> its Signature
 
 
 STATE = State()

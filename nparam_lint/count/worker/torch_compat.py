@@ -73,6 +73,28 @@ def wrap_file_readers(torch, note):
     torch._C.PyTorchFileReader = Reader  # a class: torch.package asks what is one
 
 
+def wrap_construction(torch, note, note_copy):
+    """Call `note(module)` where a module is made, and `note_copy(module)` where one is given the
+    state of another. torch has hooks for what a module registers, none for how it is made."""
+    kind = torch.nn.Module
+    make, restore = kind.__init__, kind.__setstate__
+
+    @functools.wraps(make)
+    def __init__(self, *args, **kwargs):
+        note(self)
+        if args or kwargs:
+            make(self, *args, **kwargs)
+        else:  # as nearly always, and quicker
+            make(self)
+
+    @functools.wraps(restore)
+    def __setstate__(self, state):
+        restore(self, state)
+        note_copy(self)
+
+    kind.__init__, kind.__setstate__ = __init__, __setstate__
+
+
 def global_hooks(torch):
     """The dictionaries of the hooks that torch calls for all modules: one that is called when a
     parameter is registered may put another in its place. They are registered by functions; there

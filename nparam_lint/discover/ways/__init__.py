@@ -8,7 +8,7 @@ it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from nparam_lint.claims import Target
     from nparam_lint.discover import Discovery
-    from nparam_lint.records import Recipe, Way
+    from nparam_lint.records import Problem, Recipe, Way
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,10 +37,12 @@ class FoundWay:
 class WaySource:
     """Where ways are looked for: what was `found`, below `root`; for `wanted` models, without
     arguments. `others`: files of the project that are not Python, relative to the root; `read`
-    gives the content of any, or raises OSError."""
+    gives the content of any, or raises OSError. `problems`
+    gets what cannot be read, which is a warning."""
 
     found: Discovery
     root: Path
     wanted: Collection[Target]
     others: Sequence[str]
     read: Callable[[str], bytes]
+    problems: list[Problem] = field(default_factory=list)

@@ -5,21 +5,26 @@ from __future__ import annotations
 import ast
 import re
 from collections import defaultdict
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from nparam_lint.claims import Target
+from nparam_lint.discover.name_resolution import Symbol
+from nparam_lint.discover.source_tree import cached_method
 from nparam_lint.discover.syntax import dotted_name, tail
 from nparam_lint.discover.ways import FoundWay
-from nparam_lint.discover.ways.statements import BUILTINS, does_work
+from nparam_lint.discover.ways.statements import BUILTINS, NoWay, does_work
 from nparam_lint.records import Recipe, Way
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Collection, Iterator, Sequence
 
-    from nparam_lint.discover.name_resolution import Symbol
     from nparam_lint.discover.ways import WaySource
+    from nparam_lint.discover.ways.file_calls import FileCalls
+    from nparam_lint.discover.ways.places import Place
     from nparam_lint.records import Parameter, Position
 
+_MANY = 1_500  # files: in a project of so many, arguments are not followed to other files
 _LARGE = 400_000  # bytes of a file or a text, in which calls are not looked for
 LOOKED_UP = re.compile(
     r"__dict__\[[^\]]*\]\(|getattr\(\w+,[^()]*\)\(|(create|get|build|make)_?(model|net\w*)\("
@@ -30,10 +35,11 @@ _CLASS = re.compile(rb"^class\s+(\w+)[^\n]*\n(?:(?:[ \t#)][^\n]*)?\n)*", re.MULT
 
 
 class CallSearch:
-    """Looks for calls of the wanted models of a source."""
+    """Looks for calls of the wanted models of a source. `open_file` reads one file."""
 
-    def __init__(self, source: WaySource) -> None:
+    def __init__(self, source: WaySource, open_file: Callable[..., FileCalls]) -> None:
         self.source = source
+        self.open_file = open_file
         self.found = source.found
         self.names = source.found.models.names
         self.by_name: dict[str, list[Target]] = defaultdict(list)
@@ -85,6 +91,48 @@ class CallSearch:
                 return None
         target = Target(symbol.where, name)
         return target if target in self.source.wanted else None
+
+    def callers(self, path: str, name: str) -> Iterator[tuple[FileCalls, Place]]:
+        """The calls of a function of a file in other files."""
+        symbol = Symbol("function", path, name)
+        for other in self.called_in.get(name.encode(), ()) if len(name) > 1 else ():
+            calls = self.file_calls(other) if other != path else None
+            for place in calls.text.callers(name) if calls else ():
+                if calls and calls.resolve(dotted_name(place.call.func)) == symbol:
+                    yield calls, place
+
+    @cached_property
+    def called_in(self) -> dict[bytes, list[str]]:
+        """The files, scripts first, in which something of each name is called."""
+        found: dict[bytes, list[str]] = {}
+        tree = self.found.tree
+        for path in sorted(tree.files) if len(tree.files) < _MANY else ():
+            for name in set(_CALLED.findall(tree.source(path))):
+                found.setdefault(name, []).append(path)
+        for paths in found.values():
+            paths.sort(key=lambda path: (path.count("/"), path))
+        return found
+
+    @cached_method
+    def file_calls(self, path: str) -> FileCalls:
+        text = self.found.tree.source(path).decode("utf-8", "replace")
+        return self.open_file(self, path, text.replace("\r\n", "\n").replace("\f", " "))
+
+    def module_for(self, path: str, user: str) -> str:
+        """The name by which a file is imported in the process that has imported another."""
+        roots = {root for attempt in self.found.plan(user)[:1] for root in attempt.roots}
+        inside = [root for root in roots if path.startswith(f"{root}/" if root else "")]
+        if not inside:
+            raise NoWay(f"{path} is not imported from {user}")
+        relative = path.removeprefix(max(inside, key=len)).removeprefix("/").removesuffix(".py")
+        return relative.removesuffix("/__init__").replace("/", ".")
+
+    def check_read(self, target: Target, attributes: Collection[str]) -> None:
+        """Raise NoWay where the model's file reads one of these, which data gives a value."""
+        text = self.found.tree.source(target.location).decode("utf-8", "replace")
+        for name in attributes:
+            if re.search(rf"\.{name}\b", text):
+                raise NoWay(f"{name} depends on data")
 
     def same_in(self, target: Target, path: str, names: set[str]) -> bool:
         """Whether names mean the same in the target's file as in another."""

@@ -9,19 +9,39 @@ from nparam_lint.discover.ways.call_search import CallSearch
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from nparam_lint.claims import Target
     from nparam_lint.discover.ways import FoundWay, WaySource
+    from nparam_lint.discover.ways.file_calls import FileCalls
+    from nparam_lint.records import Definition
 
 _TEXTS = (".md", ".rst", ".txt", ".ipynb")
 
 
 def find_calls(source: WaySource) -> Iterator[FoundWay]:
     """The ways of this kind, without two that are the same."""
-    search = CallSearch(source)
+    search = CallSearch(source, _open_file)
     known: set[object] = set()
+    having: set[Target] = set()
     for found, key in (*_in_files(search), *_in_texts(search)):
         if key not in known:
             known.add(key)
+            having.add(found.target)
             yield found
+    if any(map(_may_parse, search.found.definitions)):
+        from nparam_lint.discover.ways.option_objects import OptionObjects
+
+        yield from (found for found, _ in OptionObjects(search).ways(having))
+
+
+def _may_parse(definition: Definition) -> bool:
+    """Whether a model may be built from the parsed options of a script."""
+    return sum(item.required for item in definition.parameters or ()) == 1
+
+
+def _open_file(search: CallSearch, path: str, text: str) -> FileCalls:
+    from nparam_lint.discover.ways.file_calls import FileCalls  # few files have any
+
+    return FileCalls(search, path, text)
 
 
 def _in_files(search: CallSearch) -> Iterator[tuple[FoundWay, object]]:
@@ -29,10 +49,7 @@ def _in_files(search: CallSearch) -> Iterator[tuple[FoundWay, object]]:
     for path in sorted(tree.files):
         content = tree.source(path)
         if search.may_call(path, content):
-            from nparam_lint.discover.ways.file_calls import FileCalls  # few files have any
-
-            text = content.decode("utf-8", "replace").replace("\r\n", "\n").replace("\f", " ")
-            yield from FileCalls(search, path, text).ways()
+            yield from search.file_calls(path).ways()
 
 
 def _in_texts(search: CallSearch) -> Iterator[tuple[FoundWay, object]]:

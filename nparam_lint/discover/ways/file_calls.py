@@ -5,19 +5,24 @@ from __future__ import annotations
 import ast
 import copy
 import re
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from nparam_lint.claims import Target
 from nparam_lint.discover.scan import imported
 from nparam_lint.discover.syntax import dotted_name, tail
+from nparam_lint.discover.ways.arguments import arguments_of
 from nparam_lint.discover.ways.call_search import LOOKED_UP
-from nparam_lint.discover.ways.options import default_text, option_calls, with_defaults
+from nparam_lint.discover.ways.options import default_text, with_defaults
 from nparam_lint.discover.ways.places import SourceText
 from nparam_lint.discover.ways.shorten import shortened
-from nparam_lint.discover.ways.slices import Slice
+from nparam_lint.discover.ways.slices import NeedsCaller, Slice
 from nparam_lint.discover.ways.statements import (
+    BUILTINS,
     NoWay,
+    assign,
     does_work,
     is_harmless_outside,
     is_of_data,
@@ -32,15 +37,30 @@ if TYPE_CHECKING:
 
     from nparam_lint.discover.name_resolution import Symbol
     from nparam_lint.discover.scan import Import
+    from nparam_lint.discover.syntax import Function
     from nparam_lint.discover.ways import FoundWay
     from nparam_lint.discover.ways.call_search import CallSearch
     from nparam_lint.discover.ways.places import Place
 
 SCRIPT, FACTORY, TEST, INSIDE = 10, 16, 30, 40  # ranks
+_FILES = 3  # other files through which arguments are followed
 _ENTRIES = 3  # of a table that a loop runs over
 _SCRIPT_NAMES = re.compile(r"train|main|run|pretrain|demo")
 _TEST_PATH = re.compile(r"(^|/)(tests?|testing)/|(^|/)(test_[^/]*|[^/]*_test|conftest)\.py$")
 _INNER_IMPORT = re.compile(r"^[ \t]+(import|from)\s", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """The statements `made` for a call, in the names of the file `home`. `loops`: other entries of
+    a table give other ways; `unknown`: see `with_defaults`; `read`: what the model reads beside its
+    arguments."""
+
+    home: FileCalls
+    made: Sequence[ast.stmt]
+    loops: bool
+    unknown: set[tuple[str, str]]
+    read: Sequence[ast.AST] = ()
 
 
 class FileCalls:
@@ -64,9 +84,9 @@ class FileCalls:
         top = set(self.tree.body)
         return [item for node in nodes if node not in top for item in imported(node)]
 
-    @cached_property
+    @property
     def options(self) -> dict[str, ast.Call]:
-        return dict(option_calls([self.tree])) if "add_argument" in self.text.text else {}
+        return self.text.options
 
     @cached_property
     def bound(self) -> set[str]:
@@ -145,47 +165,110 @@ class FileCalls:
         if self.search.needs_nothing(target, call) or _is_sketch(call):
             return
         rank, is_inside = self.placed(place)
+        if is_inside and not loads(*call.args, *call.keywords) <= self.text.available | BUILTINS:
+            return  # its arguments are those of the model around it
+        nodes = [*call.args, *call.keywords, *self.function(call)]
         for entry in range(_ENTRIES):
-            part = Slice(self.text, entry)
             try:
-                made = part.of(place, *call.args, *call.keywords, *self.function(call))
-                made = with_defaults(made, call, self.options, part.unknown)
+                cut = self.cut_with_globals(place, target, nodes, entry)
+                used_by = [call, *cut.read]
+                stored = cut.home.text.stored
+                self.search.check_read(
+                    target, {name for _, name in cut.unknown} - {*cut.home.options}
+                )
+                made = with_defaults(cut.made, used_by, cut.home.options, cut.unknown, stored)
                 made, short = shortened(made, call)
             except (NoWay, RecursionError):
                 return
             if made and is_inside:
                 return
-            yield self.way(target, short, made, at, rank)
-            if not part.loops:
+            yield self.way(target, short, replace(cut, made=made), at, rank)
+            if not cut.loops:
                 return
+
+    def cut_with_globals(
+        self, place: Place, target: Target, nodes: list[ast.AST], entry: int
+    ) -> Cut:
+        """As `cut`, with what a class of the same file reads of its globals, where that can be
+        had."""
+        own = target.callable.split(".")[0] if target.location == self.path else ""
+        extra = sorted(self.text.globals_of(own)) if own else []
+        if extra:
+            with suppress(NoWay):
+                names = [ast.Name(name, ast.Load()) for name in extra]
+                return replace(self.cut(place, [*nodes, *names], entry), read=names)
+        return self.cut(place, nodes, entry)
+
+    def cut(self, place: Place, nodes: Sequence[ast.AST], entry: int, depth: int = 0) -> Cut:
+        """The statements that parts of a call need, those of the files that call its function
+        too."""
+        part = Slice(self.text, entry)
+        try:
+            made = part.of(place, *nodes)
+            return Cut(self, made, part.loops, part.unknown)
+        except NeedsCaller as why:
+            if depth == _FILES:
+                raise
+            for calls, caller in self.search.callers(self.path, why.function.name):
+                with suppress(NoWay):
+                    return self.cut_outside(why.function, calls, caller, place, nodes, entry, depth)
+            raise
+
+    def cut_outside(
+        self,
+        function: Function,
+        calls: FileCalls,
+        caller: Place,
+        place: Place,
+        nodes: Sequence[ast.AST],
+        entry: int,
+        depth: int,
+    ) -> Cut:
+        """As `cut`, with the arguments that another file gives a function of this one."""
+        part = Slice(self.text, entry, outside=function)
+        made = part.of(place, *nodes)
+        given = arguments_of(function, caller.call, is_method=False)
+        values = {n: given.get(n) or part.default(function, n) for n in sorted(part.given_outside)}
+        outer = calls.cut(caller, [*values.values()], entry, depth + 1)
+        bound = {name for node in outer.made for name in stores(node)} | set(values)
+        used = loads(*nodes, *made) & self.text.known
+        if used & bound or (loads(*values.values()) & set(values)) - _same(values):
+            raise NoWay("two things of one name")
+        module = self.search.module_for(self.path, outer.home.path)
+        imports = ast.parse("".join(f"from {module} import {name}\n" for name in sorted(used))).body
+        gives = [assign(n, v) for n, v in values.items() if n not in _same(values)]
+        unknown = outer.unknown | part.unknown
+        return Cut(outer.home, [*outer.made, *gives, *imports, *made], part.loops, unknown)
 
     def function(self, call: ast.Call) -> list[ast.expr]:
         """What is called, where that has to be worked out."""
         return [] if dotted_name(call.func) else [call.func]
 
     def way(
-        self, target: Target, call: ast.Call, made: Sequence[ast.stmt], at: Position, rank: int
+        self, target: Target, call: ast.Call, cut: Cut, at: Position, rank: int
     ) -> tuple[FoundWay, object]:
         free = loads(*call.args, *call.keywords)
         symbol = self.resolve(dotted_name(call.func)) if dotted_name(call.func) else None
-        if not made and symbol and self.search.same_in(target, self.path, free):
+        if not cut.made and symbol and self.search.same_in(target, self.path, free):
             name = target.callable if symbol.kind != "method" else symbol.name
             function = ast.parse(name, mode="eval").body
             plain = ast.copy_location(ast.Call(function, call.args, call.keywords), call)
-            return self.search.way(target, plain, made, at, rank, target.location)
-        return self.search.way(
-            target, call, [*self.needed_imports(call, made), *made], at, rank, self.path
-        )
+            return self.search.way(target, plain, (), at, rank, target.location)
+        made = [*self.needed_imports(call, cut), *cut.made]
+        return self.search.way(target, call, made, at, rank, cut.home.path)
 
-    def needed_imports(self, call: ast.Call, made: Sequence[ast.stmt]) -> list[ast.stmt]:
-        """The imports of functions that what is called needs."""
+    def needed_imports(self, call: ast.Call, cut: Cut) -> list[ast.stmt]:
+        """The import of what is called, where it is not among the names of the file."""
         head = dotted_name(call.func).partition(".")[0]
-        if not head or head in self.search.names.names(self.path):
+        if not head or any(head in stores(one) for one in cut.made):
+            return []
+        if cut.home is not self and head in self.text.known:
+            module = self.search.module_for(self.path, cut.home.path)
+            return ast.parse(f"from {module} import {head}").body
+        if head in self.search.names.names(self.path):
             return []
         for node in ast.walk(self.tree):
             if isinstance(node, (ast.Import, ast.ImportFrom)) and head in stores(node):
-                if any(head in stores(one) for one in made):
-                    return []
                 part = copy.copy(node)
                 part.names = [a for a in node.names if head == (a.asname or a.name).split(".")[0]]
                 return [part]
@@ -200,6 +283,11 @@ class FileCalls:
         if any(Target(self.path, f.name) in self.search.source.wanted for f in place.functions):
             return FACTORY, False
         return own, False
+
+
+def _same(values: dict[str, ast.expr]) -> set[str]:
+    """The names whose value is a name that is the same."""
+    return {n for n, value in values.items() if isinstance(value, ast.Name) and value.id == n}
 
 
 def _is_sketch(call: ast.Call) -> bool:

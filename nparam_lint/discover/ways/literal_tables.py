@@ -97,6 +97,12 @@ def _keyword(item: ast.keyword) -> tuple[ast.expr | None, ast.expr]:
     return key, item.value
 
 
+def keys_of(node: ast.expr | None) -> set[str]:
+    """The keys of a dictionary that is written out; empty where one of them is not known."""
+    keys = [key.value if isinstance(key, ast.Constant) else None for key, _ in _items(node) or ()]
+    return {key for key in keys if isinstance(key, str)} if all(keys) else set()
+
+
 def tables_in(body: Sequence[ast.stmt]) -> dict[str, SizeTable]:
     """The tables that the statements of one scope make, by name."""
     found: dict[str, SizeTable] = {}

@@ -26,9 +26,11 @@ KIND_OF_NAME = rf"(?:(?:(?:{_OWNER})_?)?(?:{_KIND})|(?:{_OWNER}))"
 _NAMES_SIZE = re.compile(rf"{KIND_OF_NAME}$")
 
 
-def takes_name(parameters: Iterable[Parameter]) -> bool:
-    """Whether one of the parameters may name a size."""
-    return any(_NAMES_SIZE.match(item.name) for item in parameters)
+def takes_name(parameters: Iterable[Parameter], source: bytes) -> bool:
+    """Whether one of the parameters may name a size. A depth does where it is looked up: most are
+    just numbers."""
+    names = [item.name for item in parameters if _NAMES_SIZE.match(item.name)]
+    return any(name != "depth" or b"[depth" in source for name in names)
 
 
 class NamedParameter(NamedTuple):
@@ -214,7 +216,7 @@ class NamedParameters:
         """The table that an expression means, with its file; one of sizes, not of addresses."""
         table, where = read_table(node, local), function.path
         if table is None and isinstance(node, ast.Name):
-            where = self._home(function.path, node.id)
+            where = self.home(function.path, node.id)
             table = self.file(where).tables.get(node.id) if where else None
         elif table is None and isinstance(node, ast.Attribute):  # `self.table`
             table = self.file(where).class_tables.get((function.owner, node.attr))
@@ -254,7 +256,7 @@ class NamedParameters:
             return symbol is not None and symbol.kind != "outside"
         return isinstance(value, (ast.Dict, ast.List, ast.Tuple, ast.Call))
 
-    def _home(self, path: str, name: str) -> str:
+    def home(self, path: str, name: str) -> str:
         """The file in which a global name gets its value, as far as imports tell."""
         for item in self.names.tree.facts(path).imports:
             if item.bound == name and item.name:

@@ -4,16 +4,27 @@ from __future__ import annotations
 
 import ast
 import copy
-from typing import TYPE_CHECKING
+import operator
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
 
 from nparam_lint.discover.syntax import dotted_name, tail
 from nparam_lint.discover.ways.statements import NoWay, calls_in
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
 _PARSES = ("parse_args", "parse_known_args")
-_WORDS = ("help", "metavar")  # of an option: they change nothing
+_ASKS_FOR_FILES = ("exists", "isfile", "isdir", "is_file", "is_dir")
+_COMPARE: dict[type[ast.cmpop], Callable[[Any, Any], object]] = {
+    ast.Eq: operator.eq,
+    ast.NotEq: operator.ne,
+    ast.Is: operator.is_,
+    ast.IsNot: operator.is_not,
+    ast.In: lambda a, b: a in b,
+    ast.NotIn: lambda a, b: a not in b,
+}
+_WORDS = ("help", "metavar", "required")  # of an option: they change no default
 
 
 def option_calls(nodes: Iterable[ast.AST]) -> Iterator[tuple[str, ast.Call]]:
@@ -57,24 +68,71 @@ def lacks_value(call: ast.Call) -> bool:
     return not is_option and keyword(call, "nargs") is None
 
 
+def value_of(option: ast.Call | None) -> ast.expr | None:
+    """The value that an option has by default, where it is a constant."""
+    if option is None or lacks_value(option):
+        return None
+    default, action = keyword(option, "default"), keyword(option, "action")
+    if default is None and isinstance(action, ast.Constant):
+        return ast.Constant(action.value == "store_false")
+    return ast.Constant(None) if default is None else default
+
+
+def truth(test: ast.expr, options: dict[str, ast.Call]) -> bool | None:
+    """Whether a condition holds with the defaults of the options; None where that is not known."""
+    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        inner = truth(test.operand, options)
+        return None if inner is None else not inner
+    if isinstance(test, ast.BoolOp):
+        found = {truth(value, options) for value in test.values}
+        decides = isinstance(test.op, ast.Or)
+        return decides if decides in found else None if None in found else not decides
+    if isinstance(test, ast.Compare) and len(test.ops) == 1:
+        sides = [_constant(side, options) for side in (test.left, test.comparators[0])]
+        compare = _COMPARE.get(type(test.ops[0]))
+        with suppress(ValueError, TypeError):
+            return bool(compare(*map(_value, sides))) if compare else None
+    if isinstance(test, ast.Call) and tail(dotted_name(test.func)) in _ASKS_FOR_FILES:
+        return False  # what a script has written or fetched is not there
+    if isinstance(test, (ast.Attribute, ast.Constant)):
+        with suppress(ValueError):
+            return bool(_value(_constant(test, options)))
+    return None
+
+
+def _constant(node: ast.expr, options: dict[str, ast.Call]) -> ast.expr | None:
+    if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+        return value_of(options.get(node.attr))
+    return node
+
+
+def _value(node: ast.expr | None) -> object:
+    if node is None:
+        raise ValueError
+    return ast.literal_eval(node)
+
+
 def with_defaults(
     made: Sequence[ast.stmt],
-    call: ast.Call,
+    used_by: Sequence[ast.AST],
     options: dict[str, ast.Call],
     unknown: set[tuple[str, str]],
+    stored: Collection[str] = (),
 ) -> list[ast.stmt]:
-    """The slice with the options alone that it uses. `options`: of the file; `unknown`: attributes
-    that data gives other values, where they have no default. Raises NoWay where it uses an option
+    """The slice with the options alone that it uses, or `used_by` does: the call, and what it reads
+    beside. `options`: of the file; `unknown`: attributes
+    that data gives other values, where they have no default; `stored`: those that the file assigns
+    anywhere. Raises NoWay where it uses an option
     that has to be given, or that nothing gives."""
     parsed = {name for node in made for name in _parsed(node)}
-    used, is_whole = _uses([*made, call], parsed)
+    used, is_whole = _uses([*made, *used_by], parsed)
     own = {attribute for attribute in used if not _is_set(made, attribute)}
     for attribute in own if parsed and options else ():
         option = options.get(attribute)
-        if option is None or lacks_value(option):
+        if attribute not in stored if option is None else lacks_value(option):
             raise NoWay(f"the option {attribute} has no default")
     for holder, attribute in unknown:
-        if f"{holder}.{attribute}" in _attributes([*made, call]) and attribute not in options:
+        if f"{holder}.{attribute}" in _attributes([*made, *used_by]) and attribute not in options:
             raise NoWay(f"{holder}.{attribute} depends on data")
     found: list[ast.stmt] = []
     for node in made:

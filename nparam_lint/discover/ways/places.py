@@ -10,6 +10,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from nparam_lint.discover.syntax import FUNCTIONS, Function, dotted_name, flat, tail
+from nparam_lint.discover.ways.options import option_calls
 from nparam_lint.discover.ways.statements import BUILTINS, calls_in, changes, is_main, loads, stores
 
 if TYPE_CHECKING:
@@ -67,6 +68,42 @@ class SourceText:
     is_module: bool = True
     given: frozenset[str] = frozenset()
     _callers: dict[str, list[Place]] = field(default_factory=dict)
+
+    @cached_property
+    def options(self) -> dict[str, ast.Call]:
+        """The options of the command line that the text declares."""
+        return dict(option_calls([self.tree])) if "add_argument" in self.text else {}
+
+    @cached_property
+    def stored(self) -> set[str]:
+        """The attributes that the text assigns anywhere."""
+        return set(re.findall(r"\.(\w+)[^=\n(]*=[^=]", self.text))
+
+    @cached_property
+    def definitions(self) -> dict[str, ast.stmt]:
+        """The classes and functions of the top level."""
+        return {node.name: node for node in self.tree.body if isinstance(node, DEFINITIONS)}
+
+    def globals_of(self, name: str) -> set[str]:
+        """The names of the file, apart from those that are sure to be there, that a definition and
+        those that it uses read when they run."""
+        if not self.changing:
+            return set()
+        found: set[str] = set()
+        todo = [name]
+        while todo:
+            node = self.definitions.get(todo.pop())
+            if node is not None:
+                fresh = loads(node) - found
+                found |= fresh
+                todo += fresh & self.definitions.keys()
+        return found & self.changing
+
+    @cached_property
+    def changing(self) -> set[str]:
+        """The names of the top level that are not sure to be there when the file is loaded."""
+        names = {name for node in self.tree.body for name in stores(node)}
+        return {name for name in names - self.available if "." not in name}
 
     def places(self, pattern: re.Pattern[str]) -> Iterator[Place]:
         """The calls in statements that the pattern finds something in."""

@@ -6,7 +6,8 @@ import ast
 import copy
 from typing import TYPE_CHECKING
 
-from nparam_lint.discover.ways.statements import stores
+from nparam_lint.discover.syntax import dotted_name
+from nparam_lint.discover.ways.statements import Assumption, stores
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -16,8 +17,38 @@ _SCOPES = (ast.FunctionDef, ast.ClassDef, ast.Lambda, ast.comprehension)
 
 def shortened(made: Sequence[ast.stmt], call: ast.Call) -> tuple[list[ast.stmt], ast.Call]:
     """The slice and the call with constants in the place of names that stand for them, and without
-    arguments that are empty."""
-    return _with_constants(*_without_empty([*made], call))
+    arguments that are empty; what a condition says of an option holds from the start."""
+    return _with_constants(*_without_empty(_joined(_hoisted(made)), call))
+
+
+def _hoisted(made: Sequence[ast.stmt]) -> list[ast.stmt]:
+    found: list[ast.stmt] = []
+    for node in made:
+        found.append(node)
+        if isinstance(node, Assumption):
+            found[-1] = ast.Assign(node.targets, node.value, lineno=1)
+            root = dotted_name(node.targets[0]).partition(".")[0]
+            at = [n for n, one in enumerate(found) if root in stores(one)]
+            if at:
+                found.insert(at[-1] + 1, found.pop())
+    return found
+
+
+def _joined(made: list[ast.stmt]) -> list[ast.stmt]:
+    """One import statement for each module."""
+    found: list[ast.stmt] = []
+    first: dict[tuple[str, int], ast.ImportFrom] = {}
+    for node in made:
+        if isinstance(node, ast.ImportFrom):
+            key = (node.module or "", node.level)
+            if key in first:
+                known = {(a.name, a.asname) for a in first[key].names}
+                first[key].names += [a for a in node.names if (a.name, a.asname) not in known]
+                continue
+            node = first[key] = copy.copy(node)
+            node.names = [*node.names]
+        found.append(node)
+    return found
 
 
 def _with_constants(made: Sequence[ast.stmt], call: ast.Call) -> tuple[list[ast.stmt], ast.Call]:

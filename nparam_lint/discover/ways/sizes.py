@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 from nparam_lint.claims import Target
 from nparam_lint.discover.syntax import dotted_name, returned_calls
 from nparam_lint.discover.ways import FoundWay
+from nparam_lint.discover.ways.config_classes import ConfigClasses
+from nparam_lint.discover.ways.config_tables import ConfigTables
 from nparam_lint.discover.ways.named_parameters import KIND_OF_NAME, NamedParameters, takes_name
 from nparam_lint.discover.ways.size_slice import downloads, needed_for
 from nparam_lint.records import Position, Recipe, Way
@@ -43,16 +45,42 @@ class _Sizes:
         self.found = source.found
         self.models = source.found.models
         self.named = NamedParameters(source.found)
+        self.configs = ConfigClasses(source, self.named)
+        self.by_name: set[Target] = set()  # models with a factory of their own
 
     def ways(self) -> Iterator[FoundWay]:
+        makers: list[tuple[FoundFunction, NamedParameter]] = []  # of config objects
+        for function in self.functions():
+            named = self.named.of(function.path, function.qualname)
+            if named is None:
+                continue
+            targets = self.targets(function, named)
+            for target in targets:
+                self.by_name.add(target)
+                yield from self.of_function(function, named, target)
+            if not targets and function.kind != "method":
+                makers.append((function, named))
+        yield from self.named_factories()
+        for maker in makers:
+            yield from self.of_config_factory(*maker)
+        yield from self.table_entries()
+
+    def functions(self) -> Iterator[FoundFunction]:
+        """Those that may make something by name."""
         for path in self.found.parsed:
             names = self.candidates(path)
             if names or _METHOD.search(self.found.tree.source(path)):
-                functions = self.named.file(path).functions
-                for name, function in functions.items():
+                for name, function in self.named.file(path).functions.items():
                     if name in names or function.kind in ("class", "static"):
-                        yield from self.of_function(function)
-        yield from self.named_factories()
+                        yield function
+
+    def table_entries(self) -> Iterator[FoundWay]:
+        """Entries of tables that no factory by name looks up."""
+        for path, table, model, file, call in ConfigTables(
+            self.source, self.named, self.configs, self.users
+        ):
+            for entry in table.entries:
+                yield self.way(model, path, entry, file, Recipe(call=call.format(entry.text)))
 
     def named_factories(self) -> Iterator[FoundWay]:
         """Functions that make one class each, with nothing: their names are those of its sizes."""
@@ -86,40 +114,61 @@ class _Sizes:
 
     def candidates(self, path: str) -> set[str]:
         """The functions and constructors of a file that may make a model by name."""
-        names = self.models.names
+        names, source = self.models.names, self.found.tree.source(path)
         found = {
             f"{qualname}.__init__"
             for qualname, facts in names.classes(path).items()
             if facts.init
-            and takes_name(facts.init.parameters)
+            and takes_name(facts.init.parameters, source)
             and Target(path, qualname) in self.source.wanted
         }
         for name, facts in names.functions(path).items():
-            if takes_name(facts.parameters):
+            if takes_name(facts.parameters, source):
                 own = names.names(path)
                 if any(item.partition(".")[0] in own for item in facts.returned) or facts.imports:
                     found.add(name)
         return found
 
-    def of_function(self, function: FoundFunction) -> Iterator[FoundWay]:
+    def of_function(
+        self, function: FoundFunction, named: NamedParameter, target: Target
+    ) -> Iterator[FoundWay]:
         """The sizes that a factory, or a constructor, has by name."""
-        named = self.named.of(function.path, function.qualname)
-        if named is None or not (targets := self.targets(function, named)):
-            return
-        for target in targets:
-            for entry in named.entries:
-                recipe = self.recipe(function, named, entry, target)
-                if recipe:
-                    yield self.way(target, named, entry, function.path, recipe)
+        for entry in named.entries:
+            recipe = self.recipe(function, named, entry, target)
+            if recipe:
+                yield self.way(target, named.path, entry, function.path, recipe)
 
-    def way(
-        self, target: Target, named: NamedParameter, entry: Entry, file: str, recipe: Recipe
-    ) -> FoundWay:
-        at = Position(named.path, entry.node.lineno, entry.node.col_offset + 1)
+    def of_config_factory(
+        self, function: FoundFunction, named: NamedParameter
+    ) -> Iterator[FoundWay]:
+        """The models that are built from a config object that is made by name."""
+        configs = [made for made in self.products(function) if self.configs.is_config(made)]
+        for model in self.users(configs[0]) if len(configs) == 1 else ():
+            own = function.path, function.qualname
+            file, names = self.configs.shared_file((model.location, model.callable), own)
+            for entry in named.entries if names else ():
+                recipe = self.recipe(function, named, entry, model, names[1])
+                if recipe and recipe.setup is None:
+                    recipe = Recipe(call=f"{names[0]}({recipe.call})")
+                    yield self.way(model, named.path, entry, file, recipe)
+
+    def users(self, config: Symbol) -> list[Target]:
+        """The models that are built from such an object; none where one of them has its sizes by
+        name, since the others are then parts of it."""
+        every = self.configs.all_users(config)
+        return [] if self.by_name.intersection(every) else self.configs.users(config)
+
+    def way(self, target: Target, path: str, entry: Entry, file: str, recipe: Recipe) -> FoundWay:
+        at = Position(path, entry.node.lineno, entry.node.col_offset + 1)
         return FoundWay(target, Way("size", at, entry.name), file, recipe)
 
     def recipe(
-        self, function: FoundFunction, named: NamedParameter, entry: Entry, target: Target
+        self,
+        function: FoundFunction,
+        named: NamedParameter,
+        entry: Entry,
+        target: Target,
+        called: str = "",
     ) -> Recipe | None:
         """The call of the factory; where it would load something, what it does before that."""
         name = entry.text
@@ -127,7 +176,7 @@ class _Sizes:
             return needed_for(function, {named.parameter: name}, target.callable)
         if set(function.required) - {named.parameter}:
             return None
-        callee = function.qualname.removesuffix(".__init__")
+        callee = called or function.qualname.removesuffix(".__init__")
         is_first = [item.arg for item in function.positional[:1]] == [named.parameter]
         return Recipe(
             call=f"{callee}({name})" if is_first else f"{callee}({named.parameter}={name})"

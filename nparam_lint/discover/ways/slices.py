@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING
 
 from nparam_lint.discover.syntax import FUNCTIONS, Function, dotted_name
 from nparam_lint.discover.ways.arguments import arguments_of, entry_of, from_decorator
+from nparam_lint.discover.ways.options import truth
 from nparam_lint.discover.ways.places import DEFINITIONS, IMPORTS, Frame, Place, SourceText
 from nparam_lint.discover.ways.statements import (
     BUILTINS,
+    Assumption,
     NoWay,
     assign,
     changed,
@@ -32,6 +34,14 @@ _LONG = 40  # statements; options of a parser are not counted
 _SET_UP = ("__init__", "setUp", "setup_method", "setUpClass", "setup")
 
 
+class NeedsCaller(NoWay):
+    """Nothing in the file gives a parameter of a function its value."""
+
+    def __init__(self, function: Function, name: str) -> None:
+        super().__init__(f"{name} is an argument of {function.name}")
+        self.function = function
+
+
 @dataclass
 class Slice:
     """Collects the statements for one call. `entry`: which entry of a table a loop variable is."""
@@ -42,6 +52,9 @@ class Slice:
     loops: bool = False
     local: set[str] = field(default_factory=set)  # what callers' scopes have made
     owners: set[str] = field(default_factory=set)  # classes that `self` was of
+    module_names: set[str] = field(default_factory=set)  # those of the file that are needed
+    outside: Function | None = None  # the function whose arguments another file gives
+    given_outside: set[str] = field(default_factory=set)  # of them, those that are needed
     unknown: set[tuple[str, str]] = field(default_factory=set)  # (object, attribute) set from data
 
     def of(self, place: Place, *nodes: ast.AST) -> list[ast.stmt]:
@@ -93,6 +106,7 @@ class Slice:
             raise NoWay(f"{sorted(unknown)[0]} is not known")
         if place.functions and self.text.is_module:
             self.no_conflict(*need)
+            self.module_names |= need
         return made
 
     def blocks(self, frames: Sequence[Frame], need: set[str], place: Place) -> list[ast.stmt]:
@@ -106,7 +120,7 @@ class Slice:
                 is_top = isinstance(frame.owner, ast.Module)
                 kept = self.text.available if is_top else frozenset()
                 made = self.before(frame.body[: frame.index], need, kept) + made
-            made = self.header(frame, need) + made
+            made = self.header(frame, need, bool(made)) + made
         return made
 
     def before(
@@ -122,12 +136,16 @@ class Slice:
             need |= left
         return made
 
-    def header(self, frame: Frame, need: set[str]) -> list[ast.stmt]:
+    def header(self, frame: Frame, need: set[str], is_set: bool) -> list[ast.stmt]:
         owner = frame.owner
         if isinstance(owner, (ast.For, ast.AsyncFor)) and frame.body is owner.body:
             return self.entered(owner.target, owner.iter, need)
-        if isinstance(owner, ast.If) and frame.body is owner.body:
-            return self.condition(owner.test, need)
+        if isinstance(owner, ast.If) and not is_main(owner):
+            if frame.body is owner.body:
+                return self.condition(owner.test, need)
+            is_used = not is_set and bool(loads(owner.test) & need)
+            if is_used and truth(owner.test, self.text.options):
+                raise NoWay("not with the defaults")
         if isinstance(owner, (ast.With, ast.AsyncWith)):
             for item in owner.items:
                 if item.optional_vars and stores(item.optional_vars) & need:
@@ -135,19 +153,25 @@ class Slice:
         return []
 
     def condition(self, test: ast.expr, need: set[str]) -> list[ast.stmt]:
-        """Under `if args.model == "b":` it is "b"."""
-        if (
-            isinstance(test, ast.Compare)
-            and len(test.ops) == 1
-            and isinstance(test.ops[0], ast.Eq)
-            and isinstance(test.left, ast.Attribute)
-            and isinstance(test.left.value, ast.Name)
-            and test.left.value.id in need
-            and isinstance(test.comparators[0], ast.Constant)
-        ):
-            target = copy.deepcopy(test.left)
-            target.ctx = ast.Store()
-            return [assign(target, test.comparators[0])]
+        """What makes a condition true: under `if args.model == "b":` it is "b"."""
+        holds = truth(test, self.text.options)
+        if holds:
+            return []
+        value: ast.expr | None = None
+        left = test
+        if isinstance(test, ast.Compare) and isinstance(test.ops[0], ast.Eq):
+            left, value = test.left, test.comparators[0]
+        elif isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+            left, value = test.operand, ast.Constant(False)
+        elif isinstance(test, ast.Attribute):
+            value = ast.Constant(True)
+        is_option = isinstance(left, ast.Attribute) and isinstance(left.value, ast.Name)
+        if is_option and isinstance(value, ast.Constant) and loads(left) <= need:
+            target = copy.deepcopy(left)
+            target.ctx = ast.Store()  # type: ignore[attr-defined]
+            return [ast.fix_missing_locations(Assumption([target], value, lineno=1))]
+        if holds is False and loads(test) & need:
+            raise NoWay("not with the defaults")
         return []
 
     def entered(self, target: ast.expr, table: ast.expr, need: set[str]) -> list[ast.stmt]:
@@ -186,23 +210,31 @@ class Slice:
         need: set[str],
         depth: int,
     ) -> list[ast.stmt]:
+        if function is self.outside:
+            self.given_outside |= set(wanted)
+            return []
         is_method = bool(above) and isinstance(above[-1].owner, ast.ClassDef)
         name = function.name
         if is_method and name == "__init__":
             assert isinstance(above[-1].owner, ast.ClassDef)
             name = above[-1].owner.name
         follow = depth < _DEEP and (not is_method or function.name == "__init__")
+        asked: NeedsCaller | None = None
         for caller in self.text.callers(name) if follow else ():
             if function in caller.functions:
                 continue
             saved = set(need), set(self.local)
             try:
                 return self.from_caller(function, caller, wanted, is_method, depth)
-            except NoWay:
+            except NoWay as why:
+                asked = why if isinstance(why, NeedsCaller) else asked
                 need.clear()
                 need |= saved[0]
                 self.local = saved[1]
-        values = {name: self.default(function, name) for name in wanted}
+        try:
+            values = {name: self.default(function, name) for name in wanted}
+        except NeedsCaller as why:
+            raise asked or why from None
         for value in values.values():
             self.check(value)
             need |= loads(value) - BUILTINS
@@ -238,7 +270,7 @@ class Slice:
                 return value
         given = from_decorator(function, name, self.entry)
         if given is None:
-            raise NoWay(f"{name} is an argument of {function.name}")
+            raise NeedsCaller(function, name)
         self.loops = True
         return given
 
@@ -343,6 +375,9 @@ class Slice:
 
     def compound(self, node: ast.stmt, need: set[str]) -> list[ast.stmt]:
         if isinstance(node, ast.If):
+            holds = truth(node.test, {})
+            if holds is not None:
+                return self.before(node.body if holds else node.orelse, need)
             self.check(node.test)
             first, second = set(need), set(need)
             body, orelse = self.before(node.body, first), self.before(node.orelse, second)

@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 BUILTINS = frozenset(dir(builtins)) | {"__file__", "__name__"}
 # What reads data, talks to the world or does a script's work. A call of such a name is never run.
 _WORK = re.compile(
-    r"(?i)(^|\.)_*(load|open|download|fetch|read|write|save|dump|fit|train|test|eval|run|main|test|"
+    r"(^|\.)_*(load|open|download|fetch|read|write|save|dump|fit|train|test|eval|run|main|test|"
     r"sleep|show|system|popen|spawn|glob|walk|init_process_group|initialize|compose)s?($|_)"
     r"|(^|\.)(exec|eval|input|exit|quit|step|backward|makedirs|mkdir|remove|rmtree|listdir|unlink|"
     r"chdir|from_pretrained|fromfile|imread|urlopen|get_data|set_start_method|merge_from_file)$"
     r"|(^|\.)(wandb|subprocess|hub|distributed|gym|cv2|datasets|multiprocessing)\."
-    r"|data_?(set|loader|module)|loader$|tokenizer|vocab|corpus|from_pretrained"
+    r"|(?i:data_?(set|loader|module)|loader$|tokenizer|vocab|corpus|from_pretrained)"
 )
 _DATA_FILE = re.compile(r"(^|/)(\w*datasets?|data|\w*loaders?|data_\w+)(/|\.py$)")
 _OUTSIDE = frozenset(
@@ -168,6 +168,10 @@ def is_main(node: ast.stmt) -> bool:
         and isinstance(node.test, ast.Compare)
         and any(isinstance(n, ast.Name) and n.id == "__name__" for n in ast.walk(node.test))
     )
+
+
+class Assumption(ast.Assign):
+    """An assignment that makes a condition true under which a call stands."""
 
 
 def assign(target: ast.expr | str, value: ast.expr) -> ast.stmt:

@@ -6,6 +6,7 @@ import ast
 import json
 import re
 from functools import cached_property
+from operator import itemgetter
 from textwrap import dedent
 from typing import TYPE_CHECKING, Any
 
@@ -14,17 +15,18 @@ from nparam_lint.discover.syntax import dotted_name, tail
 from nparam_lint.discover.ways.file_calls import FileCalls
 from nparam_lint.discover.ways.places import SourceText
 from nparam_lint.discover.ways.statements import parsed
+from nparam_lint.records import Position, Problem
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
     from nparam_lint.claims import Target
     from nparam_lint.discover.name_resolution import Symbol
     from nparam_lint.discover.scan import Import
     from nparam_lint.discover.ways import FoundWay
     from nparam_lint.discover.ways.call_search import CallSearch
+    from nparam_lint.discover.ways.file_calls import Cut
     from nparam_lint.discover.ways.places import Place
-    from nparam_lint.records import Position
 
 TEXT = 20  # rank
 _LARGE = 4_000_000  # bytes; a notebook holds its pictures
@@ -52,8 +54,14 @@ def in_text(search: CallSearch, path: str, content: bytes) -> Iterator[tuple[Fou
     if len(content) > _LARGE:
         return
     text = content.decode("utf-8", "replace").replace("\r\n", "\n")
-    is_notebook = path.endswith(".ipynb")
-    text = _notebook(text) if is_notebook else _code_blocks(text, path.endswith(".rst"))
+    if path.endswith(".ipynb"):
+        try:
+            text = _notebook(text)
+        except (ValueError, TypeError, AttributeError, RecursionError) as error:
+            search.source.problems.append(_no_notebook(path, error))
+            return
+    else:
+        text = _code_blocks(text, path.endswith(".rst"))
     yield from TextCalls(search, path, text).ways()
 
 
@@ -113,6 +121,14 @@ def _valid(block: list[str]) -> str:
     return "\n".join(found)
 
 
+def _no_notebook(path: str, error: Exception) -> Problem:
+    is_syntax = isinstance(error, json.JSONDecodeError)
+    why = f"no JSON: {error.msg}" if isinstance(error, json.JSONDecodeError) else "no notebook"
+    place = (error.lineno, error.colno) if is_syntax else (1, 1)  # type: ignore[attr-defined]
+    message = f"cannot be read ({why}); next: open it in Jupyter, or `exclude` it in the config"
+    return Problem(Position(path, *place), message, "warning")
+
+
 def _notebook(text: str) -> str:
     """The code of a notebook, each line where it stands in the file."""
     content: Any = json.loads(text)
@@ -139,17 +155,26 @@ def _notebook(text: str) -> str:
 
 class TextCalls(FileCalls):
     """The calls of wanted models in one text. They are written in the names of the model's file,
-    completed by the imports of the text."""
+    completed by the imports of the text. `line`: that of the call which is looked at, since the
+    blocks of a text may import several things by one name."""
 
     def __init__(self, search: CallSearch, path: str, text: str) -> None:
         super().__init__(search, path, text)
         self.text = SourceText(text, self.tree, self.is_harmless, is_module=False)
         self.rank = TEXT
+        self.line = 0
 
     @cached_property
-    def imports(self) -> list[Import]:
+    def import_lines(self) -> list[tuple[int, Import]]:
         nodes = (n for n in ast.walk(self.tree) if isinstance(n, (ast.Import, ast.ImportFrom)))
-        return [item for node in nodes for item in imported(node)]
+        found = ((node.lineno, item) for node in nodes for item in imported(node))
+        return sorted(found, key=itemgetter(0))
+
+    @property
+    def imports(self) -> list[Import]:
+        """Those before the line first, the nearest of them at the head."""
+        after = [item for line, item in self.import_lines if line > self.line]
+        return [item for line, item in reversed(self.import_lines) if line <= self.line] + after
 
     @cached_property
     def bound(self) -> set[str]:
@@ -177,6 +202,7 @@ class TextCalls(FileCalls):
         return self.search.symbol(named[0], rest) if len(named) == 1 else None
 
     def targets(self, call: ast.Call) -> Iterator[Target]:
+        self.line = call.lineno
         for target in super().targets(call):
             self.text.given = self.search.found.names(target.location)
             yield target
@@ -185,12 +211,12 @@ class TextCalls(FileCalls):
         return TEXT, bool(place.classes)
 
     def way(
-        self, target: Target, call: ast.Call, made: Sequence[ast.stmt], at: Position, rank: int
+        self, target: Target, call: ast.Call, cut: Cut, at: Position, rank: int
     ) -> tuple[FoundWay, object]:
-        name = dotted_name(call.func)
+        name, self.line = dotted_name(call.func), call.lineno
         symbol = self.resolve(name)
         is_method = symbol is not None and symbol.kind == "method"
         called = symbol.name if symbol and is_method else target.callable
         function = ast.parse(called, mode="eval").body
         plain = ast.copy_location(ast.Call(function, call.args, call.keywords), call)
-        return self.search.way(target, plain, made, at, rank, target.location)
+        return self.search.way(target, plain, cut.made, at, rank, target.location)

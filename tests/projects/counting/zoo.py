@@ -1,5 +1,6 @@
 """Small models, each with one thing that is easily counted wrong."""
 
+import copy
 import collections
 import random
 import types
@@ -213,6 +214,16 @@ class InTuple(nn.Module):
         super().__init__()
         self.sub = nn.Sequential(nn.Linear(1, 1))
         self.sub.pair = (nn.Linear(3, 3), torch.zeros(4, requires_grad=True))
+
+
+class SavedArguments(nn.Module):
+    """As Lightning's `save_hyperparameters` leaves it, where a module is an argument."""
+
+    def __init__(self):
+        super().__init__()
+        net = nn.Linear(3, 3)
+        self._hparams, self._hparams_initial = {"net": net}, copy.deepcopy({"net": net})
+        self.net = net
 
 
 class BareTensor(nn.Module):

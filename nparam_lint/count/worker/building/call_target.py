@@ -83,7 +83,21 @@ class Call:
         return names
 
     def __call__(self):
-        names = self.names = self.namespace()
+        if not self.job["way"]:
+            return self.build(self.namespace())
+        # Its own classes read what a script would have set before: `Net` that uses a global `args`.
+        own = vars(self.module)
+        before = dict(own)
+        own.update(self.namespace())
+        try:
+            return self.build(own)
+        finally:
+            own.clear()
+            own.update(before)
+
+    def build(self, names):
+        """The model that the call makes in a namespace."""
+        self.names = names
         if self.job["call"]:
             self.text = self.job["call"]
             if self.job["setup"]:

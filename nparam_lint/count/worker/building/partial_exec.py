@@ -301,7 +301,8 @@ class PartialFile:
         try:
             exec(code, self.namespace)
         except (Exception, SystemExit) as error:
-            refused = isinstance(node, ast.Raise) or isinstance(error, AssertionError)
+            is_own = any(isinstance(inner, ast.Assert) for inner in ast.walk(node))
+            refused = isinstance(node, ast.Raise) or (isinstance(error, AssertionError) and is_own)
             if may_be_elsewhere(error) or refused:
                 raise
             why, package = "line {} failed", missing_package(error)

@@ -15,6 +15,8 @@ from .active_experts import Routing
 
 # The names of embeddings whose entries are not tokens.
 OF_PLACES = re.compile("pos|type|segment|wpe", re.IGNORECASE)
+# What Lightning's `save_hyperparameters` keeps: the arguments, and a deep copy of them.
+HYPERPARAMETERS = frozenset({"_hparams", "_hparams_initial"})
 
 
 class Held:
@@ -253,7 +255,7 @@ class Count:
         for path, module in self.modules.items():
             for name, value in list(torch.attributes(module).items()):
                 kind = type(value)
-                if name in skip or kind in plain:
+                if name in skip or kind in plain or name in HYPERPARAMETERS:
                     continue
                 if kind is tuple and plain.issuperset(map(type, value)):  # a kernel's size
                     continue

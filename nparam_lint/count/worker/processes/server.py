@@ -17,7 +17,8 @@ from ..building.project_import import install_loader, relax_argparse
 from ..building.side_effect_guard import guard_file_reader, guard_file_writer
 from ..path_facts import fact
 from ..state import STATE
-from ..torch_compat import wrap_file_readers, wrap_file_writer
+from ..torch_compat import wrap_construction, wrap_file_readers, wrap_file_writer
+from ..tracing.constructions import note_construction, note_copy
 from ..tracing.dependency_record import DependencyRecord
 from ..tracing.failures import describe, died
 from ..tracing.project_paths import OWN, is_within
@@ -26,7 +27,7 @@ from .children import ADOPT_ORPHANS, CAN_FORK, DIE_WITH_PARENT, Channel, result_
 from .groups import GroupTask
 from .supervision import Supervision
 
-PROTOCOL = 4
+PROTOCOL = 5
 MODULES = 500  # that one group imports at most
 
 
@@ -227,6 +228,7 @@ def import_torch():
     patch_initialisers(torch)
     wrap_file_writer(torch, guard_file_writer)
     wrap_file_readers(torch, guard_file_reader)
+    wrap_construction(torch, note_construction, note_copy)
     return torch
 
 

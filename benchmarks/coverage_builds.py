@@ -1,0 +1,119 @@
+"""Builds models with plain torch, and counts them, for `coverage.py`: what the tool counted is
+compared with this. It is run by the interpreter that has torch, and knows nothing of the tool. The
+project's files are imported, and each model is built, in processes of their own, without a network.
+
+    python coverage_builds.py < JOBS > RESULTS
+
+JOBS is a JSON list of objects: `root`, the directory of the project; `imports`: [module,
+[directories]], the ways to import the file whose names the call is written in, of which the first
+that works is taken; `setup`, `call`, and `counted`, what the tool counted. RESULTS is a JSON list
+of numbers, and of texts that say why there is none.
+"""
+
+import contextlib
+import importlib
+import json
+import os
+import resource
+import signal
+import socket
+import sys
+import traceback
+from itertools import groupby
+
+SECONDS, BYTES = 40, 12 << 30
+SMALL = 1 << 29  # parameters that are built in memory where torch's meta device will not do
+
+
+def imported(root, imports):
+    """The names of the first module that can be imported."""
+    before, error = list(sys.path), ImportError("nothing to import")
+    os.chdir(root)
+    for module, roots in imports:
+        sys.path[:] = [f"{root}/{place}" for place in roots] + before
+        try:
+            return dict(vars(importlib.import_module(module)))
+        except ImportError as failure:
+            error = failure
+    raise error
+
+
+def count(job, names, device):
+    import torch
+
+    for name in vars(torch.nn.init):  # the values do not matter, and take long to draw
+        if name.endswith("_") and not name.startswith("_"):
+            setattr(torch.nn.init, name, lambda tensor, *_, **__: tensor)
+    with torch.device(device):
+        if job["setup"]:
+            exec(job["setup"], names)
+        model = eval(job["call"], names)
+    return sum(parameter.numel() for parameter in set(model.parameters()))
+
+
+def count_once(job, names, device):
+    yield count(job, names, device)
+
+
+def answers_of(work, *arguments, seconds):
+    """What the generator `work` gives in a child, as long as it lives."""
+    reading, writing = os.pipe()
+    child = os.fork()
+    if not child:
+        os.close(reading)
+        signal.alarm(seconds)
+        resource.setrlimit(resource.RLIMIT_DATA, (BYTES, BYTES))
+        with os.fdopen(writing, "w") as out:
+            try:
+                for answer in work(*arguments):
+                    print(json.dumps(answer), file=out, flush=True)
+            except BaseException as error:
+                text = traceback.format_exception_only(type(error), error)[-1].strip()
+                print(json.dumps(text[:200]), file=out, flush=True)
+        os._exit(0)
+    os.close(writing)
+    with os.fdopen(reading) as answers:
+        found = [json.loads(line) for line in answers]
+    os.waitpid(child, 0)
+    return found
+
+
+def of_file(jobs):
+    """The results of jobs with the same imports, one after the other."""
+    names = imported(jobs[0]["root"], jobs[0]["imports"])
+    for job in jobs:
+        yield of_call(job, names)
+
+
+def of_call(job, names):
+    result = None
+    for device in ("meta", "cpu") if job["counted"] < SMALL else ("meta",):
+        found = answers_of(count_once, job, dict(names), device, seconds=SECONDS)
+        result = found[0] if found else "the process died"
+        if isinstance(result, int):
+            break
+    return result
+
+
+def no_network(*_):
+    raise OSError("there is no network here")
+
+
+def main():
+    import torch  # noqa: F401  # once for all
+
+    socket.socket.connect = no_network
+    results = []
+    jobs = json.load(sys.stdin)
+    for _, group in groupby(jobs, key=lambda job: json.dumps([job["root"], job["imports"]])):
+        some = list(group)
+        found = answers_of(of_file, some, seconds=SECONDS * (1 + 2 * len(some)))
+        last = found[-1] if found else "the process died"
+        results += found + [last] * (len(some) - len(found))
+    return results
+
+
+if __name__ == "__main__":
+    with contextlib.redirect_stdout(sys.stderr):
+        answers = main()
+    json.dump(answers, sys.stdout)

@@ -1,0 +1,156 @@
+"""Which models of a project are parts of others, as the source says: a model whose body names
+another one, to call it or to hand it on, is taken to contain it."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Literal
+
+from nparam_lint.discover.name_resolution import Symbol
+from nparam_lint.discover.syntax import tail
+from nparam_lint.records import Containment
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from nparam_lint.discover import Discovery
+    from nparam_lint.discover.scan import Defined
+    from nparam_lint.records import Definition
+
+# A search for words takes a hundredth of what it takes to go through the syntax trees.
+_TEXTS = re.compile(
+    r'"""(?:[^"\\]|\\.|"(?!""))*"""'
+    r"|'''(?:[^'\\]|\\.|'(?!''))*'''"
+    r'|"(?:[^"\\\n]|\\.)*"'
+    r"|'(?:[^'\\\n]|\\.)*'"
+    r"|#[^\n]*",
+    re.DOTALL,
+)
+# Names that say what something is, and build nothing: `x: Net`, `-> Net`, `isinstance(x, Net)`.
+_TYPES = re.compile(
+    r"(?:->|(?<=\w)[ \t]*:)[ \t]*[\w.]+(?:\[[\w.,| \t\[\]]*\])?(?=[ \t]*[,)=:|\n])"
+    r"|\b(?:isinstance|issubclass|super)[ \t]*\([^()]*(?:\([^()]*\))?[^()]*\)"
+)
+_NAMES = re.compile(r"(?<![\w.])[A-Za-z_]\w*(?:\.\w+)*")
+
+
+def find_containment(found: Discovery) -> Containment:
+    """Which models contain which. A factory does not contain the model that it returns."""
+    bodies = _Bodies(found)
+    direct = bodies.parts()
+    every = {outer: _reached(outer, direct) for outer in direct}
+    place = {target: number for number, target in enumerate(direct)}
+    users: dict[str, list[str]] = {}
+    for outer, parts in every.items():
+        for part in parts:  # of two that contain each other, the first contains the second
+            if outer not in every[part] or place[outer] < place[part]:
+                users.setdefault(part, []).append(outer)
+    made = {one: kind for one, kind in bodies.returns.items() if kind not in ("", one)}
+    return Containment({part: tuple(outers) for part, outers in users.items()}, made)
+
+
+def _reached(outer: str, direct: Mapping[str, Iterable[str]]) -> set[str]:
+    reached: set[str] = set()
+    stack = [*direct[outer]]
+    while stack:
+        part = stack.pop()
+        if part != outer and part not in reached:
+            reached.add(part)
+            stack += direct[part]
+    return reached
+
+
+class _Bodies:
+    """What the bodies of models and functions name. `returns`: target of a factory → that of the
+    class which it returns."""
+
+    def __init__(self, found: Discovery) -> None:
+        self.found = found
+        self.names = found.models.names
+        self.definitions = {(item.path, item.qualname): item for item in found.definitions}
+        self.returns = {i.target: _returned(i, found) for i in self.definitions.values()}
+        functions = (fact for path in found.parsed for fact in found.tree.facts(path).functions)
+        self.known = {tail(item.qualname) for item in found.definitions}
+        self.known |= {fact.qualname for fact in functions}
+        self.lines: dict[str, list[str]] = {}
+
+    def parts(self) -> dict[str, set[str]]:
+        """Target → the targets that its body names, with what factories among these return, and
+        those of its base classes."""
+        direct = {}
+        for item in self.definitions.values():
+            own = {item.target, self.returns[item.target], ""}
+            kind: Literal["class", "function"] = "class" if item.kind == "class" else "function"
+            symbol = Symbol(kind, item.path, item.qualname)
+            direct[item.target] = self.named_by(symbol, item, {symbol}) - own
+        parts = {target: {*own} for target, own in direct.items()}
+        for item in self.definitions.values():
+            if item.kind == "class":
+                for base in self.names.bases(Symbol("class", item.path, item.qualname)):
+                    inherited = direct.get(f"{base.where}::{base.name}", set())
+                    parts[item.target] |= inherited - {item.target}
+        return parts
+
+    def named_by(self, user: Symbol, place: Definition | Defined, seen: set[Symbol]) -> set[str]:
+        """The targets that a body names, directly or in a function that is no model."""
+        if user.where not in self.lines:
+            self.lines[user.where] = _lines_of_code(self.found.tree.source(user.where))
+        named: set[str] = set()
+        for name in _names_in_body(self.lines[user.where], place.line, place.column):
+            symbol = self._resolved(user, name) if tail(name) in self.known else None
+            if symbol is None or symbol in seen:
+                continue
+            used = self.definitions.get((symbol.where, symbol.name))
+            if used:
+                named |= {used.target, self.returns[used.target]}
+            elif symbol.kind == "function" and (
+                facts := self.names.functions(symbol.where).get(symbol.name)
+            ):
+                seen.add(symbol)
+                named |= self.named_by(symbol, facts, seen)
+        return named
+
+    def _resolved(self, user: Symbol, name: str) -> Symbol | None:
+        if user.kind == "class":
+            return self.names.resolve(user.where, name, user.name)
+        facts = self.names.functions(user.where).get(user.name)
+        return self.names.resolve(user.where, name, local=facts.imports if facts else ())
+
+
+def _returned(item: Definition, found: Discovery) -> str:
+    """The target of the class that a factory returns, by way of others too; "" where it is none of
+    the project."""
+    names, seen = found.models.names, {Symbol("function", item.path, item.qualname)}
+    stack = [*seen]
+    while stack:
+        symbol = stack.pop()
+        if symbol.kind == "class":
+            return f"{symbol.where}::{symbol.name}" if found.models.is_model(symbol) else ""
+        facts = names.functions(symbol.where).get(symbol.name) if symbol.where else None
+        if facts is None or symbol.kind != "function":
+            continue
+        for called in facts.returned:
+            made = names.resolve(symbol.where, called, local=facts.imports)
+            if made is not None and made not in seen:
+                seen.add(made)
+                stack.append(made)
+    return ""
+
+
+def _lines_of_code(source: bytes) -> list[str]:
+    """The lines of a file, without strings, comments and annotations."""
+    text = source.decode("utf-8", "replace").replace("\t", "    ")
+    for pattern in (_TEXTS, _TYPES):
+        text = pattern.sub(lambda match: "\n" * match[0].count("\n"), text)
+    return text.split("\n")
+
+
+def _names_in_body(lines: Sequence[str], line: int, column: int) -> Iterator[str]:
+    """The dotted names in the body of what is defined at a line and column."""
+    body = []
+    for text in lines[line:]:
+        start = text.strip()[:1]
+        if start and start not in ")]}" and len(text) - len(text.lstrip()) < column:
+            break
+        body.append(text)
+    yield from dict.fromkeys(_NAMES.findall("\n".join(body)))

@@ -1,0 +1,123 @@
+"""Which models are built from an object of which config class, and where both can be named."""
+
+from __future__ import annotations
+
+import ast
+import re
+from functools import cached_property
+from typing import TYPE_CHECKING, TypeGuard
+
+from nparam_lint.claims import Target
+from nparam_lint.discover.name_resolution import Symbol
+from nparam_lint.discover.source_tree import cached_method
+from nparam_lint.discover.syntax import annotation_names, dotted_name
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from nparam_lint.discover.ways import WaySource
+    from nparam_lint.discover.ways.named_parameters import NamedParameters
+    from nparam_lint.records import Parameter
+
+_HOLDS_SIZES = re.compile(r"(?i)conf|cfg|args|hparams|params|dims|settings|opt")
+_CLASS = re.compile(r"\w*(Config|Cfg|Args|Arguments|Settings|HParams|Hparams|Options)$")
+
+
+class ConfigClasses:
+    """Config classes of the project, and the models that need one object of them, and no more."""
+
+    def __init__(self, source: WaySource, named: NamedParameters) -> None:
+        self.source = source
+        self.names = source.found.models.names
+        self.models = source.found.models
+        self.named = named
+
+    @cached_property
+    def _users(self) -> dict[Symbol, list[Target]]:
+        found: dict[Symbol, list[Target]] = {}
+        for target in self.source.wanted:
+            symbol = Symbol("class", target.location, target.callable)
+            if target.callable not in self.names.classes(target.location):
+                continue
+            parameters = self.models.parameters(symbol) or ()
+            if [item.required for item in parameters][:2] in ([True], [True, False]):
+                config = self._config_of(symbol, parameters[0])
+                if config:
+                    found.setdefault(config, []).append(target)
+        return found
+
+    def _config_of(self, model: Symbol, parameter: Parameter) -> Symbol | None:
+        """The class of the project that annotates a parameter; or, where nothing does and it is
+        called like a config, the `<Model>Config` or the only config class of the file."""
+        path = model.where
+        if parameter.annotation:
+            try:
+                annotation = ast.parse(parameter.annotation, mode="eval").body
+            except SyntaxError:
+                return None
+            names = [name for name in annotation_names(annotation) if name != "None"]
+        elif _HOLDS_SIZES.search(parameter.name):
+            known = [name for name in self.names.names(path) if _CLASS.match(name)]
+            own = f"{model.name}Config"
+            names = [own] if own in known else known
+        else:
+            return None
+        found = [self.names.resolve(path, name, model.name) for name in names]
+        symbol = found[0] if len(found) == 1 else None
+        return symbol if self.is_config(symbol) else None
+
+    def is_config(self, symbol: Symbol | None) -> TypeGuard[Symbol]:
+        """Whether it is a class of the project, and no model."""
+        return bool(symbol and symbol.kind == "class" and not self.models.is_model(symbol))
+
+    def all_users(self, config: Symbol) -> list[Target]:
+        """The models that are built from such an object."""
+        return self._users.get(config, [])
+
+    @cached_method
+    def users(self, config: Symbol) -> list[Target]:
+        """As `all_users`, without those that another one of them contains."""
+        users = self.all_users(config)
+        inside = {part for user in users for part in self._parts(user)}
+        return [user for user in users if user not in inside]
+
+    def _parts(self, model: Target) -> Iterator[Target]:
+        """The models that a class makes in its methods."""
+        for node in ast.walk(self.named.file(model.location).tree):
+            if isinstance(node, ast.ClassDef) and node.name == model.callable:
+                for call in ast.walk(node):
+                    name = dotted_name(call.func) if isinstance(call, ast.Call) else ""
+                    symbol = self.names.resolve(model.location, name) if name else None
+                    if symbol and symbol.kind == "class" and symbol.name != model.callable:
+                        yield Target(symbol.where, symbol.name)
+
+    def shared_file(self, *names: tuple[str, str]) -> tuple[str, list[str]]:
+        """A file that has names for all of (file, name), and these names; none where there is no
+        such file."""
+        own = list(dict.fromkeys(path for path, _ in names))
+        for path in own:
+            known = [self._local_name(path, *name) for name in names]
+            if all(known):
+                return path, known
+        for path in self.source.found.parsed:
+            bound = {item.name for item in self.names.tree.facts(path).imports}
+            if bound.issuperset(name.partition(".")[0] for _, name in names):
+                known = [self._local_name(path, *name) for name in names]
+                if all(known):
+                    return path, known
+        return "", []
+
+    def _local_name(self, path: str, home: str, name: str) -> str:
+        head, dot, rest = name.partition(".")
+        if path == home:
+            return name
+        for item in self.names.tree.facts(path).imports:
+            if item.name == head and self._leads_to(path, item.bound, home, head):
+                return f"{item.bound}{dot}{rest}"
+        return ""
+
+    def _leads_to(self, path: str, bound: str, home: str, name: str) -> bool:
+        symbol = self.names.lookup(path, bound)
+        if symbol and symbol.kind in ("class", "function"):
+            return (symbol.where, symbol.name) == (home, name)
+        return self.named.home(path, bound) == home

@@ -1,0 +1,145 @@
+"""Tables of named sizes that hold config objects, or the arguments of a model or of its config."""
+
+from __future__ import annotations
+
+import ast
+import re
+from typing import TYPE_CHECKING
+
+from nparam_lint.claims import Target
+from nparam_lint.discover.syntax import dotted_name
+from nparam_lint.discover.ways.literal_tables import keys_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterator
+
+    from nparam_lint.discover.name_resolution import Symbol
+    from nparam_lint.discover.ways import WaySource
+    from nparam_lint.discover.ways.config_classes import ConfigClasses
+    from nparam_lint.discover.ways.literal_tables import SizeTable
+    from nparam_lint.discover.ways.named_parameters import FoundFunction, NamedParameters
+
+# A dictionary of the top level whose first value is made of several.
+_TABLE = re.compile(
+    rb"^[A-Za-z_]\w*(?::[^=\n]+)?\s*=\s*(?:\{|dict\(|OrderedDict\()\s*(?:#[^\n]*\s*)*"
+    rb"(?:[\"'][^\"'\n]+[\"']\s*:|\w+\s*=)\s*(?:\{|[A-Za-z_][\w.]*\(|\w+\s*,)",
+    re.MULTILINE,
+)
+
+
+class ConfigTables:
+    """The tables of the project, and what is built from an entry of each. `users`: the models that
+    are built from an object of a config class."""
+
+    def __init__(
+        self,
+        source: WaySource,
+        named: NamedParameters,
+        configs: ConfigClasses,
+        users: Callable[[Symbol], list[Target]],
+    ) -> None:
+        self.source = source
+        self.named = named
+        self.configs = configs
+        self.users = users
+        self.models = source.found.models
+
+    def __iter__(self) -> Iterator[tuple[str, SizeTable, Target, str, str]]:
+        """(the file of a table, the table, a model, the file whose names the call is written in,
+        the call, with `{}` for the key)."""
+        for path in self.source.found.parsed:
+            if _TABLE.search(self.source.found.tree.source(path)):
+                for name, table in self.named.file(path).tables.items():
+                    if table.by_key and len(table.entries) > 1:
+                        yield from self._uses(path, name, table)
+
+    def _uses(
+        self, path: str, name: str, table: SizeTable
+    ) -> Iterator[tuple[str, SizeTable, Target, str, str]]:
+        for model, config, how in self._builders(path, name, table):
+            parts = [(model.location, model.callable), (path, name)]
+            parts += [(config.where, config.name)] if config else []
+            file, names = self.configs.shared_file(*parts)
+            if names:
+                value = how.replace("…", f"{names[1]}[{{}}]")
+                inner = f"{names[2]}({value})" if config else value
+                yield path, table, model, file, f"{names[0]}({inner})"
+
+    def _builders(
+        self, path: str, name: str, table: SizeTable
+    ) -> Iterator[tuple[Target, Symbol | None, str]]:
+        """(a model, the config class that an entry has the arguments of, how an entry `…` is
+        given)."""
+        values = [entry.value for entry in table.entries]
+        keys = [keys_of(value) for value in values]
+        if all(keys):
+            yield from self._by_keys(path, {key for found in keys for key in found}, keys)
+            return
+        calls = [value for value in values if isinstance(value, ast.Call)]
+        if len(calls) == len(values):
+            made = {self._made(path, dotted_name(call.func)) for call in calls}
+            how = "…"
+        else:
+            given = self._given(path, name)
+            written = ", ".join(f"{key}={ast.unparse(value)}" for key, value in given.items())
+            made = {self._made(path, dotted_name(value), given) for value in values if value}
+            how = f"…({written})"
+        config = made.pop() if len(made) == 1 else None
+        yield from ((model, None, how) for model in (self.users(config) if config else ()))
+
+    def _given(self, path: str, table: str) -> dict[str, ast.expr]:
+        """The constants with which a function calls the entries of a table: `table[name](a=1)`;
+        or the defaults of its parameters."""
+        for function in self.named.file(path).functions.values():
+            for call in ast.walk(function.node):
+                if (
+                    isinstance(call, ast.Call)
+                    and isinstance(call.func, ast.Subscript)
+                    and dotted_name(call.func) == table
+                ):
+                    values = {item.arg: item.value for item in call.keywords if item.arg}
+                    return {
+                        name: constant
+                        for name, value in values.items()
+                        if isinstance(constant := _value(function, value), ast.Constant)
+                    }
+        return {}
+
+    def _made(self, path: str, dotted: str, given: Collection[str] = ()) -> Symbol | None:
+        """The config class of which a call gives an instance."""
+        symbol = self.named.names.resolve(path, dotted) if dotted else None
+        if symbol and symbol.kind == "function":
+            facts = self.named.names.functions(symbol.where)[symbol.name]
+            lacks = any(item.required and item.name not in given for item in facts.parameters)
+            if lacks or len(facts.returned) != 1:
+                return None
+            symbol = self.named.names.resolve(symbol.where, facts.returned[0])
+        return symbol if self.configs.is_config(symbol) else None
+
+    def _by_keys(
+        self, path: str, every: set[str], keys: list[set[str]]
+    ) -> Iterator[tuple[Target, Symbol | None, str]]:
+        """What takes all these arguments, of what the file has a name for."""
+        fitting: list[tuple[Target, Symbol | None, str]] = []
+        for name in self.named.names.names(path):
+            symbol = self.named.names.lookup(path, name)
+            if symbol is None or symbol.kind != "class":
+                continue
+            taken = self.models.parameters(symbol) or ()
+            required = {item.name for item in taken if item.required}
+            is_model = Target(symbol.where, symbol.name) in self.source.wanted
+            if not (every <= {item.name for item in taken} and len(every) > 1):
+                continue
+            if any(required - found for found in keys):
+                continue
+            if is_model:
+                fitting.append((Target(symbol.where, symbol.name), None, "**…"))
+            else:
+                fitting += [(model, symbol, "**…") for model in self.users(symbol)]
+        if len(fitting) == 1:
+            yield from fitting
+
+
+def _value(function: FoundFunction, node: ast.expr) -> ast.expr | None:
+    """What an argument in a function is when that is called with nothing."""
+    return function.defaults.get(node.id) if isinstance(node, ast.Name) else node

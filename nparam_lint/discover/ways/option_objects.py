@@ -1,0 +1,129 @@
+"""Models that are built from the parsed options of a script, which names them only when it runs:
+`models[args.model](args)`."""
+
+from __future__ import annotations
+
+import ast
+import re
+from contextlib import suppress
+from dataclasses import replace
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple
+
+from nparam_lint.claims import Target
+from nparam_lint.discover.files import parent, within
+from nparam_lint.discover.ways.options import lacks_value, with_defaults
+from nparam_lint.discover.ways.places import Frame
+from nparam_lint.discover.ways.statements import NoWay
+from nparam_lint.records import Position
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator
+
+    from nparam_lint.discover.ways import FoundWay
+    from nparam_lint.discover.ways.call_search import CallSearch
+    from nparam_lint.discover.ways.file_calls import Cut, FileCalls
+    from nparam_lint.discover.ways.places import Place
+    from nparam_lint.records import Definition
+
+_RANK = 18
+_HOLDER = re.compile(r"(args?|opts?|options|configs?|cfg|conf|hparams|params)$")
+_PARSED = re.compile(r"\bparse(_known)?_args\(")
+_TEST = re.compile(r"(^|/)tests?/|(^|/)test_[^/]*$")
+
+
+class _Script(NamedTuple):
+    calls: FileCalls
+    place: Place
+    name: str  # of the parsed options
+    attributes: frozenset[str]
+
+
+class OptionObjects:
+    """Finds a script whose options are all that a model reads of its only argument."""
+
+    def __init__(self, search: CallSearch) -> None:
+        self.search = search
+
+    def ways(self, having: Collection[Target]) -> Iterator[tuple[FoundWay, object]]:
+        """Those of the wanted models that have none."""
+        for definition in self.search.found.definitions:
+            target = Target(definition.path, definition.qualname)
+            if target in self.search.source.wanted and target not in having:
+                with suppress(NoWay, RecursionError):
+                    yield from self.built(definition, target)
+
+    def built(self, definition: Definition, target: Target) -> Iterator[tuple[FoundWay, object]]:
+        required = [item.name for item in definition.parameters or () if item.required]
+        if len(required) != 1 or not _HOLDER.match(required[0]) or not self.scripts:
+            return
+        read = self.read(target, required[0])
+        for script in self.scripts:
+            is_above = within([parent(script.calls.path)])
+            if read and read <= script.attributes and is_above(target.location):
+                yield self.way(target, script)
+                return
+
+    def read(self, target: Target, name: str) -> set[str]:
+        """The attributes that a constructor reads of an argument, under no condition."""
+        node = self.search.file_calls(target.location).text.definitions.get(target.callable)
+        body = getattr(node, "body", ())
+        init = next((n for n in body if getattr(n, "name", "") == "__init__"), node)
+        holders = (name, f"self.{name}")
+        return {
+            item.attr
+            for item in _unconditional(init)
+            if isinstance(item, ast.Attribute) and ast.unparse(item.value) in holders
+        }
+
+    def way(self, target: Target, script: _Script) -> tuple[FoundWay, object]:
+        calls, place = script.calls, script.place
+        holder = ast.Name(script.name, ast.Load())
+        cut = self.cut(script, holder)
+        call = ast.Call(ast.Name(target.callable, ast.Load()), [holder], [])
+        made = with_defaults(cut.made, [call], calls.options, set())
+        module = self.search.module_for(target.location, calls.path)
+        made += ast.parse(f"from {module} import {target.callable}").body
+        at = Position(calls.path, place.call.lineno, place.call.col_offset + 1)
+        return self.search.way(target, call, made, at, _RANK, calls.path)
+
+    def cut(self, script: _Script, holder: ast.Name) -> Cut:
+        """The statements that make the options, and those after it that change them."""
+        *above, last = script.place.frames
+        for index in (len(last.body), last.index + 1):
+            place = replace(script.place, frames=(*above, Frame(last.owner, last.body, index)))
+            with suppress(NoWay):
+                return script.calls.cut(place, [holder], 0)
+        raise NoWay("its options are not known")
+
+    @cached_property
+    def scripts(self) -> list[_Script]:
+        """The scripts that parse options, the outermost first."""
+        tree = self.search.found.tree
+        paths = sorted(tree.files, key=lambda path: (path.count("/"), path))
+        found: list[_Script] = []
+        for path in paths:
+            source = tree.source(path)
+            if b"parse_args(" in source and b"add_argument(" in source and not _TEST.search(path):
+                found += self.in_script(self.search.file_calls(path))
+        return found
+
+    def in_script(self, calls: FileCalls) -> Iterator[_Script]:
+        for place in calls.text.places(_PARSED):
+            node = place.statement
+            function = place.call.func
+            if not isinstance(function, ast.Attribute) or not function.attr.startswith("parse"):
+                continue
+            if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+                known = {name for name, option in calls.options.items() if not lacks_value(option)}
+                name = node.targets[0].id
+                known |= set(re.findall(rf"\b{name}\.(\w+)\s*=[^=]", calls.text.text))
+                yield _Script(calls, place, name, frozenset(known))
+
+
+def _unconditional(node: ast.AST | None) -> Iterator[ast.AST]:
+    todo = [node] if node else []
+    while todo:
+        item = todo.pop()
+        yield item
+        todo += [item.test] if isinstance(item, ast.If) else ast.iter_child_nodes(item)

@@ -1,0 +1,106 @@
+"""The arguments of a model that cannot be built without any, to fill in and to paste into the
+config: with the names and values that the project itself uses, as far as its source says them."""
+
+from __future__ import annotations
+
+import ast
+import re
+from contextlib import suppress
+from functools import cache
+from typing import TYPE_CHECKING
+
+from nparam_lint.claims import Target
+from nparam_lint.gate.requests import filled_entry
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from nparam_lint.discover import Discovery
+    from nparam_lint.gate.requests import ProjectSource
+    from nparam_lint.records import Definition, NotMeasured, Parameter
+
+_OPTION = re.compile(
+    rb"""add_argument\(\s*(?:['"]-\w+['"]\s*,\s*)?['"]--?([A-Za-z][\w-]*)['"]"""
+    rb"""(?:[^()]|\([^()]*\))*?\bdefault\s*=\s*([^,()]+|\([^()]*\))"""
+)
+_LONGEST = 40  # characters of a value
+
+
+def arguments_to_fill_in(
+    skipped: Iterable[tuple[str, NotMeasured]], source: ProjectSource
+) -> dict[str, tuple[str, ...]]:
+    """Target → the lines of config that say how to build it, for each that needs arguments. `…`
+    stands for a value that is not known."""
+    found = source.found
+    needy = {target for target, failure in skipped if failure.cause == "arguments_missing"}
+    definitions = [item for item in found.definitions if item.target in needy]
+    defaults = _defaults(found)
+
+    @cache
+    def options() -> dict[str, str]:
+        return _options(found)
+
+    def known(path: str, name: str) -> str:
+        own = defaults.get((path, name)) or defaults.get(("", name))
+        return own or options().get(name, "")
+
+    def value(item: Definition, parameter: Parameter) -> str:
+        return known(item.path, parameter.name) or _made(item.path, parameter, found, known) or "…"
+
+    return {
+        item.target: filled_entry(
+            Target(item.path, item.qualname), _written(item, value), source.settings
+        )
+        for item in definitions
+    }
+
+
+def _written(item: Definition, value: Callable[[Definition, Parameter], str]) -> str:
+    required = [parameter for parameter in item.parameters or () if parameter.required]
+    return ", ".join(f"{one.name}={value(item, one)}" for one in required)
+
+
+def _defaults(found: Discovery) -> Mapping[tuple[str, str], str]:
+    """(path, name) → the default that a model of the file gives a parameter of this name; for any
+    file under ("", name)."""
+    known: dict[tuple[str, str], str] = {}
+    for item in found.definitions:
+        for parameter in item.parameters or ():
+            if parameter.default is not None and _is_value(parameter.default):
+                known.setdefault((item.path, parameter.name), parameter.default)
+                known.setdefault(("", parameter.name), parameter.default)
+    return known
+
+
+def _made(
+    path: str, parameter: Parameter, found: Discovery, known: Callable[[str, str], str]
+) -> str:
+    """`Config(width=…)`, where a parameter is annotated with a class of the project."""
+    name = (parameter.annotation or "").strip("\"'")
+    is_name = name.replace(".", "").isidentifier()
+    symbol = found.models.names.resolve(path, name) if is_name else None
+    if symbol is None or symbol.kind != "class":
+        return ""
+    needs = [item.name for item in found.models.parameters(symbol) or () if item.required]
+    values = (f"{item}={known(symbol.where, item) or '…'}" for item in needs)
+    return f"{name}({', '.join(values)})"
+
+
+def _options(found: Discovery) -> dict[str, str]:
+    """The defaults of the options of the project's scripts."""
+    known: dict[str, str] = {}
+    for path in found.files:
+        source = found.tree.source(path)
+        if b"add_argument" in source:
+            for name, value in _OPTION.findall(source):
+                text = value.decode("utf-8", "replace").strip()
+                if _is_value(text):
+                    known.setdefault(name.decode().replace("-", "_"), text)
+    return known
+
+
+def _is_value(text: str) -> bool:
+    """Whether it says something where it is pasted."""
+    with suppress(ValueError, SyntaxError, MemoryError, RecursionError):
+        return len(text) <= _LONGEST and ast.literal_eval(text) not in (None, "")
+    return False

@@ -1,0 +1,61 @@
+"""Classes inside the models that are built: which model is meant, and one as a model of its own."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from nparam_lint.records import Measured, NotMeasured
+
+if TYPE_CHECKING:
+    from nparam_lint.claims import Target
+    from nparam_lint.discover import SourceTree
+    from nparam_lint.records import InsideRow
+
+
+def files_with(name: str, near: str, tree: SourceTree) -> list[str]:
+    """The files that define a class or function at the top; only `near`, where it does."""
+    first = re.escape(name.split(".")[0]).encode()
+    pattern = re.compile(rb"^(?:class|(?:async )?def)\s+%s\b" % first, re.MULTILINE)
+    if near in tree.files and pattern.search(tree.source(near)):
+        return [near]
+    return [path for path in sorted(tree.files) if pattern.search(tree.source(path))]
+
+
+def resolved(target: Target, tree: SourceTree) -> Target:
+    """A target whose model is called by its name alone, with the file of that; as it is, where
+    there is not one such file."""
+    host = target.host
+    if host is None or host.location:
+        return target
+    files = files_with(host.callable, target.location, tree)
+    return replace(target, host=replace(host, location=files[0])) if len(files) == 1 else target
+
+
+def part_of(target: Target, host: Measured) -> Measured | NotMeasured:
+    """A class inside a model that was built as a model of its own."""
+    made = next((row for row in host.inside if row.target == str(target.bare)), None)
+    if made is None:
+        reason = f"{host.call} contains no {target.callable}"
+        return NotMeasured("NPL008", reason, cause="target_missing")
+    return first_instance(made, host)
+
+
+def first_instance(made: InsideRow, host: Measured) -> Measured:
+    """The first of some modules inside a model, as a model of its own."""
+    top, rest = made.paths[0], f"{made.paths[0]}."
+    rows = [row for row in host.modules if row.path == top or row.path.startswith(rest)]
+    parameters = [row for row in host.parameters if row.name.startswith(rest)]
+    return replace(
+        host,
+        call=f"{made.call} in {host.call}, at {top}",
+        modules=tuple(replace(row, path=row.path[len(rest) :]) for row in rows),
+        parameters=tuple(replace(row, name=row.name[len(rest) :]) for row in parameters),
+        devices={},
+        hidden=(),
+        definitions=(made.source,) if made.source else (),
+        type="",
+        types=(),
+        inside=(),
+    )

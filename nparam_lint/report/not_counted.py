@@ -1,0 +1,221 @@
+"""What was not counted, and why: models that stand for themselves first; and what to do."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from nparam_lint.report import Column, Listing, ListingLine, Row, Table, Text
+from nparam_lint.report.budget_outcomes import is_empty, is_undeclared
+from nparam_lint.report.style import clean, first, grouped, plural, short_reason
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from nparam_lint.records import Inside, NotMeasured, Report
+    from nparam_lint.report import Block, Options
+
+    Skipped = Sequence[tuple[str, NotMeasured]]
+
+_PACKAGES = 3
+_MODELS = 10  # without -v
+_ALIKE = 3  # names of models that lack the same package
+_SAID = {  # of models that were not counted, by cause
+    "arguments_missing": "need arguments",
+    "timed_out": "ran out of time",
+    "out_of_memory": "ran out of memory",
+}
+
+
+def uncounted(report: Report, options: Options) -> Iterator[Block]:
+    """The models that were not counted, and what to do about it."""
+    if report.error:
+        if count := len(report.models) + len(report.skipped):
+            yield Text(f"{_not_counted(count)}: {clean(report.error.partition(chr(10))[0])}")
+    elif skipped := _nowhere_counted(report):
+        yield from _told_of(skipped, report, options)
+
+
+def left_aside(report: Report, options: Options) -> Iterator[Block]:
+    """Models without parameters; ways that failed or were not tried; test files."""
+    if report.error:
+        return
+    empty = len({model.target for model in report.models if is_empty(model)})
+    if empty and not options.verbose:
+        verb, it = ("has", "it") if empty == 1 else ("have", "them")
+        yield Text(f"{plural(empty, 'model')} {verb} no parameters (-v lists {it})", "dim")
+    yield from ways_not_built(report, options)
+    if tests := report.test_files:
+        it = "it" if tests == 1 else "them"
+        said = f"left out: {plural(tests, 'test file')} with models (name {it} to read {it})"
+        yield Text(said, "dim")
+
+
+def _told_of(skipped: Skipped, report: Report, options: Options) -> Iterator[Block]:
+    own, parts = _split(skipped, report)
+    most = len(own) if options.verbose else _MODELS if is_undeclared(report) else 0
+    shown, it = own[:most], "it" if len(skipped) == 1 else "them"
+    lists = f" (-v lists {it})" if not shown else ":" if options.verbose else ""
+    yield Text(f"{_not_counted(len(skipped))}: {_kinds(skipped)}{lists}", "dim")
+    if shown:
+        yield listed(own if options.verbose else _brief(shown))
+        if options.verbose and parts:
+            yield Text("Inside these, or returning them:", "dim")
+            yield listed(parts)
+        elif more := _more(len(own) - most, parts, report):
+            yield Text(f"… and {more} (-v lists them)", "dim", "  ", "    ")
+    if is_undeclared(report):
+        yield from _remedy(report, own)
+
+
+def _more(own: int, parts: Skipped, report: Report) -> str:
+    """What is not listed: `2 more models and 14 layers inside them`."""
+    functions = sum(target in report.containment.returns for target, _ in parts)
+    layers = len(parts) - functions
+    said = [plural(own, "more model")] if own > 0 else []
+    said += [f"{plural(layers, 'layer')} inside them"] if layers else []
+    returns = "returns" if functions == 1 else "return"
+    said += [f"{plural(functions, 'function')} that {returns} one"] if functions else []
+    return " and ".join(said)
+
+
+def _nowhere_counted(report: Report) -> Skipped:
+    """Those that were skipped, and are not inside a model that was built."""
+    if not (report.skipped and report.models):
+        return report.skipped
+    from nparam_lint.report.overview import TypeIndex  # a hook has none
+
+    inside = TypeIndex(report).inside(report.models) | report.inside_by_target.keys()
+    return [item for item in report.skipped if item[0] not in inside]
+
+
+def _split(skipped: Skipped, report: Report) -> tuple[Skipped, Skipped]:
+    """Models that stand for themselves; and parts of others, with functions that return one of the
+    former."""
+    missing, structure = {target for target, _ in skipped}, report.containment
+    parts = [
+        item
+        for item in skipped
+        if item[0] in structure.users or structure.returns.get(item[0]) in missing
+    ]
+    return [item for item in skipped if item not in parts], parts
+
+
+def _brief(skipped: Skipped) -> Skipped:
+    """Of a missing package no more than its name; models of one file that lack it in one line."""
+    by_cause = grouped(skipped, _cause)
+    brief: list[tuple[str, NotMeasured]] = []
+    for (path, package, _), items in by_cause.items():
+        if package is None:
+            brief += items
+            continue
+        failure = replace(items[0][1], reason=f"cannot import {package}")
+        names = [target.partition("::")[2] for target, _ in items]
+        brief.append((f"{path}::{', '.join(first(names, _ALIKE))}", failure))
+    return brief
+
+
+def _cause(item: tuple[str, NotMeasured]) -> tuple[str, str | None, str]:
+    """The file, and the package; each of the others is a cause of its own."""
+    target, failure = item
+    return target.partition("::")[0], failure.package, "" if failure.package else target
+
+
+def _remedy(report: Report, skipped: Skipped) -> Iterator[Block]:
+    """What to install, and lines to paste into the config."""
+    packages = list(dict.fromkeys(clean(f.package) for _, f in skipped if f.package))[:_PACKAGES]
+    if packages and report.environment is not None:
+        python = clean(report.environment.python)
+        yield Text("", kind="verbatim")
+        yield Text(
+            f"To count them, install {' and '.join(packages)} for {python}, or name the project's "
+            "own interpreter with --python."
+        )
+    recipes = [report.recipes[target] for target, _ in skipped if target in report.recipes]
+    if recipes:
+        (said, table, _), *_ = recipes
+        yield Text("", kind="verbatim")
+        yield Text(said)
+        yield Text("", kind="verbatim")
+        lines = [table, *(line for _, _, line in recipes[:_MODELS])]
+        yield from (Text(clean(line), "green", "    ", kind="verbatim") for line in lines)
+
+
+def ways_not_built(report: Report, options: Options) -> Iterator[Block]:
+    """The ways to build models that failed, and those that were not tried."""
+    failed = report.failed_ways
+    if failed:
+        said = f"{plural(len(failed), 'way')} to build a model that the project names failed"
+        yield Text(f"{said}{':' if options.verbose else ' (-v lists them)'}", "dim")
+    if failed and options.verbose:
+        files: dict[str, list[ListingLine]] = {}
+        for one in failed:
+            at, name = one.way.position, clean(one.target.partition("::")[2] or one.target)
+            size = f" {clean(one.way.name)}" if one.way.kind == "size" else ""
+            told = f"line {at.line}: {short_reason(one.failure.reason, name)}"
+            files.setdefault(clean(at.path), []).append(
+                ListingLine("–", name + size, verdict=told, tone="dim")
+            )
+        rows = (Row((one.target, str(one.way.position), one.failure.reason)) for one in failed)
+        columns = Column("model", "code"), Column("way", "code"), Column("because", "words")
+        table = Table(columns, tuple(rows), noun="way")
+        yield Listing(tuple((at, tuple(lines)) for at, lines in files.items()), table, True)
+    if left := sum(count for _, count in report.ways_left):
+        verb = "was" if left == 1 else "were"
+        yield Text(
+            f"{plural(left, 'more way')} to build models {verb} not tried (--all-ways)", "dim"
+        )
+
+
+# --- in words -------------------------------------------------------------------------------------
+
+
+def _not_counted(count: int) -> str:
+    return "1 model was not counted" if count == 1 else f"{count:,} models were not counted"
+
+
+def _kinds(skipped: Skipped) -> str:
+    """`8 need arguments, 1 cannot import tiktoken`."""
+    kinds = Counter(_kind(failure) for _, failure in skipped)
+    for kind in [kind for kind in kinds if kind.startswith("import ")][_PACKAGES:]:
+        kinds["import other packages"] += kinds.pop(kind)
+    return ", ".join(_told(kind, count, len(kinds)) for kind, count in kinds.most_common())
+
+
+def _kind(failure: NotMeasured) -> str:
+    if failure.package:
+        return f"import {clean(failure.package)}"
+    return failure.cause if failure.cause in _SAID else "failed"
+
+
+def _told(kind: str, count: int, kinds: int) -> str:
+    """`9 need arguments`; of one kind alone, `they need arguments`."""
+    who = f"{count:,}" if kinds > 1 else "it" if count == 1 else "they"
+    said = f"cannot {kind}" if kind.startswith("import ") else _SAID.get(kind, kind)
+    return f"{who} {said.replace('need ', 'needs ') if count == 1 else said}"
+
+
+def listed(skipped: Skipped, inside: Mapping[str, Sequence[Inside]] | None = None) -> Listing:
+    """By file, with the reasons in full; of what is `inside` counted models how they build it."""
+    files: dict[str, list[ListingLine]] = {}
+    rows = []
+    for target, failure in skipped:
+        where, _, name = clean(target).partition("::")
+        known = inside_words(inside[target]) if inside and target in inside else ""
+        told = known or short_reason(failure.reason, name)
+        files.setdefault(where, []).append(ListingLine("–", name, verdict=told, tone="dim"))
+        rows.append(Row((target, known or failure.reason)))
+    table = Table((Column("model", "code"), Column("because", "words")), tuple(rows), noun="model")
+    return Listing(tuple((where, tuple(found)) for where, found in files.items()), table, True)
+
+
+def inside_words(found: Sequence[Inside]) -> str:
+    """How a class that nobody can call alone is built: `as built in GPT (12×), 7,087,872, 5.7 %`.
+    Of several ways that which is met most often; how many others there are."""
+    one = max(found, key=lambda way: way.times)
+    name = clean(one.model.target).partition("::")[2]
+    others = f"; {plural(len(found) - 1, 'other way')}" if len(found) > 1 else ""
+    return f"as built in {name} ({one.times}×), {one.row.total:,}, {one.share:.1%}{others}".replace(
+        "%", " %"
+    )

@@ -1,0 +1,182 @@
+"""Calls in scripts, tests and texts, built by the worker: one run of many."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+NET = """
+from torch import nn
+
+class Net(nn.Module):
+    def __init__(self, d, h=4):
+        super().__init__()
+        self.a = nn.Linear(d, h, bias=False)
+"""
+OPTIONS = """
+import argparse
+
+def get_parser():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--dim", type=int, default=5)
+    parser.add_argument("--depth", type=int, default=2)
+    parser.add_argument("--data", required=True)
+    return parser
+"""
+FILES = {
+    "net.py": NET,
+    # Arguments come from the command line of the script, which works when it is imported.
+    "train.py": OPTIONS
+    + """
+from net import Net
+
+def main(args):
+    for batch in load_data(args.data):
+        pass
+    for h in (1, 2):
+        model = Net(args.dim, h=h).cuda()
+
+args = get_parser().parse_args()
+main(args)
+""",
+    # A class reads what the script has set.
+    "global_width.py": """
+import torch
+from torch import nn
+from train import get_parser
+
+args = get_parser().parse_args()
+width = args.dim * 2
+torch.load("nowhere.pt")
+
+class Reads(nn.Module):
+    def __init__(self, d):
+        super().__init__()
+        self.a = nn.Linear(d, width, bias=False)
+
+Reads(7)
+""",
+    # Arguments are handed on through two other files.
+    "parts/__init__.py": """
+from .factory import build
+
+def build_model(args):
+    return build(args)
+""",
+    "parts/factory.py": """
+from torch import nn
+
+HEADS = 3
+
+class Handed(nn.Module):
+    def __init__(self, d, heads):
+        super().__init__()
+        self.a = nn.Linear(d, heads, bias=False)
+
+def build(args):
+    model = Handed(args.dim, HEADS)
+    return model, nn.MSELoss()
+""",
+    "main.py": """
+from parts import build_model
+from train import get_parser
+
+if __name__ == "__main__":
+    args = get_parser().parse_args()
+    model, loss = build_model(args)
+""",
+    # Which model it is is known only when the script runs; its options are all that this one reads.
+    "zoo/model.py": """
+from torch import nn
+
+class Zoo(nn.Module):
+    def __init__(self, configs):
+        super().__init__()
+        self.a = nn.ModuleList(nn.Linear(configs.dim, 1) for _ in range(configs.depth))
+""",
+    "run.py": """
+import argparse
+import importlib
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--model", default="zoo.model")
+    parser.add_argument("--dim", type=int, default=9)
+    parser.add_argument("--depth", type=int, default=2)
+    args = parser.parse_args()
+    importlib.import_module(args.model).Zoo(args)
+""",
+    # Its weights stay where they are.
+    "backbone.py": """
+import torch
+from torch import nn
+from torch.hub import load_state_dict_from_url
+
+class Backbone(nn.Module):
+    def __init__(self, d, pretrained=True):
+        super().__init__()
+        self.a = nn.Linear(d, 2)
+        if pretrained:
+            state = load_state_dict_from_url("https://example.com/weights.pth")
+            del state["head.weight"]
+            self.load_state_dict(state["model"], strict=False)
+            self.a.load_state_dict(state)
+""",
+    "tests/test_backbone.py": """
+import pytest
+from backbone import Backbone
+
+@pytest.mark.parametrize("d", [3, 4])
+def test_backbone(d):
+    assert Backbone(d)
+""",
+    "README.md": "# How to\n\n```python\nfrom net import Net\nnet = Net(10, h=3)\n```\n",
+    "broken.ipynb": '{"cells": [\n{"cell_type": "code", "source": ["Net(3)"}\n]}',
+    "wrong.py": "from net import Net\n\n\nnet = Net('wide')\n",
+}
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory, nparam_lint):
+    root = tmp_path_factory.mktemp("calls")
+    for name, text in FILES.items():
+        (root / name).parent.mkdir(exist_ok=True)
+        (root / name).write_text(text)
+    done = nparam_lint("--format", "json", cwd=root)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return json.loads(done.stdout)
+
+
+def test_each_call_builds_its_model(report):
+    found = {
+        (model["target"].partition("::")[2], model["way"]["path"], model["counts"]["total"])
+        for model in report["models"]
+        if model["way"] and model["way"]["kind"] == "call"
+    }
+    assert found == {
+        ("Net", "train.py", 5 * 1),
+        ("Net", "train.py", 5 * 2),
+        ("Net", "README.md", 10 * 3),
+        ("Reads", "global_width.py", 7 * 10),
+        ("Handed", "parts/factory.py", 5 * 3),
+        ("Zoo", "run.py", 2 * 10),
+        ("Backbone", "tests/test_backbone.py", 3 * 2 + 2),
+        ("Backbone", "tests/test_backbone.py", 4 * 2 + 2),
+    }
+
+
+def test_a_call_that_fails_is_told_with_its_line(report):
+    (failed,) = report["failed_ways"]
+    assert (failed["way"]["path"], failed["way"]["line"]) == ("wrong.py", 4)
+    assert "Net('wide')" in failed["reason"]
+
+
+def test_weights_that_are_left_out_are_told(report):
+    notes = {note for model in report["models"] for note in model["notes"]}
+    assert "the weights from https://example.com/weights.pth are left out" in notes
+
+
+def test_a_notebook_that_is_no_notebook_costs_itself_only(report):
+    (found,) = report["findings"]
+    assert (found["path"], found["line"], found["code"]) == ("broken.ipynb", 2, "NPL003")

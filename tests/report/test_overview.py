@@ -1,0 +1,150 @@
+"""The first screen: what is in a repository that declares nothing, and how big."""
+
+from render_samples import rendered
+from report_samples import measured, model, report, rows
+
+from nparam_lint.records import Containment, FailedWay, NotMeasured, Position, Way
+from nparam_lint.report import Options
+
+
+def counted(target, total, kind="", way=None, types=(), call="Net()", **more):
+    modules = rows([("a", "Linear", total)])
+    return model(target, measured(modules, call, type=kind, types=types), way=way, **more)
+
+
+def way(kind, path, line, name=""):
+    return Way(kind, Position(path, line), name)
+
+
+def page(value, **options):
+    return rendered("text", value, Options(**options))
+
+
+NETS = "nets/vit.py"
+VIT, BLOCK, MLP = (f"{NETS}::{name}" for name in ("ViT", "Block", "Mlp"))
+SIZES = [
+    counted(
+        VIT,
+        total,
+        "nets.vit.ViT",
+        way("size", "nets/sizes.py", 9, name),
+        types=("nets.vit.Block", "torch.nn.Linear", "nets.vit.Mlp"),
+    )
+    for name, total in (("tiny", 5_290_000), ("base", 86_567_656), ("huge", 632_045_800))
+]
+CALLS = [
+    counted(VIT, 1_000, "nets.vit.ViT", way("call", "train.py", line), types=("nets.vit.Block",))
+    for line in (7, 12, 30)
+]
+MISSING = NotMeasured("NPL004", "Block needs width", missing=("width",), cause="arguments_missing")
+NEEDS = NotMeasured("NPL004", "Head needs dim", missing=("dim",), cause="arguments_missing")
+RECIPE = ("To count them, say how to build them, in pyproject.toml:", "[arguments]")
+BROKEN = NotMeasured("NPL004", "ViT(scale) raised KeyError: 'qk_scale'", cause="raised")
+REPOSITORY = report(
+    *SIZES,
+    *CALLS,
+    counted("nets/vit.py::vit_small", 22_000_000, "nets.vit.ViT", call="vit_small()"),
+    counted("nets/vit.py::Mlp", 64, "nets.vit.Mlp", top_level=False),
+    counted("nets/rnn.py::Act", 0, "nets.rnn.Act"),
+    counted("nets/rnn.py::RNN", 2_048, "nets.rnn.RNN", call="RNN()"),
+    skipped=((BLOCK, MISSING), ("nets/head.py::Head", NEEDS), ("nets/head.py::Neck", NEEDS)),
+    failed_ways=(FailedWay(VIT, way("call", "old.py", 3), BROKEN),),
+    ways_left=((VIT, 4),),
+    containment=Containment(
+        {BLOCK: (VIT,), MLP: (VIT, BLOCK), "nets/head.py::Neck": ("nets/head.py::Head",)},
+        {"nets/vit.py::vit_small": VIT},
+    ),
+    recipes={"nets/head.py::Head": (*RECIPE, '"nets/head.py::Head" = "dim=768"')},
+    test_files=3,
+)
+
+
+def test_what_is_in_a_repository_and_how_big():
+    assert (
+        page(REPOSITORY, tables=0)
+        == """\
+nets/rnn.py
+  – RNN         2,048  with its defaults
+nets/vit.py
+  – ViT    22,000,000  vit_small()
+         5.29M … 632M  3 sizes (nets/sizes.py:9)
+                1,000  train.py:7, train.py:12, 1 more
+      + 2 layers, as built in it: Block, Mlp
+
+2 models were not counted: they need arguments
+nets/head.py
+  – Head  needs dim
+  … and 1 layer inside them (-v lists them)
+
+To count them, say how to build them, in pyproject.toml:
+
+    [arguments]
+    "nets/head.py::Head" = "dim=768"
+
+1 model has no parameters (-v lists it)
+1 way to build a model that the project names failed (-v lists them)
+4 more ways to build models were not tried (--all-ways)
+left out: 3 test files with models (name them to read them)
+
+Nothing is declared yet. To hold these counts: nparam-lint init
+
+5 models: 5 measured in 10 ways · 1.8 s
+.venv/bin/python (the project's .venv) · torch 2.9.0 · meta
+"""
+    )
+
+
+def test_every_way_and_every_reason_when_asked():
+    assert (
+        page(REPOSITORY, tables=0, verbose=1)
+        == """\
+nets/rnn.py
+  – Act            0  with its defaults
+  – RNN        2,048  with its defaults
+nets/vit.py
+  – ViT   22,000,000  vit_small()
+           5,290,000  tiny (nets/sizes.py:9)
+          86,567,656  base (nets/sizes.py:9)
+         632,045,800  huge (nets/sizes.py:9)
+               1,000  train.py:7, train.py:12, train.py:30
+      + 2 layers, as built in it: Block, Mlp
+
+2 models were not counted: they need arguments:
+nets/head.py
+  – Head  needs dim
+Inside these, or returning them:
+nets/head.py
+  – Neck  Head needs dim
+
+To count them, say how to build them, in pyproject.toml:
+
+    [arguments]
+    "nets/head.py::Head" = "dim=768"
+
+1 way to build a model that the project names failed:
+old.py
+  – ViT  line 3: KeyError: 'qk_scale'
+4 more ways to build models were not tried (--all-ways)
+left out: 3 test files with models (name them to read them)
+
+Nothing is declared yet. To hold these counts: nparam-lint init
+
+5 models: 5 measured in 10 ways · 1.8 s
+.venv/bin/python (the project's .venv) · torch 2.9.0 · meta
+"""
+    )
+
+
+def test_ways_stand_below_what_is_declared():
+    declared = counted("nets/gpt.py::GPT", 300, "nets.gpt.GPT", declared=True)
+    shown = page(report(declared, *SIZES), tables=0)
+    assert shown.startswith(
+        """\
+nets/gpt.py
+  – GPT  300  no budget
+
+nets/vit.py
+  – ViT  5.29M … 632M  3 sizes (nets/sizes.py:9)
+"""
+    )
+    assert "Nothing is declared" not in shown
