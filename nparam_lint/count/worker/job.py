@@ -28,6 +28,7 @@ from .tracing.failures import (
     describe,
     install,
     missing_package,
+    root_cause,
 )
 from .tracing.project_paths import line_of, line_of_error, relative
 from .tracing.read_tracer import record_callers, record_classes, record_held
@@ -135,7 +136,7 @@ class ModelBuild:
         reason = f"{self.text} {verb}{describe(error)}"
         is_early = isinstance(error, AttributeError) and BEFORE_SUPER.search(reason)
         is_denied = is_refusal(error) and not STATE.refusals  # by the kernel, which says no more
-        lost, package = explain(error)
+        lost, package = explain(root_cause(error))
         package = package or missing_package(error)
         is_memory = needs_memory(error)
         is_short = isinstance(error, TypeError) and MISSING_ARGUMENTS.search(reason)

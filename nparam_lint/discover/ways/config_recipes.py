@@ -16,7 +16,11 @@ if TYPE_CHECKING:
     from nparam_lint.discover.ways.config_outline import Keys
 
 _WEIGHTS = re.compile(r"(ckpt|checkpoint|pretrained|weights?|resume)(_?(path|file|from))?$")
-_FILE = re.compile(r"[\w./ -]*\.(ckpt|pt|pth|bin|safetensors|pkl|tar)$")
+# A file of weights, or a name that libraries have for some to download.
+_STORED = re.compile(
+    r"[\w./ -]*\.(ckpt|pt|pth|bin|safetensors|pkl|tar)$"
+    r"|(IMAGENET|COCO)\w*_V\d$|DEFAULT$|\w+_Weights\.\w+$|imagenet$"
+)
 _IDENTIFIER = re.compile(r"[A-Za-z_]\w*$")
 
 
@@ -45,8 +49,14 @@ class ConfigRecipes:
 
     def _by_hydra(self, node: ModelNode, file: ConfigFile, own: str) -> Recipe:
         composed = self._hydra.composed(node, file)
-        setup, keys = composed or (_load(file), node.keys)
-        return _instantiate(setup, keys, own)
+        if composed is None:
+            return _instantiate(_load(file), node.keys, own)
+        lines, keys = composed
+        package = keys[: len(keys) - len(node.keys)]
+        without = _without_weights(file, package)
+        if without:
+            lines = "\n".join([lines, "from omegaconf import OmegaConf", *without])
+        return _instantiate(lines, keys, own)
 
     def of_wholes(self, nodes: Mapping[str, ModelNode]) -> Iterator[tuple[ModelNode, Recipe]]:
         """See `HydraConfigs.wholes`; each with its recipe."""
@@ -97,16 +107,19 @@ def _instantiate(setup: str, keys: Keys, own: str) -> Recipe:
 
 def _load(file: ConfigFile) -> str:
     lines = ["from omegaconf import OmegaConf", f"config = OmegaConf.load({file.path!r})"]
-    lines += [f"OmegaConf.update(config, {key!r}, None)" for key in _weights(file)]
-    return "\n".join(lines)
+    return "\n".join([*lines, *_without_weights(file, ())])
 
 
-def _weights(file: ConfigFile) -> Iterator[str]:
-    """The keys that name a file of weights, which are no part of the architecture, and which a
-    repository hardly ever holds."""
+def _without_weights(file: ConfigFile, package: Keys) -> list[str]:
+    """The lines that leave out weights, in a file or to download: they are no part of the
+    architecture, and a repository hardly ever holds them."""
+    found = []
     for keys, _, value in file.entries:
-        if _WEIGHTS.search(str(keys[-1])) and _FILE.match(value):
-            yield ".".join(map(str, keys))
+        is_stored, is_switch = _STORED.match(value), value.lower() == "true"
+        if _WEIGHTS.search(str(keys[-1])) and (is_stored or is_switch):
+            name = ".".join(map(str, (*package, *keys)))
+            found.append(f"OmegaConf.update(config, {name!r}, {None if is_stored else False})")
+    return found
 
 
 def _by_jsonargparse(node: ModelNode, own: str) -> Recipe:
@@ -117,10 +130,11 @@ def _by_jsonargparse(node: ModelNode, own: str) -> Recipe:
         "from jsonargparse import ArgumentParser",
         "from torch.nn import Module",
         "parser = ArgumentParser(exit_on_error=False)",
-        "parser.add_subclass_arguments(Module, 'model', fail_untyped=False)",
+        "parser.add_subclass_arguments(Module, 'model', fail_untyped=False, required=True)",
         f"config = yaml.safe_load(open({node.path!r})){holder}",
+        "build = getattr(parser, 'instantiate', None) or parser.instantiate_classes",
     )
-    call = "parser.instantiate_classes(parser.parse_object({'model': config})).model"
+    call = "build(parser.parse_object({'model': config})).model"
     return Recipe(setup="\n".join(lines), call=call, file=own)
 
 

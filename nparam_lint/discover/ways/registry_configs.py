@@ -27,6 +27,7 @@ class RegistryConfigs:
     def __init__(self, files: ConfigFiles) -> None:
         self.files = files
         self._tree = files.found.tree
+        self._known: dict[str, tuple[int, str]] = {}  # many configs have one base
 
     @cached_property
     def _registry(self) -> str | None:
@@ -48,8 +49,8 @@ class RegistryConfigs:
 
     def _model(self, path: str, depth: int) -> tuple[int, str]:
         """The line of a config that sets the model, or names the file that does; and its type."""
-        if depth > _DEEP or path not in self._tree.files:
-            return 0, ""
+        if path in self._known or depth > _DEEP or path not in self._tree.files:
+            return self._known.get(path, (0, ""))
         line, name = 0, ""
         for node in parsed(self._tree.source(path).decode("utf-8", "replace")).body:
             target = node.targets[0] if isinstance(node, ast.Assign) else None
@@ -62,7 +63,8 @@ class RegistryConfigs:
             elif target.id == "model" and isinstance(node.value, ast.Call):
                 kinds = (_texts(item.value) for item in node.value.keywords if item.arg == "type")
                 line, name = node.lineno, next((text for kind in kinds for text in kind), name)
-        return (line, name) if name else (0, "")
+        self._known[path] = (line, name) if name else (0, "")
+        return self._known[path]
 
 
 def _texts(node: ast.expr) -> list[str]:
