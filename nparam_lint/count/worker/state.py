@@ -24,6 +24,7 @@ class State:
         self.has_own_memory = False  # a /dev/shm that nobody else sees
         self.guards = ["audit hook"]  # that are on, in words: the kernel's come when they are
         self.unguarded = []  # what the kernel offers and then refused, in words
+        self.torch_classes = set()  # ids of those whose making is of no interest
         self.skips_initialisers = False  # `torch.nn.init.*_` do nothing
         self.begin_run({"root": "", "names": (), "temporary": "", "snapshot": None}, own="")
         self.begin_group(False, {"suspects": (), "barred": {}}, None)
@@ -84,8 +85,9 @@ class State:
         self.saw_meta = None  # the line of the project that could tell that it is built on meta
         self.constructions = None  # id of a module -> its Construction, while one is built
         self.keeps_arguments = False  # whether they hold the arguments, too
-        self.own_classes = {}  # id of a class -> (it, the class of the project that it is, if any)
-        self.signatures = {}  # code of a constructor -> its Signature
+        self.own_classes = {}  # id of a class -> its OwnClass
+        self.config_classes = {}  # id of a class -> it, whose objects constructors got
+        self.signatures = {}  # id of a constructor's code -> its Signature
 
 
 STATE = State()

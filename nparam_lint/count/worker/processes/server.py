@@ -228,7 +228,7 @@ def import_torch():
     patch_initialisers(torch)
     wrap_file_writer(torch, guard_file_writer)
     wrap_file_readers(torch, guard_file_reader)
-    wrap_construction(torch, note_construction, note_copy)
+    wrap_construction(torch, note_construction, note_copy, STATE.torch_classes)
     return torch
 
 

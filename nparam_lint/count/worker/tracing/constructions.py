@@ -17,7 +17,7 @@ from .project_paths import project_file, relative
 UNKNOWN = "…"
 STEPS = 8  # frames of wrappers and metaclasses between a constructor and the one that it calls
 LONGEST, LONGEST_VALUE, MOST_ITEMS = 160, 60, 8  # characters of a call and of a value; items of it
-MOST_CALLS = 12  # different ones of a class that are kept apart
+MOST_CALLS = 3  # different ones, of a class and with the same count, that are kept apart
 PLAIN = (type(None), bool, int, float, complex)
 UNCHANGING = frozenset((*PLAIN, str))
 SEQUENCES = (list, tuple, set, frozenset)
@@ -44,29 +44,46 @@ class Frozen(typing.NamedTuple):
     held: Optional[dict]
 
 
+class OwnClass:
+    """A class of modules, and the class of the project that it is, or is made of (torch derives
+    some of its own). `others`: ids of the codes of constructors that make something else."""
+
+    __slots__ = ("defaults", "kind", "others", "own")
+
+    def __init__(self, kind):
+        self.kind, self.others, self.defaults = kind, {}, {}
+        self.own = next((base for base in kind.__mro__ if project_file(base.__module__)), None)
+
+    def defaults_of(self, code):
+        """Those of the arguments of one of its constructors."""
+        found = self.defaults.get(id(code))
+        if found is None:
+            found = self.defaults[id(code)] = {}
+            for base in self.kind.__mro__:
+                function = vars(base).get(code.co_name)
+                if getattr(function, "__code__", None) is code:
+                    names = code.co_varnames[: code.co_argcount]
+                    found.update(zip(names[::-1], (function.__defaults__ or ())[::-1]))
+                    found.update(function.__kwdefaults__ or {})
+        return found
+
+
 def note_construction(module):
     """Note with which arguments a module of the project is being made; called by the constructor of
     `nn.Module`, which comes first in most constructors, before they give their arguments other
     values. It is called for every module there is: it must be fast."""
     if STATE.constructions is None:
         return
-    kind = type(module)
-    known = STATE.own_classes.get(id(kind))
-    if (own_class(kind) if known is None else known[1]) is None:
+    known = own_class(type(module))
+    if known.own is None:
         return
     try:
-        frame = constructor_of(module, kind, sys._getframe(2))
         made = weakref.ref(module), None, None, None
+        frame = constructor_of(module, known, sys._getframe(2))
         if frame is not None:
-            values = arguments_of(frame)
-            defaults = {} if values.get("*") else STATE.signatures[frame.f_code].defaults
-            frozen = {
-                name: frozen_value(value)
-                for name, value in values.items()
-                if value is not defaults.get(name, STATE)
-            }
-            kept = values if STATE.keeps_arguments else None
-            made = made[0], frame.f_code, frozen, kept
+            made = made[0], *arguments_of(frame, known)
+        elif known.kind.__init__.__code__ is sys._getframe(1).f_code:  # it has none of its own
+            made = made[0], None, {}, None
         STATE.constructions[id(module)] = Construction(*made)
     except Exception:  # whatever its class makes of being asked
         STATE.constructions.pop(id(module), None)
@@ -89,13 +106,12 @@ def construction_of(module):
 
 
 def own_class(kind):
-    """The nearest class of the project that a class is, or is made of (torch derives some of its
-    own); None where there is none."""
     known = STATE.own_classes.get(id(kind))
     if known is None:
-        own = next((base for base in kind.__mro__ if project_file(base.__module__)), None)
-        known = STATE.own_classes[id(kind)] = kind, own
-    return known[1]
+        known = STATE.own_classes[id(kind)] = OwnClass(kind)
+        if known.own is None and kind.__module__.startswith("torch.nn.modules."):
+            STATE.torch_classes.add(id(kind))  # they stay
+    return known
 
 
 # --- arguments --------------------------------------------------------------------------------
@@ -105,7 +121,8 @@ class Signature:
     """What a constructor takes, by its code. `first`: the name of what it makes; where that is the
     first of `*args`, `is_wrapped`."""
 
-    def __init__(self, kind, code):
+    def __init__(self, code):
+        self.code = code
         count, named = code.co_argcount, code.co_argcount + code.co_kwonlyargcount
         names = code.co_varnames
         more = iter(names[named:])
@@ -114,53 +131,58 @@ class Signature:
         self.is_wrapped = not count
         self.first = names[0] if count else self.varargs
         self.positional, self.keywords = names[1:count], names[count:named]
-        self.defaults = {}
-        for base in kind.__mro__:
-            function = vars(base).get(code.co_name)
-            if getattr(function, "__code__", None) is code:
-                self.defaults = dict(zip(names[:count][::-1], (function.__defaults__ or ())[::-1]))
-                self.defaults.update(function.__kwdefaults__ or {})
 
     def makes(self, frame):
         value = frame.f_locals.get(self.first)
         return next(iter(value), None) if self.is_wrapped and value else value
 
 
-def signature_of(kind, code):
-    found = STATE.signatures.get(code)
+def signature_of(code):
+    found = STATE.signatures.get(id(code))  # to hash a code, all of it is read
     if found is None:
-        found = STATE.signatures[code] = Signature(kind, code)
+        found = STATE.signatures[id(code)] = Signature(code)
     return found
 
 
-def constructor_of(module, kind, frame):
+def constructor_of(module, known, frame):
     """The frame of the outermost constructor that makes a module: its class's own, as a rule."""
     found, steps = None, 0
     while frame is not None and steps < STEPS:
         code = frame.f_code
         if code.co_name == "__init__":
-            if signature_of(kind, code).makes(frame) is not module:
+            if id(code) in known.others:
+                break
+            if signature_of(code).makes(frame) is not module:
+                if not isinstance(module, type(signature_of(code).makes(frame))):
+                    known.others[id(code)] = code
                 break
             found, steps = frame, 0
         elif code.co_name == "__new__" and found is None:
-            found = frame if signature_of(kind, code).makes(frame) is kind else None
+            found = frame if signature_of(code).makes(frame) is known.kind else None
         steps += 1
         frame = frame.f_back
     return found
 
 
-def arguments_of(frame):
-    """The arguments of a call by name; those of `*args` under `*`."""
-    values, signature = frame.f_locals, STATE.signatures[frame.f_code]
-    found = {name: values[name] for name in signature.positional if name in values}
+def arguments_of(frame, known):
+    """What a Construction has of a call: its code; the arguments by name, frozen, without those
+    that have their default; and themselves, if they are needed."""
+    code, values = frame.f_code, frame.f_locals
+    signature = signature_of(code)
+    found = {name: values[name] for name in signature.positional}
     if signature.varargs:
         found["*"] = values.get(signature.varargs, ())[signature.is_wrapped :]
     for name in signature.keywords:
-        if name in values:
-            found[name] = values[name]
+        found[name] = values[name]
     if signature.varkeywords:
         found.update(values.get(signature.varkeywords, {}))
-    return found
+    defaults = {} if found.get("*") else known.defaults_of(code)
+    frozen = {
+        name: value if type(value) in UNCHANGING else frozen_value(value)
+        for name, value in found.items()
+        if name not in defaults or not is_same(value, defaults[name])
+    }
+    return code, frozen, found if STATE.keeps_arguments else None
 
 
 def frozen_value(value, depth=0):
@@ -170,6 +192,8 @@ def frozen_value(value, depth=0):
     if kind in UNCHANGING:
         return value
     try:
+        if id(kind) in STATE.config_classes:  # nearly all that constructors get is one of these
+            return Frozen(kind, dict(vars(value)))
         if kind in SEQUENCES:
             first = itertools.islice(value, MOST_ITEMS + 1) if depth < DEPTH else ()
             return kind([frozen_value(item, depth + 1) for item in first])
@@ -180,7 +204,10 @@ def frozen_value(value, depth=0):
             return value
         if hasattr(kind, "named_modules") or hasattr(kind, "untyped_storage"):
             return Frozen(kind, None)
-        return Frozen(kind, dict(value if issubclass(kind, dict) else vars(value)))
+        if issubclass(kind, dict):
+            return Frozen(kind, dict(value))
+        STATE.config_classes[id(kind)] = kind
+        return Frozen(kind, dict(vars(value)))
     except Exception:  # it has no attributes, or does not show them
         return Frozen(kind, None)
 
@@ -188,27 +215,26 @@ def frozen_value(value, depth=0):
 # --- as text ----------------------------------------------------------------------------------
 
 
-def call_text(code, values):
+def call_parts(code, values):
     """The arguments as they would be written, without those that have their default."""
-    signature = STATE.signatures[code]
-    defaults, parts, length = signature.defaults, [], 0
-    unnamed = signature.positional if values.get("*") else ()
+    if values is None:
+        return (UNKNOWN,)
+    if not values:
+        return ()
+    parts, length = [], 0
+    unnamed = signature_of(code).positional if values.get("*") else ()
     for name, value in values.items():
         if name == "*":
-            shown = ", ".join(map(text_of, value))
+            shown = [*map(text_of, value)]
         elif name in unnamed:
-            shown = text_of(value)
-        elif name in defaults and is_same(value, defaults[name]):
-            continue
+            shown = [text_of(value)]
         else:
-            shown = f"{name}={text_of(value)}"
-        length += len(shown)
+            shown = [f"{name}={text_of(value)}"]
+        length += sum(map(len, shown))
         if length > LONGEST:
-            parts.append(UNKNOWN)
-            break
-        if shown:
-            parts.append(shown)
-    return ", ".join(parts)
+            return (*parts, UNKNOWN)
+        parts += shown
+    return tuple(parts)
 
 
 def is_same(value, default):
@@ -275,14 +301,30 @@ def fields_of(config, depth):
     return parts
 
 
-def call_of(kind, made, known):
-    """The call that made a module; `known`: those of the same values."""
-    if made is None or made.values is None:
-        return f"{kind.__name__}({UNKNOWN})"
-    identity = (id(kind), made.code, tuple(made.values), *map(identity_of, made.values.values()))
+def parts_of(made, known):
+    """The arguments with which a module was made, as text; `known`: those of the same values."""
+    if made is None or not made.values:
+        return call_parts(None, made and made.values)
+    identity = (id(made.code), tuple(made.values), *map(identity_of, made.values.values()))
     if identity not in known:
-        known[identity] = f"{kind.__name__}({call_text(made.code, made.values)})"
+        known[identity] = call_parts(made.code, made.values)
     return known[identity]
+
+
+def merged(calls):
+    """One call for several: with `…` for the arguments in which they differ (`layer=…`)."""
+    texts = {}
+    for parts in calls:
+        for place, part in enumerate(parts):
+            name, equals, _ = part.partition("=")
+            is_named = equals and name.isidentifier()
+            texts.setdefault(name if is_named else place, []).append(part)
+    found = []
+    for name, shown in texts.items():
+        is_alike = len(shown) == len(calls) and len({*shown}) == 1
+        unknown = f"{name}={UNKNOWN}" if isinstance(name, str) else UNKNOWN
+        found.append(shown[0] if is_alike else unknown)
+    return tuple(found)
 
 
 def identity_of(value):
@@ -298,35 +340,37 @@ def identity_of(value):
 def inside_rows(count, names, resolve):
     """The modules of the project that a counted model contains, those that were made alike
     together. `names`: those that formulas ask for; `resolve`: see `call_target.resolve_names`."""
-    found, calls, texts = {}, {}, {}
+    known, made_as, groups = {}, {}, {}
     rows = {row["path"]: row for row in count.rows if "shared_with" not in row}
     for path, module in count.modules.items():
-        kind = own_class(type(module)) if path else None
-        if kind is None:
-            continue
-        made = construction_of(module)
-        given = made.arguments if made and made.arguments else {}
-        values, known = resolve(names, given, module) if names else ({}, ())
+        kind = own_class(type(module)).own if path else None
+        if kind is not None:
+            made = construction_of(module)
+            parts = parts_of(made, known)
+            made_as[path] = kind, made, parts
+            groups.setdefault((id(kind), rows[path]["total"]), {})[parts] = None
+    found = {}
+    for path, (kind, made, parts) in made_as.items():
         row = rows[path]
-        text = call_of(kind, made, texts)
-        of_kind = calls.setdefault(kind, set())
-        if text not in of_kind and len(of_kind) >= MOST_CALLS:
-            text = f"{kind.__name__}({UNKNOWN})"
-        of_kind.add(text)
-        key = (kind, text, row["total"], tuple(values.items()))
+        calls = groups[id(kind), row["total"]]
+        text = ", ".join(merged(calls) if len(calls) > MOST_CALLS else parts)
+        given = made.arguments if made and made.arguments else {}
+        module = count.modules[path]
+        values, usable = resolve(names, given, module) if names else ({}, ())
+        key = (id(kind), text, row["total"], tuple(values.items()))
         if key in found:
             found[key]["paths"].append(path)
             continue
         target, source = place_of(kind)
         found[key] = {
             "target": target,
-            "call": text,
+            "call": f"{kind.__name__}({text})",
             "paths": [path],
             "total": row["total"],
             "source": source,
             "made": row["source"],
             "names": values,
-            "known_names": known,
+            "known_names": usable,
         }
     return list(found.values())
 

@@ -115,6 +115,10 @@ class Fails(nn.Module):
         raise ValueError(width)
 
 
+class Empty(nn.Module):
+    pass
+
+
 class Lazy(nn.Module):
     def __init__(self, width):
         super().__init__()
@@ -173,6 +177,10 @@ class Model(nn.Module):
             functools.partial(nn.LayerNorm, eps=1e-6), torch.zeros(3), nn.ReLU, 10**300,
         ]  # fmt: skip
         self.anything = nn.Sequential(*map(Anything, values))
+        for size, module in enumerate(self.anything):
+            module.weight = nn.Parameter(torch.zeros(size))
+        self.indexed = nn.ModuleList([Plain(1, number) for number in range(5)])
+        self.empty = Empty()
 
 
 class Patching(nn.Module):
