@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 _PACKAGES = 3
 _MODELS = 10  # without -v
-_ALIKE = 3  # names of models that lack the same package
+_ALIKE = 3  # names of models with the same reason
 _SAID = {  # of models that were not counted, by cause
     "arguments_missing": "need arguments",
     "timed_out": "ran out of time",
@@ -93,33 +93,31 @@ def _nowhere_counted(report: Report) -> Skipped:
 def _split(skipped: Skipped, report: Report) -> tuple[Skipped, Skipped]:
     """Models that stand for themselves; and parts of others, with functions that return one of the
     former."""
-    missing, structure = {target for target, _ in skipped}, report.containment
-    parts = [
-        item
-        for item in skipped
-        if item[0] in structure.users or structure.returns.get(item[0]) in missing
+    structure = report.containment
+    alone = {target for target, _ in skipped if target not in structure.users}
+    own = [
+        item for item in skipped if item[0] in alone and structure.returns.get(item[0]) not in alone
     ]
-    return [item for item in skipped if item not in parts], parts
+    own.sort(key=lambda item: item[0].partition("::")[0])
+    return own, [item for item in skipped if item not in own]
 
 
 def _brief(skipped: Skipped) -> Skipped:
-    """Of a missing package no more than its name; models of one file that lack it in one line."""
-    by_cause = grouped(skipped, _cause)
+    """Of a missing package no more than its name; models of one file with the same reason in one
+    line."""
     brief: list[tuple[str, NotMeasured]] = []
-    for (path, package, _), items in by_cause.items():
-        if package is None:
-            brief += items
-            continue
-        failure = replace(items[0][1], reason=f"cannot import {package}")
+    for (path, reason), items in grouped(skipped, _cause).items():
         names = [target.partition("::")[2] for target, _ in items]
+        failure = replace(items[0][1], reason=reason)
         brief.append((f"{path}::{', '.join(first(names, _ALIKE))}", failure))
     return brief
 
 
-def _cause(item: tuple[str, NotMeasured]) -> tuple[str, str | None, str]:
-    """The file, and the package; each of the others is a cause of its own."""
-    target, failure = item
-    return target.partition("::")[0], failure.package, "" if failure.package else target
+def _cause(item: tuple[str, NotMeasured]) -> tuple[str, str]:
+    """The file and the reason."""
+    path, _, name = item[0].partition("::")
+    package = item[1].package
+    return path, f"cannot import {package}" if package else short_reason(item[1].reason, name)
 
 
 def _remedy(report: Report, skipped: Skipped) -> Iterator[Block]:
@@ -146,7 +144,7 @@ def ways_not_built(report: Report, options: Options) -> Iterator[Block]:
     """The ways to build models that failed, and those that were not tried."""
     failed = report.failed_ways
     if failed:
-        said = f"{plural(len(failed), 'way')} to build a model that the project names failed"
+        said = f"{plural(len(failed), 'way')} in which the project builds models failed"
         yield Text(f"{said}{':' if options.verbose else ' (-v lists them)'}", "dim")
     if failed and options.verbose:
         files: dict[str, list[ListingLine]] = {}

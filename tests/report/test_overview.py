@@ -82,7 +82,7 @@ To count them, say how to build them, in pyproject.toml:
     "nets/head.py::Head" = "dim=768"
 
 1 model has no parameters (-v lists it)
-1 way to build a model that the project names failed (-v lists them)
+1 way in which the project builds models failed (-v lists them)
 4 more ways to build models were not tried (--all-ways)
 left out: 3 test files with models (name them to read them)
 
@@ -121,7 +121,7 @@ To count them, say how to build them, in pyproject.toml:
     [arguments]
     "nets/head.py::Head" = "dim=768"
 
-1 way to build a model that the project names failed:
+1 way in which the project builds models failed:
 old.py
   – ViT  line 3: KeyError: 'qk_scale'
 4 more ways to build models were not tried (--all-ways)
