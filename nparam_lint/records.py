@@ -492,7 +492,8 @@ class Report:
     given, None where these are the whole project. `ways_left`: how many ways to build a target were
     found and not tried. `recipes`: target of a model that needs arguments → the lines of config
     that would say how to build it: a sentence, the table's header, and the entry. `test_files`: how
-    many that define models were left out."""
+    many that define models were left out. `declared_only`: nothing was asked about what has no
+    budget."""
 
     environment: Environment | None
     models: tuple[ModelReport, ...]
@@ -509,13 +510,14 @@ class Report:
     containment: Containment = field(default_factory=Containment)
     recipes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     test_files: int = 0
+    declared_only: bool = False
 
     @property
     def inside(self) -> Iterator[Inside]:
         """The project's classes inside the models that were measured: those in top-level models,
         and what no top-level model contains."""
         seen: set[str] = set()
-        for top_level in (True, False):
+        for top_level in () if self.declared_only else (True, False):
             known = frozenset(seen)
             for model in (model for model in self.models if model.host is None):
                 if model.top_level is top_level and isinstance(model.measurement, Measured):

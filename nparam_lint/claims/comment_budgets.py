@@ -1,4 +1,4 @@
-"""The budgets in the comments of a config file: `# nparam: 124M`, where its numbers are."""
+"""The budgets that the comments of a config file declare, and where their numbers are."""
 
 from __future__ import annotations
 

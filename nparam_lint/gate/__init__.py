@@ -44,7 +44,6 @@ from nparam_lint.discover import (
     scan_source,
     within,
 )
-from nparam_lint.gate.inside import files_with, first_instance, resolved
 from nparam_lint.gate.judgements import assemble_report, complete_codes, judge_models
 from nparam_lint.gate.requests import (
     ModelRequest,
@@ -179,8 +178,13 @@ def check(
         )
     finally:
         end_waiting()
-    seconds = time.monotonic() - start
-    report = replace(report, source_only=static_only, elsewhere=elsewhere, seconds=seconds)
+    report = replace(
+        report,
+        source_only=static_only,
+        declared_only=declared_only,
+        elsewhere=elsewhere,
+        seconds=time.monotonic() - start,
+    )
     if static_only or declared_only:
         return report
     from nparam_lint.gate.fill_in import arguments_to_fill_in
@@ -236,6 +240,7 @@ def _inside_another(model: ModelReport, context: RunContext) -> ModelReport:
     if isinstance(failure, Measured) or failure.cause != "arguments_missing" or model.budgets:
         return model
     from nparam_lint.gate.dependents import that_reach
+    from nparam_lint.gate.inside import first_instance
     from nparam_lint.gate.ways import with_ways
 
     source = read_source(context.settings, ())
@@ -356,6 +361,8 @@ def read_source(
 
 def _read_targets(settings: Settings, targets: Sequence[Target]) -> ProjectSource:
     """The source of the files that targets name, with the requests for these targets alone."""
+    from nparam_lint.gate.inside import files_with, resolved
+
     named = dict.fromkeys(target.location for target in targets if target.is_path)
     files = [path for path in named if not path.endswith(CONFIG_SUFFIXES)]
     found = discover(

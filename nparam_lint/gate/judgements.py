@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from nparam_lint.count.worker.capabilities import AUTO
 from nparam_lint.discover.scan import LARGEST
-from nparam_lint.gate.inside import part_of
 from nparam_lint.gate.requests import arguments_entry, experts_entry
 from nparam_lint.judge import (
     finding,
@@ -97,6 +96,8 @@ def judge_models(
         results, findings = judged
         host = answer if request.target.host and isinstance(answer, Measured) else None
         if host:
+            from nparam_lint.gate.inside import part_of
+
             answer = part_of(request.target, host)
         if request.because:
             said = f"checked because {request.target.callable} {request.because}"

@@ -18,7 +18,6 @@ from nparam_lint.claims.docstring_budgets import (
 )
 from nparam_lint.discover.files import list_configs, list_texts, matcher, reader
 from nparam_lint.discover.syntax import TooSlow, time_limit
-from nparam_lint.gate.inside import files_with, resolved
 from nparam_lint.judge import finding
 from nparam_lint.records import (
     Budget,
@@ -291,6 +290,9 @@ def _config_files(found: Discovery, settings: Settings) -> dict[str, bytes]:
     families = [pattern.files for pattern in settings.patterns if "::" not in pattern.text]
     is_member = matcher(families)
     contents = {at: text for at, text in contents.items() if mentions(text) or is_member(at)}
+    if claiming := {claim.position.path for claim in found.unread}:
+        known = {path for path, _ in config_models(found, settings).whole()}
+        contents |= {path: found.tree.source(path) for path in claiming & known}
     if families:
         modules = (path for path in found.files if not path.endswith("__init__.py"))
         contents |= {path: found.tree.source(path) for path in filter(is_member, modules)}
@@ -373,12 +375,13 @@ def _with_hosts(
     """The budgets, those of classes inside models with the file of that model; what there is none
     for is added to the findings."""
     for budget in budgets:
-        target = resolved(budget.target, found.tree)
-        host = target.host
-        files: list[str] = []
-        if host is None:
+        if budget.target.host is None:
             yield budget
             continue
+        from nparam_lint.gate.inside import files_with, resolved  # few projects have any
+
+        target = resolved(budget.target, found.tree)
+        host, files = target.built, list[str]()
         if host.location:
             gone = why_gone(host, settings.root, found)
         else:

@@ -26,6 +26,8 @@ def config_requests(source: ProjectSource) -> Iterator[ModelRequest]:
     in_scope = within(source.places)
     for path, models in config_models(source.found, source.settings).whole():
         target = Target(path, "")
+        if path.endswith(".py") and not source.places:
+            continue  # hundreds, where there are any
         if len(models) == 1 and in_scope(path) and target not in requested:
             at = models[0].position
             yield ModelRequest(target, at, models[0].recipe, way=Way("config", at, path))

@@ -6,7 +6,8 @@ forever without checking anything.
 
 A budget in the docstring of a definition that Python does not use is stale,
 too: one of two in branches (`try: ... except ImportError: ...`), or one whose
-name is rebound later in the file (`Net = Small`).
+name is rebound later in the file (`Net = Small`). So is a budget of a class
+inside a model, `nparam(in nets/gpt.py::GPT)`, if the model does not contain it.
 """
 
 EXAMPLE_BAD = """\

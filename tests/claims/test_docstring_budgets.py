@@ -53,7 +53,7 @@ def test_a_class_inside_a_model() -> None:
         ("GPT(n=2)", "trainable", "7M"),
         ("m.py::Net", "up", "d * 3"),
     ]
-    assert [(fault.line, fault.column) for fault in malformed] == [(6, 5)]
+    assert [(fault.line, fault.column) for fault in malformed] == [(6, 6)]
 
 
 @pytest.mark.parametrize(

@@ -348,13 +348,22 @@ def test_show_counts_models_of_installed_packages(nparam_lint, tmp_path):
     assert [p["shape"] for p in model["parameters"]] == [[5, 3, 4], [5]]
 
 
-def test_show_of_what_cannot_be_built_exits_with_1_and_says_why(nparam_lint, right):
-    done = nparam_lint("show", "nets/block.py::Block()", cwd=right)
-    assert done.returncode == 1
-    assert "missing 1 required positional argument" in done.stdout
+def test_show_of_what_cannot_be_built_exits_with_1_and_says_why(nparam_lint, right, tmp_path):
     done = nparam_lint("show", "nets/block.py::Blok(3)", cwd=right)
     assert done.returncode == 1
     assert "'Blok'" in done.stdout
+    (tmp_path / "alone.py").write_text(
+        "from torch import nn\nclass Alone(nn.Linear):\n    def __init__(self, width): pass\n"
+    )
+    done = nparam_lint("show", "alone.py::Alone", cwd=tmp_path)
+    assert done.returncode == 1
+    assert "Alone needs width" in done.stdout
+
+
+def test_show_of_what_a_model_contains(nparam_lint, right):
+    done = nparam_lint("show", "nets/block.py::Block", cwd=right)
+    assert done.returncode == 0
+    assert "Block(width=64) in TiedLM(), at blocks.0" in done.stdout
 
 
 # --- streams --------------------------------------------------------------------------------

@@ -172,6 +172,17 @@ def test_texts_are_read_from_top_to_bottom(tmp_path):
     ]
 
 
+def test_a_name_means_what_the_block_imports(tmp_path):
+    blocks = ("from net import Net\nNet(3)", "from wide import Net\nNet(4)", "Net(5)")
+    text = "\n\n".join(f"```python\n{block}\n```" for block in blocks)
+    found = ways(tmp_path, {"wide.py": NET, "README.md": text})
+    assert [(str(one.target), one.recipe.call) for one in found] == [
+        ("net.py::Net", "Net(3)"),
+        ("wide.py::Net", "Net(4)"),
+        ("wide.py::Net", "Net(5)"),
+    ]
+
+
 def test_a_notebook_says_where(tmp_path):
     cells = [
         {"cell_type": "markdown", "source": ["Net(1)"]},

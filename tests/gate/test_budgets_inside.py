@@ -219,7 +219,7 @@ def test_show_finds_the_models_that_contain_a_block(project: Path, nparam_lint: 
     (root / "nets/blocks.py").write_text(BLOCKS.replace("nparam", "nothing"))
     text = nparam_lint("show", "nets/blocks.py::Block", cwd=root).stdout
     assert "GPT       Block(d=8)       2×     296   44.3 %  nets/gpt.py:23" in text
-    assert "mlp     MLP" in text
+    assert "  up      Linear" in text
     named = nparam_lint("show", "blocks.py::MLP(in gpt.py::GPT(d=2))", cwd=root / "nets").stdout
     assert "MLP(d=2) in GPT(d=2), at h.0.mlp" in named
     unknown = nparam_lint("show", "nets/blocks.py::MLP(in Twice)", cwd=root)

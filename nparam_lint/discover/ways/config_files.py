@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from nparam_lint.discover import Discovery
 
-Kind = Literal["hydra", "lightning", "target", "architectures", "script"]
+Kind = Literal["hydra", "lightning", "target", "architectures", "script", "registry"]
 
 _KINDS: dict[str, Kind] = {
     "_target_": "hydra",
@@ -29,6 +29,15 @@ _MARKS = re.compile(
     rb"_target_|class_path|\btarget\b|\"architectures\"|^defaults\s*:", re.MULTILINE
 )
 _NAME = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*$")
+_CLASS = re.compile(rb"^class[ \t]+(\w+)", re.MULTILINE)
+# What Python files have that read configs.
+_WORDS = (
+    "hydra",
+    "add_argument",
+    "LOCAL_RANK",
+    "def instantiate_from_config(",
+    "MODELS = Registry(",
+)
 _LARGEST = 1_000_000  # bytes of a file that is looked at
 
 
@@ -86,6 +95,19 @@ class ConfigFiles:
             if (file := self.file(path)) and _MARKS.search(file.text.encode()):
                 yield file
 
+    @cached_property
+    def with_words(self) -> dict[str, list[str]]:
+        """The Python files that have something to do with configs, by the word that says so. Each
+        file is read but once."""
+        found: dict[str, list[str]] = {word: [] for word in _WORDS}
+        words = [(word, word.encode()) for word in _WORDS]
+        for path in sorted(self.found.tree.files):
+            source = self.found.tree.source(path)
+            for word, text in words:
+                if text in source:
+                    found[word].append(path)
+        return found
+
     def _file(self, path: str) -> ConfigFile | None:
         try:
             content = self._read(path)[: _LARGEST + 1]
@@ -131,8 +153,7 @@ class ConfigFiles:
     def _meaning(self, dotted: str) -> Symbol | None:
         """What a dotted name means for an import statement: in the project, or outside."""
         if "." not in dotted:
-            places = [d for d in self.found.definitions if d.qualname == dotted]
-            own = Symbol("class", places[0].path, dotted) if len(places) == 1 else None
+            own = self.class_named(dotted)
             return own or Symbol("outside", "", f"transformers.{dotted}")
         for file, name in self._places(dotted):
             symbol = self.found.models.names.resolve(file, name)
@@ -140,6 +161,21 @@ class ConfigFiles:
                 return symbol
         is_own = dotted.partition(".")[0] in self.found.tree.holders
         return None if is_own else Symbol("outside", "", dotted)
+
+    def class_named(self, name: str) -> Symbol | None:
+        """The class of a name, if the project has one such class and it is a model."""
+        paths = self._classes.get(name, ())
+        symbol = Symbol("class", paths[0], name) if len(paths) == 1 else None
+        return symbol if self.found.models.is_model(symbol) else None
+
+    @cached_property
+    def _classes(self) -> dict[str, list[str]]:
+        """The files that define the classes of each name."""
+        tree, found = self.found.tree, dict[str, list[str]]()
+        for path in sorted(tree.files):
+            for name in set(_CLASS.findall(tree.source(path))):
+                found.setdefault(name.decode(), []).append(path)
+        return found
 
     def _places(self, dotted: str) -> Iterator[tuple[str, str]]:
         """The files that a dotted name may lead to, each with what is left of the name there."""

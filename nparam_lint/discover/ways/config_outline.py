@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 Keys = tuple[str | int, ...]
 
 _KEY = re.compile(
-    r"""(?P<key>"(?:\\.|[^"\\])*"|'(?:[^']|'')*'|[^\s#\-?'"{}\[\],&*!|>%@`][^#]*?|-[^\s#][^#]*?)
+    r"""(?P<key>"(?:\\.|[^"\\])*"|'(?:[^']|'')*'
+        |(?![-?:](?:\s|$))[^\s\#'"{}\[\],&*!|>%@`](?:[^\#]|(?<=\S)\#)*?)
         \s*:(?=\s|$)\s*(?P<value>.*)""",
     re.VERBOSE,
 )
@@ -24,8 +25,9 @@ _BRACKETS = re.compile(r"""'(?:[^']|'')*'|"(?:\\.|[^"\\])*"|\s\#.*|[\[{]|[\]}]""
 _ITEM = re.compile(r"-(\s|$)")
 _HALF = 0.5  # an item stands between its list's key and what is in it
 _BLOCK_TEXT = re.compile(r"[|>][-+0-9]*$")
+_FLOW = re.compile(r"([&!]\S*\s+)*[\[{]")
 _FLOW_KEY = re.compile(r"""(?P<key>"[^"]*"|'[^']*'|[\w.-]+)\s*:\s+(?P<value>[^,{}\[\]]*)""")
-_JSON_KEY = re.compile(r'"((?:\\.|[^"\\])*)"\s*:')
+_JSON_TEXT = re.compile(r'"((?:\\.|[^"\\])*)"(\s*:)?')
 
 
 class OutlineEntry(NamedTuple):
@@ -66,7 +68,7 @@ def _yaml_entries(text: str) -> Iterator[OutlineEntry]:
             content = rest
         match = _KEY.match(content)
         value = _uncommented(match["value"] if match else content)
-        depth = max(0, _opened(value))
+        depth = max(0, _opened(value)) if _FLOW.match(value) else 0
         if match is None:
             continue
         _leave(above, indent - _HALF)
@@ -99,7 +101,9 @@ def _uncommented(value: str) -> str:
 
 def _plain(text: str) -> str:
     text = text.strip()
-    return text[1:-1] if len(text) > 1 and text[0] == text[-1] and text[0] in "'\"" else text
+    if len(text) < 2 or text[0] != text[-1] or text[0] not in "'\"":
+        return text
+    return text[1:-1].replace("''", "'") if text[0] == "'" else text[1:-1]
 
 
 def _json_entries(text: str) -> Iterator[OutlineEntry]:
@@ -109,7 +113,7 @@ def _json_entries(text: str) -> Iterator[OutlineEntry]:
         return
     lines: dict[str, list[int]] = {}
     number, at = 1, 0
-    for match in _JSON_KEY.finditer(text):
+    for match in filter(lambda found: found[2], _JSON_TEXT.finditer(text)):
         number += text.count("\n", at, match.start())
         at = match.start()
         lines.setdefault(match[1], []).append(number)

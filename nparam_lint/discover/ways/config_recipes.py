@@ -68,8 +68,7 @@ class ConfigRecipes:
     @cached_property
     def _builders(self) -> list[str]:
         """The files that define `instantiate_from_config`."""
-        tree, name = self.files.found.tree, b"def instantiate_from_config("
-        return sorted((p for p in tree.files if name in tree.source(p)), key=lambda p: (len(p), p))
+        return sorted(self.files.with_words["def instantiate_from_config("], key=len)
 
     def _by_transformers(self, node: ModelNode) -> Recipe:
         name, path = node.name, node.path

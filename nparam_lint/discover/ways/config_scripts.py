@@ -54,7 +54,7 @@ _READS = re.compile(
 _NOT_READ = re.compile(r"^(torch|np|numpy|pickle|pd|h5py|cv2|Image)\.")
 # Settings of a run: a model does not depend on them.
 _OF_RUN = re.compile(
-    r"(?i)\b\w*(lr|rank|world|gpus?|device|seed|dist\w*|output|dir|path|log\w*|batch_?size|workers?|"
+    r"(?i)\w*(lr|rank|world|gpus?|device|seed|dist\w*|output|dir|path|log\w*|batch_?size|workers?|"
     r"steps?|epochs?|time|name|resume|tag)$"
 )
 _LOCAL_RANK = re.compile(rb"""environ\[\s*['"]LOCAL_RANK['"]\s*\]""")
@@ -81,7 +81,8 @@ class ConfigSlice(Slice):
     ) -> list[ast.stmt]:
         targets = node.targets if isinstance(node, ast.Assign) else [node.target]
         is_part = any(True for target in targets for _ in changed(target))
-        if is_part and _OF_RUN.search(ast.unparse(targets[0])):
+        words = re.findall(r"\w+", ast.unparse(targets[0]))
+        if is_part and _OF_RUN.match(words[-1]):
             return []
         return super().assignment(node, need)
 
@@ -114,7 +115,7 @@ class ConfigScripts:
     def scripts(self) -> dict[str, ScriptModel]:
         tree = self.files.found.tree
         found: dict[str, ScriptModel] = {}
-        for path in sorted(tree.files):
+        for path in self.files.with_words["add_argument"]:
             source = tree.source(path)
             if len(source) < _LARGE and _HAS_OPTION.search(source):
                 text = source.decode("utf-8", "replace")
@@ -230,7 +231,8 @@ class ConfigScripts:
     def _environment(self) -> str:
         """What torchrun says to a process, where scripts do not work without."""
         tree = self.files.found.tree
-        if any(_LOCAL_RANK.search(tree.source(path)) for path in tree.files):
+        paths = self.files.with_words["LOCAL_RANK"]
+        if any(_LOCAL_RANK.search(tree.source(path)) for path in paths):
             return "import os; os.environ['LOCAL_RANK'] = '0'\n"
         return ""
 

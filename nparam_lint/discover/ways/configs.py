@@ -10,6 +10,7 @@ from nparam_lint.discover.ways import FoundWay
 from nparam_lint.discover.ways.config_files import ConfigFiles, ModelNode
 from nparam_lint.discover.ways.config_recipes import ConfigRecipes
 from nparam_lint.discover.ways.config_scripts import ConfigScripts
+from nparam_lint.discover.ways.registry_configs import RegistryConfigs
 from nparam_lint.records import Position, Way
 
 if TYPE_CHECKING:
@@ -49,6 +50,7 @@ class ConfigModels:
         self._files = ConfigFiles(found, paths, read)
         self._recipes = ConfigRecipes(self._files)
         self._scripts = ConfigScripts(self._files, texts)
+        self._registry = RegistryConfigs(self._files)
 
     def __iter__(self) -> Iterator[ConfigModel]:
         """All of them, those of one file from the outside in."""
@@ -62,6 +64,8 @@ class ConfigModels:
                     yield ConfigModel(node, own)
             if not marked.get(path) and (model := self._by_script(path)):
                 yield model
+        for node, recipe in self._registry:
+            yield ConfigModel(node, recipe)
 
     def _by_script(self, path: str) -> ConfigModel | None:
         """What a script builds from the file; its class is that of the call, or the one that the

@@ -39,11 +39,8 @@ class HydraConfigs:
         """What the scripts of the project say, those that train first."""
         tree = self.files.found.tree
         found = []
-        for path in sorted(tree.files, key=lambda p: ("train" not in p, p)):
-            source = tree.source(path)
-            if b"hydra" not in source or b"config_path" not in source:
-                continue
-            for match in _MAIN.finditer(source.decode("utf-8", "replace")):
+        for path in sorted(self.files.with_words["hydra"], key=lambda p: ("train" not in p, p)):
+            for match in _MAIN.finditer(tree.source(path).decode("utf-8", "replace")):
                 folder = _argument("config_path", match[1] or match[2] or "")
                 name = _argument("config_name", match[1] or match[2] or "") or "config"
                 if folder is not None:

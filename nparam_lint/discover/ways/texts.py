@@ -6,6 +6,7 @@ import ast
 import json
 import re
 from functools import cached_property
+from operator import itemgetter
 from textwrap import dedent
 from typing import TYPE_CHECKING, Any
 
@@ -154,17 +155,26 @@ def _notebook(text: str) -> str:
 
 class TextCalls(FileCalls):
     """The calls of wanted models in one text. They are written in the names of the model's file,
-    completed by the imports of the text."""
+    completed by the imports of the text. `line`: that of the call which is looked at, since the
+    blocks of a text may import several things by one name."""
 
     def __init__(self, search: CallSearch, path: str, text: str) -> None:
         super().__init__(search, path, text)
         self.text = SourceText(text, self.tree, self.is_harmless, is_module=False)
         self.rank = TEXT
+        self.line = 0
 
     @cached_property
-    def imports(self) -> list[Import]:
+    def import_lines(self) -> list[tuple[int, Import]]:
         nodes = (n for n in ast.walk(self.tree) if isinstance(n, (ast.Import, ast.ImportFrom)))
-        return [item for node in nodes for item in imported(node)]
+        found = ((node.lineno, item) for node in nodes for item in imported(node))
+        return sorted(found, key=itemgetter(0))
+
+    @property
+    def imports(self) -> list[Import]:
+        """Those before the line first, the nearest of them at the head."""
+        after = [item for line, item in self.import_lines if line > self.line]
+        return [item for line, item in reversed(self.import_lines) if line <= self.line] + after
 
     @cached_property
     def bound(self) -> set[str]:
@@ -192,6 +202,7 @@ class TextCalls(FileCalls):
         return self.search.symbol(named[0], rest) if len(named) == 1 else None
 
     def targets(self, call: ast.Call) -> Iterator[Target]:
+        self.line = call.lineno
         for target in super().targets(call):
             self.text.given = self.search.found.names(target.location)
             yield target
@@ -202,7 +213,7 @@ class TextCalls(FileCalls):
     def way(
         self, target: Target, call: ast.Call, cut: Cut, at: Position, rank: int
     ) -> tuple[FoundWay, object]:
-        name = dotted_name(call.func)
+        name, self.line = dotted_name(call.func), call.lineno
         symbol = self.resolve(name)
         is_method = symbol is not None and symbol.kind == "method"
         called = symbol.name if symbol and is_method else target.callable

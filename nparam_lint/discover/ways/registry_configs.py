@@ -1,0 +1,79 @@
+"""Config files in Python, as mmengine reads them: `model = dict(type="ImageClassifier", …)`."""
+
+from __future__ import annotations
+
+import ast
+import re
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from nparam_lint.discover.files import join, parent
+from nparam_lint.discover.ways.config_files import ModelNode
+from nparam_lint.discover.ways.statements import parsed
+from nparam_lint.records import Recipe
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from nparam_lint.discover.ways.config_files import ConfigFiles
+
+_CONFIG = re.compile(rb"^(_base_\s*=|model\s*=\s*dict\()", re.MULTILINE)
+_DEEP = 5  # files that are read one for the other
+
+
+class RegistryConfigs:
+    """The Python configs of a project that has a registry of models."""
+
+    def __init__(self, files: ConfigFiles) -> None:
+        self.files = files
+        self._tree = files.found.tree
+
+    @cached_property
+    def _registry(self) -> str | None:
+        """The file that defines the registry."""
+        return min(self.files.with_words["MODELS = Registry("], key=len, default=None)
+
+    def __iter__(self) -> Iterator[tuple[ModelNode, Recipe]]:
+        for path in sorted(self._tree.files) if self._registry else ():
+            source = self._tree.source(path)
+            is_part = any(part.startswith("_") for part in path.split("/"))  # configs/_base_
+            if is_part or not _CONFIG.search(source):
+                continue
+            line, name = self._model(path, 0)
+            symbol = self.files.class_named(name) if line else None
+            if symbol:
+                setup = f"from mmengine.config import Config\nconfig = Config.fromfile({path!r})"
+                recipe = Recipe(setup=setup, call="MODELS.build(config.model)", file=self._registry)
+                yield ModelNode(path, ("model",), line, "registry", name, symbol), recipe
+
+    def _model(self, path: str, depth: int) -> tuple[int, str]:
+        """The line of a config that sets the model, or names the file that does; and its type."""
+        if depth > _DEEP or path not in self._tree.files:
+            return 0, ""
+        line, name = 0, ""
+        for node in parsed(self._tree.source(path).decode("utf-8", "replace")).body:
+            target = node.targets[0] if isinstance(node, ast.Assign) else None
+            if not isinstance(node, ast.Assign) or not isinstance(target, ast.Name):
+                continue
+            if target.id == "_base_":
+                for base in _texts(node.value):
+                    found = self._model(_beside(path, base), depth + 1)[1]
+                    line, name = (node.lineno, found) if found else (line, name)
+            elif target.id == "model" and isinstance(node.value, ast.Call):
+                kinds = (_texts(item.value) for item in node.value.keywords if item.arg == "type")
+                line, name = node.lineno, next((text for kind in kinds for text in kind), name)
+        return (line, name) if name else (0, "")
+
+
+def _texts(node: ast.expr) -> list[str]:
+    parts = node.elts if isinstance(node, (ast.List, ast.Tuple)) else [node]
+    values = [part.value for part in parts if isinstance(part, ast.Constant)]
+    return [value for value in values if isinstance(value, str)]
+
+
+def _beside(path: str, relative: str) -> str:
+    folder = parent(path)
+    while relative.startswith(("../", "./")):
+        step, _, relative = relative.partition("/")
+        folder = parent(folder) if step == ".." else folder
+    return join(folder, relative)

@@ -1,0 +1,133 @@
+"""Which keys stand where in config files, and which of them describe a model."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nparam_lint.discover import discover, list_configs, list_texts, reader
+from nparam_lint.discover.ways.config_outline import outline
+from nparam_lint.discover.ways.configs import ConfigModels
+
+words = st.text("abz_ .-#':{", min_size=1, max_size=5).filter(lambda text: text.strip() == text)
+values = st.one_of(st.integers(0, 9), words)
+data = st.recursive(
+    st.dictionaries(words, values, min_size=1, max_size=3),
+    lambda inner: st.dictionaries(
+        words, st.one_of(inner, st.lists(st.one_of(inner, values), min_size=1, max_size=3))
+    ),
+    max_leaves=8,
+)
+
+
+def keys_of(value, above=()):
+    if not isinstance(value, (dict, list)):
+        return
+    for key, inner in value.items() if isinstance(value, dict) else enumerate(value):
+        if isinstance(value, dict):
+            yield (*above, key)
+        yield from keys_of(inner, (*above, key))
+
+
+@given(data, st.sampled_from([2, 4]))
+def test_the_outline_of_yaml_is_what_yaml_reads(value, indent):
+    text = yaml.safe_dump(value, default_flow_style=False, sort_keys=False, indent=indent)
+    found = outline("a.yaml", text)
+    assert [entry.keys for entry in found] == list(keys_of(value))
+    lines = text.splitlines()
+    assert all(str(entry.keys[-1]).strip("'")[:1] in lines[entry.line - 1] for entry in found)
+
+
+@given(data)
+def test_the_outline_of_json_has_every_key(value):
+    found = outline("a.json", json.dumps(value, indent=1))
+    assert [e.keys for e in found if isinstance(e.keys[-1], str)] == list(keys_of(value))
+    lines = json.dumps(value, indent=1).splitlines()
+    named = (entry for entry in found if isinstance(entry.keys[-1], str))
+    assert all(json.dumps(entry.keys[-1]) in lines[entry.line - 1] for entry in named)
+
+
+def test_lines_that_are_not_yaml_say_nothing():
+    text = "a: |\n  b: 1\n\n  c: 2\nd: [1,\n  2]\ne: {f: 1, g: x}  # h: 2\n? i\n: j\n- k\n\tl: 3\n"
+    found = {entry.keys: (entry.line, entry.value) for entry in outline("a.yaml", text)}
+    known = {("a",): (1, ""), ("d",): (5, "[1,"), ("e",): (7, "")}
+    known |= {("e", "f"): (7, "1"), ("e", "g"): (7, "x")}
+    assert {keys: found[keys] for keys in known} == known
+
+
+NET = "from torch import nn\nclass {}(nn.Module):\n    def __init__(self, d): super().__init__()\n"
+SCRIPT = """import argparse, yaml
+from zoo.net import build
+def options():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("-c", "--config", default="runs/a.yaml")
+    return parser.parse_args()
+if __name__ == "__main__":
+    args = options()
+    with open(args.config) as file:
+        config = yaml.safe_load(file)
+    config["model"]["lr"] = 3
+    net = build(**config["model"])
+"""
+FILES = {
+    "zoo/__init__.py": "",
+    "zoo/net.py": NET.format("Net") + "def build(d):\n    return Net(d)\n",
+    "zoo/registry.py": "from mmengine import Registry\nMODELS = Registry('model')\n",
+    "train.py": SCRIPT,
+    "runs/a.yaml": "model:\n  d: 3\n",
+    "runs/b.yaml": "model:\n  d: 4\n",
+    "runs/data.yaml": "path: a\n",
+    "configs/_base_/net.py": "model = dict(type='Net', d=3)\n",
+    "configs/large.py": "_base_ = ['./_base_/net.py']\nlr = 3\nmodel = dict(d=5)\n",
+    "configs/same.py": "lr = 3\n_base_ = './_base_/net.py'\n",
+    "configs/schedule.py": "lr = 3\n_base_ = './_base_/lr.py'\n",
+    "hub/net.json": '{\n "model": {\n  "_target_": "zoo.net.Net",\n  "d": 3}}\n',
+    "hub/optimizer.yaml": "_target_: torch.optim.Adam\nloss: {_target_: zoo.gone.Loss}\n",
+    "hub/resnet.yaml": "net:\n  _target_: torchvision.models.resnet18\n",
+    "hub/binary.yaml": b"_target_: zoo.net.Net\xff",
+}
+
+
+@pytest.fixture(scope="module")
+def models(tmp_path_factory):
+    root = tmp_path_factory.mktemp("configs")
+    for name, text in FILES.items():
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_bytes(text if isinstance(text, bytes) else text.encode())
+    found = discover(root, [name for name in FILES if name.endswith(".py")])
+    paths = list_configs(root, (), None, None)
+    made = ConfigModels(found, paths, reader(root), lambda: list_texts(root, (), None))
+    return {model.node.path: model for model in made}
+
+
+def test_files_and_what_they_build(models):
+    assert {path: (m.node.line, str(m.node.target)) for path, m in models.items()} == {
+        "runs/a.yaml": (1, "zoo/net.py::build"),
+        "runs/b.yaml": (1, "zoo/net.py::build"),
+        "configs/large.py": (3, "zoo/net.py::Net"),
+        "configs/same.py": (2, "zoo/net.py::Net"),
+        "hub/net.json": (3, "zoo/net.py::Net"),
+        "hub/resnet.yaml": (2, "hub/resnet.yaml"),
+    }
+
+
+def test_a_script_is_run_as_far_as_the_model_needs_it(models):
+    recipe = models["runs/b.yaml"].recipe
+    assert recipe.file == "train.py"
+    assert recipe.call == "build(**config['model'])"
+    assert recipe.setup.splitlines() == [
+        "import sys; sys.argv = ['train.py', '--config', 'runs/b.yaml']",
+        "args = options()",
+        "with open(args.config) as file:",
+        "    config = yaml.safe_load(file)",
+    ]
+
+
+def test_a_registry_builds_what_the_library_reads(models):
+    recipe = models["configs/large.py"].recipe
+    assert (recipe.file, recipe.call) == ("zoo/registry.py", "MODELS.build(config.model)")
+    assert recipe.setup.endswith("config = Config.fromfile('configs/large.py')")
