@@ -331,7 +331,8 @@ def _without_secrets(found: Measurement, secrets: Secrets) -> Measurement:
     }
     notes = tuple(map(mask, found.notes))
     if isinstance(found, Measured):
-        return replace(found, devices=devices, notes=notes)
+        inside = tuple(replace(row, call=mask(row.call)) for row in found.inside)
+        return replace(found, call=mask(found.call), devices=devices, notes=notes, inside=inside)
     return replace(
         found,
         devices=devices,

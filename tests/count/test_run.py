@@ -470,12 +470,17 @@ def test_no_secret_reaches_a_report(tmp_path: Path) -> None:
         "def printed():\n    print(open('.env').read(), file=sys.stderr, flush=True)\n"
         "    os._exit(3)\n"
         "def asked():\n    return os.environ['DATABASE_URL']\n"
+        "from torch import nn\nclass Part(nn.Linear):\n"
+        "    def __init__(self, url): super().__init__(2, 2)\n"
+        "def held():\n    return nn.Sequential(Part(open('.env').read()))\n"
     )
     environ = {**os.environ, "DATABASE_URL": "postgres://me:s3cr3tpw@db.example/x"}
     context = BuildContext(PYTHON, tmp_path, environ)
-    jobs = make_jobs(tmp_path, [f"h.py::{name}" for name in ("said", "printed", "asked")])
+    jobs = make_jobs(tmp_path, [f"h.py::{name}" for name in ("said", "printed", "asked", "held")])
     found = run_jobs(context, jobs).measurements
-    said, printed, asked = (found[job.id] for job in jobs)
+    said, printed, asked, held = (found[job.id] for job in jobs)
+    assert isinstance(held, Measured)
+    assert [row.call for row in held.inside] == ["Part(url='…')"]
     assert isinstance(said, NotMeasured)
     assert said.reason == "said() raised ValueError: …"
     assert isinstance(printed, NotMeasured)
