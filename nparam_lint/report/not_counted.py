@@ -8,18 +8,19 @@ from typing import TYPE_CHECKING
 
 from nparam_lint.report import Column, Listing, ListingLine, Row, Table, Text
 from nparam_lint.report.budget_outcomes import is_empty, is_undeclared
-from nparam_lint.report.style import clean, first, grouped, plural, short_reason
+from nparam_lint.report.style import clean, elide_end, first, grouped, plural, short_reason
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from nparam_lint.records import Inside, NotMeasured, Report
+    from nparam_lint.records import FailedWay, Inside, NotMeasured, Report
     from nparam_lint.report import Block, Options
 
     Skipped = Sequence[tuple[str, NotMeasured]]
 
 _PACKAGES = 3
 _MODELS = 10  # without -v
+_LONGEST = 160  # characters of a reason, without -v
 _ALIKE = 3  # names of models with the same reason
 _SAID = {  # of models that were not counted, by cause
     "arguments_missing": "need arguments",
@@ -81,13 +82,23 @@ def _more(own: int, parts: Skipped, report: Report) -> str:
 
 
 def _nowhere_counted(report: Report) -> Skipped:
-    """Those that were skipped, and are not inside a model that was built."""
-    if not (report.skipped and report.models):
-        return report.skipped
-    from nparam_lint.report.overview import TypeIndex  # a hook has none
+    """Those that were skipped, and are not inside a model that was built. Of one that lacks
+    arguments, the reason why the first way that has them failed says more."""
+    skipped = report.skipped
+    if skipped and report.models:
+        from nparam_lint.report.overview import TypeIndex  # a hook has none
 
-    inside = TypeIndex(report).inside(report.models) | report.inside_by_target.keys()
-    return [item for item in report.skipped if item[0] not in inside]
+        inside = TypeIndex(report).inside(report.models) | report.inside_by_target.keys()
+        skipped = tuple(item for item in skipped if item[0] not in inside)
+    failed = {one.target: one for one in reversed(report.failed_ways)}
+    return [(target, _reason(failure, failed.get(target))) for target, failure in skipped]
+
+
+def _reason(failure: NotMeasured, way: FailedWay | None) -> NotMeasured:
+    if way is None or failure.cause != "arguments_missing":
+        return failure
+    told = short_reason(way.failure.reason, way.target.partition("::")[2])
+    return replace(way.failure, reason=f"{way.way.position}: {told}")
 
 
 def _split(skipped: Skipped, report: Report) -> tuple[Skipped, Skipped]:
@@ -103,12 +114,12 @@ def _split(skipped: Skipped, report: Report) -> tuple[Skipped, Skipped]:
 
 
 def _brief(skipped: Skipped) -> Skipped:
-    """Of a missing package no more than its name; models of one file with the same reason in one
-    line."""
+    """Short reasons, of a missing package no more than its name; models of one file with the same
+    reason in one line."""
     brief: list[tuple[str, NotMeasured]] = []
     for (path, reason), items in grouped(skipped, _cause).items():
         names = [target.partition("::")[2] for target, _ in items]
-        failure = replace(items[0][1], reason=reason)
+        failure = replace(items[0][1], reason=elide_end(reason, _LONGEST))
         brief.append((f"{path}::{', '.join(first(names, _ALIKE))}", failure))
     return brief
 
@@ -122,7 +133,8 @@ def _cause(item: tuple[str, NotMeasured]) -> tuple[str, str]:
 
 def _remedy(report: Report, skipped: Skipped) -> Iterator[Block]:
     """What to install, and lines to paste into the config."""
-    packages = list(dict.fromkeys(clean(f.package) for _, f in skipped if f.package))[:_PACKAGES]
+    failures = [*(f for _, f in skipped), *(one.failure for one in report.failed_ways)]
+    packages = list(dict.fromkeys(clean(f.package) for f in failures if f.package))[:_PACKAGES]
     if packages and report.environment is not None:
         python = clean(report.environment.python)
         yield Text("", kind="verbatim")
@@ -130,7 +142,11 @@ def _remedy(report: Report, skipped: Skipped) -> Iterator[Block]:
             f"To count them, install {' and '.join(packages)} for {python}, or name the project's "
             "own interpreter with --python."
         )
-    recipes = [report.recipes[target] for target, _ in skipped if target in report.recipes]
+    recipes = [
+        report.recipes[target]
+        for target, failure in skipped
+        if target in report.recipes and failure.cause == "arguments_missing"
+    ]
     if recipes:
         (said, table, _), *_ = recipes
         yield Text("", kind="verbatim")
