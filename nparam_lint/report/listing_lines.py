@@ -46,7 +46,8 @@ def _reasons(entries: Sequence[ListingLine], width: int, paint: Paint) -> list[s
         head = f"{paint(entry.tone, entry.mark)} "
         hang = column + 4
         if len(entry.name) > column:
-            text.append(head + style.elide_middle(entry.name, width - 4))
+            name, *more = style.wrap(entry.name, width - 4)
+            text += [head + name, *(f"  {part}" for part in more)]
             hang = _HANG
             lines = style.wrap(entry.verdict, width - hang - 2)
         else:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from nparam_lint.report import Column, Listing, ListingLine, Row, Table, Text
@@ -60,10 +61,10 @@ def _told_of(skipped: Skipped, report: Report, options: Options) -> Iterator[Blo
     lists = f" (-v lists {it})" if not shown else ":" if options.verbose else ""
     yield Text(f"{_not_counted(len(skipped))}: {_kinds(skipped)}{lists}", "dim")
     if shown:
-        yield listed(own if options.verbose else _brief(shown))
+        yield listed(_by_reason(shown, options.verbose))
         if options.verbose and parts:
             yield Text("Inside these, or returning them:", "dim")
-            yield listed(parts)
+            yield listed(_by_reason(parts, options.verbose))
         elif more := _more(len(own) - most, parts, report):
             yield Text(f"… and {more} (-v lists them)", "dim", "  ", "    ")
     if is_undeclared(report):
@@ -113,21 +114,22 @@ def _split(skipped: Skipped, report: Report) -> tuple[Skipped, Skipped]:
     return own, [item for item in skipped if item not in own]
 
 
-def _brief(skipped: Skipped) -> Skipped:
-    """Short reasons, of a missing package no more than its name; models of one file with the same
-    reason in one line."""
-    brief: list[tuple[str, NotMeasured]] = []
-    for (path, reason), items in grouped(skipped, _cause).items():
+def _by_reason(skipped: Skipped, verbose: int) -> Skipped:
+    """Models of one file with the same reason in one line. Without -v, short reasons and the first
+    names; of a missing package no more than its name."""
+    found: list[tuple[str, NotMeasured]] = []
+    for (path, reason), items in grouped(skipped, partial(_cause, verbose)).items():
         names = [target.partition("::")[2] for target, _ in items]
-        failure = replace(items[0][1], reason=elide_end(reason, _LONGEST))
-        brief.append((f"{path}::{', '.join(first(names, _ALIKE))}", failure))
-    return brief
+        names = names if verbose else first(names, _ALIKE)
+        reason = reason if verbose else elide_end(reason, _LONGEST)
+        found.append((f"{path}::{', '.join(names)}", replace(items[0][1], reason=reason)))
+    return found
 
 
-def _cause(item: tuple[str, NotMeasured]) -> tuple[str, str]:
+def _cause(verbose: int, item: tuple[str, NotMeasured]) -> tuple[str, str]:
     """The file and the reason."""
     path, _, name = item[0].partition("::")
-    package = item[1].package
+    package = "" if verbose else item[1].package
     return path, f"cannot import {package}" if package else short_reason(item[1].reason, name)
 
 
