@@ -15,9 +15,10 @@ if TYPE_CHECKING:
 
 USAGE = "nparam-lint init [PATH…] [--diff] [options]"
 DESCRIPTION = """\
-Write a budget for every model that has none and can be built: into its docstring (a new one, if it
-has none), or into the config, if that is not possible. These models are skipped: parts of
-other models, models in test files, models without parameters, and models with random widths.
+Write a budget for every model that has none and can be built, and for each named size of it: into
+its docstring (a new one, if it has none), or into the config, if that is not possible. These models
+are skipped: parts of other models that were counted, models in test files, models without
+parameters, and models with random widths.
 """
 EPILOG = """\
 exit codes: 0 done, 1 a budget could not be written, 2 nothing could be measured

@@ -523,7 +523,7 @@ def arguments_entry(target: Target, missing: Sequence[str], settings: Settings) 
 def filled_entry(target: Target, arguments: str, settings: Settings) -> tuple[str, ...]:
     """The same, with values; `…` for those to fill in."""
     text = f"'{arguments}'" if '"' in arguments else f'"{arguments}"'
-    said = "To count them, say how to build them"
+    said = "To count what needs arguments, say how to build it"
     return _config_lines(said, target, text, settings)
 
 

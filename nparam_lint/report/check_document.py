@@ -233,6 +233,10 @@ def nothing_found(report: Report, options: Options) -> str:
             f"No model found in {files}{where}: nparam-lint looks for subclasses of torch.nn.Module"
             " and functions that return them."
         )
+    if tests := report.test_files:
+        was, it = ("was", "it") if tests == 1 else ("were", "them")
+        left = f"{plural(tests, 'test file')} with models {was} left out"
+        said += f" {left}: name {it} to read {it}."
     elsewhere = _elsewhere(report)
     return f"{said} Elsewhere: {elsewhere}." if elsewhere else said
 

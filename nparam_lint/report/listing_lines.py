@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from nparam_lint.report.style import Paint
 
 _NAME, _VERDICT = 8, 24  # characters that they have at least
+_HANG = 6  # where a reason below its name begins
 
 
 def listing_lines(listing: Listing, width: int, paint: Paint) -> list[str]:
@@ -38,18 +39,21 @@ def listing_lines(listing: Listing, width: int, paint: Paint) -> list[str]:
 
 def _reasons(entries: Sequence[ListingLine], width: int, paint: Paint) -> list[str]:
     """A name that is too long for its column has a line for itself."""
-    column = min(max(len(entry.name) for entry in entries), width * 2 // 5)
+    names = [len(entry.name) for entry in entries]
+    column = max((name for name in names if name <= width // 3), default=_NAME)
     text = []
     for entry in entries:
-        lines = style.wrap(entry.verdict, width - column - 6)
+        head = f"{paint(entry.tone, entry.mark)} "
+        hang = column + 4
         if len(entry.name) > column:
-            text.append(
-                f"{paint(entry.tone, entry.mark)} {style.elide_middle(entry.name, width - 4)}"
-            )
+            name, *more = style.wrap(entry.name, width - 4)
+            text += [head + name, *(f"  {part}" for part in more)]
+            hang = _HANG
+            lines = style.wrap(entry.verdict, width - hang - 2)
         else:
-            head = f"{paint(entry.tone, entry.mark)} {entry.name:<{column}}  "
-            text.append(head + paint(entry.tone, lines.pop(0)))
-        text += [" " * (column + 4) + paint(entry.tone, line) for line in lines]
+            first, *lines = style.wrap(entry.verdict, width - hang - 2)
+            text.append(f"{head}{entry.name:<{column}}  {paint(entry.tone, first)}")
+        text += [" " * hang + paint(entry.tone, line) for line in lines]
     return text
 
 

@@ -4,23 +4,25 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from nparam_lint.report import Column, Listing, ListingLine, Row, Table, Text
 from nparam_lint.report.budget_outcomes import is_empty, is_undeclared
-from nparam_lint.report.style import clean, first, grouped, plural, short_reason
+from nparam_lint.report.style import clean, elide_end, first, grouped, plural, short_reason
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from nparam_lint.records import Inside, NotMeasured, Report
+    from nparam_lint.records import FailedWay, Inside, NotMeasured, Report
     from nparam_lint.report import Block, Options
 
     Skipped = Sequence[tuple[str, NotMeasured]]
 
 _PACKAGES = 3
 _MODELS = 10  # without -v
-_ALIKE = 3  # names of models that lack the same package
+_LONGEST = 160  # characters of a reason, without -v
+_ALIKE = 3  # names of models with the same reason
 _SAID = {  # of models that were not counted, by cause
     "arguments_missing": "need arguments",
     "timed_out": "ran out of time",
@@ -59,10 +61,10 @@ def _told_of(skipped: Skipped, report: Report, options: Options) -> Iterator[Blo
     lists = f" (-v lists {it})" if not shown else ":" if options.verbose else ""
     yield Text(f"{_not_counted(len(skipped))}: {_kinds(skipped)}{lists}", "dim")
     if shown:
-        yield listed(own if options.verbose else _brief(shown))
+        yield listed(_by_reason(shown, options.verbose))
         if options.verbose and parts:
             yield Text("Inside these, or returning them:", "dim")
-            yield listed(parts)
+            yield listed(_by_reason(parts, options.verbose))
         elif more := _more(len(own) - most, parts, report):
             yield Text(f"… and {more} (-v lists them)", "dim", "  ", "    ")
     if is_undeclared(report):
@@ -81,50 +83,60 @@ def _more(own: int, parts: Skipped, report: Report) -> str:
 
 
 def _nowhere_counted(report: Report) -> Skipped:
-    """Those that were skipped, and are not inside a model that was built."""
-    if not (report.skipped and report.models):
-        return report.skipped
-    from nparam_lint.report.overview import TypeIndex  # a hook has none
+    """Those that were skipped, and are not inside a model that was built. Of one that lacks
+    arguments, the reason why the first way that has them failed says more."""
+    skipped = report.skipped
+    if skipped and report.models:
+        from nparam_lint.report.overview import TypeIndex  # a hook has none
 
-    inside = TypeIndex(report).inside(report.models) | report.inside_by_target.keys()
-    return [item for item in report.skipped if item[0] not in inside]
+        inside = TypeIndex(report).inside(report.models) | report.inside_by_target.keys()
+        skipped = tuple(item for item in skipped if item[0] not in inside)
+    failed = {one.target: one for one in reversed(report.failed_ways)}
+    return [(target, _reason(failure, failed.get(target))) for target, failure in skipped]
+
+
+def _reason(failure: NotMeasured, way: FailedWay | None) -> NotMeasured:
+    if way is None or failure.cause != "arguments_missing":
+        return failure
+    told = short_reason(way.failure.reason, way.target.partition("::")[2])
+    return replace(way.failure, reason=f"{way.way.position}: {told}")
 
 
 def _split(skipped: Skipped, report: Report) -> tuple[Skipped, Skipped]:
     """Models that stand for themselves; and parts of others, with functions that return one of the
     former."""
-    missing, structure = {target for target, _ in skipped}, report.containment
-    parts = [
-        item
-        for item in skipped
-        if item[0] in structure.users or structure.returns.get(item[0]) in missing
+    structure = report.containment
+    alone = {target for target, _ in skipped if target not in structure.users}
+    own = [
+        item for item in skipped if item[0] in alone and structure.returns.get(item[0]) not in alone
     ]
-    return [item for item in skipped if item not in parts], parts
+    own.sort(key=lambda item: item[0].partition("::")[0])
+    return own, [item for item in skipped if item not in own]
 
 
-def _brief(skipped: Skipped) -> Skipped:
-    """Of a missing package no more than its name; models of one file that lack it in one line."""
-    by_cause = grouped(skipped, _cause)
-    brief: list[tuple[str, NotMeasured]] = []
-    for (path, package, _), items in by_cause.items():
-        if package is None:
-            brief += items
-            continue
-        failure = replace(items[0][1], reason=f"cannot import {package}")
+def _by_reason(skipped: Skipped, verbose: int) -> Skipped:
+    """Models of one file with the same reason in one line. Without -v, short reasons and the first
+    names; of a missing package no more than its name."""
+    found: list[tuple[str, NotMeasured]] = []
+    for (path, reason), items in grouped(skipped, partial(_cause, verbose)).items():
         names = [target.partition("::")[2] for target, _ in items]
-        brief.append((f"{path}::{', '.join(first(names, _ALIKE))}", failure))
-    return brief
+        names = names if verbose else first(names, _ALIKE)
+        reason = reason if verbose else elide_end(reason, _LONGEST)
+        found.append((f"{path}::{', '.join(names)}", replace(items[0][1], reason=reason)))
+    return found
 
 
-def _cause(item: tuple[str, NotMeasured]) -> tuple[str, str | None, str]:
-    """The file, and the package; each of the others is a cause of its own."""
-    target, failure = item
-    return target.partition("::")[0], failure.package, "" if failure.package else target
+def _cause(verbose: int, item: tuple[str, NotMeasured]) -> tuple[str, str]:
+    """The file and the reason."""
+    path, _, name = item[0].partition("::")
+    package = "" if verbose else item[1].package
+    return path, f"cannot import {package}" if package else short_reason(item[1].reason, name)
 
 
 def _remedy(report: Report, skipped: Skipped) -> Iterator[Block]:
     """What to install, and lines to paste into the config."""
-    packages = list(dict.fromkeys(clean(f.package) for _, f in skipped if f.package))[:_PACKAGES]
+    failures = [*(f for _, f in skipped), *(one.failure for one in report.failed_ways)]
+    packages = list(dict.fromkeys(clean(f.package) for f in failures if f.package))[:_PACKAGES]
     if packages and report.environment is not None:
         python = clean(report.environment.python)
         yield Text("", kind="verbatim")
@@ -132,7 +144,11 @@ def _remedy(report: Report, skipped: Skipped) -> Iterator[Block]:
             f"To count them, install {' and '.join(packages)} for {python}, or name the project's "
             "own interpreter with --python."
         )
-    recipes = [report.recipes[target] for target, _ in skipped if target in report.recipes]
+    recipes = [
+        report.recipes[target]
+        for target, failure in skipped
+        if target in report.recipes and failure.cause == "arguments_missing"
+    ]
     if recipes:
         (said, table, _), *_ = recipes
         yield Text("", kind="verbatim")
@@ -146,7 +162,7 @@ def ways_not_built(report: Report, options: Options) -> Iterator[Block]:
     """The ways to build models that failed, and those that were not tried."""
     failed = report.failed_ways
     if failed:
-        said = f"{plural(len(failed), 'way')} to build a model that the project names failed"
+        said = f"{plural(len(failed), 'way')} in which the project builds models failed"
         yield Text(f"{said}{':' if options.verbose else ' (-v lists them)'}", "dim")
     if failed and options.verbose:
         files: dict[str, list[ListingLine]] = {}

@@ -155,7 +155,7 @@ def _lines(group: Group, verbose: int) -> Iterator[ListingLine]:
     for one in sorted(told, key=lambda one: -one.times * one.row.total):
         called = clean(one.row.target.partition("::")[2])
         part = share(one.times * one.row.total, total_of(one.model) or 0)
-        words = f"{one.times:,}× in it, {part}"
+        words = ", ".join(filter(None, (f"{one.times:,}× in it", part)))
         yield ListingLine(" ", f"  {called}", after=f"{one.row.total:,}", verdict=words, tone="dim")
 
 

@@ -1,5 +1,7 @@
 """The first screen: what is in a repository that declares nothing, and how big."""
 
+from dataclasses import replace
+
 from render_samples import rendered
 from report_samples import measured, model, report, rows
 
@@ -82,7 +84,7 @@ To count them, say how to build them, in pyproject.toml:
     "nets/head.py::Head" = "dim=768"
 
 1 model has no parameters (-v lists it)
-1 way to build a model that the project names failed (-v lists them)
+1 way in which the project builds models failed (-v lists them)
 4 more ways to build models were not tried (--all-ways)
 left out: 3 test files with models (name them to read them)
 
@@ -121,7 +123,7 @@ To count them, say how to build them, in pyproject.toml:
     [arguments]
     "nets/head.py::Head" = "dim=768"
 
-1 way to build a model that the project names failed:
+1 way in which the project builds models failed:
 old.py
   – ViT  line 3: KeyError: 'qk_scale'
 4 more ways to build models were not tried (--all-ways)
@@ -131,6 +133,32 @@ Nothing is declared yet. To hold these counts: nparam-lint init
 
 5 models: 5 measured in 10 ways · 1.8 s
 .venv/bin/python (the project's .venv) · torch 2.9.0 · meta
+"""
+    )
+
+
+def test_the_reason_of_a_way_that_failed_says_more_than_missing_arguments():
+    lacks = NotMeasured(
+        "NPL003", "No module named 'lightning'", cause="raised", package="lightning"
+    )
+    failed = (
+        FailedWay(
+            BLOCK, way("call", "train.py", 3), replace(BROKEN, reason="Block(3) raised A: b")
+        ),
+        FailedWay("nets/head.py::Head", way("config", "conf/a.yaml", 1), lacks),
+        FailedWay("nets/head.py::Head", way("call", "train.py", 4), BROKEN),
+    )
+    needs = ((BLOCK, MISSING), ("nets/head.py::Head", NEEDS))
+    assert page(report(skipped=needs, failed_ways=failed)).startswith(
+        """\
+2 models were not counted: 1 failed, 1 cannot import lightning
+nets/head.py
+  – Head  cannot import lightning
+nets/vit.py
+  – Block  train.py:3: A: b
+
+To count them, install lightning for .venv/bin/python, or name the project's own
+interpreter with --python.
 """
     )
 

@@ -252,7 +252,7 @@ def test_missing_packages_are_named_where_nothing_could_be_counted():
     skipped = (SKIPPED[3], ("a.py::X", lacks("einops")))
     page = " ".join(text(report(skipped=skipped)).split())
     assert (
-        "To count them, install timm and einops for .venv/bin/python, or name the project's own "
+        "To count them, install einops and timm for .venv/bin/python, or name the project's own "
         "interpreter with --python."
     ) in page
     declared = counted("a.py::A", declared=True)
