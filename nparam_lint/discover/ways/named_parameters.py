@@ -6,7 +6,7 @@ import ast
 import re
 import warnings
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 from nparam_lint.discover.source_tree import cached_method
@@ -20,17 +20,40 @@ if TYPE_CHECKING:
     from nparam_lint.discover.name_resolution import Symbol
     from nparam_lint.records import Parameter
 
-_KIND = "name|variant|arch|architecture|size|flavou?r|version|type|id|key|preset|config|cfg|depth"
-_OWNER = "model|net|network|backbone|arch|encoder|vit|llm|config|cfg|scale"
-KIND_OF_NAME = rf"(?:(?:(?:{_OWNER})_?)?(?:{_KIND})|(?:{_OWNER}))"
-_NAMES_SIZE = re.compile(rf"{KIND_OF_NAME}$")
+_KIND = "name|variant|arch|architecture|size|flavou?r|version|type|id|preset|depth"
+_OBJECT = "model|net|network|backbone|encoder|vit|llm|config|cfg|key"
+# Such a name is enough; the name of an object is not.
+KIND_OF_NAME = rf"(?:(?:(?:{_OBJECT}|arch)_?)?(?:{_KIND})|scale|(?:{_OBJECT})_(?:config|cfg))"
+_NAMES_SIZE = re.compile(rf"(?:{KIND_OF_NAME}|{_OBJECT})$")
+_TEXT = re.compile(r"\b(str|Literal)\b")
+_OBJECTS = frozenset(_OBJECT.split("|"))
 
 
 def takes_name(parameters: Iterable[Parameter], source: bytes) -> bool:
-    """Whether one of the parameters may name a size. A depth does where it is looked up: most are
-    just numbers."""
-    names = [item.name for item in parameters if _NAMES_SIZE.match(item.name)]
-    return any(name != "depth" or b"[depth" in source for name in names)
+    """Whether one of the parameters may name a size, which the file looks up or hands on. A config
+    is an object unless its annotation or default says that it is a text; a depth is a number unless
+    it is looked up."""
+    return any(_is_name(item) and _is_used(item.name, source) for item in parameters)
+
+
+def _is_name(item: Parameter) -> bool:
+    if not _NAMES_SIZE.match(item.name):
+        return False
+    is_text = bool(_TEXT.search(item.annotation or "")) or (item.default or "").startswith(
+        ("'", '"')
+    )
+    return is_text or item.name not in _OBJECTS
+
+
+@cache
+def _use(name: str) -> re.Pattern[bytes]:
+    handed_on = "" if name == "depth" else rf"|\w\((?:\w+=)?{name}\b"
+    text = rf"\[{name}\b|\bget\({name}\b|\b{name}(?:\.\w+\(\))? (?:==|in) |match {name}\b"
+    return re.compile((text + handed_on).encode())
+
+
+def _is_used(name: str, source: bytes) -> bool:
+    return name.encode() in source and bool(_use(name).search(source))
 
 
 class NamedParameter(NamedTuple):

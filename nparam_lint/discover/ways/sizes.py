@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from nparam_lint.claims import Target
-from nparam_lint.discover.syntax import dotted_name, returned_calls
+from nparam_lint.discover.syntax import dotted_name, rare_collection, returned_calls
 from nparam_lint.discover.ways import FoundWay
 from nparam_lint.discover.ways.config_classes import ConfigClasses
 from nparam_lint.discover.ways.config_tables import ConfigTables
@@ -30,9 +30,10 @@ _METHOD = re.compile(rf"@(?:class|static)method\s+def [a-z]\w*\([^)]*?\b{KIND_OF
 def find_sizes(source: WaySource) -> Iterator[FoundWay]:
     """The ways of this kind; of each size of a model the first that was found, those that need no
     setup first."""
-    sizes = _Sizes(source)
     known: set[tuple[Target, str]] = set()
-    for found in sorted(sizes.ways(), key=lambda way: way.recipe.setup is not None):
+    with rare_collection():
+        ways = sorted(_Sizes(source).ways(), key=lambda way: way.recipe.setup is not None)
+    for found in ways:
         key = found.target, found.way.name
         if key not in known:
             known.add(key)
