@@ -194,6 +194,7 @@ def test_json_is_one_document(project, update, tmp_path):
             "new": "22",
             "actual": 22,
             "modules": 1,
+            "because": None,
         }
     ]
     assert (document["written"], document["files"]) == (False, ["nparam-lint.toml"])

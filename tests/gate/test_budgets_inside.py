@@ -216,7 +216,8 @@ def test_show_finds_the_models_that_contain_a_block(project: Path, nparam_lint: 
     root = project.parent / "shown"
     shutil.copytree(project, root, dirs_exist_ok=True)
     (root / "nparam-lint.toml").write_text("")
-    (root / "nets/blocks.py").write_text(BLOCKS.replace("nparam", "nothing"))
+    without = BLOCKS.replace("nparam", "nothing").replace("Block(2)", "Block(input())")
+    (root / "nets/blocks.py").write_text(without)
     text = nparam_lint("show", "nets/blocks.py::Block", cwd=root).stdout
     assert "GPT       Block(d=8)       2×     296   44.3 %  nets/gpt.py:23" in text
     assert "  up      Linear" in text
