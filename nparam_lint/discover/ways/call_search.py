@@ -68,7 +68,7 @@ class CallSearch:
         if not used or any(b == b"as" and a in used for a, b in pairwise(every)):
             return bool(used)
         names = b"|".join(used)
-        return bool(re.search(rb"(?<!class )(?<!def )\b(" + names + rb")\s*\(", content))
+        return bool(re.search(rb"(?<!class )(?<!def )\b(" + names + rb")(\.\w+)?\s*\(", content))
 
     def content(self, path: str) -> bytes:
         """That of a file that is not Python; empty where it cannot be read."""
