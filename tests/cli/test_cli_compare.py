@@ -193,7 +193,7 @@ def test_the_same_model_twice(compare):
     [
         ([], "which models?"),
         (["nets/none.py::GPT"], "there is no file nets/none.py"),
-        (["Transformer"], "no model of this project is called"),
+        (["Nope"], "no model of this project is called Nope"),
         (["nets/models.py::GPT", "--timeout", "soon"], "timeout"),
     ],
 )
