@@ -350,7 +350,7 @@ def main() -> int:
     parser.add_argument("--write", action="store_true", help="write coverage-results.md")
     options = parser.parse_args()
     listed = json.loads((HERE / "coverage.json").read_text(encoding="utf-8"))
-    results = []
+    results, text = [], ""
     with tempfile.TemporaryDirectory() as temporary:
         clones = options.clones or Path(temporary)
         for item in listed:
@@ -360,10 +360,10 @@ def main() -> int:
             results.append(cover(name, item["commit"], clones.resolve(), options.python.absolute()))
             one = results[-1]
             print(one.why_not or _row(name, one.commit[:8], [one]), file=sys.stderr, flush=True)
-    text = page(results, options.python.absolute())
+            text = page(results, options.python.absolute())
+            if options.write:  # as far as it got
+                (HERE / "coverage-results.md").write_text(text, encoding="utf-8")
     print(text)
-    if options.write:
-        (HERE / "coverage-results.md").write_text(text, encoding="utf-8")
     return int(any(one.wrong or one.why_not for one in results))
 
 

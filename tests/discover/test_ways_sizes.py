@@ -278,6 +278,16 @@ def test_other_files(tmp_path: Path) -> None:
     }
 
 
+def test_weights_are_not_downloaded(tmp_path: Path) -> None:
+    source = NET + "def net(pretrained=True): return Net(1, 2)\ndef small(pretrained=False): pass\n"
+    (way,) = sizes(tmp_path, {"m.py": source})
+    assert (way.way.kind, way.way.position.line, way.recipe.call) == (
+        "call",
+        6,
+        "net(pretrained=False)",
+    )
+
+
 @pytest.mark.parametrize("broken", ["def make(name:\n", "TABLE = {'a': (1, 2}\n", "\0"])
 def test_broken_file(tmp_path: Path, broken: str) -> None:
     good = NET + "def make(name): return Net(*{'a': (1, 2), 'b': (3, 4)}[name])\n"

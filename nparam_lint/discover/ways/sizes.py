@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from nparam_lint.discover.ways.named_parameters import FoundFunction, NamedParameter
     from nparam_lint.records import Definition
 
+_LOADS = re.compile(r"(use_|load_)?pretrained(_weights)?$")
 # Methods are not among the facts of a file.
 _METHOD = re.compile(rf"@(?:class|static)method\s+def [a-z]\w*\([^)]*?\b{KIND_OF_NAME}\b".encode())
 
@@ -62,6 +63,7 @@ class _Sizes:
             if not targets and function.kind != "method":
                 makers.append((function, named))
         yield from self.named_factories()
+        yield from self.without_weights()
         for maker in makers:
             yield from self.of_config_factory(*maker)
         yield from self.table_entries()
@@ -96,6 +98,18 @@ class _Sizes:
             for item in items if len(items) > 1 else ():
                 way = Way("size", Position(item.path, item.line, item.column), item.qualname)
                 yield FoundWay(target, way, item.path, Recipe(call=f"{item.qualname}()"))
+
+    def without_weights(self) -> Iterator[FoundWay]:
+        """Models that download their weights unless told not to, which are of no use to a count."""
+        for item in self.found.definitions:
+            needs = [one.name for one in item.parameters or () if one.required]
+            loads = [one.name for one in item.parameters or () if _LOADS.match(one.name)]
+            target = Target(item.path, item.qualname)
+            given = {one.name: one.default for one in item.parameters or ()}
+            if target in self.source.wanted and not needs and loads and given[loads[0]] == "True":
+                way = Way("call", Position(item.path, item.line, item.column))
+                recipe = Recipe(call=f"{item.qualname}({loads[0]}=False)")
+                yield FoundWay(target, way, item.path, recipe)
 
     def class_of(self, path: str, name: str, depth: int = 0) -> Target | None:
         """The class, not to be called alone, that a function returns an instance of."""
