@@ -286,8 +286,8 @@ def _build(jobs: list[Json], python: Path, place: Path) -> list[int | str]:
 # --- the report ---------------------------------------------------------------------------------
 
 
-def page(results: list[Coverage], python: Path) -> str:
-    """The results as Markdown."""
+def page(results: list[Coverage], python: Path, listed: list[Json]) -> str:
+    """The results as Markdown. `listed`: all repositories, of which some may not have been run."""
     ran = [one for one in results if not one.why_not]
     rows = [
         "| repository | commit | found | models | measured | | counts | checked | wrong | time |",
@@ -304,6 +304,8 @@ def page(results: list[Coverage], python: Path) -> str:
         "",
     ]
     lines += [f"- {one.name}: {one.why_not}" for one in results if one.why_not]
+    left = {item["repository"] for item in listed} - {one.name for one in results}
+    lines += [f"Not run: {', '.join(sorted(left))}.", ""] if left else []
     lines += [f"- wrong, {one.name}: {text}" for one in ran for text in one.wrong]
     lines += ["", "## Models that were not measured", ""]
     causes = Counter(cause for one in ran for cause, _ in one.missing.values())
@@ -360,7 +362,7 @@ def main() -> int:
             results.append(cover(name, item["commit"], clones.resolve(), options.python.absolute()))
             one = results[-1]
             print(one.why_not or _row(name, one.commit[:8], [one]), file=sys.stderr, flush=True)
-            text = page(results, options.python.absolute())
+            text = page(results, options.python.absolute(), listed)
             if options.write:  # as far as it got
                 (HERE / "coverage-results.md").write_text(text, encoding="utf-8")
     print(text)
