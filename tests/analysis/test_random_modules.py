@@ -196,6 +196,7 @@ def heads(dim, heads, dim_head):
     return Holder(parts)
 
 
+@pytest.mark.thorough
 def test_where_only_the_smallest_value_differs_the_form_says_so():
     base = {"dim": 64, "heads": 8, "dim_head": 32}
     form = derived(heads, **base)
