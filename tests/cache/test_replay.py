@@ -173,6 +173,7 @@ AT_NIGHT = (
     "a file less",
     "a file that git excludes",
     "a budget in the config",
+    "a new file",
 )
 
 

@@ -235,6 +235,7 @@ def careful(tmp_path: Path) -> Project:
     return Project(tmp_path / "project")
 
 
+@pytest.mark.thorough
 def test_what_a_second_run_measured_is_remembered(careful: Project) -> None:
     """And rests on what was imported for the first."""
     careful.build_twice()

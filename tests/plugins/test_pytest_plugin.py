@@ -357,7 +357,7 @@ def test_under_xdist_the_same_comes_out_and_counting_happens_once(
     ("options", "times"),
     [
         pytest.param("-n2 --dist loadfile", 1, marks=pytest.mark.thorough),
-        ("-n2 --dist each", 2),
+        pytest.param("-n2 --dist each", 2, marks=pytest.mark.thorough),
         pytest.param("-n2 --dist no", 1, marks=pytest.mark.thorough),
         pytest.param("-n0", 1, marks=pytest.mark.thorough),
         pytest.param("-p no:xdist", 1, marks=pytest.mark.thorough),
