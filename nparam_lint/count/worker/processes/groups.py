@@ -5,6 +5,7 @@ import contextlib
 import dataclasses
 import faulthandler
 import gc
+import importlib
 import json
 import os
 import subprocess
@@ -22,7 +23,7 @@ from ..state import STATE
 from ..torch_compat import Originals
 from ..tracing.dependency_record import InputLog
 from ..tracing.failures import Failure, NextRung, died
-from ..tracing.project_paths import LAUNCHER, project_modules
+from ..tracing.project_paths import LAUNCHER, is_installed, project_modules
 from ..tracing.read_tracer import job_dependencies, record_held, start_recording
 from ..tracing.state_snapshot import ProcessSnapshot
 from .children import ADOPT_ORPHANS, CAN_FORK, Child, fork_child, mark_output, resident
@@ -31,7 +32,7 @@ from .supervision import Supervision
 PASSED_ON = ("jobs", "settings", "files", "apart", "allowed")  # to a group that is spawned
 START_LIMIT = 300.0  # seconds for importing torch
 GRACE = 10.0  # seconds that a supervising process gets beyond what it supervises
-META_IMPORTS = 300  # modules that a build imports when it is the first to compute on meta
+FEW = 50  # modules, which each process may import again
 PLENTY = 4  # models that wait for each process, so that one may be given another ahead of time
 HARMLESS = ("raised", "package_missing", "arguments_missing")  # causes of a failure
 GROWTH = 1 << 28  # bytes that a process may grow by until another one goes on in its place
@@ -48,7 +49,7 @@ class BuilderTask:
         self.building = None  # the id of the job that it has begun
 
     def start(self):
-        self.group.import_for_meta()
+        self.group.import_packages()
         self.child = fork_child(self, self.group.build, self.group.settings["nonce"])
         self.feed()
         return self.child
@@ -94,7 +95,7 @@ class GroupTask:
     def __post_init__(self):
         self.child = None
         self.waiting = collections.deque()  # [job's id, failures], not yet given to a builder
-        self.lacks_meta = False  # whether a build had to import what the next will need too
+        self.packages = {}  # names of modules that builds had to import, as keys
         self.limit = self.settings["timeout"] if CAN_FORK else START_LIMIT
         # As its frames tell: the job whose module is being imported, the file that is being run for
         # that, the jobs that are being built by their ids, and what they changed: "torch", "state".
@@ -249,7 +250,7 @@ class GroupTask:
             channel.send(event="building", id=number)
             if CAN_FORK:  # so that the message about one that never returns names a line
                 faulthandler.dump_traceback_later(0.9 * self.settings["timeout"])
-            before, ok, cause = len(sys.modules), False, None
+            before, ok, cause = set(sys.modules), False, None
             STATE.begin_model(InputLog())
             set_arguments(job)
             try:
@@ -266,33 +267,36 @@ class GroupTask:
                 channel.send(event="next rung", id=number, failures=rung.failures)
             else:
                 ok, cause = result["ok"], result.get("cause")
-                imports = len(sys.modules) - before
                 channel.send_record()
-                channel.send_result(number, result, job_dependencies(job), imports=imports)
+                channel.send_result(number, result, job_dependencies(job))
                 del result
+            new = [name for name in list(sys.modules) if name not in before]
+            changed = self.around.torch_changed()
+            if len(new) > FEW and not changed:
+                channel.send(event="imported", names=[*filter(is_installed, new)])
             # A constructor that failed half way may have left anything: a module that lacks what
             # was to be imported next, a limit that was reached.
-            failed = not ok and (len(sys.modules) > before or cause not in HARMLESS)
-            if failed or resident() > most or self.around.changed():
+            failed = not ok and (new or cause not in HARMLESS)
+            if changed or failed or resident() > most or self.around.changed():
                 channel.send(event="changed", what="state")
                 return True
         return False
 
     def on_frame(self, task, frame, body):
-        """Handle a frame of a builder. If a build had to import what torch needs to compute on meta
-        (some 800 modules, a second or more), the group does so once, before it forks again."""
+        """Handle a frame of a builder."""
         event = frame["event"]
         if event == "building":
             task.building = frame["id"]
             if not self.one_at_a_time:
                 self.up.send(**frame)
         elif event == "result":
-            self.lacks_meta |= frame["imports"] > META_IMPORTS
             self.up.send(body, **frame)
             task.given.popleft()
             task.feed()
         elif event == "dependencies":
             self.up.send(body, **frame)
+        elif event == "imported":
+            self.packages.update(dict.fromkeys(frame["names"]))
         elif event == "next rung":
             self.up.send(event="alive")
             task.given.popleft()
@@ -316,12 +320,18 @@ class GroupTask:
             job["requeued"] = True
         return task.ended()
 
-    def import_for_meta(self):
-        """Import what a build on meta had to import, for those that are still to be forked."""
-        if self.lacks_meta:
-            self.lacks_meta = False
+    def import_packages(self):
+        """Import what builds had to import of installed packages, once for all that are still to be
+        forked: what torch needs to compute on meta (some 800 modules), Hydra, Lightning."""
+        names = [name for name in self.packages if name not in sys.modules]
+        if not names:
+            return
+        self.up.send(event="alive")
+        for name in names:
             with contextlib.suppress(Exception):
-                self.torch.ones(1, device="meta") + 1
-            if self.around.changed():  # by that, and not by a model
-                self.around = ProcessSnapshot(self.torch, self.own)
-            gc.freeze()
+                importlib.import_module(name)
+        record_held()
+        self.up.send_record()
+        if self.around.changed():  # by that, and not by a model
+            self.around = ProcessSnapshot(self.torch, self.own)
+        gc.freeze()

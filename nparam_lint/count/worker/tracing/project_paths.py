@@ -47,6 +47,12 @@ def project_file(name):
     return path if path and is_project(path) else None
 
 
+def is_installed(name):
+    """Whether the module that currently has a name is one of an installed package."""
+    path = file_of(name)
+    return isinstance(path, str) and path.startswith(STATE.packages) and not is_project(path)
+
+
 def is_ours(module):
     if module is sys.modules["__main__"]:
         return False

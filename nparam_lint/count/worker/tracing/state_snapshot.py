@@ -211,14 +211,16 @@ class ProcessSnapshot:
         self.state = self.look()
 
     def look(self):
+        process = [*process_state(), list(sys.meta_path), threading.active_count()]
+        return [self.look_at_torch(), process if self.process else []]
+
+    def look_at_torch(self):
         torch = self.torch
         state = [torch.get_default_dtype(), mode_depth(torch)]
         state.append([*map(dict, global_hooks(torch))])
         state.append([*map(FUNCTION, self.functions)])
         if hasattr(torch, "get_default_device"):
             state.append(torch.get_default_device())
-        if self.process:
-            state += [*process_state(), list(sys.meta_path), threading.active_count()]
         return state
 
     @staticmethod
@@ -256,8 +258,12 @@ class ProcessSnapshot:
             if now.get(name, GONE) is not before.get(name, GONE)
         )
 
+    def torch_changed(self):
+        """Whether what models are built with is no longer what it was."""
+        return self.is_patched() or self.look_at_torch() != self.state[0]
+
     def changed(self):
-        if self.is_patched():
+        if self.torch_changed():
             return True
         state, self.state = self.state, self.look()
         if self.state != state:
