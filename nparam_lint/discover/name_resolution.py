@@ -95,10 +95,11 @@ class Names:
                 return found
         return None
 
-    def _stars(self, path: str) -> Iterator[Symbol]:
+    @cached_method
+    def _stars(self, path: str) -> list[Symbol]:
         """The modules of which the file imports all names."""
         found = (self._meaning(path, star) for star in self._bound(path).get("*", ()))
-        return (module for module in found if module is not None)
+        return [module for module in found if module is not None]
 
     def _starred(self, module: Symbol, name: str) -> Symbol | None:
         if module.kind == "outside":
@@ -110,7 +111,27 @@ class Names:
         exports = self.tree.facts(path).exports
         if name not in exports if exports is not None else name.startswith("_"):
             return None
-        return self._attribute(module, name)
+        names, folders = self._offered(module)
+        is_offered = name in names or not folders.isdisjoint(self.tree.holders.get(name, ()))
+        return self._attribute(module, name) if is_offered else None
+
+    @cached_method
+    def _offered(self, module: Symbol) -> tuple[set[str], set[str]]:
+        """The names that a module may have, and the folders whose modules may be attributes of it;
+        by its star imports too. An `__init__.py` may import all names of hundreds of modules."""
+        names, folders = set[str](), set[str]()
+        pending, seen = [module], {module}
+        while pending:
+            one = pending.pop()
+            path = self.tree.module_file(one.where) if one.kind == "module" else None
+            if path is not None:
+                folders.add(one.where)
+                names.update(self._bound(path))
+                pending += (fresh := set(self._stars(path)) - seen)
+                seen |= fresh
+            elif one.kind == "outside":
+                names |= _STARRED
+        return names, folders
 
     def _attribute(self, symbol: Symbol, name: str) -> Symbol | None:
         if symbol.kind == "outside":

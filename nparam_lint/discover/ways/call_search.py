@@ -6,7 +6,6 @@ import ast
 import re
 from collections import defaultdict
 from functools import cached_property
-from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from nparam_lint.claims import Target
@@ -34,6 +33,8 @@ _CALLED = re.compile(rb"(\w+)\s*\(")
 _LOOKED_UP = re.compile(LOOKED_UP.pattern.encode())
 # What turns a file into the words in it, at the speed of memory.
 _NO_WORD = bytes(b if b > 127 or chr(b).isalnum() or chr(b) == "_" else 32 for b in range(256))
+# Comments and doctests.
+_NO_CODE = re.compile(rb"^[ \t]*(#|>>> |\.\.\. ).*", re.MULTILINE)
 _CLASS = re.compile(rb"^class\s+(\w+)[^\n]*\n(?:(?:[ \t#)][^\n]*)?\n)*", re.MULTILINE)
 
 
@@ -61,13 +62,18 @@ class CallSearch:
         if not self.mentions(content):
             return False
         modules = {name.encode() for name in self.found.modules(path)}
+        content = _NO_CODE.sub(b"", content)
         if modules:
             content = _CLASS.sub(lambda m: b"" if m[1] in modules else m[0], content)
-        every = words(content)
-        used = self.words.intersection(every)
-        if not used or any(b == b"as" and a in used for a, b in pairwise(every)):
-            return bool(used)
-        names = b"|".join(used)
+        return self.has_call(content)
+
+    def has_call(self, content: bytes) -> bool:
+        """Whether a text calls something that has the name of a wanted model, or an alias of it."""
+        used = b"|".join(self.words.intersection(words(content)))
+        if not used:
+            return False
+        aliases = re.findall(rb"\b(?:" + used + rb")\s+as\s+(\w+)", content)
+        names = b"|".join({used, *aliases})
         return bool(re.search(rb"(?<!class )(?<!def )\b(" + names + rb")(\.\w+)?\s*\(", content))
 
     def content(self, path: str) -> bytes:
