@@ -68,13 +68,11 @@ class CallSearch:
         return self.has_call(content)
 
     def has_call(self, content: bytes) -> bool:
-        """Whether a text calls something that has the name of a wanted model, or an alias of it."""
+        """Whether a text calls something that has the name of a wanted model, or gives it another."""
         used = b"|".join(self.words.intersection(words(content)))
-        if not used:
-            return False
-        aliases = re.findall(rb"\b(?:" + used + rb")\s+as\s+(\w+)", content)
-        names = b"|".join({used, *aliases})
-        return bool(re.search(rb"(?<!class )(?<!def )\b(" + names + rb")(\.\w+)?\s*\(", content))
+        pattern = rb"\b(?:" + used + rb")(?:(?:\.\w+)?\s*\(|\s+as\s+\w+\s*[,)\n#;])"
+        starts = (match.start() for match in re.finditer(pattern, content)) if used else ()
+        return any(not content.endswith((b"class ", b"def "), 0, at) for at in starts)
 
     def content(self, path: str) -> bytes:
         """That of a file that is not Python; empty where it cannot be read."""

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 from nparam_lint.discover.scan import imported
 from nparam_lint.discover.syntax import dotted_name, tail
-from nparam_lint.discover.ways.call_search import words
 from nparam_lint.discover.ways.file_calls import FileCalls
 from nparam_lint.discover.ways.places import SourceText
 from nparam_lint.discover.ways.statements import parsed
@@ -177,14 +176,13 @@ class TextCalls(FileCalls):
 
     @cached_property
     def bound(self) -> set[str]:
-        return {item.bound for item in self.imports}.union(self.search.by_name)
+        return {item.bound for item in self.imports}.union(self.named_here)
 
     @cached_property
     def pattern(self) -> re.Pattern[str]:
         bound = [(item.bound, item.name or item.module) for item in self.imports]
         by_name = self.search.by_name
-        known = self.search.words.intersection(words(self.text.text.encode()))
-        used = {name.decode() for name in known}
+        used = {*self.named_here}
         used |= {alias for alias, name in bound if tail(name) in by_name}
         names = "|".join(map(re.escape, sorted(used))) or "$."
         return re.compile(rf"\b({names})\s*(\.\s*\w+\s*)?\(")
