@@ -26,11 +26,14 @@ if TYPE_CHECKING:
 
 _MANY = 500  # files: in a project of so many, arguments are not followed to other files
 _LARGE = 400_000  # bytes of a file or a text, in which calls are not looked for
-LOOKED_UP = re.compile(
-    r"__dict__\[[^\]]*\]\(|getattr\(\w+,[^()]*\)\(|(create|get|build|make)_?(model|net\w*)\("
+_LOOK_UPS = (r"__dict__\[[^\]]*\]\(", r"getattr\(\w+,[^()]*\)\(") + tuple(
+    rf"{verb}_?(?:model|net\w*)\(" for verb in ("create", "get", "build", "make")
 )
+LOOKED_UP = re.compile("|".join(_LOOK_UPS))
+_CALLED_OR_ALIASED = rb"(?:(?:\.(?!from_pretrained)\w+)?\s*\(|\s+as\s+\w+\s*[,)\n#;])"
 _CALLED = re.compile(rb"(\w+)\s*\(")
-_LOOKED_UP = re.compile(LOOKED_UP.pattern.encode())
+# One by one: an expression is searched for at the speed of memory if its start is a plain text.
+_EACH_LOOK_UP = [re.compile(pattern.encode()) for pattern in _LOOK_UPS]
 # What turns a file into the words in it, at the speed of memory.
 _NO_WORD = bytes(b if b > 127 or chr(b).isalnum() or chr(b) == "_" else 32 for b in range(256))
 # Comments and doctests.
@@ -57,7 +60,7 @@ class CallSearch:
         """Whether a file has a call of a wanted model, outside of its own models."""
         if len(content) > _LARGE:
             return False
-        if _LOOKED_UP.search(content):
+        if any(pattern.search(content) for pattern in _EACH_LOOK_UP):
             return True
         if not self.mentions(content):
             return False
@@ -68,9 +71,10 @@ class CallSearch:
         return self.has_call(content)
 
     def has_call(self, content: bytes) -> bool:
-        """Whether a text calls something that has the name of a wanted model, or gives it another."""
+        """Whether a text calls something that has the name of a wanted model, or gives it another
+        name. To load weights is no call of a model."""
         used = b"|".join(self.words.intersection(words(content)))
-        pattern = rb"\b(?:" + used + rb")(?:(?:\.\w+)?\s*\(|\s+as\s+\w+\s*[,)\n#;])"
+        pattern = rb"\b(?:" + used + rb")" + _CALLED_OR_ALIASED
         starts = (match.start() for match in re.finditer(pattern, content)) if used else ()
         return any(not content.endswith((b"class ", b"def "), 0, at) for at in starts)
 

@@ -79,13 +79,21 @@ class ConfigTables:
         if len(calls) == len(values):
             made = {self._made(path, dotted_name(call.func)) for call in calls}
             how = "…"
-        else:
+        elif self._may_make(path, values[0]):
             given = self._given(path, name)
             written = ", ".join(f"{key}={ast.unparse(value)}" for key, value in given.items())
             made = {self._made(path, dotted_name(value), given) for value in values if value}
             how = f"…({written})"
+        else:
+            return
         config = made.pop() if len(made) == 1 else None
         yield from ((model, None, how) for model in (self.users(config) if config else ()))
+
+    def _may_make(self, path: str, value: ast.expr | None) -> bool:
+        """Whether an entry is a config class, or a function that may return an object of one."""
+        dotted = dotted_name(value) if value else ""
+        symbol = self.named.names.resolve(path, dotted) if dotted else None
+        return bool(symbol and symbol.kind == "function") or self.configs.is_config(symbol)
 
     def _given(self, path: str, table: str) -> dict[str, ast.expr]:
         """The constants with which a function calls the entries of a table: `table[name](a=1)`;

@@ -44,7 +44,7 @@ def in_docstrings(
     search: CallSearch, path: str, content: bytes
 ) -> Iterator[tuple[FoundWay, object]]:
     """The ways that the doctests of a file show."""
-    for text in _docstrings(content.decode("utf-8", "replace"), search.mentions):
+    for text in _docstrings(content.decode("utf-8", "replace"), search.has_call):
         yield from TextCalls(search, path, text).ways()
 
 
@@ -89,7 +89,7 @@ def _put(lines: list[str], start: int, code: str) -> None:
         lines[start : start + code.count("\n")] = code.split("\n")[: code.count("\n")]
 
 
-def _docstrings(text: str, mentions: Callable[[bytes], bool] | None = None) -> Iterator[str]:
+def _docstrings(text: str, is_wanted: Callable[[bytes], bool] | None = None) -> Iterator[str]:
     """The doctests of each docstring, each line where it stands; of those that are to be read."""
     block: dict[int, str] = {}
     lines = text.split("\n")
@@ -98,7 +98,7 @@ def _docstrings(text: str, mentions: Callable[[bytes], bool] | None = None) -> I
         if match and ("..." not in line.split()[:1] or block.get(number - 1)):
             block[number] = match[1] or ""
         elif block and ('"""' in line or "'''" in line):
-            if mentions is None or mentions("\n".join(block.values()).encode()):
+            if is_wanted is None or is_wanted("\n".join(block.values()).encode()):
                 yield _valid([block.get(at, "") for at in range(max(block) + 1)])
             block = {}
 
