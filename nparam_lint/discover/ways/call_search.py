@@ -26,9 +26,8 @@ if TYPE_CHECKING:
 
 _MANY = 500  # files: in a project of so many, arguments are not followed to other files
 _LARGE = 400_000  # bytes of a file or a text, in which calls are not looked for
-_LOOK_UPS = (r"__dict__\[[^\]]*\]\(", r"getattr\(\w+,[^()]*\)\(") + tuple(
-    rf"{verb}_?(?:model|net\w*)\(" for verb in ("create", "get", "build", "make")
-)
+_LOOK_UPS = [rf"{verb}_?(?:model|net\w*)\(" for verb in ("create", "get", "build", "make")]
+_LOOK_UPS += [r"__dict__\[[^\]]*\]\(", r"getattr\(\w+,[^()]*\)\("]
 LOOKED_UP = re.compile("|".join(_LOOK_UPS))
 _CALLED_OR_ALIASED = rb"(?:(?:\.(?!from_pretrained)\w+)?\s*\(|\s+as\s+\w+\s*[,)\n#;])"
 _CALLED = re.compile(rb"(\w+)\s*\(")
