@@ -29,7 +29,9 @@ _LARGE = 400_000  # bytes of a file or a text, in which calls are not looked for
 _LOOK_UPS = [rf"{verb}_?(?:model|net\w*)\(" for verb in ("create", "get", "build", "make")]
 _LOOK_UPS += [r"__dict__\[[^\]]*\]\(", r"getattr\(\w+,[^()]*\)\("]
 LOOKED_UP = re.compile("|".join(_LOOK_UPS))
-_CALLED_OR_ALIASED = rb"(?:(?:\.(?!from_pretrained)\w+)?\s*\(|\s+as\s+\w+\s*[,)\n#;])"
+# What stands behind a name that is called, or gets another name; and before one that is neither.
+_IS_CALLED = re.compile(rb"(?:\.(?!from_pretrained)\w+)?\s*\(|\s+as\s+\w+\s*[,)\n#;]")
+_IS_OTHER = re.compile(rb"(\w|class |def )\Z")
 _CALLED = re.compile(rb"(\w+)\s*\(")
 # One by one: an expression is searched for at the speed of memory if its start is a plain text.
 _EACH_LOOK_UP = [re.compile(pattern.encode()) for pattern in _LOOK_UPS]
@@ -64,18 +66,19 @@ class CallSearch:
         if not self.mentions(content):
             return False
         modules = {name.encode() for name in self.found.modules(path)}
-        content = _NO_CODE.sub(b"", content)
         if modules:
             content = _CLASS.sub(lambda m: b"" if m[1] in modules else m[0], content)
-        return self.has_call(content)
+        return self.has_call(content) and self.has_call(_NO_CODE.sub(b"", content))
 
     def has_call(self, content: bytes) -> bool:
         """Whether a text calls something that has the name of a wanted model, or gives it another
         name. To load weights is no call of a model."""
-        used = b"|".join(self.words.intersection(words(content)))
-        pattern = rb"\b(?:" + used + rb")" + _CALLED_OR_ALIASED
-        starts = (match.start() for match in re.finditer(pattern, content)) if used else ()
-        return any(not content.endswith((b"class ", b"def "), 0, at) for at in starts)
+        for name in self.words.intersection(words(content)):
+            for at in re.finditer(name, content):  # a plain text
+                is_other = _IS_OTHER.search(content, max(0, at.start() - 6), at.start())
+                if _IS_CALLED.match(content, at.end()) and not is_other:
+                    return True
+        return False
 
     def content(self, path: str) -> bytes:
         """That of a file that is not Python; empty where it cannot be read."""
