@@ -68,17 +68,30 @@ class CallSearch:
         modules = {name.encode() for name in self.found.modules(path)}
         if modules:
             content = _CLASS.sub(lambda m: b"" if m[1] in modules else m[0], content)
-        return self.has_call(content) and self.has_call(_NO_CODE.sub(b"", content))
+        bound = self.bound(path)
+        bound.update(name for *_, names, _ in self.found.tree.imports(path) for name in names)
+        return self.has_call(content, bound) and self.has_call(_NO_CODE.sub(b"", content), bound)
 
-    def has_call(self, content: bytes) -> bool:
+    def has_call(self, content: bytes, bound: Collection[str] = ("*",)) -> bool:
         """Whether a text calls something that has the name of a wanted model, or gives it another
-        name. To load weights is no call of a model."""
+        name. To load weights is no call of a model. `bound`: the names that there are; "*": any."""
         for name in self.words.intersection(words(content)):
-            for at in re.finditer(name, content):  # a plain text
-                is_other = _IS_OTHER.search(content, max(0, at.start() - 6), at.start())
-                if _IS_CALLED.match(content, at.end()) and not is_other:
+            is_known = "*" in bound or name.decode() in bound
+            at = content.find(name)
+            while at >= 0:
+                is_found = is_known or content.endswith(b".", 0, at)
+                is_found = is_found and not _IS_OTHER.search(content, max(0, at - 6), at)
+                if is_found and _IS_CALLED.match(content, at + len(name)):
                     return True
+                at = content.find(name, at + 1)
         return False
+
+    def bound(self, path: str) -> set[str]:
+        """The names that imports and definitions bind at the top level of a file."""
+        facts = self.found.tree.facts(path)
+        own = {item.qualname for item in (*facts.classes, *facts.functions)}
+        own |= {name for name, _ in facts.aliases}
+        return own.union(item.bound for item in facts.imports)
 
     def content(self, path: str) -> bytes:
         """That of a file that is not Python; empty where it cannot be read."""

@@ -88,10 +88,7 @@ class FileCalls:
     @cached_property
     def bound(self) -> set[str]:
         """The names that imports and definitions bind."""
-        facts = self.search.found.tree.facts(self.path)
-        own = {item.qualname for item in (*facts.classes, *facts.functions)}
-        own |= {name for name, _ in facts.aliases}
-        return own.union(item.bound for item in (*facts.imports, *self.imports))
+        return self.search.bound(self.path).union(item.bound for item in self.imports)
 
     def resolve(self, dotted: str) -> Symbol | None:
         return self.search.names.resolve(self.path, dotted, local=self.imports)
