@@ -21,7 +21,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from speed import asserts, growth, hook, machine, memory, peers, scan, zoo
+from speed import asserts, growth, hook, machine, memory, peers, scan, ways, zoo
 from speed.measure import Bench, Invalid, Skipped
 from speed.table import Section, page, read_profiles, text_table
 
@@ -37,6 +37,7 @@ BENCHMARKS: dict[str, Callable[[Bench], Result]] = {
     "pytest": asserts.pytest,
     "peers": peers.peers,
     "scan": scan.scan,
+    "ways": ways.ways,
     "memory": memory.memory,
     "growth": growth.growth,
 }

@@ -37,7 +37,7 @@ def scan(bench: Bench) -> Result:
     """
     bench.needs("transformers")
     root = bench.folder("scan")
-    files = _copy(bench, root)
+    files = copied(bench, root)
     last = {"all": fresh(bench), "declared": fresh(bench)}
 
     def ours(kind: str, first: bool) -> float:
@@ -74,7 +74,7 @@ def scan(bench: Bench) -> Result:
     )
 
 
-def _copy(bench: Bench, root: Path) -> int:
+def copied(bench: Bench, root: Path) -> int:
     """Copy the tree below `root` and commit it; the number of its files."""
     code = "import importlib.util as u; print(u.find_spec('transformers').origin)"
     source = Path(bench.run([bench.python, "-c", code], root).out.strip()).parent

@@ -90,15 +90,16 @@ class Names:
             return min(
                 choices, key=lambda it: (it.kind == "outside", not it.name.startswith("torch."))
             )
-        for module in self._stars(path):
+        for module in self._stars_with(path, name) if "*" in self._bound(path) else ():
             if found := self._starred(module, name):
                 return found
         return None
 
-    def _stars(self, path: str) -> Iterator[Symbol]:
+    @cached_method
+    def _stars(self, path: str) -> list[Symbol]:
         """The modules of which the file imports all names."""
         found = (self._meaning(path, star) for star in self._bound(path).get("*", ()))
-        return (module for module in found if module is not None)
+        return [module for module in found if module is not None]
 
     def _starred(self, module: Symbol, name: str) -> Symbol | None:
         if module.kind == "outside":
@@ -111,6 +112,40 @@ class Names:
         if name not in exports if exports is not None else name.startswith("_"):
             return None
         return self._attribute(module, name)
+
+    def _stars_with(self, path: str, name: str) -> list[Symbol]:
+        """Those of the file's star imports that may bring the name. An `__init__.py` may import all
+        names of hundreds of modules."""
+        folders = (f"{folder}/" for folder in self.tree.holders.get(name, ()))
+        index, stars = self._star_index(path), self._stars(path)
+        numbers = {number for key in (name, *folders) for number in index.get(key, ())}
+        return [stars[number] for number in sorted(numbers)]
+
+    @cached_method
+    def _star_index(self, path: str) -> dict[str, list[int]]:
+        """The star imports of the file, by the names that they may bring; and by the folders, with
+        a `/`, whose modules may be attributes of what they import."""
+        found: dict[str, list[int]] = {}
+        for number, star in enumerate(self._stars(path)):
+            for key in self._offered(star):
+                found.setdefault(key, []).append(number)
+        return found
+
+    @cached_method
+    def _offered(self, module: Symbol) -> set[str]:
+        """What a module may have, as `_star_index` says; by its own star imports too."""
+        found: set[str] = set()
+        pending, seen = [module], {module}
+        while pending:
+            one = pending.pop()
+            path = self.tree.module_file(one.where) if one.kind == "module" else None
+            if path is not None:
+                found |= {f"{one.where}/", *self._bound(path)}
+                pending += (fresh := set(self._stars(path)) - seen)
+                seen |= fresh
+            elif one.kind == "outside":
+                found |= _STARRED
+        return found
 
     def _attribute(self, symbol: Symbol, name: str) -> Symbol | None:
         if symbol.kind == "outside":

@@ -210,3 +210,18 @@ def test_the_order_and_what_is_left_out(tmp_path):
     found = ways(tmp_path, sources)
     assert [w.recipe.call for w in found] == [f"Net({number})" for number in range(1, 5)]
     assert {w.file for w in found} == {"net.py"}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "from net import Net as N\n\nN(3)\n",
+        "from net import (\n    Big,\n    Net as N,\n)\n\nN(3)\n",
+        "import net\n\nnet.Net(3)\n",
+        "from net import *\n\nNet(3)\n",
+        "def f():\n    from net import Net\n    return Net(3)\n",
+    ],
+)
+def test_a_model_is_called_by_the_name_that_an_import_gives_it(tmp_path, text):
+    (way,) = told(tmp_path, "use.py", text)
+    assert way.endswith("(3)")

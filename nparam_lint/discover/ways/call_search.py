@@ -6,7 +6,6 @@ import ast
 import re
 from collections import defaultdict
 from functools import cached_property
-from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from nparam_lint.claims import Target
@@ -27,13 +26,19 @@ if TYPE_CHECKING:
 
 _MANY = 500  # files: in a project of so many, arguments are not followed to other files
 _LARGE = 400_000  # bytes of a file or a text, in which calls are not looked for
-LOOKED_UP = re.compile(
-    r"__dict__\[[^\]]*\]\(|getattr\(\w+,[^()]*\)\(|(create|get|build|make)_?(model|net\w*)\("
-)
+_LOOK_UPS = [rf"{verb}_?(?:model|net\w*)\(" for verb in ("create", "get", "build", "make")]
+_LOOK_UPS += [r"__dict__\[[^\]]*\]\(", r"getattr\(\w+,[^()]*\)\("]
+LOOKED_UP = re.compile("|".join(_LOOK_UPS))
+# What stands behind a name that is called, or gets another name; and before one that is neither.
+_IS_CALLED = re.compile(rb"(?:\.(?!from_pretrained)\w+)?\s*\(|\s+as\s+\w+\s*[,)\n#;]")
+_IS_OTHER = re.compile(rb"(\w|class |def )\Z")
 _CALLED = re.compile(rb"(\w+)\s*\(")
-_LOOKED_UP = re.compile(LOOKED_UP.pattern.encode())
+# One by one: an expression is searched for at the speed of memory if its start is a plain text.
+_EACH_LOOK_UP = [re.compile(pattern.encode()) for pattern in _LOOK_UPS]
 # What turns a file into the words in it, at the speed of memory.
 _NO_WORD = bytes(b if b > 127 or chr(b).isalnum() or chr(b) == "_" else 32 for b in range(256))
+# Comments and doctests.
+_NO_CODE = re.compile(rb"^[ \t]*(#|>>> |\.\.\. ).*", re.MULTILINE)
 _CLASS = re.compile(rb"^class\s+(\w+)[^\n]*\n(?:(?:[ \t#)][^\n]*)?\n)*", re.MULTILINE)
 
 
@@ -56,19 +61,37 @@ class CallSearch:
         """Whether a file has a call of a wanted model, outside of its own models."""
         if len(content) > _LARGE:
             return False
-        if _LOOKED_UP.search(content):
+        if any(pattern.search(content) for pattern in _EACH_LOOK_UP):
             return True
         if not self.mentions(content):
             return False
         modules = {name.encode() for name in self.found.modules(path)}
         if modules:
             content = _CLASS.sub(lambda m: b"" if m[1] in modules else m[0], content)
-        every = words(content)
-        used = self.words.intersection(every)
-        if not used or any(b == b"as" and a in used for a, b in pairwise(every)):
-            return bool(used)
-        names = b"|".join(used)
-        return bool(re.search(rb"(?<!class )(?<!def )\b(" + names + rb")(\.\w+)?\s*\(", content))
+        bound = self.bound(path)
+        bound.update(name for *_, names, _ in self.found.tree.imports(path) for name in names)
+        return self.has_call(content, bound) and self.has_call(_NO_CODE.sub(b"", content), bound)
+
+    def has_call(self, content: bytes, bound: Collection[str] = ("*",)) -> bool:
+        """Whether a text calls something that has the name of a wanted model, or gives it another
+        name. To load weights is no call of a model. `bound`: the names that there are; "*": any."""
+        for name in self.words.intersection(words(content)):
+            is_known = "*" in bound or name.decode() in bound
+            at = content.find(name)
+            while at >= 0:
+                is_found = is_known or content.endswith(b".", 0, at)
+                is_found = is_found and not _IS_OTHER.search(content, max(0, at - 6), at)
+                if is_found and _IS_CALLED.match(content, at + len(name)):
+                    return True
+                at = content.find(name, at + 1)
+        return False
+
+    def bound(self, path: str) -> set[str]:
+        """The names that imports and definitions bind at the top level of a file."""
+        facts = self.found.tree.facts(path)
+        own = {item.qualname for item in (*facts.classes, *facts.functions)}
+        own |= {name for name, _ in facts.aliases}
+        return own.union(item.bound for item in facts.imports)
 
     def content(self, path: str) -> bytes:
         """That of a file that is not Python; empty where it cannot be read."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from nparam_lint.discover.ways.call_search import CallSearch
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from nparam_lint.records import Definition
 
 _TEXTS = (".md", ".rst", ".txt", ".ipynb")
+_DOCTEST = re.compile(rb"^[ \t]*(?:>>>|\.\.\.) (.*)", re.MULTILINE)
 
 
 def find_calls(source: WaySource) -> Iterator[FoundWay]:
@@ -61,7 +63,7 @@ def _in_texts(search: CallSearch) -> Iterator[tuple[FoundWay, object]]:
     tree = search.found.tree
     for path in sorted(tree.files):
         content = tree.source(path)
-        if b">>> " in content and search.mentions(content):
+        if b">>> " in content and search.has_call(b"\n".join(_DOCTEST.findall(content))):
             from nparam_lint.discover.ways.texts import in_docstrings
 
             yield from in_docstrings(search, path, content)

@@ -19,10 +19,11 @@ if TYPE_CHECKING:
     from nparam_lint.discover.ways.literal_tables import SizeTable
     from nparam_lint.discover.ways.named_parameters import FoundFunction, NamedParameters
 
+_DICTS = ("dict", "OrderedDict")
 # A dictionary of the top level whose first value is made of several.
 _TABLE = re.compile(
     rb"^[A-Za-z_]\w*(?::[^=\n]+)?\s*=\s*(?:\{|dict\(|OrderedDict\()\s*(?:#[^\n]*\s*)*"
-    rb"(?:[\"'][^\"'\n]+[\"']\s*:|\w+\s*=)\s*(?:\{|[A-Za-z_][\w.]*\(|\w+\s*,)",
+    rb"(?:[\"'][^\"'\n]+[\"']\s*:|\w+\s*=)\s*(?:\{|([A-Za-z_][\w.]*)\(|(\w+)\s*,)",
     re.MULTILINE,
 )
 
@@ -48,7 +49,8 @@ class ConfigTables:
         """(the file of a table, the table, a model, the file whose names the call is written in,
         the call, with `{}` for the key)."""
         for path in self.source.found.parsed:
-            if _TABLE.search(self.source.found.tree.source(path)):
+            found = _TABLE.finditer(self.source.found.tree.source(path))
+            if any(self._may_make(path, (m[1] or m[2] or b"dict").decode()) for m in found):
                 for name, table in self.named.file(path).tables.items():
                     if table.by_key and len(table.entries) > 1:
                         yield from self._uses(path, name, table)
@@ -79,13 +81,21 @@ class ConfigTables:
         if len(calls) == len(values):
             made = {self._made(path, dotted_name(call.func)) for call in calls}
             how = "…"
-        else:
+        elif self._may_make(path, dotted_name(values[0]) if values[0] else ""):
             given = self._given(path, name)
             written = ", ".join(f"{key}={ast.unparse(value)}" for key, value in given.items())
             made = {self._made(path, dotted_name(value), given) for value in values if value}
             how = f"…({written})"
+        else:
+            return
         config = made.pop() if len(made) == 1 else None
         yield from ((model, None, how) for model in (self.users(config) if config else ()))
+
+    def _may_make(self, path: str, dotted: str) -> bool:
+        """Whether this is a config class, or a function that may return an object of one."""
+        symbol = self.named.names.resolve(path, dotted) if dotted else None
+        is_function = bool(symbol and symbol.kind == "function")
+        return is_function or dotted.endswith(_DICTS) or self.configs.is_config(symbol)
 
     def _given(self, path: str, table: str) -> dict[str, ast.expr]:
         """The constants with which a function calls the entries of a table: `table[name](a=1)`;

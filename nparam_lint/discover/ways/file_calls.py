@@ -88,10 +88,7 @@ class FileCalls:
     @cached_property
     def bound(self) -> set[str]:
         """The names that imports and definitions bind."""
-        facts = self.search.found.tree.facts(self.path)
-        own = {item.qualname for item in (*facts.classes, *facts.functions)}
-        own |= {name for name, _ in facts.aliases}
-        return own.union(item.bound for item in (*facts.imports, *self.imports))
+        return self.search.bound(self.path).union(item.bound for item in self.imports)
 
     def resolve(self, dotted: str) -> Symbol | None:
         return self.search.names.resolve(self.path, dotted, local=self.imports)
@@ -114,14 +111,19 @@ class FileCalls:
         return symbol is None or not (does_work(symbol.name) or is_of_data(symbol.where))
 
     @cached_property
+    def named_here(self) -> set[str]:
+        """The names of wanted models in the text."""
+        known = self.search.words.intersection(words(self.text.text.encode()))
+        return {name.decode() for name in known}
+
+    @cached_property
     def pattern(self) -> re.Pattern[str]:
         """What a call of a wanted model looks like here."""
         facts = self.search.found.tree.facts(self.path)
         bound = [(i.bound, i.name or i.module) for i in (*facts.imports, *self.imports)]
         bound += facts.aliases
         by_name = self.search.by_name
-        known = self.search.words.intersection(words(self.text.text.encode()))
-        used = {name.decode() for name in known}
+        used = {*self.named_here}
         used |= {alias for alias, name in bound if tail(name) in by_name}
         names = "|".join(map(re.escape, sorted(used)))
         return re.compile(rf"\b({names})\s*(\.\s*\w+\s*)?\(|{LOOKED_UP.pattern}")

@@ -6,9 +6,9 @@ from __future__ import annotations
 import ast
 import re
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from nparam_lint.claims import Target
 from nparam_lint.discover.files import parent, within
@@ -18,11 +18,11 @@ from nparam_lint.discover.ways.statements import NoWay
 from nparam_lint.records import Position
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Collection, Iterator, Sequence
 
     from nparam_lint.discover.ways import FoundWay
     from nparam_lint.discover.ways.call_search import CallSearch
-    from nparam_lint.discover.ways.file_calls import Cut, FileCalls
+    from nparam_lint.discover.ways.file_calls import FileCalls
     from nparam_lint.discover.ways.places import Place
     from nparam_lint.records import Definition
 
@@ -33,11 +33,29 @@ _SCRIPT = re.compile(r"(train|main|run|exp|eval|test|finetune|predict|infer)\w*\
 _TEST = re.compile(r"(^|/)tests?/|(^|/)test_[^/]*$")
 
 
-class _Script(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class _Script:
     calls: FileCalls
     place: Place
     name: str  # of the parsed options
     attributes: frozenset[str]
+
+    @cached_property
+    def made(self) -> list[ast.stmt] | None:
+        """The statements that make the options; None where these are not known."""
+        holder = ast.Name(self.name, ast.Load())
+        with suppress(NoWay, RecursionError):
+            return with_defaults(self._cut(holder), [holder], self.calls.options, set())
+        return None
+
+    def _cut(self, holder: ast.Name) -> Sequence[ast.stmt]:
+        """The statements that make the options, and those after it that change them."""
+        *above, last = self.place.frames
+        for index in (len(last.body), last.index + 1):
+            place = replace(self.place, frames=(*above, Frame(last.owner, last.body, index)))
+            with suppress(NoWay):
+                return self.calls.cut(place, [holder], 0).made
+        raise NoWay("its options are not known")
 
 
 class OptionObjects:
@@ -68,7 +86,8 @@ class OptionObjects:
                 continue
             read = self.read(target, required[0])
             if read and read <= script.attributes:
-                yield self.way(target, script)
+                if script.made is not None:
+                    yield self.way(target, script, script.made)
                 return
 
     def read(self, target: Target, name: str) -> set[str]:
@@ -83,25 +102,14 @@ class OptionObjects:
             if isinstance(item, ast.Attribute) and ast.unparse(item.value) in holders
         }
 
-    def way(self, target: Target, script: _Script) -> tuple[FoundWay, object]:
+    def way(self, target: Target, script: _Script, made: list[ast.stmt]) -> tuple[FoundWay, object]:
         calls, place = script.calls, script.place
         holder = ast.Name(script.name, ast.Load())
-        cut = self.cut(script, holder)
         call = ast.Call(ast.Name(target.callable, ast.Load()), [holder], [])
-        made = with_defaults(cut.made, [call], calls.options, set())
         module = self.search.module_for(target.location, calls.path)
-        made += ast.parse(f"from {module} import {target.callable}").body
+        made = [*made, *ast.parse(f"from {module} import {target.callable}").body]
         at = Position(calls.path, place.call.lineno, place.call.col_offset + 1)
         return self.search.way(target, call, made, at, _RANK, calls.path)
-
-    def cut(self, script: _Script, holder: ast.Name) -> Cut:
-        """The statements that make the options, and those after it that change them."""
-        *above, last = script.place.frames
-        for index in (len(last.body), last.index + 1):
-            place = replace(script.place, frames=(*above, Frame(last.owner, last.body, index)))
-            with suppress(NoWay):
-                return script.calls.cut(place, [holder], 0)
-        raise NoWay("its options are not known")
 
     @cached_property
     def scripts(self) -> list[_Script]:

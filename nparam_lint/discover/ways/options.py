@@ -126,8 +126,7 @@ def with_defaults(
     that has to be given, or that nothing gives."""
     parsed = {name for node in made for name in _parsed(node)}
     used, is_whole = _uses([*made, *used_by], parsed)
-    own = {attribute for attribute in used if not _is_set(made, attribute)}
-    for attribute in own if parsed and options else ():
+    for attribute in used - _set_in(made) if parsed and options else ():
         option = options.get(attribute)
         if attribute not in stored if option is None else lacks_value(option):
             raise NoWay(f"the option {attribute} has no default")
@@ -149,9 +148,10 @@ def _attributes(nodes: Iterable[ast.AST]) -> set[str]:
     return {dotted_name(item) for item in inner if isinstance(item, ast.Attribute)}
 
 
-def _is_set(made: Sequence[ast.stmt], attribute: str) -> bool:
-    stores = (n for node in made for n in ast.walk(node) if isinstance(n, ast.Attribute))
-    return any(n.attr == attribute and isinstance(n.ctx, ast.Store) for n in stores)
+def _set_in(made: Sequence[ast.stmt]) -> set[str]:
+    """The attributes that statements give a value."""
+    inner = (n for node in made for n in ast.walk(node) if isinstance(n, ast.Attribute))
+    return {n.attr for n in inner if isinstance(n.ctx, ast.Store)}
 
 
 def _parsed(node: ast.stmt) -> set[str]:

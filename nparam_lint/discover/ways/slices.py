@@ -193,7 +193,7 @@ class Slice:
         made = self.attributes(function, above, own, need, depth) if own else []
         names = [item.arg for item in parameters(function.args)]
         wanted = [name for name in names if name in need]
-        bound = stores(ast.Module(function.body, [])) | set(names)
+        bound = {name for node in function.body for name in stores(node)}.union(names)
         lost = (need & bound) - set(names)
         if lost:
             raise NoWay(f"{sorted(lost)[0]} is not known")

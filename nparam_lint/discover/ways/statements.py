@@ -6,6 +6,7 @@ import ast
 import builtins
 import re
 import warnings
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from nparam_lint.discover.syntax import FUNCTIONS, dotted_name
@@ -89,7 +90,8 @@ def is_self(node: ast.AST) -> bool:
     return isinstance(node, ast.Name) and node.id == "self"
 
 
-def stores(node: ast.AST) -> set[str]:
+@lru_cache(2048)  # more than one file has at its top level
+def stores(node: ast.AST) -> frozenset[str]:
     """The names that running a node gives a value, `self.a` too."""
     found: set[str] = set()
     stack = [node]
@@ -105,7 +107,7 @@ def stores(node: ast.AST) -> set[str]:
             found.add(item.name)
         elif not isinstance(item, ast.Lambda):
             stack.extend(ast.iter_child_nodes(item))
-    return found
+    return frozenset(found)
 
 
 def changed(target: ast.expr) -> Iterator[str]:
@@ -184,7 +186,8 @@ def expression(text: str) -> ast.expr:
     return ast.parse(text, mode="eval").body
 
 
-def changes(node: ast.AST) -> set[str]:
+@lru_cache(2048)
+def changes(node: ast.AST) -> frozenset[str]:
     """The names whose values a statement may change."""
     found: set[str] = set()
     for inner in ast.walk(node):
@@ -194,7 +197,7 @@ def changes(node: ast.AST) -> set[str]:
         elif isinstance(inner, ast.Expr) and isinstance(inner.value, ast.Call):
             name, is_change = changed_by_call(inner.value)
             found |= {name} if is_change else set()
-    return found
+    return frozenset(found)
 
 
 def parsed(text: str) -> ast.Module:

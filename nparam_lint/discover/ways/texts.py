@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 from nparam_lint.discover.scan import imported
 from nparam_lint.discover.syntax import dotted_name, tail
-from nparam_lint.discover.ways.call_search import words
 from nparam_lint.discover.ways.file_calls import FileCalls
 from nparam_lint.discover.ways.places import SourceText
 from nparam_lint.discover.ways.statements import parsed
@@ -45,7 +44,7 @@ def in_docstrings(
     search: CallSearch, path: str, content: bytes
 ) -> Iterator[tuple[FoundWay, object]]:
     """The ways that the doctests of a file show."""
-    for text in _docstrings(content.decode("utf-8", "replace"), search.mentions):
+    for text in _docstrings(content.decode("utf-8", "replace"), search.has_call):
         yield from TextCalls(search, path, text).ways()
 
 
@@ -90,7 +89,7 @@ def _put(lines: list[str], start: int, code: str) -> None:
         lines[start : start + code.count("\n")] = code.split("\n")[: code.count("\n")]
 
 
-def _docstrings(text: str, mentions: Callable[[bytes], bool] | None = None) -> Iterator[str]:
+def _docstrings(text: str, is_wanted: Callable[[bytes], bool] | None = None) -> Iterator[str]:
     """The doctests of each docstring, each line where it stands; of those that are to be read."""
     block: dict[int, str] = {}
     lines = text.split("\n")
@@ -99,7 +98,7 @@ def _docstrings(text: str, mentions: Callable[[bytes], bool] | None = None) -> I
         if match and ("..." not in line.split()[:1] or block.get(number - 1)):
             block[number] = match[1] or ""
         elif block and ('"""' in line or "'''" in line):
-            if mentions is None or mentions("\n".join(block.values()).encode()):
+            if is_wanted is None or is_wanted("\n".join(block.values()).encode()):
                 yield _valid([block.get(at, "") for at in range(max(block) + 1)])
             block = {}
 
@@ -177,14 +176,13 @@ class TextCalls(FileCalls):
 
     @cached_property
     def bound(self) -> set[str]:
-        return {item.bound for item in self.imports}.union(self.search.by_name)
+        return {item.bound for item in self.imports}.union(self.named_here)
 
     @cached_property
     def pattern(self) -> re.Pattern[str]:
         bound = [(item.bound, item.name or item.module) for item in self.imports]
         by_name = self.search.by_name
-        known = self.search.words.intersection(words(self.text.text.encode()))
-        used = {name.decode() for name in known}
+        used = {*self.named_here}
         used |= {alias for alias, name in bound if tail(name) in by_name}
         names = "|".join(map(re.escape, sorted(used))) or "$."
         return re.compile(rf"\b({names})\s*(\.\s*\w+\s*)?\(")
