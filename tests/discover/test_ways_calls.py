@@ -78,6 +78,13 @@ def told(root, path, text):
         ),
         ("class T:\n d = 6\n def b(self):\n  Net(self.d)", f"{SELF}self.d = T.d >> Net(self.d)"),
         ("import torch\nc = torch.load('a')\nNet(c.d)", []),
+        (
+            "import torch, sys\nif sys.argv[1:]:\n d = torch.load('a')\nelif sys.path:\n d = 5\n"
+            "else:\n sys.exit(1)\nNet(d)",
+            "if sys.argv[1:]:\n    raise ValueError('this is not run: torch.load')\n"
+            "elif sys.path:\n    d = 5\n"
+            "else:\n    raise ValueError('the script ends here') >> Net(d)",
+        ),
         ("with open('a') as f:\n    Net(int(f.read()))", []),
         ("def f(data):\n    Net(len(data))", []),
         ("Net(3); Net(d=3)", ">> Net(3)"),

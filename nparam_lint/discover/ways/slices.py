@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import copy
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from nparam_lint.discover.syntax import FUNCTIONS, Function, dotted_name
 from nparam_lint.discover.ways.arguments import arguments_of, entry_of, from_decorator
@@ -375,17 +375,7 @@ class Slice:
 
     def compound(self, node: ast.stmt, need: set[str]) -> list[ast.stmt]:
         if isinstance(node, ast.If):
-            holds = truth(node.test, {})
-            if holds is not None:
-                return self.before(node.body if holds else node.orelse, need)
-            self.check(node.test)
-            first, second = set(need), set(need)
-            body, orelse = self.before(node.body, first), self.before(node.orelse, second)
-            if not (body or orelse):
-                return []
-            need.clear()
-            need |= first | second | (loads(node.test) - BUILTINS)
-            return [ast.If(node.test, body or [ast.Pass()], orelse)]
+            return self.choice(node, need)
         if isinstance(node, (ast.With, ast.AsyncWith)):
             if any(item.optional_vars and stores(item.optional_vars) & need for item in node.items):
                 raise NoWay("a context")
@@ -402,6 +392,53 @@ class Slice:
         if isinstance(node, ast.Try):
             return self.before([*node.body, *node.orelse, *node.finalbody], need)
         raise NoWay(f"{type(node).__name__} at line {node.lineno}")
+
+    def choice(self, node: ast.If, need: set[str]) -> list[ast.stmt]:
+        """What is needed of both branches of a condition that the worker evaluates. In place of one
+        that must not be run, or that ends the script, it raises an error."""
+        holds = truth(node.test, {})
+        if holds is not None:
+            return self.before(node.body if holds else node.orelse, need)
+        self.check(node.test)
+        first, second = self.branch(node.body, need), self.branch(node.orelse, need)
+        if first.why and second.why:
+            raise first.why
+        if not (first.made or second.made or first.why or second.why):
+            return []
+        need.clear()
+        need |= first.need | second.need | (loads(node.test) - BUILTINS)
+        return [ast.If(node.test, first.written() or [ast.Pass()], second.written())]
+
+    def branch(self, body: Sequence[ast.stmt], need: set[str]) -> _Branch:
+        inner = set(need)
+        if body and _ends(body[-1]):
+            return _Branch([], set(), ends=True)
+        try:
+            return _Branch(self.before(body, inner), inner)
+        except NoWay as why:
+            return _Branch([], set(), why)
+
+
+class _Branch(NamedTuple):
+    """What is needed of a branch of a condition. `why`: it must not be run."""
+
+    made: list[ast.stmt]
+    need: set[str]
+    why: NoWay | None = None
+    ends: bool = False
+
+    def written(self) -> list[ast.stmt]:
+        if not (self.why or self.ends):
+            return self.made
+        words = f"this is not run: {self.why}" if self.why else "the script ends here"
+        return ast.parse(f"raise ValueError({words!r})").body
+
+
+def _ends(node: ast.stmt) -> bool:
+    """Whether a statement ends the script."""
+    is_call = isinstance(node, ast.Expr) and isinstance(node.value, ast.Call)
+    name = dotted_name(node.value.func) if is_call else ""  # type: ignore[attr-defined]
+    return isinstance(node, ast.Raise) or name in ("exit", "quit", "sys.exit")
 
 
 def _innermost(frames: Sequence[Frame]) -> int:
