@@ -84,6 +84,7 @@ class ConfigTables:
             written = ", ".join(f"{key}={ast.unparse(value)}" for key, value in given.items())
             made = {self._made(path, dotted_name(value), given) for value in values if value}
             how = f"…({written})"
+        made.discard(None)  # that function does not say it; the others do
         config = made.pop() if len(made) == 1 else None
         yield from ((model, None, how) for model in (self.users(config) if config else ()))
 
