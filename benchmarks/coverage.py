@@ -204,16 +204,15 @@ def _made(body: list[str]) -> Iterator[str]:
 def _models_of(one: Json, stands_for: dict[str, str]) -> set[str]:
     """The targets that an entry of the document measures."""
     bare = one["target"].partition("(")[0]
-    found = {stands_for.get(bare, bare)}
     module, _, name = one.get("type", "").rpartition(".")
     file = module.replace(".", "/") + ".py"
     package = module.replace(".", "/") + "/__init__.py"
-    return found | {
+    return {
         target
         for target in stands_for
         if target.endswith(f"::{name}")
         and f"/{target.partition('::')[0]}".endswith((f"/{file}", f"/{package}"))
-    }
+    } or {stands_for.get(bare, bare)}
 
 
 def _explain(result: Coverage, document: Json, stands_for: dict[str, str]) -> None:

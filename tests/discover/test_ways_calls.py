@@ -217,3 +217,19 @@ def test_the_order_and_what_is_left_out(tmp_path):
     found = ways(tmp_path, sources)
     assert [w.recipe.call for w in found] == [f"Net({number})" for number in range(1, 5)]
     assert {w.file for w in found} == {"net.py"}
+
+
+def test_what_a_function_sets_that_is_not_run_is_told(tmp_path):
+    data = "def load(c):\n    rows = read(c)\ndef read(a):\n    rows, a.d = open('a')\n"
+    head = f"import argparse\n{USE}from data import load\n"
+    parser = "p = argparse.ArgumentParser()\np.add_argument('--d', default=3)\n"
+    parser += "p.add_argument('--h', default=3)\n"
+    end = "rows = load(c)\nBig(c)\n"
+    files = {
+        "data.py": data,
+        "with_default.py": f"{head}{parser}c = p.parse_args()\n{end}",
+        "without.py": f"{head}c = Config()\n{end}",
+    }
+    (found,) = ways(tmp_path, files)
+    assert found.way.position.path == "with_default.py"
+    assert found.way.note == "d as it is before data.py:4 sets it"

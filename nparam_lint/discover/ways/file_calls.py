@@ -7,7 +7,7 @@ import copy
 import re
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 from nparam_lint.claims import Target
@@ -53,13 +53,13 @@ _INNER_IMPORT = re.compile(r"^[ \t]+(import|from)\s", re.MULTILINE)
 @dataclass(frozen=True, slots=True)
 class Cut:
     """The statements `made` for a call, in the names of the file `home`. `loops`: other entries of
-    a table give other ways; `unknown`: see `with_defaults`; `read`: what the model reads beside its
+    a table give other ways; `unknown`: see `Slice`; `read`: what the model reads beside its
     arguments."""
 
     home: FileCalls
     made: Sequence[ast.stmt]
     loops: bool
-    unknown: set[tuple[str, str]]
+    unknown: dict[tuple[str, str], str]
     read: Sequence[ast.AST] = ()
 
 
@@ -70,7 +70,9 @@ class FileCalls:
         self.search = search
         self.path = path
         self.tree = parsed(text)
-        self.text = SourceText(text, self.tree, self.is_harmless)
+        self.text = SourceText(
+            text, self.tree, self.is_harmless, path=path, sets=partial(search.changes.of, path)
+        )
         self.rank = TEST if _TEST_PATH.search(path) else SCRIPT
         if self.rank == SCRIPT and not _SCRIPT_NAMES.search(path.rpartition("/")[2]):
             self.rank += 1
@@ -171,16 +173,15 @@ class FileCalls:
                 cut = self.cut_with_globals(place, target, nodes, entry)
                 used_by = [call, *cut.read]
                 stored = cut.home.text.stored
-                self.search.check_read(
-                    target, {name for _, name in cut.unknown} - {*cut.home.options}
-                )
+                note = self.search.note_of(target, cut.unknown, cut.home.options)
                 made = with_defaults(cut.made, used_by, cut.home.options, cut.unknown, stored)
                 made, short = shortened(made, call)
             except (NoWay, RecursionError):
                 return
             if made and is_inside:
                 return
-            yield self.way(target, short, replace(cut, made=made), at, rank)
+            found, key = self.way(target, short, replace(cut, made=made), at, rank)
+            yield replace(found, way=replace(found.way, note=note)), key
             if not cut.loops:
                 return
 

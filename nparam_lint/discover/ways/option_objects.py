@@ -88,7 +88,7 @@ class OptionObjects:
         holder = ast.Name(script.name, ast.Load())
         cut = self.cut(script, holder)
         call = ast.Call(ast.Name(target.callable, ast.Load()), [holder], [])
-        made = with_defaults(cut.made, [call], calls.options, set())
+        made = with_defaults(cut.made, [call], calls.options, ())
         module = self.search.module_for(target.location, calls.path)
         made += ast.parse(f"from {module} import {target.callable}").body
         at = Position(calls.path, place.call.lineno, place.call.col_offset + 1)

@@ -116,7 +116,7 @@ def with_defaults(
     made: Sequence[ast.stmt],
     used_by: Sequence[ast.AST],
     options: dict[str, ast.Call],
-    unknown: set[tuple[str, str]],
+    unknown: Iterable[tuple[str, str]],
     stored: Collection[str] = (),
 ) -> list[ast.stmt]:
     """The slice with the options alone that it uses, or `used_by` does: the call, and what it reads

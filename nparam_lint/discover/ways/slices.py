@@ -16,6 +16,7 @@ from nparam_lint.discover.ways.statements import (
     Assumption,
     NoWay,
     assign,
+    calls_in,
     changed,
     changed_by_call,
     changes,
@@ -55,7 +56,8 @@ class Slice:
     module_names: set[str] = field(default_factory=set)  # those of the file that are needed
     outside: Function | None = None  # the function whose arguments another file gives
     given_outside: set[str] = field(default_factory=set)  # of them, those that are needed
-    unknown: set[tuple[str, str]] = field(default_factory=set)  # (object, attribute) set from data
+    # (object, attribute) that is set by what is not run → where
+    unknown: dict[tuple[str, str], str] = field(default_factory=dict)
 
     def of(self, place: Place, *nodes: ast.AST) -> list[ast.stmt]:
         """The statements that `nodes`, parts of the call at `place`, need. Raises NoWay."""
@@ -309,7 +311,18 @@ class Slice:
     # --- statements -----------------------------------------------------------------------------
 
     def keep(self, node: ast.stmt, need: set[str]) -> list[ast.stmt]:
-        """What is needed of one statement."""
+        """What is needed of one statement; what one that is left out changes is noted."""
+        made = self.kept(node, need)
+        if not (made or isinstance(node, DEFINITIONS)):
+            for call in calls_in(node):
+                given = (*call.args, *(item.value for item in call.keywords))
+                names = {item.id for item in given if isinstance(item, ast.Name)} & need
+                for name, attribute, at in self.text.sets(call) if names else ():
+                    if name in names:
+                        self.unknown.setdefault((name, attribute), at)
+        return made
+
+    def kept(self, node: ast.stmt, need: set[str]) -> list[ast.stmt]:
         if is_main(node):
             assert isinstance(node, ast.If)
             return self.before(node.body, need)
@@ -341,9 +354,9 @@ class Slice:
                 isinstance(t, (ast.Attribute, ast.Name)) for t in stores_parts
             ):
                 raise
-            self.unknown |= {
-                (dotted_name(t.value), t.attr) for t in stores_parts if isinstance(t, ast.Attribute)
-            }
+            parts_of = (t for t in stores_parts if isinstance(t, ast.Attribute))
+            at = f"{self.text.path}:{node.lineno}"
+            self.unknown |= {(dotted_name(t.value), t.attr): at for t in parts_of}
             return []
         if not isinstance(node, ast.AugAssign):
             need -= names
