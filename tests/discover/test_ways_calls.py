@@ -233,3 +233,15 @@ def test_what_a_function_sets_that_is_not_run_is_told(tmp_path):
     (found,) = ways(tmp_path, files)
     assert found.way.position.path == "with_default.py"
     assert found.way.note == "d as it is before data.py:4 sets it"
+
+
+def test_a_command_gives_what_has_no_default(tmp_path):
+    script = f"import argparse\n{USE}p = argparse.ArgumentParser()\n"
+    script += "p.add_argument('-d', '--dim', type=int)\np.add_argument('--h', required=True)\n"
+    script += "p.add_argument('--lr')\na = p.parse_args()\nNet(a.dim, h=a.h)\n"
+    commands = "usage: fit.py --h H\nH=7\npython fit.py -d 2 \\\n --h $H --lr 1"
+    (tmp_path / "run.sh").write_text(commands)
+    (found,) = ways(tmp_path, {"fit.py": script})
+    assert found.recipe.setup.startswith("import sys\nsys.argv[1:] = ['-d', '2', '--h', '7']\n")
+    assert found.recipe.setup.endswith("a = p.parse_args()")
+    assert found.way.note == "as in run.sh:3"

@@ -14,6 +14,7 @@ from nparam_lint.discover.name_resolution import Symbol
 from nparam_lint.discover.source_tree import cached_method
 from nparam_lint.discover.syntax import dotted_name, tail
 from nparam_lint.discover.ways import FoundWay
+from nparam_lint.discover.ways.commands import Commands
 from nparam_lint.discover.ways.object_changes import ObjectChanges, is_read, note_on
 from nparam_lint.discover.ways.statements import BUILTINS, NoWay, does_work
 from nparam_lint.records import Recipe, Way
@@ -51,6 +52,7 @@ class CallSearch:
             if target.is_path and target.callable and not does_work(tail(target.callable)):
                 self.by_name[tail(target.callable)].append(target)
         self.words = {name.encode() for name in self.by_name}
+        self.commands = Commands(source.others, self.content)
         self.changes = ObjectChanges(self.found)
         self.parameters = {(d.path, d.qualname): d.parameters or () for d in self.found.definitions}
 

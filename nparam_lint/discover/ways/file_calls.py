@@ -15,7 +15,7 @@ from nparam_lint.discover.scan import imported
 from nparam_lint.discover.syntax import dotted_name, tail
 from nparam_lint.discover.ways.arguments import arguments_of
 from nparam_lint.discover.ways.call_search import LOOKED_UP, words
-from nparam_lint.discover.ways.options import default_text, with_defaults
+from nparam_lint.discover.ways.options import NeedsCommand, default_text, with_defaults
 from nparam_lint.discover.ways.places import IMPORTS, SourceText
 from nparam_lint.discover.ways.shorten import shortened
 from nparam_lint.discover.ways.slices import NeedsCaller, Slice
@@ -171,11 +171,10 @@ class FileCalls:
         for entry in range(_ENTRIES):
             try:
                 cut = self.cut_with_globals(place, target, nodes, entry)
-                used_by = [call, *cut.read]
-                stored = cut.home.text.stored
                 note = self.search.note_of(target, cut.unknown, cut.home.options)
-                made = with_defaults(cut.made, used_by, cut.home.options, cut.unknown, stored)
+                made, command = self.with_options(cut, call)
                 made, short = shortened(made, call)
+                note = "; ".join(filter(None, (note, command)))
             except (NoWay, RecursionError):
                 return
             if made and is_inside:
@@ -184,6 +183,21 @@ class FileCalls:
             yield replace(found, way=replace(found.way, note=note)), key
             if not cut.loops:
                 return
+
+    def with_options(self, cut: Cut, call: ast.Call) -> tuple[list[ast.stmt], str]:
+        """The statements with the options that they use; where one has no default, with those of a
+        command, and what to say then."""
+        home = cut.home
+        filled = partial(
+            with_defaults, cut.made, [call, *cut.read], home.options, cut.unknown, home.text.stored
+        )
+        try:
+            return filled(), ""
+        except NeedsCommand as why:
+            for command in self.search.commands.of(home.path):
+                with suppress(NoWay):
+                    return filled(given=command.given(home.options)), f"as in {command.place}"
+            raise why
 
     def cut_with_globals(
         self, place: Place, target: Target, nodes: list[ast.AST], entry: int

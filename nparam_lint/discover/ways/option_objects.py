@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from nparam_lint.discover.ways import FoundWay
     from nparam_lint.discover.ways.call_search import CallSearch
+    from nparam_lint.discover.ways.commands import Command
     from nparam_lint.discover.ways.file_calls import Cut, FileCalls
     from nparam_lint.discover.ways.places import Place
     from nparam_lint.records import Definition
@@ -69,7 +70,16 @@ class OptionObjects:
             read = self.read(target, required[0])
             if read and read <= script.attributes:
                 yield self.way(target, script)
+                if command := self.command(target, script):
+                    yield self.way(target, script, command)
                 return
+
+    def command(self, target: Target, script: _Script) -> Command | None:
+        """The first command of a script that names the model, or its file."""
+        module = target.location.removesuffix(".py").rpartition("/")[2]
+        known = {target.callable, module} - {"Model", "model"}
+        commands = self.search.commands.of(script.calls.path)
+        return next((one for one in commands if known.intersection(one.words)), None)
 
     def read(self, target: Target, name: str) -> set[str]:
         """The attributes that a constructor reads of an argument, under no condition."""
@@ -83,16 +93,21 @@ class OptionObjects:
             if isinstance(item, ast.Attribute) and ast.unparse(item.value) in holders
         }
 
-    def way(self, target: Target, script: _Script) -> tuple[FoundWay, object]:
+    def way(
+        self, target: Target, script: _Script, command: Command | None = None
+    ) -> tuple[FoundWay, object]:
         calls, place = script.calls, script.place
         holder = ast.Name(script.name, ast.Load())
         cut = self.cut(script, holder)
         call = ast.Call(ast.Name(target.callable, ast.Load()), [holder], [])
-        made = with_defaults(cut.made, [call], calls.options, ())
+        given = command.given(calls.options) if command else None
+        made = with_defaults(cut.made, [call], calls.options, (), given=given)
         module = self.search.module_for(target.location, calls.path)
         made += ast.parse(f"from {module} import {target.callable}").body
         at = Position(calls.path, place.call.lineno, place.call.col_offset + 1)
-        return self.search.way(target, call, made, at, _RANK, calls.path)
+        found, key = self.search.way(target, call, made, at, _RANK, calls.path)
+        note = f"as in {command.place}" if command else ""
+        return replace(found, way=replace(found.way, note=note)), key
 
     def cut(self, script: _Script, holder: ast.Name) -> Cut:
         """The statements that make the options, and those after it that change them."""
