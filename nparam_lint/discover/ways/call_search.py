@@ -20,7 +20,7 @@ from nparam_lint.discover.ways.statements import BUILTINS, NoWay, does_work
 from nparam_lint.records import Recipe, Way
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from nparam_lint.discover.ways import WaySource
     from nparam_lint.discover.ways.file_calls import FileCalls
@@ -137,11 +137,14 @@ class CallSearch:
         return relative.removesuffix("/__init__").replace("/", ".")
 
     def note_of(
-        self, target: Target, unknown: Mapping[tuple[str, str], str], options: Collection[str]
+        self, target: Target, unknown: Mapping[tuple[str, str], str], home: FileCalls
     ) -> str:
-        """What to say of the attributes, which what is not run sets, that the model's file reads.
-        Raises NoWay where one has no value before that."""
-        text = self.found.tree.source(target.location).decode("utf-8", "replace")
+        """What to say of the attributes, which what the script `home` does not run sets, that the
+        model's file reads. Raises NoWay where one has no value before that."""
+        source = self.found.tree.source(target.location)
+        if target.location == home.path:  # it reads what its script does, too
+            source = b"".join(match[0] for match in _CLASS.finditer(source))
+        text, options = source.decode("utf-8", "replace"), home.options
         read = {name: at for (_, name), at in unknown.items() if is_read(name, text)}
         for name in read.keys() - {*options}:
             raise NoWay(f"{name} depends on data")

@@ -171,7 +171,7 @@ class FileCalls:
         for entry in range(_ENTRIES):
             try:
                 cut = self.cut_with_globals(place, target, nodes, entry)
-                note = self.search.note_of(target, cut.unknown, cut.home.options)
+                note = self.search.note_of(target, cut.unknown, cut.home)
                 made, command = self.with_options(cut, call)
                 made, short = shortened(made, call)
                 note = "; ".join(filter(None, (note, command)))
