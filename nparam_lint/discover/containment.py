@@ -31,6 +31,8 @@ _TYPES = re.compile(
     r"(?:->|(?<=\w)[ \t]*:)[ \t]*[\w.]+(?:\[[\w.,| \t\[\]]*\])?(?=[ \t]*[,)=:|\n])"
     r"|\b(?:isinstance|issubclass|super)[ \t]*\([^()]*(?:\([^()]*\))?[^()]*\)"
 )
+# `x: Block.Config` holds the arguments of a part.
+_CONFIG = re.compile(r"[\w.]*\w\.[A-Z]\w*")
 _NAMES = re.compile(r"(?<![\w.])[A-Za-z_]\w*(?:\.\w+)*")
 
 
@@ -97,8 +99,10 @@ class _Bodies:
             self.lines[user.where] = _lines_of_code(self.found.tree.source(user.where))
         named: set[str] = set()
         for name in _names_in_body(self.lines[user.where], place.line, place.column):
+            is_config = tail(name) not in self.known and bool(_CONFIG.fullmatch(name))
+            name = name.rpartition(".")[0] if is_config else name
             symbol = self._resolved(user, name) if tail(name) in self.known else None
-            if symbol is None or symbol in seen:
+            if symbol is None or symbol in seen or (is_config and self._is_base(symbol, user)):
                 continue
             used = self.definitions.get((symbol.where, symbol.name))
             if used:
@@ -109,6 +113,10 @@ class _Bodies:
                 seen.add(symbol)
                 named |= self.named_by(symbol, facts, seen)
         return named
+
+    def _is_base(self, symbol: Symbol, user: Symbol) -> bool:
+        """Whether it is a base class, whose config that of `user` extends."""
+        return user.kind == "class" and symbol in self.names.bases(user)
 
     def _resolved(self, user: Symbol, name: str) -> Symbol | None:
         if user.kind == "class":
@@ -140,9 +148,13 @@ def _returned(item: Definition, found: Discovery) -> str:
 def _lines_of_code(source: bytes) -> list[str]:
     """The lines of a file, without strings, comments and annotations."""
     text = source.decode("utf-8", "replace").replace("\t", "    ")
-    for pattern in (_TEXTS, _TYPES):
-        text = pattern.sub(lambda match: "\n" * match[0].count("\n"), text)
-    return text.split("\n")
+    text = _TEXTS.sub(lambda match: "\n" * match[0].count("\n"), text)
+    return _TYPES.sub(_without_types, text).split("\n")
+
+
+def _without_types(match: re.Match[str]) -> str:
+    configs = " ".join(_CONFIG.findall(match[0])) if match[0].lstrip().startswith(":") else ""
+    return f" {configs}" + "\n" * match[0].count("\n")
 
 
 def _names_in_body(lines: Sequence[str], line: int, column: int) -> Iterator[str]:
