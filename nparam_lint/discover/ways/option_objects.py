@@ -82,16 +82,19 @@ class OptionObjects:
         return next((one for one in commands if known.intersection(one.words)), None)
 
     def read(self, target: Target, name: str) -> set[str]:
-        """The attributes that a constructor reads of an argument, under no condition."""
+        """The attributes that a constructor reads of an argument, under no condition, and does not
+        set itself."""
         node = self.search.file_calls(target.location).text.definitions.get(target.callable)
         body = getattr(node, "body", ())
         init = next((n for n in body if getattr(n, "name", "") == "__init__"), node)
         holders = (name, f"self.{name}")
-        return {
-            item.attr
+        used = [
+            item
             for item in _unconditional(init)
             if isinstance(item, ast.Attribute) and ast.unparse(item.value) in holders
-        }
+        ]
+        stored = {item.attr for item in used if isinstance(item.ctx, ast.Store)}
+        return {item.attr for item in used} - stored
 
     def way(
         self, target: Target, script: _Script, command: Command | None = None
