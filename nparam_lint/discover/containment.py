@@ -70,7 +70,8 @@ class _Bodies:
         self.found = found
         self.names = found.models.names
         self.definitions = {(item.path, item.qualname): item for item in found.definitions}
-        self.returns = {i.target: _returned(i, found) for i in self.definitions.values()}
+        self.made = {i.target: [*_returned(i, found)] for i in self.definitions.values()}
+        self.returns = {target: next(iter(made), "") for target, made in self.made.items()}
         functions = (fact for path in found.parsed for fact in found.tree.facts(path).functions)
         self.known = {tail(item.qualname) for item in found.definitions}
         self.known |= {fact.qualname for fact in functions}
@@ -81,7 +82,7 @@ class _Bodies:
         those of its base classes."""
         direct = {}
         for item in self.definitions.values():
-            own = {item.target, self.returns[item.target], ""}
+            own = {item.target, *self.made[item.target], ""}
             kind: Literal["class", "function"] = "class" if item.kind == "class" else "function"
             symbol = Symbol(kind, item.path, item.qualname)
             direct[item.target] = self.named_by(symbol, item, {symbol}) - own
@@ -106,7 +107,7 @@ class _Bodies:
                 continue
             used = self.definitions.get((symbol.where, symbol.name))
             if used:
-                named |= {used.target, self.returns[used.target]}
+                named |= {used.target, *self.made[used.target]}
             elif symbol.kind == "function" and (
                 facts := self.names.functions(symbol.where).get(symbol.name)
             ):
@@ -125,15 +126,15 @@ class _Bodies:
         return self.names.resolve(user.where, name, local=facts.imports if facts else ())
 
 
-def _returned(item: Definition, found: Discovery) -> str:
-    """The target of the class that a factory returns, by way of others too; "" where it is none of
-    the project."""
+def _returned(item: Definition, found: Discovery) -> Iterator[str]:
+    """The targets of the classes that a factory returns, by way of others too; "" where one is none
+    of the project."""
     names, seen = found.models.names, {Symbol("function", item.path, item.qualname)}
     stack = [*seen]
     while stack:
         symbol = stack.pop()
         if symbol.kind == "class":
-            return f"{symbol.where}::{symbol.name}" if found.models.is_model(symbol) else ""
+            yield f"{symbol.where}::{symbol.name}" if found.models.is_model(symbol) else ""
         facts = names.functions(symbol.where).get(symbol.name) if symbol.where else None
         if facts is None or symbol.kind != "function":
             continue
@@ -142,7 +143,6 @@ def _returned(item: Definition, found: Discovery) -> str:
             if made is not None and made not in seen:
                 seen.add(made)
                 stack.append(made)
-    return ""
 
 
 def _lines_of_code(source: bytes) -> list[str]:

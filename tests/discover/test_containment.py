@@ -114,3 +114,30 @@ def test_the_config_of_a_part_is_a_field_of_the_config_of_the_whole(tmp_path):
     assert {part: set(users) for part, users in found.users.items()} == {
         "net.py::Layer": {"net.py::Base", "net.py::Net"}
     }
+
+
+CHOSEN = """
+    from torch.nn import Module
+
+    class A(Module):
+        pass
+
+    class B(Module):
+        pass
+
+    def build(name):
+        if name == "a":
+            model = A()
+        else:
+            model = B()
+        return model
+"""
+
+
+def test_a_factory_contains_none_of_those_that_it_chooses_from(tmp_path):
+    assert not find_containment(discovered(tmp_path, {"net.py": CHOSEN})).users
+    user = (
+        "\n    class C(Module):\n        def __init__(self):\n            self.part = build('b')\n"
+    )
+    found = find_containment(discovered(tmp_path, {"net.py": CHOSEN + user}))
+    assert {*found.users} == {"net.py::A", "net.py::B", "net.py::build"}
