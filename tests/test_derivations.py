@@ -38,6 +38,7 @@ LONG = (
     "sockeye_rnn",
     "NanoGPT --budget",
     "RecurrentGPT",
+    "why_so_big.py::TransformerLayer",
 )
 
 

@@ -189,7 +189,9 @@ def check(
         return report
     from nparam_lint.gate.fill_in import arguments_to_fill_in
 
-    recipes = arguments_to_fill_in(report.skipped, source)
+    ways = (request.recipe for request in selection.requests if request.way)
+    calls = (way.call or f"model({way.arguments or ''})" for way in ways)
+    recipes = arguments_to_fill_in(report.skipped, source, calls)
     return replace(report, recipes=recipes, test_files=len(source.found.left_out))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections import Counter, defaultdict
 from contextlib import suppress
 from functools import cache
 from typing import TYPE_CHECKING
@@ -27,37 +28,47 @@ _LONGEST = 40  # characters of a value
 
 
 def arguments_to_fill_in(
-    skipped: Iterable[tuple[str, NotMeasured]], source: ProjectSource
+    skipped: Iterable[tuple[str, NotMeasured]], source: ProjectSource, calls: Iterable[str] = ()
 ) -> dict[str, tuple[str, ...]]:
     """Target → the lines of config that say how to build it, for each that needs arguments. `…`
-    stands for a value that is not known."""
+    stands for a value that is not known. `calls`: those of the project that build other models."""
     found = source.found
     needy = {target for target, failure in skipped if failure.cause == "arguments_missing"}
     definitions = [item for item in found.definitions if item.target in needy]
-    defaults = _defaults(found)
+    defaults, given = _defaults(found), _given(calls)
 
     @cache
     def options() -> dict[str, str]:
         return _options(found)
 
     def known(path: str, name: str) -> str:
-        own = defaults.get((path, name)) or defaults.get(("", name))
+        own = defaults.get((path, name)) or given.get(name) or defaults.get(("", name))
         return own or options().get(name, "")
 
     def value(item: Definition, parameter: Parameter) -> str:
         return known(item.path, parameter.name) or _made(item.path, parameter, found, known) or "…"
 
     return {
-        item.target: filled_entry(
-            Target(item.path, item.qualname), _written(item, value), source.settings
-        )
+        item.target: filled_entry(Target(item.path, item.qualname), arguments, source.settings)
         for item in definitions
+        if (arguments := _written(item, value))
     }
 
 
 def _written(item: Definition, value: Callable[[Definition, Parameter], str]) -> str:
     required = [parameter for parameter in item.parameters or () if parameter.required]
     return ", ".join(f"{one.name}={value(item, one)}" for one in required)
+
+
+def _given(calls: Iterable[str]) -> dict[str, str]:
+    """The value that calls give an argument of a name most often."""
+    values: defaultdict[str, Counter[str]] = defaultdict(Counter)
+    for text in calls:
+        for inner in ast.walk(ast.parse(text, mode="eval")):
+            for item in inner.keywords if isinstance(inner, ast.Call) else ():
+                if item.arg and _is_value(value := ast.unparse(item.value)):
+                    values[item.arg][value] += 1
+    return {name: counted.most_common(1)[0][0] for name, counted in values.items()}
 
 
 def _defaults(found: Discovery) -> Mapping[tuple[str, str], str]:

@@ -153,7 +153,7 @@ def test_many_a_form_is_right_everywhere_or_there_is_none(parts):
 
 
 # Those that take long, and are like others.
-AT_NIGHT = {"attention", "encoder", "half as deep", "levels", "nested", "projected", "shortcut"}
+AT_NIGHT = set("attention encoder levels nested projected shortcut tied".split()) | {"half as deep"}
 
 
 @pytest.mark.parametrize(
@@ -196,6 +196,7 @@ def heads(dim, heads, dim_head):
     return Holder(parts)
 
 
+@pytest.mark.thorough
 def test_where_only_the_smallest_value_differs_the_form_says_so():
     base = {"dim": 64, "heads": 8, "dim_head": 32}
     form = derived(heads, **base)

@@ -79,6 +79,7 @@ def test_environment_variables(made: Any) -> None:
     assert checker.check().recalled == {"a.py::Net"}
 
 
+@pytest.mark.thorough
 def test_branches(made: Any) -> None:
     checker = made({"a.py": net("from w import W", "W"), "w.py": "W = 4\n", "b.py": net("", 3)})
 
@@ -100,6 +101,7 @@ def test_branches(made: Any) -> None:
         assert (found.totals["a.py::Net"], len(found.recalled)) == (total, 2)
 
 
+@pytest.mark.thorough
 def test_another_version_of_the_tool(
     made: Any, nparam_lint_process: Callable[..., Any], tmp_path: Path
 ) -> None:
@@ -116,6 +118,7 @@ def test_another_version_of_the_tool(
     assert not checker.check().recalled
 
 
+@pytest.mark.thorough
 def test_what_ran_out_of_time_is_tried_again(made: Any) -> None:
     slow = net("import os, time", "(time.sleep(60 * os.path.exists('slow')), 4)[1]")
     checker = made({"a.py": slow, "slow": "", "nparam-lint.toml": '[budgets]\n"a.py::Net" = 20\n'})

@@ -229,6 +229,7 @@ def test_what_lies_in_the_machine_is_not_remembered(root, base):
     assert parsed(root, base)[0] == [deep]
 
 
+@pytest.mark.thorough
 def test_the_past_of_a_project_does_not_pile_up(root, base):
     for number in range(150):
         write(root, {"pkg/net.py": f"{NET}x = {number}\n"})

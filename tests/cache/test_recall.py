@@ -689,6 +689,7 @@ def test_what_another_models_file_left_behind(
     checker.agree()
 
 
+@pytest.mark.thorough
 def test_a_function_that_only_another_models_file_registers(
     nparam_lint: Callable[..., Any], tmp_path: Path
 ) -> None:
@@ -709,6 +710,7 @@ def test_a_function_that_only_another_models_file_registers(
     checker.agree()
 
 
+@pytest.mark.thorough
 def test_a_part_of_the_project_and_all_of_it(
     nparam_lint: Callable[..., Any], tmp_path: Path
 ) -> None:

@@ -173,6 +173,7 @@ AT_NIGHT = (
     "a file less",
     "a file that git excludes",
     "a budget in the config",
+    "a new file",
 )
 
 
@@ -199,6 +200,7 @@ def test_another_environment_is_another_question(project: Any) -> None:
     assert answer(root, environ, "--declared", "--no-c")[0] >= HEAVY - {"libcst"}
 
 
+@pytest.mark.thorough
 def test_the_exit_code_and_the_text_are_those_of_the_run(project: Any) -> None:
     root, environ = project
     write(root, {"nparam-lint.toml": '[budgets]\n"a.py::Net" = 1\n'})
@@ -222,6 +224,7 @@ def test_the_exit_code_and_the_text_are_those_of_the_run(project: Any) -> None:
     raise AssertionError("no answer was kept")
 
 
+@pytest.mark.thorough
 def test_answers_alone_do_not_fill_the_disk(project: Any) -> None:
     root, environ = project
     answer(root, environ)

@@ -94,6 +94,7 @@ def test_an_environment_that_had_no_torch(made: Any, tmp_path: Path, named: str)
     assert checker.check().report["environment"]["python"] == str(place / "bin" / "python")
 
 
+@pytest.mark.thorough
 def test_what_is_staged_while_the_index_is_copied(made: Any, tmp_path: Path) -> None:
     """A run that looks at an index that is no more must not speak for the next one."""
     # To copy these takes longer than the 50 ms that are not relied upon.

@@ -370,6 +370,7 @@ def test_a_file_gets_the_document_the_log_the_text_and_the_page_of_the_run_a_tab
 
 
 @pytest.mark.skipif(os.name != "posix", reason="needs a terminal")
+@pytest.mark.thorough
 def test_one_line_of_progress_on_a_terminal(sample, environ):
     ours, theirs = pty.openpty()
     command = [sys.executable, "-m", "nparam_lint", "diff", "HEAD", "nets/vit.py", "nets/gpt.py"]

@@ -360,6 +360,7 @@ def test_the_definition_in_use_gets_the_formula(written, tmp_path, name):
     assert f"net.py:{line}: nparam: " in done.stderr
 
 
+@pytest.mark.thorough
 def test_a_definition_that_is_not_used_gets_none(written, tmp_path):
     source = WRITTEN + "\n\nclass Other(Net):\n    pass\n\n\nNet = Other\n"
     (tmp_path / "net.py").write_text(source)
@@ -377,6 +378,7 @@ def test_elements_of_lists_are_arguments(formula):
     assert names["parameter_count"](dims=(8, 16), depth=2, fixed=3) == 144 + 27
 
 
+@pytest.mark.thorough
 def test_numbers_in_dictionaries_are_arguments(formula):
     target = "nets.py::TwoTowers(dict(width=8, name='x'), {'width': 16})"
     done = formula(target, "-q")
@@ -385,6 +387,7 @@ def test_numbers_in_dictionaries_are_arguments(formula):
     assert done.stdout == "  4*text['width'] + 76\n"
 
 
+@pytest.mark.thorough
 def test_choices_that_are_left_out_are_named(formula):
     done = formula("nets.py::Many")
     assert "\n  matter too  f: --vary f shows how\n" in done.stdout
@@ -452,6 +455,7 @@ head.bias                                  (20,)                      20
 """
 
 
+@pytest.mark.thorough
 def test_a_narrow_table_goes_on_in_further_rows(place, nparam_lint):
     (place / "long.py").write_text(LONG)
     done = nparam_lint("formula", "long.py::Decoder", "-v", cwd=place, COLUMNS="72")

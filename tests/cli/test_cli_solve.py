@@ -147,6 +147,7 @@ def test_several_without_limits_keep_to_the_proportions(solve):
         assert int(found[3]) <= int(layers) <= int(found[4])
 
 
+@pytest.mark.thorough
 def test_what_the_model_ties_follows(solve):
     question = ["nets.py::Strict", "--budget", "100k", "--vary", "d_model,n_layer=1..4"]
     (found,) = answers(solve(*question, "--format", "json"))
@@ -154,6 +155,7 @@ def test_what_the_model_ties_follows(solve):
     assert all(p["values"]["d_ff"] == 4 * p["values"]["d_model"] for p in found["points"])
 
 
+@pytest.mark.thorough
 def test_elements_of_lists(solve):
     question = ["nets.py::Widths(8)", "--budget", "10k", "--vary", "widths[1]"]
     (found,) = answers(solve(*question, "--number", "2", "--format", "json"))
@@ -191,6 +193,7 @@ def test_what_nothing_meets_names_the_conditions(solve):
     assert told in " ".join(done.stdout.split())
 
 
+@pytest.mark.thorough
 def test_without_a_closed_form_it_is_searched_by_building(solve):
     done = solve("nets.py::Root", "--budget", "10k", "--vary", "n=1..1000", "--number", "2")
     rows = re.findall(r"^ *(\d+) +([\d,]+) ", done.stdout, re.MULTILINE)

@@ -121,6 +121,7 @@ def test_the_report_says_which_guards_were_on(told):
     assert not [note for model in report["models"] for note in model["notes"]]
 
 
+@pytest.mark.thorough
 def test_where_no_memory_can_be_had_the_refusal_says_what_to_do(nparam_lint, tmp_path):
     project(tmp_path, {name: SHARED[name] for name in ("Lock", "Value", "Tensor")})
     (tmp_path / "nparam-lint.toml").write_text(

@@ -322,6 +322,7 @@ def test_no_jobs_ask_for_the_interpreter_alone(tmp_path: Path) -> None:
     assert set(answers.devices) >= {"meta", "cpu"}
 
 
+@pytest.mark.thorough
 def test_progress_is_told(jobs: list[Job]) -> None:
     told: list[tuple[int, int, str]] = []
     run_jobs(

@@ -79,6 +79,7 @@ def is_there(process: int) -> bool:
 
 
 @pytest.mark.usefixtures("stay")
+@pytest.mark.thorough
 def test_two_runs_share_one_import(root: Path) -> None:
     first = importer(root)
     assert is_there(first)
@@ -97,6 +98,7 @@ def test_nothing_is_kept_unless_more_is_to_come(root: Path) -> None:
 
 
 @pytest.mark.usefixtures("stay")
+@pytest.mark.thorough
 def test_other_modules_are_imported_by_another_process(root: Path) -> None:
     """Also more, or less, than before: what one module does another could see."""
     asked = [(NET,), (OTHER,), (NET, OTHER), (NET,)]
@@ -233,6 +235,7 @@ def careful(tmp_path: Path) -> Project:
     return Project(tmp_path / "project")
 
 
+@pytest.mark.thorough
 def test_what_a_second_run_measured_is_remembered(careful: Project) -> None:
     """And rests on what was imported for the first."""
     careful.build_twice()
@@ -243,6 +246,7 @@ def test_what_a_second_run_measured_is_remembered(careful: Project) -> None:
     assert (found.counts.total, found.cached) == (9, False)
 
 
+@pytest.mark.thorough
 def test_a_file_that_came_after_the_import_was_not_seen(careful: Project) -> None:
     careful.build_twice(between="wider.py")
     found = careful.build("extra=2")

@@ -23,7 +23,7 @@ from nparam_lint.count.run_jobs import Job
 from nparam_lint.records import Measured
 
 PATIENCE = 60.0  # seconds, for what ends by itself
-TIMEOUT = 2.5  # for what never does
+TIMEOUT = 1.5  # for what never does
 MEMORY = 1 << 30
 SECRETS = {
     "MY_API_TOKEN": "secret",
@@ -337,7 +337,7 @@ def test_a_file_that_ends_its_process(importing: World, name: str) -> None:
 def test_a_constructor_that_never_ends(importing: World, mode: str, target: str) -> None:
     failure = importing.run.failed(target)
     assert (failure.code, failure.cause) == ("NPL005", "timed_out")
-    assert "did not finish within 2.5 s" in failure.reason
+    assert "did not finish within 1.5 s" in failure.reason
     if mode == "1" and target.endswith("Loops"):
         assert "endless.py" in failure.output
     assert "launch.py" not in failure.output

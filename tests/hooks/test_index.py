@@ -244,6 +244,7 @@ def test_an_editable_install_leads_into_what_is_staged(repository, staged, envir
     )
 
 
+@pytest.mark.thorough
 def test_a_path_that_is_written_out_leads_into_what_is_staged(repository, staged):
     sample = repository({"layers.py": "WIDTH = 10\n"})
     spec = (

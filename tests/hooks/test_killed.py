@@ -89,6 +89,7 @@ def test_nothing_of_the_users_is_touched_however_it_ends(repository, waiting, na
             shutil.rmtree(path)
 
 
+@pytest.mark.thorough
 def test_a_hook_that_is_ended_leaves_the_commit_undone_and_what_is_staged_as_it_was(
     hooked, waiting
 ):

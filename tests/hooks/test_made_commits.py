@@ -59,7 +59,7 @@ def sample(shared, repository, nparam_lint, tmp_path):
 
 
 # The others take the same path through git as one of these.
-AT_EVERY_COMMIT = {"cherry-pick", "rebase", "rebase --apply", "amend --no-verify"}
+AT_EVERY_COMMIT = {"cherry-pick", "rebase", "amend --no-verify"}
 
 
 @pytest.mark.parametrize(
@@ -76,6 +76,7 @@ def test_what_is_pushed_is_judged_however_it_was_made(sample, tmp_path, way):
     refused(sample.attempt("push", "origin", "try"), BROKEN, "declared 110", "132")
 
 
+@pytest.mark.thorough
 def test_every_branch_and_tag_of_a_push_is_judged(sample):
     accepted(sample.attempt("push", "origin", "base", "narrow"), "1 budget holds")
     refused(sample.attempt("push", "origin", "other", "wide"), BROKEN)

@@ -247,6 +247,7 @@ def test_a_merge_without_a_conflict(judged):
     refused(sample.attempt("merge", "--no-edit", "side"), "net.py:6:16 NPL001", "930")
 
 
+@pytest.mark.thorough
 def test_a_push_is_judged_by_the_commit_that_is_pushed(judged, tmp_path):
     sample = judged({"net.py": model(10)})
     sample.git("init", "--quiet", "--bare", tmp_path / "remote.git")

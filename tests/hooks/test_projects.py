@@ -168,6 +168,7 @@ def test_a_project_is_left_out_where_the_config_above_says_so(repository, nparam
     assert "project" not in done.stdout
 
 
+@pytest.mark.thorough
 def test_without_git_as_well(tmp_path, nparam_lint):
     (tmp_path / "one").mkdir()
     (tmp_path / "setup.py").write_text("")

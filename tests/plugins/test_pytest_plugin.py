@@ -357,7 +357,7 @@ def test_under_xdist_the_same_comes_out_and_counting_happens_once(
     ("options", "times"),
     [
         pytest.param("-n2 --dist loadfile", 1, marks=pytest.mark.thorough),
-        ("-n2 --dist each", 2),
+        pytest.param("-n2 --dist each", 2, marks=pytest.mark.thorough),
         pytest.param("-n2 --dist no", 1, marks=pytest.mark.thorough),
         pytest.param("-n0", 1, marks=pytest.mark.thorough),
         pytest.param("-p no:xdist", 1, marks=pytest.mark.thorough),
@@ -398,6 +398,7 @@ def test_choosing_items(run, unbuilt, options, summary):
     assert f"\n{summary} in " in done.stdout
 
 
+@pytest.mark.thorough
 def test_an_id_can_be_copied_from_the_output_of_a_subdirectory(run, unbuilt):
     done = run("--nparam", "-q", "--tb=no", cwd=unbuilt / "tests")
     (printed,) = re.findall(
@@ -415,6 +416,7 @@ def test_an_unknown_id_is_an_error_that_names_the_nearest(run, unbuilt):
     )
 
 
+@pytest.mark.thorough
 def test_last_failed_runs_what_failed(run, unbuilt):
     run("--nparam", "-k", "Two", cwd=unbuilt)
     done = run("--nparam", "--lf", "--tb=no", cwd=unbuilt)
@@ -425,6 +427,7 @@ def test_last_failed_runs_what_failed(run, unbuilt):
 # --- when there is nothing to judge -----------------------------------------------------------
 
 
+@pytest.mark.thorough
 def test_an_interpreter_without_torch_is_an_error_of_every_budget(run, mixed, tmp_path):
     place = tmp_path / "venv"
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", place], check=True)
@@ -488,6 +491,7 @@ def test_no_budget_at_all_is_said(run, tmp_path):
     assert "\n1 passed, 1 warning in " in done.stdout
 
 
+@pytest.mark.thorough
 def test_quiet_is_quiet_where_all_is_right(run, mixed):
     done = run("--nparam", "-q", "--disable-warnings", "nparam::model.py::Right", cwd=mixed)
     assert re.fullmatch(r"\.\.\. +\[100%\]\n3 passed, \d warnings in \S+\n", done.stdout)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import subprocess
@@ -28,11 +29,15 @@ def python(tmp_path_factory):
     name = re.search(r"`(npl\d+_\w+\.py)`", section)[1]
     code = re.search(r"```python\n(.*?)```", section, re.DOTALL)[1]
     (folder / "nparam_lint" / "rules" / name).write_text(code, encoding="utf-8")
-    (folder / "net.py").write_text(NET)
+    project = folder / "project"  # of one file: all of a project is read
+    project.mkdir()
+    (project / "net.py").write_text(NET)
+    environ = os.environ | {"PYTHONPATH": str(folder)}
 
     def run(*arguments):
+        command = [sys.executable, *arguments]
         return subprocess.run(
-            [sys.executable, *arguments], cwd=folder, capture_output=True, text=True, check=False
+            command, cwd=project, env=environ, capture_output=True, text=True, check=False
         )
 
     return run

@@ -33,6 +33,7 @@ START_LIMIT = 300.0  # seconds for importing torch
 GRACE = 10.0  # seconds that a supervising process gets beyond what it supervises
 META_IMPORTS = 300  # modules that a build imports when it is the first to compute on meta
 PLENTY = 4  # models that wait for each process, so that one may be given another ahead of time
+HARMLESS = ("raised", "package_missing", "arguments_missing")  # causes of a failure
 GROWTH = 1 << 28  # bytes that a process may grow by until another one goes on in its place
 
 
@@ -248,7 +249,7 @@ class GroupTask:
             channel.send(event="building", id=number)
             if CAN_FORK:  # so that the message about one that never returns names a line
                 faulthandler.dump_traceback_later(0.9 * self.settings["timeout"])
-            before, ok = len(sys.modules), False
+            before, ok, cause = len(sys.modules), False, None
             STATE.begin_model(InputLog())
             set_arguments(job)
             try:
@@ -264,13 +265,15 @@ class GroupTask:
             except NextRung as rung:
                 channel.send(event="next rung", id=number, failures=rung.failures)
             else:
-                ok = result["ok"]
+                ok, cause = result["ok"], result.get("cause")
                 imports = len(sys.modules) - before
                 channel.send_record()
                 channel.send_result(number, result, job_dependencies(job), imports=imports)
                 del result
-            # A constructor that failed half way may have changed anything.
-            if not ok or resident() > most or self.around.changed():
+            # A constructor that failed half way may have left anything: a module that lacks what
+            # was to be imported next, a limit that was reached.
+            failed = not ok and (len(sys.modules) > before or cause not in HARMLESS)
+            if failed or resident() > most or self.around.changed():
                 channel.send(event="changed", what="state")
                 return True
         return False
