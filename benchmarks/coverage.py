@@ -9,10 +9,14 @@ in DIR (as `whisper` for `openai/whisper`) is cloned there from github.com, whic
 
 In each clone, `nparam-lint --format json` is run as it is. Of what it finds, these count:
 
-- *models*: classes, and factories of classes of other packages, that the source shows to be a part
-  of no other model (`find_containment`), outside of test files. Those without parameters are left
-  out: they were built and have none, or nothing in their source makes any (`_is_empty`).
 - *found*: all classes and factories.
+- *models*: classes, and factories of classes of other packages, outside of test files, that are a
+  part of no other model: neither does the source say so (`find_containment`), nor were they found
+  inside a model that was built. Those without parameters are left out: they were built and have
+  none, or nothing in their source makes any (`_is_empty`).
+- *unused*: those of the models that need arguments and that nothing in the repository uses
+  (`benchmarks/unused.py`): abstract bases, and code that was left over. Nothing says how they are
+  built. The share is that of all other models.
 - *measured*: those that were built in at least one way, by themselves, or by a factory or a config
   file that makes one.
 - *checked*: a count for which coverage_builds.py could evaluate the same call with plain torch in a
@@ -37,6 +41,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from unused import unused
+
 from nparam_lint.config import load_settings
 from nparam_lint.discover.containment import find_containment
 from nparam_lint.discover.name_resolution import Symbol
@@ -60,7 +66,7 @@ EMPTY = set(
     """.split()
 ) - {"Parameter"}
 MOST = 150  # counts that are checked in one repository
-LIMIT = 1800  # seconds for the run in one repository
+LIMIT = 600  # seconds for the run in one repository
 
 
 class Failed(Exception):
@@ -75,6 +81,7 @@ class Coverage:
     commit: str
     definitions: int = 0
     models: list[str] = field(default_factory=list)
+    unused: list[str] = field(default_factory=list)
     measured: list[str] = field(default_factory=list)
     counts: int = 0
     checked: int = 0
@@ -143,7 +150,8 @@ def _compare(result: Coverage, place: Path, document: Json, python: Path) -> Non
     targets = dict.fromkeys(item.target for item in source.found.definitions)
     result.definitions = len(targets)
     stands_for = {t: structure.returns.get(t, t) for t in targets}
-    top = {stands_for[t] for t in targets if not structure.users.get(stands_for[t])}
+    inside = {one["target"] for one in document["models"] if "inside" in one}
+    top = {stands_for[t] for t in targets if not structure.users.get(stands_for[t])} - inside
     built = [one for one in document["models"] if one["status"] == "measured"]
     counts: dict[str, list[int]] = {}
     for one in built:
@@ -153,6 +161,8 @@ def _compare(result: Coverage, place: Path, document: Json, python: Path) -> Non
     empty |= {target for target in top - set(counts) if _is_empty(target, source, structure)}
     result.models = sorted(top - empty)
     result.measured = [target for target in result.models if target in counts]
+    unknown = ({*result.models} - {*counts}) & _needing(source)
+    result.unused = sorted(unused(source.found, place, unknown))
     _explain(result, document, stands_for)
     own = [one for one in built if "inside" not in one and one["counts"]["total"]]
     result.counts = len(own)
@@ -168,7 +178,7 @@ def _is_empty(target: str, source: Any, structure: Any) -> bool:
     if name not in classes or any(makers.intersection(found) for found in structure.users.values()):
         return False
     bases = [base.name for base in names.bases(Symbol("class", path, name))]
-    if not all(base in BARE for base in bases):
+    if not all(base in BARE or base.rpartition("nn.")[2] in EMPTY for base in bases):
         return False
     lines = source.found.tree.source(path).decode("utf-8", "replace").split("\n")
     first = classes[name].line
@@ -180,6 +190,12 @@ def _is_empty(target: str, source: Any, structure: Any) -> bool:
     return not any(found not in EMPTY for found in _made(body))
 
 
+def _needing(source: Any) -> set[str]:
+    """The classes that need arguments."""
+    needing = (d for d in source.found.definitions if any(p.required for p in d.parameters or ()))
+    return {one.target for one in needing if one.kind == "class"}
+
+
 def _made(body: list[str]) -> Iterator[str]:
     for module, other in MAKES.findall("\n".join(body)):
         yield module or other
@@ -188,16 +204,15 @@ def _made(body: list[str]) -> Iterator[str]:
 def _models_of(one: Json, stands_for: dict[str, str]) -> set[str]:
     """The targets that an entry of the document measures."""
     bare = one["target"].partition("(")[0]
-    found = {stands_for.get(bare, bare)}
     module, _, name = one.get("type", "").rpartition(".")
     file = module.replace(".", "/") + ".py"
     package = module.replace(".", "/") + "/__init__.py"
-    return found | {
+    return {
         target
         for target in stands_for
         if target.endswith(f"::{name}")
         and f"/{target.partition('::')[0]}".endswith((f"/{file}", f"/{package}"))
-    }
+    } or {stands_for.get(bare, bare)}
 
 
 def _explain(result: Coverage, document: Json, stands_for: dict[str, str]) -> None:
@@ -210,7 +225,7 @@ def _explain(result: Coverage, document: Json, stands_for: dict[str, str]) -> No
         for name in (target, stands_for.get(target, target)):
             reasons.setdefault(name, (one["cause"], one["reason"]))
     for target in result.models:
-        if target not in result.measured:
+        if target not in (*result.measured, *result.unused):
             result.missing[target] = reasons.get(target, ("not told", "not told"))
 
 
@@ -290,8 +305,9 @@ def page(results: list[Coverage], python: Path, listed: list[Json]) -> str:
     """The results as Markdown. `listed`: all repositories, of which some may not have been run."""
     ran = [one for one in results if not one.why_not]
     rows = [
-        "| repository | commit | found | models | measured | | counts | checked | wrong | time |",
-        "| --- | --- | --: | --: | --: | --: | --: | --: | --: | --: |",
+        "| repository | commit | found | models | unused | measured | | counts | checked | wrong "
+        "| time |",
+        "| --- | --- | --: | --: | --: | --: | --: | --: | --: | --: | --: |",
     ]
     rows += [_row(one.name, one.commit[:8], [one]) for one in ran]
     rows += [_row("**all**", "", ran)]
@@ -311,9 +327,10 @@ def page(results: list[Coverage], python: Path, listed: list[Json]) -> str:
     causes = Counter(cause for one in ran for cause, _ in one.missing.values())
     lines += [f"- {cause}: {count}" for cause, count in causes.most_common()]
     for one in ran:
-        if one.missing:
+        if one.missing or one.unused:
             lines += ["", f"### {one.name}", ""]
             lines += [f"- `{t}`: {_short(why)}" for t, (_, why) in one.missing.items()]
+            lines += [f"- unused: `{target}`" for target in one.unused]
     lines += ["", "## Counts that were not checked", ""]
     skipped = sum((one.not_checked for one in ran), Counter())
     lines += [f"- {count}: {_short(why)}" for why, count in skipped.most_common(20)]
@@ -322,9 +339,10 @@ def page(results: list[Coverage], python: Path, listed: list[Json]) -> str:
 
 
 def _row(name: str, commit: str, some: list[Coverage]) -> str:
-    models, measured = (sum(len(getattr(c, k)) for c in some) for k in ("models", "measured"))
-    numbers: list[object] = [sum(one.definitions for one in some), models, measured]
-    numbers += [f"{100 * measured / models:.0f} %" if models else ""]
+    kinds = ("models", "unused", "measured")
+    models, left, measured = (sum(len(getattr(one, kind)) for one in some) for kind in kinds)
+    numbers: list[object] = [sum(one.definitions for one in some), models, left, measured]
+    numbers += [f"{100 * measured / (models - left):.0f} %" if models > left else ""]
     numbers += [sum(one.counts for one in some), sum(one.checked for one in some)]
     numbers += [sum(len(one.wrong) for one in some), f"{sum(c.seconds for c in some):.0f} s"]
     return f"| {name} | {commit} | " + " | ".join(map(str, numbers)) + " |"

@@ -128,11 +128,13 @@ WayKind = Literal["call", "size", "config", "inside"]
 class Way:
     """How the repository itself builds a model. `kind`: a `call` in a script, a test or a text; a
     named `size`; a `config` file; `inside` another model. `position`: the place that says so.
-    `name`: of the size, of the config file, or the target that is the other model."""
+    `name`: of the size, of the config file, or the target that is the other model. `note`: what may
+    be otherwise when the repository runs."""
 
     kind: WayKind
     position: Position
     name: str = ""
+    note: str = ""
 
 
 # --- declare --------------------------------------------------------------------------------

@@ -31,6 +31,8 @@ _TYPES = re.compile(
     r"(?:->|(?<=\w)[ \t]*:)[ \t]*[\w.]+(?:\[[\w.,| \t\[\]]*\])?(?=[ \t]*[,)=:|\n])"
     r"|\b(?:isinstance|issubclass|super)[ \t]*\([^()]*(?:\([^()]*\))?[^()]*\)"
 )
+# `x: Block.Config` holds the arguments of a part.
+_CONFIG = re.compile(r"[\w.]*\w\.[A-Z]\w*")
 _NAMES = re.compile(r"(?<![\w.])[A-Za-z_]\w*(?:\.\w+)*")
 
 
@@ -68,7 +70,8 @@ class _Bodies:
         self.found = found
         self.names = found.models.names
         self.definitions = {(item.path, item.qualname): item for item in found.definitions}
-        self.returns = {i.target: _returned(i, found) for i in self.definitions.values()}
+        self.made = {i.target: [*_returned(i, found)] for i in self.definitions.values()}
+        self.returns = {target: next(iter(made), "") for target, made in self.made.items()}
         functions = (fact for path in found.parsed for fact in found.tree.facts(path).functions)
         self.known = {tail(item.qualname) for item in found.definitions}
         self.known |= {fact.qualname for fact in functions}
@@ -79,7 +82,7 @@ class _Bodies:
         those of its base classes."""
         direct = {}
         for item in self.definitions.values():
-            own = {item.target, self.returns[item.target], ""}
+            own = {item.target, *self.made[item.target], ""}
             kind: Literal["class", "function"] = "class" if item.kind == "class" else "function"
             symbol = Symbol(kind, item.path, item.qualname)
             direct[item.target] = self.named_by(symbol, item, {symbol}) - own
@@ -97,18 +100,24 @@ class _Bodies:
             self.lines[user.where] = _lines_of_code(self.found.tree.source(user.where))
         named: set[str] = set()
         for name in _names_in_body(self.lines[user.where], place.line, place.column):
+            is_config = tail(name) not in self.known and bool(_CONFIG.fullmatch(name))
+            name = name.rpartition(".")[0] if is_config else name
             symbol = self._resolved(user, name) if tail(name) in self.known else None
-            if symbol is None or symbol in seen:
+            if symbol is None or symbol in seen or (is_config and self._is_base(symbol, user)):
                 continue
             used = self.definitions.get((symbol.where, symbol.name))
             if used:
-                named |= {used.target, self.returns[used.target]}
+                named |= {used.target, *self.made[used.target]}
             elif symbol.kind == "function" and (
                 facts := self.names.functions(symbol.where).get(symbol.name)
             ):
                 seen.add(symbol)
                 named |= self.named_by(symbol, facts, seen)
         return named
+
+    def _is_base(self, symbol: Symbol, user: Symbol) -> bool:
+        """Whether it is a base class, whose config that of `user` extends."""
+        return user.kind == "class" and symbol in self.names.bases(user)
 
     def _resolved(self, user: Symbol, name: str) -> Symbol | None:
         if user.kind == "class":
@@ -117,15 +126,15 @@ class _Bodies:
         return self.names.resolve(user.where, name, local=facts.imports if facts else ())
 
 
-def _returned(item: Definition, found: Discovery) -> str:
-    """The target of the class that a factory returns, by way of others too; "" where it is none of
-    the project."""
+def _returned(item: Definition, found: Discovery) -> Iterator[str]:
+    """The targets of the classes that a factory returns, by way of others too; "" where one is none
+    of the project."""
     names, seen = found.models.names, {Symbol("function", item.path, item.qualname)}
     stack = [*seen]
     while stack:
         symbol = stack.pop()
         if symbol.kind == "class":
-            return f"{symbol.where}::{symbol.name}" if found.models.is_model(symbol) else ""
+            yield f"{symbol.where}::{symbol.name}" if found.models.is_model(symbol) else ""
         facts = names.functions(symbol.where).get(symbol.name) if symbol.where else None
         if facts is None or symbol.kind != "function":
             continue
@@ -134,15 +143,18 @@ def _returned(item: Definition, found: Discovery) -> str:
             if made is not None and made not in seen:
                 seen.add(made)
                 stack.append(made)
-    return ""
 
 
 def _lines_of_code(source: bytes) -> list[str]:
     """The lines of a file, without strings, comments and annotations."""
     text = source.decode("utf-8", "replace").replace("\t", "    ")
-    for pattern in (_TEXTS, _TYPES):
-        text = pattern.sub(lambda match: "\n" * match[0].count("\n"), text)
-    return text.split("\n")
+    text = _TEXTS.sub(lambda match: "\n" * match[0].count("\n"), text)
+    return _TYPES.sub(_without_types, text).split("\n")
+
+
+def _without_types(match: re.Match[str]) -> str:
+    configs = " ".join(_CONFIG.findall(match[0])) if match[0].lstrip().startswith(":") else ""
+    return f" {configs}" + "\n" * match[0].count("\n")
 
 
 def _names_in_body(lines: Sequence[str], line: int, column: int) -> Iterator[str]:

@@ -31,7 +31,7 @@ _FOREIGN = frozenset({"site-packages", "node_modules", "__pycache__"})
 CONFIGS = ("nparam-lint.toml", "pyproject.toml")  # the first of them is read
 _KINDS = (".py", *CONFIG_SUFFIXES)  # of files that are asked for: source, and what may configure it
 _HUGE = 64_000_000  # bytes of a file that is not even looked at: nobody writes so much
-_TEXT_KINDS = (".md", ".rst", ".txt", ".ipynb")
+_TEXT_KINDS = (".md", ".rst", ".txt", ".ipynb", ".sh")
 _OUR_TABLE = re.compile(rb"""^\s*\[+\s*tool\s*\.\s*["']?nparam-lint\b""", re.MULTILINE)
 
 

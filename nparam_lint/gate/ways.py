@@ -29,8 +29,9 @@ def config_requests(source: ProjectSource) -> Iterator[ModelRequest]:
         if path.endswith(".py") and not source.places:
             continue  # hundreds, where there are any
         if len(models) == 1 and in_scope(path) and target not in requested:
-            at = models[0].position
-            yield ModelRequest(target, at, models[0].recipe, way=Way("config", at, path))
+            model, at = models[0], models[0].position
+            way = Way("config", at, path, model.note)
+            yield ModelRequest(target, at, model.recipe, way=way)
 
 
 def with_ways(source: ProjectSource, selection: Selection) -> Selection:

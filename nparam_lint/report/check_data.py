@@ -115,7 +115,8 @@ def _inside(one: Inside) -> Json:
 
 
 def _way(way: Way) -> Json:
-    return {"kind": way.kind, **asdict(way.position), "name": way.name or None}
+    told = {"kind": way.kind, **asdict(way.position), "name": way.name or None}
+    return {**told, "note": way.note} if way.note else told
 
 
 def _measurement(measured: Measurement) -> Json:

@@ -102,11 +102,11 @@ class TypeIndex:
 
 
 def _stands_for(model: ModelReport, report: Report, of_type: TypeIndex) -> str:
-    """The class that a factory returns or a config file describes, where the project has it."""
+    """The class that a factory made or a config file describes, where the project has it."""
     bare, kind = bare_target(model), getattr(model.measurement, "type", "")
     if bare.rpartition("::")[2] == kind.rpartition(".")[2]:
         return bare
-    return report.containment.returns.get(bare) or of_type.target(kind) or bare
+    return of_type.target(kind) or report.containment.returns.get(bare) or bare
 
 
 def _holds(group: Group, model: ModelReport, bare: str, report: Report) -> bool:
@@ -190,11 +190,19 @@ def _rows(group: Group, verbose: int) -> list[tuple[str, str]]:
     for count, ways in rows:
         if isinstance(count, str):
             made.append((_range({total_of(way) or 0 for way in ways}), count + _codes(ways)))
+            made += _notes(ways)
             continue
         places = list(dict.fromkeys(place_of_way(way, group.target) for way in ways))
         words = ", ".join(places if verbose else first(places, _PLACES))
         made.append((f"{count:,}", words + _codes(ways)))
+        made += _notes(ways)
     return made
+
+
+def _notes(ways: Sequence[ModelReport]) -> list[tuple[str, str]]:
+    """What may be otherwise when the repository runs."""
+    notes = dict.fromkeys(way.way.note for way in ways if way.way and way.way.note)
+    return [("", f"({clean(note)})") for note in notes]
 
 
 def _kind(model: ModelReport, target: str) -> str:

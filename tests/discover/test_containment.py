@@ -90,3 +90,54 @@ def test_a_model_contains_what_its_body_names(tmp_path):
         "Stem": {"Pair", "Leaf"},  # of two that name each other, the first contains the second
     }
     assert found.returns == {"nets/gpt.py::gpt": "nets/gpt.py::GPT"}
+
+
+CONFIGURED = """
+    from torch.nn import Module
+
+    class Layer(Module):
+        class Config:
+            width: int = 3
+
+    class Base(Module):
+        class Config:
+            layers: list[Layer.Config]
+
+    class Net(Base):
+        class Config(Base.Config):
+            last: Layer.Config = None
+"""
+
+
+def test_the_config_of_a_part_is_a_field_of_the_config_of_the_whole(tmp_path):
+    found = find_containment(discovered(tmp_path, {"net.py": CONFIGURED}))
+    assert {part: set(users) for part, users in found.users.items()} == {
+        "net.py::Layer": {"net.py::Base", "net.py::Net"}
+    }
+
+
+CHOSEN = """
+    from torch.nn import Module
+
+    class A(Module):
+        pass
+
+    class B(Module):
+        pass
+
+    def build(name):
+        if name == "a":
+            model = A()
+        else:
+            model = B()
+        return model
+"""
+
+
+def test_a_factory_contains_none_of_those_that_it_chooses_from(tmp_path):
+    assert not find_containment(discovered(tmp_path, {"net.py": CHOSEN})).users
+    user = (
+        "\n    class C(Module):\n        def __init__(self):\n            self.part = build('b')\n"
+    )
+    found = find_containment(discovered(tmp_path, {"net.py": CHOSEN + user}))
+    assert {*found.users} == {"net.py::A", "net.py::B", "net.py::build"}

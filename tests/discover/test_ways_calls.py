@@ -78,6 +78,13 @@ def told(root, path, text):
         ),
         ("class T:\n d = 6\n def b(self):\n  Net(self.d)", f"{SELF}self.d = T.d >> Net(self.d)"),
         ("import torch\nc = torch.load('a')\nNet(c.d)", []),
+        (
+            "import torch, sys\nif sys.argv[1:]:\n d = torch.load('a')\nelif sys.path:\n d = 5\n"
+            "else:\n sys.exit(1)\nNet(d)",
+            "if sys.argv[1:]:\n    raise ValueError('this is not run: torch.load')\n"
+            "elif sys.path:\n    d = 5\n"
+            "else:\n    raise ValueError('the script ends here') >> Net(d)",
+        ),
         ("with open('a') as f:\n    Net(int(f.read()))", []),
         ("def f(data):\n    Net(len(data))", []),
         ("Net(3); Net(d=3)", ">> Net(3)"),
@@ -225,3 +232,31 @@ def test_the_order_and_what_is_left_out(tmp_path):
 def test_a_model_is_called_by_the_name_that_an_import_gives_it(tmp_path, text):
     (way,) = told(tmp_path, "use.py", text)
     assert way.endswith("(3)")
+
+
+def test_what_a_function_sets_that_is_not_run_is_told(tmp_path):
+    data = "def load(c):\n    rows = read(c)\ndef read(a):\n    rows, a.d = open('a')\n"
+    head = f"import argparse\n{USE}from data import load\n"
+    parser = "p = argparse.ArgumentParser()\np.add_argument('--d', default=3)\n"
+    parser += "p.add_argument('--h', default=3)\n"
+    end = "rows = load(c)\nBig(c)\n"
+    files = {
+        "data.py": data,
+        "with_default.py": f"{head}{parser}c = p.parse_args()\n{end}",
+        "without.py": f"{head}c = Config()\n{end}",
+    }
+    (found,) = ways(tmp_path, files)
+    assert found.way.position.path == "with_default.py"
+    assert found.way.note == "d as it is before data.py:4 sets it"
+
+
+def test_a_command_gives_what_has_no_default(tmp_path):
+    script = f"import argparse\n{USE}p = argparse.ArgumentParser()\n"
+    script += "p.add_argument('-d', '--dim', type=int)\np.add_argument('--h', required=True)\n"
+    script += "p.add_argument('--lr')\na = p.parse_args()\nNet(a.dim, h=a.h)\n"
+    commands = "usage: fit.py --h H\nH=7\npython fit.py -d 2 \\\n --h $H --lr 1"
+    (tmp_path / "run.sh").write_text(commands)
+    (found,) = ways(tmp_path, {"fit.py": script})
+    assert found.recipe.setup.startswith("import sys\nsys.argv[1:] = ['-d', '2', '--h', '7']\n")
+    assert found.recipe.setup.endswith("a = p.parse_args()")
+    assert found.way.note == "as in run.sh:3"

@@ -61,6 +61,7 @@ def test_lines_that_are_not_yaml_say_nothing():
 
 NET = "from torch import nn\nclass {}(nn.Module):\n    def __init__(self, d): super().__init__()\n"
 SCRIPT = """import argparse, yaml
+from zoo.data import read_data
 from zoo.net import build
 def options():
     parser = argparse.ArgumentParser()
@@ -71,11 +72,13 @@ if __name__ == "__main__":
     with open(args.config) as file:
         config = yaml.safe_load(file)
     config["model"]["lr"] = 3
+    rows = read_data(config)
     net = build(**config["model"])
 """
 FILES = {
     "zoo/__init__.py": "",
-    "zoo/net.py": NET.format("Net") + "def build(d):\n    return Net(d)\n",
+    "zoo/net.py": NET.format("Net") + "def build(d):\n    return Net(d or config.d)\n",
+    "zoo/data.py": "def read_data(c):\n    rows, c.d = open('a'), 3\n    return rows\n",
     "zoo/registry.py": "from mmengine import Registry\nMODELS = Registry('model')\n",
     "train.py": SCRIPT,
     "runs/a.yaml": "model:\n  d: 3\n",
@@ -125,6 +128,7 @@ def test_a_script_is_run_as_far_as_the_model_needs_it(models):
         "with open(args.config) as file:",
         "    config = yaml.safe_load(file)",
     ]
+    assert models["runs/b.yaml"].note == "d as it is before zoo/data.py:2 sets it"
 
 
 def test_a_registry_builds_what_the_library_reads(models):

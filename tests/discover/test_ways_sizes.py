@@ -197,6 +197,23 @@ def built(ways: list[FoundWay], target: str) -> list[tuple[str, int, str]]:
             """,
             [(n, 12, f"GPT(sizes[\"{n}\"](backend='sdpa'))") for n in "sm"],
         ),
+        # Functions that say in other ways what they make, and what they are called with.
+        (
+            """
+            class GPT(nn.Module):
+                class Config: pass
+                def __init__(self, config: Config): pass
+            def _s(backend) -> GPT.Config:
+                config = GPT.Config(); other = GPT.Config()
+                return config or other
+            def _m(backend): return _s
+            sizes = {"s": _s, "m": _m}
+            def spec(flavor, backend="sdpa"):
+                kwargs = dict(backend=backend)
+                return sizes[flavor](**kwargs)
+            """,
+            [(n, 14, f"GPT(sizes[\"{n}\"](backend='sdpa'))") for n in "sm"],
+        ),
         # Tables of the arguments of a config class, or of the model.
         (
             """

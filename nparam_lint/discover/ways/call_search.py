@@ -13,11 +13,13 @@ from nparam_lint.discover.name_resolution import Symbol
 from nparam_lint.discover.source_tree import cached_method
 from nparam_lint.discover.syntax import dotted_name, tail
 from nparam_lint.discover.ways import FoundWay
+from nparam_lint.discover.ways.commands import Commands
+from nparam_lint.discover.ways.object_changes import ObjectChanges, is_read, note_on
 from nparam_lint.discover.ways.statements import BUILTINS, NoWay, does_work
 from nparam_lint.records import Recipe, Way
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
     from nparam_lint.discover.ways import WaySource
     from nparam_lint.discover.ways.file_calls import FileCalls
@@ -55,6 +57,8 @@ class CallSearch:
             if target.is_path and target.callable and not does_work(tail(target.callable)):
                 self.by_name[tail(target.callable)].append(target)
         self.words = {name.encode() for name in self.by_name}
+        self.commands = Commands(source.others, self.content)
+        self.changes = ObjectChanges(self.found)
         self.parameters = {(d.path, d.qualname): d.parameters or () for d in self.found.definitions}
 
     def may_call(self, path: str, content: bytes) -> bool:
@@ -155,12 +159,19 @@ class CallSearch:
         relative = path.removeprefix(max(inside, key=len)).removeprefix("/").removesuffix(".py")
         return relative.removesuffix("/__init__").replace("/", ".")
 
-    def check_read(self, target: Target, attributes: Collection[str]) -> None:
-        """Raise NoWay where the model's file reads one of these, which data gives a value."""
-        text = self.found.tree.source(target.location).decode("utf-8", "replace")
-        for name in attributes:
-            if re.search(rf"\.{name}\b", text):
-                raise NoWay(f"{name} depends on data")
+    def note_of(
+        self, target: Target, unknown: Mapping[tuple[str, str], str], home: FileCalls
+    ) -> str:
+        """What to say of the attributes, which what the script `home` does not run sets, that the
+        model's file reads. Raises NoWay where one has no value before that."""
+        source = self.found.tree.source(target.location)
+        if target.location == home.path:  # it reads what its script does, too
+            source = b"".join(match[0] for match in _CLASS.finditer(source))
+        text, options = source.decode("utf-8", "replace"), home.options
+        read = {name: at for (_, name), at in unknown.items() if is_read(name, text)}
+        for name in read.keys() - {*options}:
+            raise NoWay(f"{name} depends on data")
+        return note_on(read)
 
     def same_in(self, target: Target, path: str, names: set[str]) -> bool:
         """Whether names mean the same in the target's file as in another."""

@@ -9,13 +9,14 @@ from __future__ import annotations
 import ast
 import re
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import takewhile
 from typing import TYPE_CHECKING
 
 from nparam_lint.claims import CONFIG_SUFFIXES
 from nparam_lint.discover.files import join, parent
 from nparam_lint.discover.syntax import dotted_name, tail
+from nparam_lint.discover.ways.object_changes import ObjectChanges, is_read, note_on
 from nparam_lint.discover.ways.options import default_text, option_calls
 from nparam_lint.discover.ways.places import SourceText
 from nparam_lint.discover.ways.slices import Slice
@@ -31,7 +32,7 @@ from nparam_lint.discover.ways.statements import (
 from nparam_lint.records import Recipe
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from nparam_lint.discover.name_resolution import Symbol
     from nparam_lint.discover.ways.config_files import ConfigFile, ConfigFiles
@@ -90,13 +91,14 @@ class ConfigSlice(Slice):
 @dataclass(frozen=True, slots=True)
 class ScriptModel:
     """What a script builds from a config file: the statements before, and the call. `symbol`: what
-    is called, if that is known; `option`: how the file is given."""
+    is called, if that is known; `option`: how the file is given; `note`: see `Way`."""
 
     script: str
     option: str
     setup: str
     call: str
     symbol: Symbol | None
+    note: str = ""
 
     def recipe(self, config: str, environment: str) -> Recipe:
         line = [self.script, *([self.option] if self.option else []), config]
@@ -110,6 +112,7 @@ class ConfigScripts:
     def __init__(self, files: ConfigFiles, texts: Callable[[], Sequence[str]]) -> None:
         self.files = files
         self._texts = texts
+        self._changes = ObjectChanges(files.found)
 
     @cached_property
     def scripts(self) -> dict[str, ScriptModel]:
@@ -127,13 +130,16 @@ class ConfigScripts:
         """The models that a script builds, as far as that depends on its options alone."""
         syntax = parsed(text)
         options = {name: call for name, call in option_calls([syntax]) if _OPTION.match(name)}
-        source = SourceText(text, syntax, lambda call: self._is_harmless(path, call))
+        sets = partial(self._changes.of, path)
+        harmless = partial(self._is_harmless, path)
+        source = SourceText(text, syntax, harmless, path=path, sets=sets)
         for place in source.places(re.compile(r"\b\w+\s*=.*\(")) if options else ():
             is_model, symbol = self._built(path, place)
             if not is_model:
                 continue
+            part = ConfigSlice(source)
             try:
-                made = ConfigSlice(source).of(place, place.call)
+                made = part.of(place, place.call)
             except (NoWay, RecursionError):
                 continue
             setup = "\n".join(ast.unparse(ast.fix_missing_locations(node)) for node in made)
@@ -141,7 +147,15 @@ class ConfigScripts:
                 if f".{name}" in setup or "(" in setup:
                     written = _written(option)
                     call = ast.unparse(place.call)
-                    yield ScriptModel(path, written, setup, call, symbol)
+                    note = self._note(part.unknown, symbol)
+                    yield ScriptModel(path, written, setup, call, symbol, note)
+
+    def _note(self, unknown: Mapping[tuple[str, str], str], symbol: Symbol | None) -> str:
+        """What to say of the config's values that the script sets when it has read its data."""
+        if symbol is None or symbol.kind == "outside":
+            return ""
+        text = self.files.found.tree.source(symbol.where).decode("utf-8", "replace")
+        return note_on({name: at for (_, name), at in unknown.items() if is_read(name, text)})
 
     def _built(self, path: str, place: Place) -> tuple[bool, Symbol | None]:
         """Whether a call makes a model, by what it is or by its name; and what it is."""

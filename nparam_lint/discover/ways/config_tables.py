@@ -88,6 +88,7 @@ class ConfigTables:
             how = f"…({written})"
         else:
             return
+        made.discard(None)  # that function does not say it; the others do
         config = made.pop() if len(made) == 1 else None
         yield from ((model, None, how) for model in (self.users(config) if config else ()))
 
@@ -107,7 +108,7 @@ class ConfigTables:
                     and isinstance(call.func, ast.Subscript)
                     and dotted_name(call.func) == table
                 ):
-                    values = {item.arg: item.value for item in call.keywords if item.arg}
+                    values = dict(_keywords(function, call))
                     return {
                         name: constant
                         for name, value in values.items()
@@ -121,10 +122,16 @@ class ConfigTables:
         if symbol and symbol.kind == "function":
             facts = self.named.names.functions(symbol.where)[symbol.name]
             lacks = any(item.required and item.name not in given for item in facts.parameters)
-            if lacks or len(facts.returned) != 1:
+            if lacks:
                 return None
-            symbol = self.named.names.resolve(symbol.where, facts.returned[0])
+            made = facts.returned[0] if len(facts.returned) == 1 else self._annotated(symbol)
+            symbol = self.named.names.resolve(symbol.where, made) if made else None
         return symbol if self.configs.is_config(symbol) else None
+
+    def _annotated(self, symbol: Symbol) -> str:
+        """What a function says that it returns."""
+        function = self.named.file(symbol.where).functions.get(symbol.name)
+        return dotted_name(function.node.returns) if function and function.node.returns else ""
 
     def _by_keys(
         self, path: str, every: set[str], keys: list[set[str]]
@@ -148,6 +155,19 @@ class ConfigTables:
                 fitting += [(model, symbol, "**…") for model in self.users(symbol)]
         if len(fitting) == 1:
             yield from fitting
+
+
+def _keywords(function: FoundFunction, call: ast.Call) -> Iterator[tuple[str, ast.expr]]:
+    """The keywords of a call in a function, those of `**kwargs` with `kwargs = dict(…)` too."""
+    for item in call.keywords:
+        if item.arg:
+            yield item.arg, item.value
+        elif isinstance(item.value, ast.Name):
+            for node in function.node.body:
+                if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call):
+                    is_it = dotted_name(node.targets[0]) == item.value.id
+                    is_it = is_it and dotted_name(node.value.func) == "dict"
+                    yield from _keywords(function, node.value) if is_it else ()
 
 
 def _value(function: FoundFunction, node: ast.expr) -> ast.expr | None:

@@ -30,6 +30,7 @@ class ConfigModel:
 
     node: ModelNode
     recipe: Recipe
+    note: str = ""
 
     @property
     def position(self) -> Position:
@@ -78,7 +79,7 @@ class ConfigModels:
         named = self._files.named(file)
         symbol, line = script.symbol or named[0], named[1]
         return symbol and ConfigModel(
-            ModelNode(path, (), line, "script", script.call, symbol), recipe
+            ModelNode(path, (), line, "script", script.call, symbol), recipe, script.note
         )
 
     def whole(self) -> Iterator[tuple[str, list[ConfigModel]]]:
@@ -101,6 +102,6 @@ def find_configs(source: WaySource) -> Iterator[FoundWay]:
         node, target = model.node, model.node.target
         # What an installed package builds is told of the file, unless it is a part of another.
         if target in source.wanted or not (target.callable or node.is_inner):
-            way = Way("config", model.position, node.path)
+            way = Way("config", model.position, node.path, model.note)
             rank = _INNER if node.is_inner else 0
             yield FoundWay(target, way, model.recipe.file or node.path, model.recipe, rank)

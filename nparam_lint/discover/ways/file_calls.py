@@ -7,7 +7,7 @@ import copy
 import re
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 from nparam_lint.claims import Target
@@ -15,7 +15,7 @@ from nparam_lint.discover.scan import imported
 from nparam_lint.discover.syntax import dotted_name, tail
 from nparam_lint.discover.ways.arguments import arguments_of
 from nparam_lint.discover.ways.call_search import LOOKED_UP, words
-from nparam_lint.discover.ways.options import default_text, with_defaults
+from nparam_lint.discover.ways.options import NeedsCommand, default_text, with_defaults
 from nparam_lint.discover.ways.places import IMPORTS, SourceText
 from nparam_lint.discover.ways.shorten import shortened
 from nparam_lint.discover.ways.slices import NeedsCaller, Slice
@@ -53,13 +53,13 @@ _INNER_IMPORT = re.compile(r"^[ \t]+(import|from)\s", re.MULTILINE)
 @dataclass(frozen=True, slots=True)
 class Cut:
     """The statements `made` for a call, in the names of the file `home`. `loops`: other entries of
-    a table give other ways; `unknown`: see `with_defaults`; `read`: what the model reads beside its
+    a table give other ways; `unknown`: see `Slice`; `read`: what the model reads beside its
     arguments."""
 
     home: FileCalls
     made: Sequence[ast.stmt]
     loops: bool
-    unknown: set[tuple[str, str]]
+    unknown: dict[tuple[str, str], str]
     read: Sequence[ast.AST] = ()
 
 
@@ -70,7 +70,9 @@ class FileCalls:
         self.search = search
         self.path = path
         self.tree = parsed(text)
-        self.text = SourceText(text, self.tree, self.is_harmless)
+        self.text = SourceText(
+            text, self.tree, self.is_harmless, path=path, sets=partial(search.changes.of, path)
+        )
         self.rank = TEST if _TEST_PATH.search(path) else SCRIPT
         if self.rank == SCRIPT and not _SCRIPT_NAMES.search(path.rpartition("/")[2]):
             self.rank += 1
@@ -171,20 +173,33 @@ class FileCalls:
         for entry in range(_ENTRIES):
             try:
                 cut = self.cut_with_globals(place, target, nodes, entry)
-                used_by = [call, *cut.read]
-                stored = cut.home.text.stored
-                self.search.check_read(
-                    target, {name for _, name in cut.unknown} - {*cut.home.options}
-                )
-                made = with_defaults(cut.made, used_by, cut.home.options, cut.unknown, stored)
+                note = self.search.note_of(target, cut.unknown, cut.home)
+                made, command = self.with_options(cut, call)
                 made, short = shortened(made, call)
+                note = "; ".join(filter(None, (note, command)))
             except (NoWay, RecursionError):
                 return
             if made and is_inside:
                 return
-            yield self.way(target, short, replace(cut, made=made), at, rank)
+            found, key = self.way(target, short, replace(cut, made=made), at, rank)
+            yield replace(found, way=replace(found.way, note=note)), key
             if not cut.loops:
                 return
+
+    def with_options(self, cut: Cut, call: ast.Call) -> tuple[list[ast.stmt], str]:
+        """The statements with the options that they use; where one has no default, with those of a
+        command, and what to say then."""
+        home = cut.home
+        filled = partial(
+            with_defaults, cut.made, [call, *cut.read], home.options, cut.unknown, home.text.stored
+        )
+        try:
+            return filled(), ""
+        except NeedsCommand as why:
+            for command in self.search.commands.of(home.path):
+                with suppress(NoWay):
+                    return filled(given=command.given(home.options)), f"as in {command.place}"
+            raise why
 
     def cut_with_globals(
         self, place: Place, target: Target, nodes: list[ast.AST], entry: int

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from nparam_lint.discover.ways import FoundWay
     from nparam_lint.discover.ways.call_search import CallSearch
+    from nparam_lint.discover.ways.commands import Command
     from nparam_lint.discover.ways.file_calls import FileCalls
     from nparam_lint.discover.ways.places import Place
     from nparam_lint.records import Definition
@@ -40,22 +41,23 @@ class _Script:
     name: str  # of the parsed options
     attributes: frozenset[str]
 
-    @cached_property
-    def made(self) -> list[ast.stmt] | None:
-        """The statements that make the options; None where these are not known."""
+    def made(self, command: Command | None) -> list[ast.stmt]:
+        """The statements that make the options, as that command gives them. Raises NoWay."""
+        if self._cut is None:
+            raise NoWay("its options are not known")
+        given = command.given(self.calls.options) if command else None
         holder = ast.Name(self.name, ast.Load())
-        with suppress(NoWay, RecursionError):
-            return with_defaults(self._cut(holder), [holder], self.calls.options, set())
-        return None
+        return with_defaults(self._cut, [holder], self.calls.options, (), given=given)
 
-    def _cut(self, holder: ast.Name) -> Sequence[ast.stmt]:
+    @cached_property
+    def _cut(self) -> Sequence[ast.stmt] | None:
         """The statements that make the options, and those after it that change them."""
         *above, last = self.place.frames
         for index in (len(last.body), last.index + 1):
             place = replace(self.place, frames=(*above, Frame(last.owner, last.body, index)))
-            with suppress(NoWay):
-                return self.calls.cut(place, [holder], 0).made
-        raise NoWay("its options are not known")
+            with suppress(NoWay, RecursionError):
+                return self.calls.cut(place, [ast.Name(self.name, ast.Load())], 0).made
+        return None
 
 
 class OptionObjects:
@@ -86,30 +88,46 @@ class OptionObjects:
                 continue
             read = self.read(target, required[0])
             if read and read <= script.attributes:
-                if script.made is not None:
-                    yield self.way(target, script, script.made)
+                yield self.way(target, script)
+                if command := self.command(target, script):
+                    yield self.way(target, script, command)
                 return
 
+    def command(self, target: Target, script: _Script) -> Command | None:
+        """The first command of a script that names the model, or its file."""
+        module = target.location.removesuffix(".py").rpartition("/")[2]
+        known = {target.callable, module} - {"Model", "model"}
+        commands = self.search.commands.of(script.calls.path)
+        return next((one for one in commands if known.intersection(one.words)), None)
+
     def read(self, target: Target, name: str) -> set[str]:
-        """The attributes that a constructor reads of an argument, under no condition."""
+        """The attributes that a constructor reads of an argument, under no condition, and does not
+        set itself."""
         node = self.search.file_calls(target.location).text.definitions.get(target.callable)
         body = getattr(node, "body", ())
         init = next((n for n in body if getattr(n, "name", "") == "__init__"), node)
         holders = (name, f"self.{name}")
-        return {
-            item.attr
+        used = [
+            item
             for item in _unconditional(init)
             if isinstance(item, ast.Attribute) and ast.unparse(item.value) in holders
-        }
+        ]
+        stored = {item.attr for item in used if isinstance(item.ctx, ast.Store)}
+        return {item.attr for item in used} - stored
 
-    def way(self, target: Target, script: _Script, made: list[ast.stmt]) -> tuple[FoundWay, object]:
+    def way(
+        self, target: Target, script: _Script, command: Command | None = None
+    ) -> tuple[FoundWay, object]:
         calls, place = script.calls, script.place
         holder = ast.Name(script.name, ast.Load())
         call = ast.Call(ast.Name(target.callable, ast.Load()), [holder], [])
         module = self.search.module_for(target.location, calls.path)
-        made = [*made, *ast.parse(f"from {module} import {target.callable}").body]
+        imports = ast.parse(f"from {module} import {target.callable}").body
+        made = [*script.made(command), *imports]
         at = Position(calls.path, place.call.lineno, place.call.col_offset + 1)
-        return self.search.way(target, call, made, at, _RANK, calls.path)
+        found, key = self.search.way(target, call, made, at, _RANK, calls.path)
+        note = f"as in {command.place}" if command else ""
+        return replace(found, way=replace(found.way, note=note)), key
 
     @cached_property
     def scripts(self) -> list[_Script]:

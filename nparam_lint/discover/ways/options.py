@@ -12,7 +12,7 @@ from nparam_lint.discover.syntax import dotted_name, tail
 from nparam_lint.discover.ways.statements import NoWay, calls_in
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
 _PARSES = ("parse_args", "parse_known_args")
 _ASKS_FOR_FILES = ("exists", "isfile", "isdir", "is_file", "is_dir")
@@ -25,6 +25,10 @@ _COMPARE: dict[type[ast.cmpop], Callable[[Any, Any], object]] = {
     ast.NotIn: lambda a, b: a not in b,
 }
 _WORDS = ("help", "metavar", "required")  # of an option: they change no default
+
+
+class NeedsCommand(NoWay):
+    """An option that is used has no default."""
 
 
 def option_calls(nodes: Iterable[ast.AST]) -> Iterator[tuple[str, ast.Call]]:
@@ -116,20 +120,23 @@ def with_defaults(
     made: Sequence[ast.stmt],
     used_by: Sequence[ast.AST],
     options: dict[str, ast.Call],
-    unknown: set[tuple[str, str]],
+    unknown: Iterable[tuple[str, str]],
     stored: Collection[str] = (),
+    given: Mapping[str, Sequence[str]] | None = None,
 ) -> list[ast.stmt]:
     """The slice with the options alone that it uses, or `used_by` does: the call, and what it reads
     beside. `options`: of the file; `unknown`: attributes
     that data gives other values, where they have no default; `stored`: those that the file assigns
-    anywhere. Raises NoWay where it uses an option
+    anywhere; `given`: the words of a command for options. Raises NoWay where it uses an option
     that has to be given, or that nothing gives."""
     parsed = {name for node in made for name in _parsed(node)}
     used, is_whole = _uses([*made, *used_by], parsed)
-    for attribute in used - _set_in(made) if parsed and options else ():
+    given = given or {}
+    for attribute in used - _set_in(made) - given.keys() if parsed and options else ():
         option = options.get(attribute)
         if attribute not in stored if option is None else lacks_value(option):
-            raise NoWay(f"the option {attribute} has no default")
+            kind = NoWay if option is None else NeedsCommand
+            raise kind(f"the option {attribute} has no default")
     for holder, attribute in unknown:
         if f"{holder}.{attribute}" in _attributes([*made, *used_by]) and attribute not in options:
             raise NoWay(f"{holder}.{attribute} depends on data")
@@ -139,8 +146,10 @@ def with_defaults(
         if option_of and not is_whole and option_of[0][0] not in used:
             continue
         is_plain = not (option_of or _parsed(node))
-        found.append(node if is_plain else _Plain().visit(copy.deepcopy(node)))
-    return found
+        found.append(node if is_plain else _Plain(bool(given)).visit(copy.deepcopy(node)))
+    words = [word for name in given if is_whole or name in used for word in given[name]]
+    line = f"import sys; sys.argv[1:] = {words!r}"
+    return [*ast.parse(line).body, *found] if given else found
 
 
 def _attributes(nodes: Iterable[ast.AST]) -> set[str]:
@@ -189,7 +198,11 @@ def _uses(nodes: Iterable[ast.AST], parsed: set[str]) -> tuple[set[str], bool]:
 
 
 class _Plain(ast.NodeTransformer):
-    """Options without their words for people; the parser gets no command line."""
+    """Options without their words for people; the parser gets no command line, unless there is a
+    command."""
+
+    def __init__(self, has_command: bool) -> None:
+        self.has_command = has_command
 
     def visit_Call(self, node: ast.Call) -> ast.Call:
         self.generic_visit(node)
@@ -197,5 +210,6 @@ class _Plain(ast.NodeTransformer):
         if name == "add_argument":
             node.keywords = [item for item in node.keywords if item.arg not in _WORDS]
         elif name in _PARSES:
-            node.args, node.keywords = [ast.List([], ast.Load())], []
+            node.args = [] if self.has_command else [ast.List([], ast.Load())]
+            node.keywords = []
         return node

@@ -14,7 +14,7 @@ from nparam_lint.discover.ways.options import option_calls
 from nparam_lint.discover.ways.statements import BUILTINS, calls_in, changes, is_main, loads, stores
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
 IMPORTS = (ast.Import, ast.ImportFrom)
 DEFINITIONS = (*FUNCTIONS, ast.ClassDef)
@@ -60,13 +60,15 @@ class Place:
 class SourceText:
     """A syntax tree that calls stand in. `is_module`: the names of its top level are there when the
     slice is run; else they are made by the slice too, but for those that are `given`.
-    `is_harmless`: whether a call may be run."""
+    `is_harmless`: whether a call may be run. `sets`: see `ObjectChanges.of`."""
 
     text: str
     tree: ast.Module
     is_harmless: Callable[[ast.Call], bool]
     is_module: bool = True
     given: frozenset[str] = frozenset()
+    path: str = ""
+    sets: Callable[[ast.Call], Iterable[tuple[str, str, str]]] = lambda _: ()
     _callers: dict[str, list[Place]] = field(default_factory=dict)
 
     @cached_property

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import copy
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from nparam_lint.discover.syntax import FUNCTIONS, Function, dotted_name
 from nparam_lint.discover.ways.arguments import arguments_of, entry_of, from_decorator
@@ -16,6 +16,7 @@ from nparam_lint.discover.ways.statements import (
     Assumption,
     NoWay,
     assign,
+    calls_in,
     changed,
     changed_by_call,
     changes,
@@ -55,7 +56,8 @@ class Slice:
     module_names: set[str] = field(default_factory=set)  # those of the file that are needed
     outside: Function | None = None  # the function whose arguments another file gives
     given_outside: set[str] = field(default_factory=set)  # of them, those that are needed
-    unknown: set[tuple[str, str]] = field(default_factory=set)  # (object, attribute) set from data
+    # (object, attribute) that is set by what is not run → where
+    unknown: dict[tuple[str, str], str] = field(default_factory=dict)
 
     def of(self, place: Place, *nodes: ast.AST) -> list[ast.stmt]:
         """The statements that `nodes`, parts of the call at `place`, need. Raises NoWay."""
@@ -309,7 +311,18 @@ class Slice:
     # --- statements -----------------------------------------------------------------------------
 
     def keep(self, node: ast.stmt, need: set[str]) -> list[ast.stmt]:
-        """What is needed of one statement."""
+        """What is needed of one statement; what one that is left out changes is noted."""
+        made = self.kept(node, need)
+        if not (made or isinstance(node, DEFINITIONS)):
+            for call in calls_in(node):
+                given = (*call.args, *(item.value for item in call.keywords))
+                names = {item.id for item in given if isinstance(item, ast.Name)} & need
+                for name, attribute, at in self.text.sets(call) if names else ():
+                    if name in names:
+                        self.unknown.setdefault((name, attribute), at)
+        return made
+
+    def kept(self, node: ast.stmt, need: set[str]) -> list[ast.stmt]:
         if is_main(node):
             assert isinstance(node, ast.If)
             return self.before(node.body, need)
@@ -341,9 +354,9 @@ class Slice:
                 isinstance(t, (ast.Attribute, ast.Name)) for t in stores_parts
             ):
                 raise
-            self.unknown |= {
-                (dotted_name(t.value), t.attr) for t in stores_parts if isinstance(t, ast.Attribute)
-            }
+            parts_of = (t for t in stores_parts if isinstance(t, ast.Attribute))
+            at = f"{self.text.path}:{node.lineno}"
+            self.unknown |= {(dotted_name(t.value), t.attr): at for t in parts_of}
             return []
         if not isinstance(node, ast.AugAssign):
             need -= names
@@ -375,17 +388,7 @@ class Slice:
 
     def compound(self, node: ast.stmt, need: set[str]) -> list[ast.stmt]:
         if isinstance(node, ast.If):
-            holds = truth(node.test, {})
-            if holds is not None:
-                return self.before(node.body if holds else node.orelse, need)
-            self.check(node.test)
-            first, second = set(need), set(need)
-            body, orelse = self.before(node.body, first), self.before(node.orelse, second)
-            if not (body or orelse):
-                return []
-            need.clear()
-            need |= first | second | (loads(node.test) - BUILTINS)
-            return [ast.If(node.test, body or [ast.Pass()], orelse)]
+            return self.choice(node, need)
         if isinstance(node, (ast.With, ast.AsyncWith)):
             if any(item.optional_vars and stores(item.optional_vars) & need for item in node.items):
                 raise NoWay("a context")
@@ -402,6 +405,53 @@ class Slice:
         if isinstance(node, ast.Try):
             return self.before([*node.body, *node.orelse, *node.finalbody], need)
         raise NoWay(f"{type(node).__name__} at line {node.lineno}")
+
+    def choice(self, node: ast.If, need: set[str]) -> list[ast.stmt]:
+        """What is needed of both branches of a condition that the worker evaluates. In place of one
+        that must not be run, or that ends the script, it raises an error."""
+        holds = truth(node.test, {})
+        if holds is not None:
+            return self.before(node.body if holds else node.orelse, need)
+        self.check(node.test)
+        first, second = self.branch(node.body, need), self.branch(node.orelse, need)
+        if first.why and second.why:
+            raise first.why
+        if not (first.made or second.made or first.why or second.why):
+            return []
+        need.clear()
+        need |= first.need | second.need | (loads(node.test) - BUILTINS)
+        return [ast.If(node.test, first.written() or [ast.Pass()], second.written())]
+
+    def branch(self, body: Sequence[ast.stmt], need: set[str]) -> _Branch:
+        inner = set(need)
+        if body and _ends(body[-1]):
+            return _Branch([], set(), ends=True)
+        try:
+            return _Branch(self.before(body, inner), inner)
+        except NoWay as why:
+            return _Branch([], set(), why)
+
+
+class _Branch(NamedTuple):
+    """What is needed of a branch of a condition. `why`: it must not be run."""
+
+    made: list[ast.stmt]
+    need: set[str]
+    why: NoWay | None = None
+    ends: bool = False
+
+    def written(self) -> list[ast.stmt]:
+        if not (self.why or self.ends):
+            return self.made
+        words = f"this is not run: {self.why}" if self.why else "the script ends here"
+        return ast.parse(f"raise ValueError({words!r})").body
+
+
+def _ends(node: ast.stmt) -> bool:
+    """Whether a statement ends the script."""
+    is_call = isinstance(node, ast.Expr) and isinstance(node.value, ast.Call)
+    name = dotted_name(node.value.func) if is_call else ""  # type: ignore[attr-defined]
+    return isinstance(node, ast.Raise) or name in ("exit", "quit", "sys.exit")
 
 
 def _innermost(frames: Sequence[Frame]) -> int:

@@ -1,0 +1,70 @@
+"""What functions of the project set in the objects that they are given, where they are not run: as
+`build_loader(config)` sets `config.MODEL.NUM_CLASSES`."""
+
+from __future__ import annotations
+
+import ast
+import re
+from typing import TYPE_CHECKING
+
+from nparam_lint.discover.source_tree import cached_method
+from nparam_lint.discover.syntax import FUNCTIONS, Function, dotted_name, tail
+from nparam_lint.discover.ways.arguments import arguments_of
+from nparam_lint.discover.ways.statements import NoWay, parsed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from nparam_lint.discover import Discovery
+
+_DEEP = 3  # calls that are followed
+
+
+def is_read(attribute: str, text: str) -> bool:
+    """Whether a source text reads an attribute."""
+    return bool(re.search(rf"\.{tail(attribute)}\b(?!\s*=[^=])", text))
+
+
+def note_on(attributes: Mapping[str, str]) -> str:
+    """What to say of attributes that are set by what is not run; of each, where."""
+    told = (f"{tail(name)} as it is before {at} sets it" for name, at in attributes.items())
+    return "; ".join(told)
+
+
+class ObjectChanges:
+    """Finds these functions in what was `found`."""
+
+    def __init__(self, found: Discovery) -> None:
+        self.found = found
+
+    def of(self, path: str, call: ast.Call, depth: int = 0) -> Iterator[tuple[str, str, str]]:
+        """(the name that is handed to a function, the attribute that this sets, where) for a call
+        in a file."""
+        name = dotted_name(call.func)
+        symbol = self.found.models.names.resolve(path, name) if name and depth < _DEEP else None
+        if symbol is None or symbol.kind != "function":
+            return
+        function = self._functions(symbol.where).get(symbol.name)
+        try:
+            given = arguments_of(function, call, is_method=False) if function else {}
+        except NoWay:
+            return
+        names = {own: value.id for own, value in given.items() if isinstance(value, ast.Name)}
+        for own, attribute, place in self._inside(symbol.where, function, depth) if names else ():
+            if own in names:
+                yield names[own], attribute, place
+
+    def _inside(
+        self, path: str, function: Function | None, depth: int
+    ) -> Iterator[tuple[str, str, str]]:
+        for node in ast.walk(function) if function else ():
+            if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
+                root, _, attribute = dotted_name(node).partition(".")
+                yield root, attribute, f"{path}:{node.lineno}"
+            elif isinstance(node, ast.Call):
+                yield from self.of(path, node, depth + 1)
+
+    @cached_method
+    def _functions(self, path: str) -> dict[str, Function]:
+        tree = parsed(self.found.tree.source(path).decode("utf-8", "replace"))
+        return {node.name: node for node in tree.body if isinstance(node, FUNCTIONS)}
