@@ -176,3 +176,11 @@ nets/vit.py
 """
     )
     assert "Nothing is declared" not in shown
+
+
+def test_what_may_be_otherwise_stands_below_its_count():
+    told = replace(way("config", "conf/a.yaml", 1), note="N as it is before data.py:3 sets it")
+    one = counted(VIT, 12, "nets.vit.ViT", way=told)
+    assert ("  – ViT  12  conf/a.yaml:1\n      (N as it is before data.py:3 sets it)\n") in page(
+        report(one)
+    )
