@@ -30,8 +30,8 @@ def locate(
 ) -> tuple[Settings, Target, Selector]:
     """The target that a text names, relative to its project, with the project's settings; and the
     selector at the end of the text, where it may have one. `GPT` alone will do where the project
-    has one model of that name. Raises UsageError for what is no target, is not there, or may be
-    one of several."""
+    has one model of that name. Raises UsageError if the text is not a target, if there is no such
+    file or model, or if several models have that name."""
     name = _NAME.match(text)
     if name and not name[1].endswith(".py"):
         text = _in_full(options, environ, name[1], text[name.end() :])

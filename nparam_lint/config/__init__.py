@@ -320,7 +320,7 @@ class _ConfigFile:
             path = ("arguments", key)
             at = self.find(*path)
             more = entry if isinstance(entry, dict) else {"arguments": entry}
-            if "*" in key or "::" not in key:  # a config file is no target without its recipe
+            if "*" in key or "::" not in key:  # files of configs, or a pattern
                 recipe = self.recipe(key, more, path, is_config="::" not in key)
                 if recipe is not None:
                     patterns.append(RecipePattern(key, recipe, at))

@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from sample_files import write_files
 
 GPT = """\
 from torch import nn
@@ -32,11 +33,7 @@ FILES = {
 
 @pytest.fixture(scope="module")
 def project(tmp_path_factory):
-    root = tmp_path_factory.mktemp("project")
-    for name, text in FILES.items():
-        (root / name).parent.mkdir(parents=True, exist_ok=True)
-        (root / name).write_text(text)
-    return root
+    return write_files(tmp_path_factory.mktemp("project"), FILES)
 
 
 def test_a_model_is_shown_by_its_name_as_the_project_builds_it(nparam_lint, project):
@@ -93,3 +90,13 @@ def test_test_files_are_left_out_in_words_and_read_where_they_are_named(nparam_l
         done = nparam_lint(path, cwd=project)
         assert "  – Fake  12  with its defaults\n" in done.stdout
         assert "left out" not in done.stdout
+
+
+def test_what_is_to_be_filled_in_has_the_value_that_calls_give_most_often(nparam_lint, tmp_path):
+    calls = "from net import Net\nfrom wide import Wide\n\nNet(n=4)\nNet(n=8)\nWide(n=8)\n"
+    wide, other = (NET.replace("Net", name) for name in ("Wide", "Other"))
+    other = other.replace("n=3", "n")
+    files = {"net.py": NET, "wide.py": wide, "train.py": calls, "other.py": other}
+    write_files(tmp_path, files)
+    done = nparam_lint("--device", "meta", cwd=tmp_path)
+    assert '"other.py::Other" = "n=8"' in done.stdout

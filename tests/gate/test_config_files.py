@@ -8,6 +8,7 @@ import shutil
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sample_files import write_files
 
 from nparam_lint.claims.comment_budgets import parse_comments
 
@@ -73,11 +74,7 @@ FILES = {
 
 @pytest.fixture(scope="module")
 def root(tmp_path_factory):
-    place = tmp_path_factory.mktemp("families")
-    for name, text in FILES.items():
-        (place / name).parent.mkdir(parents=True, exist_ok=True)
-        (place / name).write_bytes(text.encode())
-    return place
+    return write_files(tmp_path_factory.mktemp("families"), FILES)
 
 
 @pytest.fixture(scope="module")

@@ -6,6 +6,7 @@ import json
 import shutil
 
 import pytest
+from sample_files import write_files
 
 NET = """from torch import nn
 
@@ -122,11 +123,7 @@ FILES = {
 
 @pytest.fixture(scope="module")
 def root(tmp_path_factory):
-    place = tmp_path_factory.mktemp("configs")
-    for name, text in FILES.items():
-        (place / name).parent.mkdir(parents=True, exist_ok=True)
-        (place / name).write_text(text)
-    return place
+    return write_files(tmp_path_factory.mktemp("configs"), FILES)
 
 
 @pytest.fixture(scope="module")

@@ -124,11 +124,11 @@ def with_defaults(
     stored: Collection[str] = (),
     given: Mapping[str, Sequence[str]] | None = None,
 ) -> list[ast.stmt]:
-    """The slice with the options alone that it uses, or `used_by` does: the call, and what it reads
-    beside. `options`: of the file; `unknown`: attributes
-    that data gives other values, where they have no default; `stored`: those that the file assigns
-    anywhere; `given`: the words of a command for options. Raises NoWay where it uses an option
-    that has to be given, or that nothing gives."""
+    """The slice, with only the options that it uses, or that `used_by` uses: the call, and what the
+    model reads besides. `options`: those of the file; `unknown`: attributes whose values come from
+    data, where they have no default; `stored`: attributes that the file assigns anywhere; `given`:
+    the words of a command for options. Raises NoWay if an option that is used must be given, or has
+    no value."""
     parsed = {name for node in made for name in _parsed(node)}
     used, is_whole = _uses([*made, *used_by], parsed)
     given = given or {}

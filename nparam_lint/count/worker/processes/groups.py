@@ -32,9 +32,10 @@ from .supervision import Supervision
 PASSED_ON = ("jobs", "settings", "files", "apart", "allowed")  # to a group that is spawned
 START_LIMIT = 300.0  # seconds for importing torch
 GRACE = 10.0  # seconds that a supervising process gets beyond what it supervises
-FEW = 50  # modules, which each process may import again
+FEW = 50  # newly imported modules: so few are imported again by each process
 PLENTY = 4  # models that wait for each process, so that one may be given another ahead of time
-HARMLESS = ("raised", "package_missing", "arguments_missing")  # causes of a failure
+# Causes of failures after which a process may go on, if nothing in it has changed.
+HARMLESS = ("raised", "package_missing", "arguments_missing")
 GROWTH = 1 << 28  # bytes that a process may grow by until another one goes on in its place
 
 
