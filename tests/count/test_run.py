@@ -161,7 +161,7 @@ BROKEN = {
 @on_posix
 @pytest.mark.parametrize(
     "case",  # one that waits for nothing is like another
-    [pytest.param(c, marks=pytest.mark.thorough) if c == "mute" else c for c in BROKEN],
+    [pytest.param(c, marks=pytest.mark.thorough) if c in ("mute", "deaf") else c for c in BROKEN],
 )
 def test_a_worker_that_cannot_start(ask: Ask, case: str) -> None:
     body, reason = BROKEN[case]
@@ -512,6 +512,7 @@ def front_environment(**more: str) -> dict[str, str]:
     return os.environ | {"PYTHONPATH": PACKAGE, "PYTHONDONTWRITEBYTECODE": "1"} | more
 
 
+@pytest.mark.thorough
 def test_the_front_end_imports_no_torch(tmp_path: Path) -> None:
     (tmp_path / "net.py").write_text(
         "from torch import nn\n\n\nclass Net(nn.Module):\n"
@@ -565,7 +566,7 @@ class Busy(nn.Module):
     ("number", "daemon"),
     [
         ("SIGKILL", True),
-        ("SIGTERM", False),
+        pytest.param("SIGTERM", False, marks=pytest.mark.thorough),
         pytest.param("SIGKILL", False, marks=pytest.mark.thorough),
         pytest.param("SIGINT", False, marks=pytest.mark.thorough),
     ],
