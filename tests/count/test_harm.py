@@ -25,6 +25,9 @@ TRIES = [
 # Tries of C code and of processes, which no audit hook sees: only the kernel refuses them.
 UNSEEN = {
     "autograd_profiler_writes",
+    "changes_owner_through_c",
+    "connects_by_a_name",
+    "connects_by_another_protocol",
     "connects_through_c",
     "database_attached",
     "database_copied",
@@ -34,6 +37,7 @@ UNSEEN = {
     "makes_fifo",
     "makes_node",
     "makes_shared_memory",
+    "makes_shared_memory_of_system_v",
     "multiprocessing_forkserver",
     "multiprocessing_spawn",
     "profiler_writes",
@@ -57,6 +61,9 @@ AT_EVERY_COMMIT = [
     "copies",
     "connects",
     "sends_datagram",
+    "changes_mode_of_open",
+    "program_that_writes",
+    "connects_locally",
 ]
 # Each of these imports torch once more, in a process of its own.
 SLOW = {"loader_spawns", "multiprocessing_forkserver", "torch_spawns"}
@@ -71,7 +78,7 @@ pytestmark = pytest.mark.skipif(os.name != "posix", reason="tries what POSIX has
 class Listener:
     """Hears whether anybody connects, or sends a datagram."""
 
-    def __init__(self) -> None:
+    def __init__(self, path: Path) -> None:
         self.stream, self.datagrams = (
             socket.socket(socket.AF_INET, kind) for kind in (socket.SOCK_STREAM, socket.SOCK_DGRAM)
         )
@@ -79,19 +86,22 @@ class Listener:
         self.port = self.stream.getsockname()[1]
         self.stream.listen(64)
         self.datagrams.bind(("127.0.0.1", self.port))
-        for one in (self.stream, self.datagrams):
+        self.local = socket.socket(socket.AF_UNIX)
+        self.local.bind(str(path))
+        self.local.listen(64)
+        self.named = socket.socket(socket.AF_UNIX)
+        self.named.bind(f"\0nparam-lint-{self.port}")
+        self.named.listen(64)
+        for one in (self.stream, self.datagrams, self.local, self.named):
             one.setblocking(False)
 
     def heard(self) -> bool:
         """Whether it did; it listens no longer."""
-        found = []
-        for one, ask in ((self.stream, self.stream.accept), (self.datagrams, self._datagram)):
+        found: list[object] = []
+        for one in (self.stream, self.local, self.named, self.datagrams):
             with one, contextlib.suppress(BlockingIOError):
-                found.append(ask())
+                found.append(one.recv(10) if one is self.datagrams else one.accept())
         return bool(found)
-
-    def _datagram(self) -> bytes:
-        return self.datagrams.recv(10)
 
 
 def outside(place: Path) -> dict[str, object]:
@@ -100,7 +110,9 @@ def outside(place: Path) -> dict[str, object]:
     for path in place.rglob("*"):
         kept = path.lstat()
         found[f"{path} state"] = kept.st_mode, kept.st_nlink, kept.st_mtime_ns, kept.st_ino
-    memory = Path("/dev/shm")
+    memory, segments = Path("/dev/shm"), Path("/proc/sysvipc/shm")
+    if segments.exists():
+        found["System V"] = str(0x6E706C) in segments.read_text()
     return found | {str(p): "shared" for p in memory.glob("*nparam-lint-evil*")}
 
 
@@ -119,7 +131,7 @@ class Visit:
             base.execute("create table a (b)")
             base.execute("insert into a values (1)")
         base.close()
-        listener = Listener()
+        listener = Listener(self.place / "socket")
         before = outside(root)
         environ = {
             "HARM_PLACE": str(self.place),

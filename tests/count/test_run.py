@@ -461,6 +461,7 @@ def test_names_and_texts_that_are_not_utf_8(tmp_path: Path) -> None:
     assert said.source == r"h\udcff.py:3"
     assert isinstance(named, Measured)
     assert [row.path for row in named.modules] == ["", r"\udc80"]
+    assert named.definitions == ("h\udcff.py:4",)  # by which budgets are found
 
 
 def test_no_secret_reaches_a_report(tmp_path: Path) -> None:

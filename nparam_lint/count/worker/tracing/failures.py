@@ -6,7 +6,7 @@ import re
 import shlex
 import sys
 
-from .project_paths import OWN, is_project, relative, without_copy
+from .project_paths import OWN, is_ours, is_project, relative, without_copy
 
 MESSAGE = 500  # characters of an exception's text that are passed on
 # What faulthandler prints of a crash, or of a model that takes too long; and the lines in it that
@@ -113,10 +113,13 @@ class Ending:
 
 
 def missing_package(error):
-    """The name of the missing package that an exception is about; None for any other exception."""
+    """The name of the missing package that an exception is about; None for any other exception, and
+    for a missing part of a package of the project."""
     error = root_cause(error)
     name = error.name if isinstance(error, ModuleNotFoundError) else None
-    return name.partition(".")[0] if name else None
+    package = name.partition(".")[0] if name else None
+    known = sys.modules.get(package) if package != name else None
+    return None if known and is_ours(known) else package
 
 
 def died(what, ending, tail):
