@@ -260,3 +260,13 @@ def test_a_command_gives_what_has_no_default(tmp_path):
     assert found.recipe.setup.startswith("import sys\nsys.argv[1:] = ['-d', '2', '--h', '7']\n")
     assert found.recipe.setup.endswith("a = p.parse_args()")
     assert found.way.note == "as in run.sh:3"
+
+
+def test_an_option_that_chooses_has_the_first_value_that_it_is_compared_with(tmp_path):
+    script = f"import argparse\n{USE}p = argparse.ArgumentParser()\n"
+    script += "p.add_argument('--data', required=True)\na = p.parse_args()\n"
+    script += "if a.data in ['faces', 'lfw']:\n    d = 3\nelif a.data == 'mnist':\n    d = 1\n"
+    (found,) = ways(tmp_path, {"fit.py": f"{script}Net(d)\n"})
+    assert found.recipe.setup.startswith("import sys\nsys.argv[1:] = ['--data', 'faces']\n")
+    assert found.way.note == "with --data faces"
+    assert not ways(tmp_path, {"fit.py": f"{script}Net(a.data)\n"})

@@ -8,6 +8,7 @@ import re
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from nparam_lint.claims import Target
@@ -15,7 +16,13 @@ from nparam_lint.discover.scan import imported
 from nparam_lint.discover.syntax import dotted_name, tail
 from nparam_lint.discover.ways.arguments import arguments_of
 from nparam_lint.discover.ways.call_search import LOOKED_UP, words
-from nparam_lint.discover.ways.options import NeedsCommand, default_text, with_defaults
+from nparam_lint.discover.ways.options import (
+    NeedsCommand,
+    default_text,
+    tested,
+    with_defaults,
+    words_for,
+)
 from nparam_lint.discover.ways.places import IMPORTS, SourceText
 from nparam_lint.discover.ways.shorten import shortened
 from nparam_lint.discover.ways.slices import NeedsCaller, Slice
@@ -188,7 +195,8 @@ class FileCalls:
 
     def with_options(self, cut: Cut, call: ast.Call) -> tuple[list[ast.stmt], str]:
         """The statements with the options that they use; where one has no default, with those of a
-        command, and what to say then."""
+        command; where there is none, the first value that it is compared with. Then it also says
+        which."""
         home = cut.home
         filled = partial(
             with_defaults, cut.made, [call, *cut.read], home.options, cut.unknown, home.text.stored
@@ -199,6 +207,9 @@ class FileCalls:
             for command in self.search.commands.of(home.path):
                 with suppress(NoWay):
                     return filled(given=command.given(home.options)), f"as in {command.place}"
+            for value in islice(tested(why.option, cut.made), 1):
+                words = words_for(home.options[why.option], value)
+                return filled(given={why.option: words}), f"with {' '.join(words)}"
             raise why
 
     def cut_with_globals(
