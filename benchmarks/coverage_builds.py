@@ -133,7 +133,7 @@ def main():
         last = "no time was left"
         if found and not isinstance(found[-1], int) and len(found) == 1:
             last = found[-1]  # the file cannot be imported
-        results.update(zip(numbers, found + [last] * len(numbers)))
+        results.update(zip(numbers, found + [last] * len(numbers), strict=False))
     return [results[number] for number in range(len(jobs))]
 
 
