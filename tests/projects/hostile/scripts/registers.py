@@ -1,0 +1,9 @@
+from nparam_no_such_package import REGISTRY
+from torch import nn
+
+
+@REGISTRY.register_module()
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.lin = nn.Linear(2, 3)
