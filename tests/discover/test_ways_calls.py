@@ -270,3 +270,17 @@ def test_an_option_that_chooses_has_the_first_value_that_it_is_compared_with(tmp
     assert found.recipe.setup.startswith("import sys\nsys.argv[1:] = ['--data', 'faces']\n")
     assert found.way.note == "with --data faces"
     assert not ways(tmp_path, {"fit.py": f"{script}Net(a.data)\n"})
+
+
+def test_a_context_that_sets_what_a_model_is_made_of_is_entered(tmp_path):
+    contexts = "import net\nfrom contextlib import contextmanager\n"
+    contexts += "@contextmanager\ndef lora(r):\n    net.RANK = r\n    yield\n"
+    contexts += "@contextmanager\ndef timer(r):\n    yield\n"
+    use = f"{USE}from c import lora, timer\nR = 8\n"
+    files = {"c.py": contexts, "use.py": f"{use}with timer(0), lora(R):\n    model = Net(3)\n"}
+    (found,) = ways(tmp_path, files)
+    assert found.recipe.setup == (
+        "from contextlib import ExitStack\ncontexts = ExitStack()\ncontexts.enter_context(lora(R))"
+    )
+    files["use.py"] = f"{use}with lora(input()):\n    Net(3)\n"
+    assert not ways(tmp_path, files)

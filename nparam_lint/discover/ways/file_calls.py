@@ -78,7 +78,12 @@ class FileCalls:
         self.path = path
         self.tree = parsed(text)
         self.text = SourceText(
-            text, self.tree, self.is_harmless, path=path, sets=partial(search.changes.of, path)
+            text,
+            self.tree,
+            self.is_harmless,
+            path=path,
+            sets=partial(search.changes.of, path),
+            is_setting=self.is_setting,
         )
         self.rank = TEST if _TEST_PATH.search(path) else SCRIPT
         if self.rank == SCRIPT and not _SCRIPT_NAMES.search(path.rpartition("/")[2]):
@@ -118,6 +123,15 @@ class FileCalls:
         if symbol is not None and symbol.kind == "outside" and "." in symbol.name:
             return is_harmless_outside(symbol.name)
         return symbol is None or not (does_work(symbol.name) or is_of_data(symbol.where))
+
+    def is_setting(self, call: ast.Call) -> bool:
+        """Whether this is a function of the project that sets attributes of other things."""
+        symbol = self.resolve(dotted_name(call.func)) if dotted_name(call.func) else None
+        if symbol is None or symbol.kind != "function":
+            return False
+        node = self.search.file_calls(symbol.where).text.definitions.get(symbol.name)
+        inner = ast.walk(node) if node else ()
+        return any(isinstance(n, ast.Attribute) and isinstance(n.ctx, ast.Store) for n in inner)
 
     @cached_property
     def named_here(self) -> set[str]:

@@ -152,7 +152,20 @@ class Slice:
             for item in owner.items:
                 if item.optional_vars and stores(item.optional_vars) & need:
                     raise NoWay("a context")
+            calls = (item.context_expr for item in owner.items)
+            return self.settings([c for c in calls if isinstance(c, ast.Call)], need)
         return []
+
+    def settings(self, contexts: Sequence[ast.Call], need: set[str]) -> list[ast.stmt]:
+        """`with lora(r=8):` around a call sets what the model is made of."""
+        made: list[ast.stmt] = []
+        for call in filter(self.text.is_setting, contexts):
+            self.no_conflict("ExitStack", "contexts")
+            self.check(*call.args, *call.keywords)
+            need |= loads(call) - BUILTINS
+            made += ast.parse(f"contexts.enter_context({ast.unparse(call)})").body
+        start = "from contextlib import ExitStack\ncontexts = ExitStack()"
+        return [*ast.parse(start).body, *made] if made else []
 
     def condition(self, test: ast.expr, need: set[str]) -> list[ast.stmt]:
         """What makes a condition true: under `if args.model == "b":` it is "b"."""
