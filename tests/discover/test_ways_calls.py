@@ -284,3 +284,15 @@ def test_a_context_that_sets_what_a_model_is_made_of_is_entered(tmp_path):
     )
     files["use.py"] = f"{use}with lora(input()):\n    Net(3)\n"
     assert not ways(tmp_path, files)
+
+
+def test_a_model_may_get_what_another_package_makes(tmp_path):
+    use = f"{USE}from layers_of_others import Layer\nlayer = Layer(dim=3)\n"
+    (found,) = ways(tmp_path, {"use.py": f"{use}Net(layer)\n"})
+    assert found.file == "use.py"
+    assert [way.recipe.call for way in ways(tmp_path, {"use.py": f"{use}Net(Layer(2))\n"})] == [
+        "Net(Layer(2))"
+    ]
+    # What it says of itself may change before it is asked.
+    rest = "def main():\n    layer = Layer()\n    layer.grow()\n    Net(layer.dim)\n"
+    assert not ways(tmp_path, {"use.py": use + rest})

@@ -84,6 +84,7 @@ class FileCalls:
             path=path,
             sets=partial(search.changes.of, path),
             is_setting=self.is_setting,
+            is_part=self.is_part,
         )
         self.rank = TEST if _TEST_PATH.search(path) else SCRIPT
         if self.rank == SCRIPT and not _SCRIPT_NAMES.search(path.rpartition("/")[2]):
@@ -123,6 +124,13 @@ class FileCalls:
         if symbol is not None and symbol.kind == "outside" and "." in symbol.name:
             return is_harmless_outside(symbol.name)
         return symbol is None or not (does_work(symbol.name) or is_of_data(symbol.where))
+
+    def is_part(self, call: ast.Call) -> bool:
+        """Whether this makes an object of a class of another package."""
+        name = dotted_name(call.func)
+        symbol = self.resolve(name) if name.partition(".")[0] in self.bound else None
+        is_class = bool(symbol and symbol.kind == "outside" and tail(symbol.name)[:1].isupper())
+        return is_class and not (does_work(name) or does_work(symbol.name))  # type: ignore[union-attr]
 
     def is_setting(self, call: ast.Call) -> bool:
         """Whether this is a function of the project that sets attributes of other things."""
