@@ -130,15 +130,19 @@ def is_work(method):
 
 
 def bound_names(node):
-    """The names that a statement would bind or change."""
-    names = set()
-    for child in ast.walk(node):
+    """The names that a statement would bind or change; what a function or a class binds inside is
+    its own."""
+    names, todo = set(), [node]
+    while todo:
+        child = todo.pop()
+        if isinstance(child, (*FUNCTIONS, ast.ClassDef)):
+            names.add(child.name)
+            continue
         if isinstance(getattr(child, "ctx", None), (ast.Store, ast.Del)):
             names.add(root_name(child))
-        elif isinstance(child, (ast.FunctionDef, ast.ClassDef)):
-            names.add(child.name)
         elif isinstance(child, ast.alias):
             names.add((child.asname or child.name).split(".")[0])
+        todo += ast.iter_child_nodes(child)
     return names - {""}
 
 
