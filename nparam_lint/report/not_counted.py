@@ -144,11 +144,7 @@ def _remedy(report: Report, skipped: Skipped) -> Iterator[Block]:
             f"To count them, install {' and '.join(packages)} for {python}, or name the project's "
             "own interpreter with --python."
         )
-    recipes = [
-        report.recipes[target]
-        for target, failure in skipped
-        if target in report.recipes and failure.cause == "arguments_missing"
-    ]
+    recipes = [report.recipes[target] for target, _ in skipped if target in report.recipes]
     if recipes:
         (said, table, _), *_ = recipes
         yield Text("", kind="verbatim")
