@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 _PACKAGES = 3
 _MODELS = 10  # without -v
-_LONGEST = 160  # characters of a reason, without -v
+_LONGEST = 240  # characters of a reason, without -v
 _ALIKE = 3  # names of models with the same reason
 _SAID = {  # of models that were not counted, by cause
     "arguments_missing": "need arguments",

@@ -149,3 +149,11 @@ def test_a_download_while_a_module_is_imported(tmp_path: Path) -> None:
     )
     failure = run(tmp_path, make_jobs(tmp_path, ["h.py::Net"])).failed("h.py::Net")
     assert f"needs to download {FROM}a.pth: " in failure.reason
+
+
+def test_a_submodule_that_was_not_fetched(tmp_path: Path) -> None:
+    (tmp_path / "engine").mkdir()
+    net = "from engine import Conv\nimport torch\nclass Net(torch.nn.Module):\n"
+    (tmp_path / "h.py").write_text(net + "    def __init__(self):\n        Conv()\n")
+    failure = run(tmp_path, make_jobs(tmp_path, ["h.py::Net"])).failed("h.py::Net")
+    assert "engine/ is empty; for a submodule, git submodule update --init" in failure.reason

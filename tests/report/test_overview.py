@@ -201,3 +201,13 @@ def test_a_part_of_what_was_not_counted_says_so():
         containment=Containment({BLOCK: (VIT,)}),
     )
     assert "Block  12  with its defaults\n      (a part of ViT, not counted)\n" in page(inner)
+
+
+def test_of_a_name_that_is_missing_the_line_that_failed_is_told():
+    why = "ImportError: cannot import name 'Conv' from 'Engine' (unknown location)"
+    reason = (
+        f"ViT() raised NameError: name 'Conv' is not defined ('Conv' in a.py: line 9 failed: {why})"
+    )
+    lost = NotMeasured("NPL004", reason, cause="raised")
+    shown = " ".join(page(report(skipped=((VIT, lost),))).split())
+    assert f"– ViT a.py:9: {why} " in shown

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
 import sys
@@ -36,9 +37,24 @@ def describe(error):
     if isinstance(error, SystemExit):
         return "called sys.exit({})".format(text)
     described = "{}: {}".format(name, text) if text else name
+    described += unfetched(error)
     cause = root_cause(error)
     why = "" if cause is error else describe(cause)
     return described if why.partition(": ")[2] in text else "{} ({})".format(described, why)
+
+
+def unfetched(error):
+    """What to do if an import leads into an empty directory: where a clone was made without its
+    submodules, Python takes it for a package."""
+    package = (getattr(error, "name", None) or "").partition(".")[0]
+    if not isinstance(error, ImportError) or not package:
+        return ""
+    for root in sys.path:
+        folder = os.path.join(root, package)
+        if is_project(folder) and os.path.isdir(folder) and not os.listdir(folder):
+            words = "; {}/ is empty; for a submodule, git submodule update --init"
+            return words.format(relative(folder))
+    return ""
 
 
 def root_cause(error):
