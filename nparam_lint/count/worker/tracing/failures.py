@@ -37,18 +37,20 @@ def describe(error):
     if isinstance(error, SystemExit):
         return "called sys.exit({})".format(text)
     described = "{}: {}".format(name, text) if text else name
-    described += unfetched(error)
+    described += obstacle(error)
     cause = root_cause(error)
     why = "" if cause is error else describe(cause)
     return described if why.partition(": ")[2] in text else "{} ({})".format(described, why)
 
 
-def unfetched(error):
-    """What to do if an import leads into an empty directory: where a clone was made without its
-    submodules, Python takes it for a package."""
-    package = (getattr(error, "name", None) or "").partition(".")[0]
+def obstacle(error):
+    """What stands in the way of an import: a package of another version; or an empty directory,
+    which Python takes for a package, where a clone was made without its submodules."""
+    package, inner, _ = (getattr(error, "name", None) or "").partition(".")
     if not isinstance(error, ImportError) or not package:
         return ""
+    if inner and is_installed(package) and isinstance(error, ModuleNotFoundError):
+        return "; another version of {} is installed".format(package)
     for root in sys.path:
         folder = os.path.join(root, package)
         if is_project(folder) and os.path.isdir(folder) and not os.listdir(folder):
@@ -129,10 +131,19 @@ class Ending:
 
 
 def missing_package(error):
-    """The name of the missing package that an exception is about; None for any other exception."""
+    """The name of the missing package that an exception is about; None for any other exception, and
+    where the package is there, but not all of it."""
     error = root_cause(error)
     name = error.name if isinstance(error, ModuleNotFoundError) else None
-    return name.partition(".")[0] if name else None
+    package = name.partition(".")[0] if name else None
+    return None if package != name and is_installed(package) else package
+
+
+def is_installed(package):
+    """Whether a package that is not the project's has been imported."""
+    module = sys.modules.get(package)
+    path = getattr(module, "__file__", None) or next(iter(getattr(module, "__path__", ())), "")
+    return module is not None and not is_project(path)
 
 
 def died(what, ending, tail):
