@@ -232,22 +232,11 @@ def _explain(result: Coverage, document: Json, stands_for: dict[str, str]) -> No
 def _check(result: Coverage, place: Path, built: list[Json], source: Any, python: Path) -> None:
     """Build the same outside of the tool."""
     requests = with_ways(source, select_models(source.requests)).requests
-    known = {_key(str(one.target), one.way, one.recipe): one for one in requests}
     jobs, entries = [], []
-    for one in built:
+    for one, request in zip(built, _requests_of(built, requests), strict=True):
         if len(jobs) == MOST:
             result.not_checked[f"more than {MOST} in one repository"] += 1
             continue
-        way = one["way"]
-        place_of_way = way and (way["kind"], way["path"], way["line"], way["name"])
-        request = next(
-            (
-                request
-                for key, request in known.items()
-                if key[:2] == (one["target"], place_of_way) and key[2] in (None, one["call"])
-            ),
-            None,
-        )
         if request is None:
             result.not_checked["the call is not known"] += 1
             continue
@@ -275,9 +264,27 @@ def _check(result: Coverage, place: Path, built: list[Json], source: Any, python
             result.wrong.append(f"{one['target']} by {one['call']}: {says}")
 
 
-def _key(target: str, way: Any, recipe: Any) -> tuple[str, Any, str | None]:
-    where = way and (way.kind, way.position.path, way.position.line, way.name or None)
-    return target, where, recipe.call
+def _requests_of(built: list[Json], requests: Any) -> Iterator[Any]:
+    """What was asked for of each entry; None where it is not known. A loop gives several ways at
+    one place, in its order."""
+    known: dict[object, list[Any]] = {}
+    for request in requests:
+        way = request.way
+        where = way and (way.kind, way.position.path, way.position.line, way.name or None)
+        known.setdefault((str(request.target), where), []).append(request)
+    keys = []
+    for one in built:
+        way = one["way"]
+        where = way and (way["kind"], way["path"], way["line"], way["name"])
+        keys.append((one["target"], where))
+    number: Counter[object] = Counter()
+    for one, key in zip(built, keys, strict=True):
+        same = known.get(key, [])
+        fitting = [item for item in same if item.recipe.call in (None, one["call"])]
+        at = number[key, one["call"]]
+        number[key, one["call"]] += 1
+        alike = sum((k, o["call"]) == (key, one["call"]) for k, o in zip(keys, built, strict=True))
+        yield fitting[at] if alike == len(fitting) else None
 
 
 def _build(jobs: list[Json], python: Path, place: Path) -> list[int | str]:

@@ -11,6 +11,7 @@ of numbers, and of texts that say why there is none.
 """
 
 import contextlib
+import gc
 import importlib
 import json
 import os
@@ -22,7 +23,7 @@ import time
 import traceback
 from itertools import groupby
 
-SECONDS, ALL, BYTES = 20, 300, 12 << 30  # ALL: seconds for all jobs
+SECONDS, ALL, BYTES = 30, 900, 12 << 30  # ALL: seconds for all jobs
 SMALL = 1 << 29  # parameters that are built in memory where torch's meta device will not do
 
 
@@ -59,19 +60,16 @@ def count_once(job, names, device):
 def answers_of(work, *arguments, seconds):
     """What the generator `work` gives in a child, as long as it lives."""
     reading, writing = os.pipe()
+    gc.freeze()  # a collection would copy all memory of the parent
     child = os.fork()
     if not child:
-        os.close(reading)
-        signal.alarm(seconds)
-        resource.setrlimit(resource.RLIMIT_DATA, (BYTES, BYTES))
-        with os.fdopen(writing, "w") as out:
-            try:
-                for answer in work(*arguments):
-                    print(json.dumps(answer), file=out, flush=True)
-            except BaseException as error:
-                text = traceback.format_exception_only(type(error), error)[-1].strip()
-                print(json.dumps(text[:200]), file=out, flush=True)
-        os._exit(0)
+        try:
+            os.close(reading)
+            signal.alarm(seconds)
+            resource.setrlimit(resource.RLIMIT_DATA, (BYTES, BYTES))
+            tell(work, arguments, writing)
+        finally:
+            os._exit(0)
     os.close(writing)
     with os.fdopen(reading) as answers:
         found = [json.loads(line) for line in answers]
@@ -79,46 +77,68 @@ def answers_of(work, *arguments, seconds):
     return found
 
 
+def tell(work, arguments, writing):
+    with os.fdopen(writing, "w") as out:
+        try:
+            for answer in work(*arguments):
+                print(json.dumps(answer), file=out, flush=True)
+        except BaseException as error:
+            text = traceback.format_exception_only(type(error), error)[-1].strip()
+            print(json.dumps(text[:200]), file=out, flush=True)
+
+
 def of_file(jobs):
-    """The results of jobs with the same imports, one after the other."""
+    """The results of jobs with the same imports, one after the other, each on the device that the
+    last one could be built on, if it can."""
     names = imported(jobs[0]["root"], jobs[0]["imports"])
+    devices = ["meta", "cpu"]
     for job in jobs:
-        yield of_call(job, names)
-
-
-def of_call(job, names):
-    result = None
-    for device in ("meta", "cpu") if job["counted"] < SMALL else ("meta",):
-        found = answers_of(count_once, job, dict(names), device, seconds=SECONDS)
-        result = found[0] if found else "the process died"
-        if isinstance(result, int):
-            break
-    return result
+        allowed = [device for device in devices if device == "meta" or job["counted"] < SMALL]
+        for device in allowed:
+            found = answers_of(count_once, job, dict(names), device, seconds=SECONDS)
+            if found and isinstance(found[0], int):
+                devices.sort(key=device.__ne__)
+                break
+        yield found[0] if found else f"it took more than {SECONDS} s, or the process died"
 
 
 def no_network(*_):
     raise OSError("there is no network here")
 
 
-def main():
-    import torch  # noqa: F401  # once for all
+def warm_up():
+    """Import once for all what torch imports at the first arithmetic on meta, which takes longer
+    than to build most models."""
+    import torch
+    import torch._dynamo
 
+    tensor = torch.empty(2, 2, device="meta")
+    tensor.normal_().mul_(2).erfinv_().clamp_(0, 1)
+    (tensor + torch.linspace(0, 1, 2, device="meta")).sum()
+
+
+def main():
+    warm_up()
     socket.socket.connect = no_network
-    results = []
     jobs = json.load(sys.stdin)
+    results = {}
     end = time.monotonic() + float(os.environ.get("COVERAGE_SECONDS", ALL))
-    for _, group in groupby(jobs, key=lambda job: json.dumps([job["root"], job["imports"]])):
-        some = list(group)
+    order = sorted(range(len(jobs)), key=lambda number: imports_of(jobs[number]))
+    for _, group in groupby(order, key=lambda number: imports_of(jobs[number])):
+        numbers = list(group)
         left = end - time.monotonic()
-        if left < 1:
-            results += ["no time was left"] * len(some)
-            continue
-        found = answers_of(of_file, some, seconds=int(left))
+        found = []
+        if left > 1:
+            found = answers_of(of_file, [jobs[n] for n in numbers], seconds=int(left))
         last = "no time was left"
-        if found and not isinstance(found[-1], int):
-            last = found[-1]
-        results += found + [last] * (len(some) - len(found))
-    return results
+        if found and not isinstance(found[-1], int) and len(found) == 1:
+            last = found[-1]  # the file cannot be imported
+        results.update(zip(numbers, found + [last] * len(numbers), strict=False))
+    return [results[number] for number in range(len(jobs))]
+
+
+def imports_of(job):
+    return json.dumps([job["root"], job["imports"]])
 
 
 if __name__ == "__main__":

@@ -34,6 +34,8 @@ _TYPES = re.compile(
 # `x: Block.Config` holds the arguments of a part.
 _CONFIG = re.compile(r"[\w.]*\w\.[A-Z]\w*")
 _NAMES = re.compile(r"(?<![\w.])[A-Za-z_]\w*(?:\.\w+)*")
+# `class Config(Block.Config):` inside a model.
+_EXTENDS = re.compile(r"^[ \t]+class[ \t]+\w+[ \t]*\(([\w., \t\n]*)\)", re.MULTILINE)
 
 
 def find_containment(found: Discovery) -> Containment:
@@ -76,11 +78,13 @@ class _Bodies:
         self.known = {tail(item.qualname) for item in found.definitions}
         self.known |= {fact.qualname for fact in functions}
         self.lines: dict[str, list[str]] = {}
+        self.fields: dict[str, set[str]] = {}  # target → those whose configs its own config holds
 
     def parts(self) -> dict[str, set[str]]:
         """Target → the targets that its body names, with what factories among these return, and
-        those of its base classes."""
-        direct = {}
+        those of its base classes. Where a config has a field for that of a model, all models whose
+        configs extend that one fit there."""
+        direct: dict[str, set[str]] = {}
         for item in self.definitions.values():
             own = {item.target, *self.made[item.target], ""}
             kind: Literal["class", "function"] = "class" if item.kind == "class" else "function"
@@ -92,7 +96,32 @@ class _Bodies:
                 for base in self.names.bases(Symbol("class", item.path, item.qualname)):
                     inherited = direct.get(f"{base.where}::{base.name}", set())
                     parts[item.target] |= inherited - {item.target}
+        kinds = self.kinds()
+        for outer, fields in self.fields.items():
+            own = kinds.get(outer, set())
+            narrow = fields - own  # a field that `outer` itself fits tells no part from a whole
+            fitting = {one for one, bases in kinds.items() if not narrow.isdisjoint(bases)}
+            parts[outer] |= fitting - {outer} - own
         return parts
+
+    def kinds(self) -> dict[str, set[str]]:
+        """Target of a model → the models whose configs its own config extends, directly or not."""
+        direct = {
+            item.target: set(self.extended(item))
+            for item in self.definitions.values()
+            if item.kind == "class"
+        }
+        return {one: _reached(one, direct) for one, bases in direct.items() if bases}
+
+    def extended(self, item: Definition) -> Iterator[str]:
+        body = _body(self.lines[item.path], item.line, item.column)
+        for name in _NAMES.findall(" ".join(_EXTENDS.findall(body))):
+            symbol = self._resolved(
+                Symbol("class", item.path, item.qualname), name.rpartition(".")[0]
+            )
+            found = self.definitions.get((symbol.where, symbol.name)) if symbol else None
+            if found and found.target != item.target:
+                yield found.target
 
     def named_by(self, user: Symbol, place: Definition | Defined, seen: set[Symbol]) -> set[str]:
         """The targets that a body names, directly or in a function that is no model."""
@@ -106,6 +135,8 @@ class _Bodies:
             if symbol is None or symbol in seen or (is_config and self._is_base(symbol, user)):
                 continue
             used = self.definitions.get((symbol.where, symbol.name))
+            if used and is_config and user.kind == "class":
+                self.fields.setdefault(f"{user.where}::{user.name}", set()).add(used.target)
             if used:
                 named |= {used.target, *self.made[used.target]}
             elif symbol.kind == "function" and (
@@ -159,10 +190,14 @@ def _without_types(match: re.Match[str]) -> str:
 
 def _names_in_body(lines: Sequence[str], line: int, column: int) -> Iterator[str]:
     """The dotted names in the body of what is defined at a line and column."""
+    yield from dict.fromkeys(_NAMES.findall(_EXTENDS.sub("", _body(lines, line, column))))
+
+
+def _body(lines: Sequence[str], line: int, column: int) -> str:
     body = []
     for text in lines[line:]:
         start = text.strip()[:1]
         if start and start not in ")]}" and len(text) - len(text.lstrip()) < column:
             break
         body.append(text)
-    yield from dict.fromkeys(_NAMES.findall("\n".join(body)))
+    return "\n".join(body)

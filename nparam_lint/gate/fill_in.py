@@ -25,16 +25,19 @@ _OPTION = re.compile(
     rb"""(?:[^()]|\([^()]*\))*?\bdefault\s*=\s*([^,()]+|\([^()]*\))"""
 )
 _LONGEST = 40  # characters of a value
+_NEGATIVE = re.compile(r"negative|-\d")  # in what is said of a size that was never set
 
 
 def arguments_to_fill_in(
     skipped: Iterable[tuple[str, NotMeasured]], source: ProjectSource, calls: Iterable[str] = ()
 ) -> dict[str, tuple[str, ...]]:
-    """Target → the lines of config that say how to build it, for each that needs arguments. `…`
-    stands for a value that is not known. `calls`: those of the project that build other models."""
+    """Target → the lines of config that say how to build it, for each that needs arguments, or a
+    size that its config leaves to be set (`vocab_size: int = -1`). `…` stands for a value that is
+    not known. `calls`: those of the project that build other models."""
     found = source.found
     needy = {target for target, failure in skipped if failure.cause == "arguments_missing"}
-    definitions = [item for item in found.definitions if item.target in needy]
+    unset = {target for target, failure in skipped if _NEGATIVE.search(failure.reason)} - needy
+    definitions = [item for item in found.definitions if item.target in needy | unset]
     defaults, given = _defaults(found), _given(calls)
 
     @cache
@@ -51,7 +54,7 @@ def arguments_to_fill_in(
     return {
         item.target: filled_entry(Target(item.path, item.qualname), arguments, source.settings)
         for item in definitions
-        if (arguments := _written(item, value))
+        if (arguments := _written(item, value)) and (item.target in needy or "…" in arguments)
     }
 
 
@@ -92,7 +95,8 @@ def _made(
     symbol = found.models.names.resolve(path, name) if is_name else None
     if symbol is None or symbol.kind != "class":
         return ""
-    needs = [item.name for item in found.models.parameters(symbol) or () if item.required]
+    given = found.models.parameters(symbol) or ()
+    needs = [i.name for i in given if i.required or (i.default or "").startswith("-")]
     values = (f"{item}={known(symbol.where, item) or '…'}" for item in needs)
     return f"{name}({', '.join(values)})"
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 _PACKAGES = 3
 _MODELS = 10  # without -v
-_LONGEST = 160  # characters of a reason, without -v
+_LONGEST = 240  # characters of a reason, without -v
 _ALIKE = 3  # names of models with the same reason
 _SAID = {  # of models that were not counted, by cause
     "arguments_missing": "need arguments",
@@ -144,11 +144,7 @@ def _remedy(report: Report, skipped: Skipped) -> Iterator[Block]:
             f"To count them, install {' and '.join(packages)} for {python}, or name the project's "
             "own interpreter with --python."
         )
-    recipes = [
-        report.recipes[target]
-        for target, failure in skipped
-        if target in report.recipes and failure.cause == "arguments_missing"
-    ]
+    recipes = [report.recipes[target] for target, _ in skipped if target in report.recipes]
     if recipes:
         (said, table, _), *_ = recipes
         yield Text("", kind="verbatim")
@@ -166,12 +162,12 @@ def ways_not_built(report: Report, options: Options) -> Iterator[Block]:
         yield Text(f"{said}{':' if options.verbose else ' (-v lists them)'}", "dim")
     if failed and options.verbose:
         files: dict[str, list[ListingLine]] = {}
-        for one in failed:
-            at, name = one.way.position, clean(one.target.partition("::")[2] or one.target)
-            size = f" {clean(one.way.name)}" if one.way.kind == "size" else ""
-            told = f"line {at.line}: {short_reason(one.failure.reason, name)}"
-            files.setdefault(clean(at.path), []).append(
-                ListingLine("–", name + size, verdict=told, tone="dim")
+        for (path, name, reason), same in grouped(failed, _where_and_why).items():
+            sizes = ", ".join(clean(one.way.name) for one in same if one.way.kind == "size")
+            lines = list(dict.fromkeys(str(one.way.position.line) for one in same))
+            told = f"line{'s' if lines[1:] else ''} {', '.join(lines)}: {reason}"
+            files.setdefault(path, []).append(
+                ListingLine("–", f"{name} {sizes}".strip(), verdict=told, tone="dim")
             )
         rows = (Row((one.target, str(one.way.position), one.failure.reason)) for one in failed)
         columns = Column("model", "code"), Column("way", "code"), Column("because", "words")
@@ -182,6 +178,11 @@ def ways_not_built(report: Report, options: Options) -> Iterator[Block]:
         yield Text(
             f"{plural(left, 'more way')} to build models {verb} not tried (--all-ways)", "dim"
         )
+
+
+def _where_and_why(one: FailedWay) -> tuple[str, str, str]:
+    name = clean(one.target.partition("::")[2] or one.target)
+    return clean(one.way.position.path), name, short_reason(one.failure.reason, name)
 
 
 # --- in words -------------------------------------------------------------------------------------

@@ -34,11 +34,13 @@ _NOUNS = {  # of the kinds of ways, in the order in which they are shown
 @dataclass(slots=True)
 class Group:
     """A model that stands for itself: what it is called, and each way in which it was counted.
-    `parts`: targets of the models inside it, and how it builds them, where that is known."""
+    `parts`: targets of the models inside it, and how it builds them, where that is known.
+    `part_of`: the models that contain it, none of which could be counted."""
 
     target: str
     ways: list[ModelReport] = field(default_factory=list)
     parts: dict[str, Inside | None] = field(default_factory=dict)
+    part_of: tuple[str, ...] = ()
 
     @property
     def largest(self) -> int:
@@ -68,6 +70,9 @@ def groups_of(report: Report, models: Iterable[ModelReport]) -> list[Group]:
         group.parts |= dict.fromkeys(of_type.inside(group.ways))
         group.parts |= {one.row.target: one for one in report.inside if one.model is group.ways[0]}
         group.parts.pop(group.target, None)
+        users = report.containment.users
+        whole = [one for one in users.get(group.target, ()) if one not in users]
+        group.part_of = () if groups.keys() & whole else tuple(whole)
     return list(groups.values())
 
 
@@ -173,7 +178,8 @@ def _layers(group: Group, verbose: int) -> str:
 def _rows(group: Group, verbose: int) -> list[tuple[str, str]]:
     """A count or a range of counts, and the ways that lead to it: those of one count together."""
     rows: list[tuple[int | str, list[ModelReport]]] = []
-    kinds = grouped(group.ways, lambda way: _kind(way, group.target))
+    ways = group.ways if verbose else _without_inner(group)
+    kinds = grouped(ways, lambda way: _kind(way, group.target))
     for kind in sorted(kinds, key=list(_NOUNS).index):
         ways = kinds[kind]
         totals = {total_of(way) or 0 for way in ways}
@@ -196,7 +202,24 @@ def _rows(group: Group, verbose: int) -> list[tuple[str, str]]:
         words = ", ".join(places if verbose else first(places, _PLACES))
         made.append((f"{count:,}", words + _codes(ways)))
         made += _notes(ways)
+    if group.part_of:
+        names = first([clean(one.partition("::")[2]) for one in group.part_of], _PLACES)
+        made.append(("", f"(a part of {', '.join(names)}, not counted)"))
     return made
+
+
+def _without_inner(group: Group) -> list[ModelReport]:
+    """The ways without the calls that stand in functions which are listed, with the same count."""
+    factories = [way for way in group.ways if _kind(way, group.target) == "factory"]
+
+    def is_inner(one: ModelReport) -> bool:
+        at = one.way.position if one.way and one.way.kind == "call" else None
+        above = [w for w in factories if at and w.position.path == at.path]
+        above = [w for w in above if at and w.position.line < at.line]
+        nearest = max(above, key=lambda way: way.position.line, default=None)
+        return nearest is not None and total_of(nearest) == total_of(one)
+
+    return [way for way in group.ways if not is_inner(way)]
 
 
 def _notes(ways: Sequence[ModelReport]) -> list[tuple[str, str]]:

@@ -42,8 +42,19 @@ def clean(text: str) -> str:
     )
 
 
+# Of a name that is missing because a line failed, it is the line that matters.
+_LOST = re.compile(
+    r"NameError: name '(\w+)' is not defined "
+    r"\('\1' in (?P<file>[^:()]+): line (?P<line>\d+) failed: (?P<why>.*)\)"
+)
+
+
 def short_reason(reason: str, name: str) -> str:
     """Why `name` was not counted, said next to its name: without `Net(width=3) raised`."""
+    return _LOST.sub(r"\g<file>:\g<line>: \g<why>", _without_name(reason, name))
+
+
+def _without_name(reason: str, name: str) -> str:
     cleaned, bare = clean(reason), name.partition("(")[0]
     if not cleaned.startswith(bare):
         return cleaned

@@ -100,3 +100,11 @@ def test_what_is_to_be_filled_in_has_the_value_that_calls_give_most_often(nparam
     write_files(tmp_path, files)
     done = nparam_lint("--device", "meta", cwd=tmp_path)
     assert '"other.py::Other" = "n=8"' in done.stdout
+
+
+def test_a_size_that_a_config_leaves_to_be_set_is_to_be_filled_in(nparam_lint, tmp_path):
+    config = "from dataclasses import dataclass\n@dataclass\nclass Args:\n    n: int = -1\n"
+    net = NET.replace("n=3", "args: Args").replace("(n, n)", "(4, args.n)")
+    write_files(tmp_path, {"net.py": config + net})
+    done = nparam_lint("--device", "meta", cwd=tmp_path)
+    assert '"net.py::Net" = "args=Args(n=…)"' in done.stdout

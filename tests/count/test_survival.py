@@ -376,7 +376,7 @@ STALE = {
     "setattr": ("CONFIG", 'setattr(CONFIG, "width", search())'),
     "method": ("CONFIG", "CONFIG.load(search())"),
 }
-SCRIPTS = ("parses", "trains", "configured", "loads", "batches", "frames", "braces")
+SCRIPTS = ("parses", "trains", "configured", "loads", "batches", "frames", "braces", "registers")
 
 
 @pytest.fixture(scope="module")

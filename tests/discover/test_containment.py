@@ -106,13 +106,22 @@ CONFIGURED = """
     class Net(Base):
         class Config(Base.Config):
             last: Layer.Config = None
+
+    class Fused(Layer):
+        class Config(Layer.Config):
+            pass
+
+    class Quantized(Module):
+        class Config(Fused.Config):
+            pass
 """
 
 
 def test_the_config_of_a_part_is_a_field_of_the_config_of_the_whole(tmp_path):
     found = find_containment(discovered(tmp_path, {"net.py": CONFIGURED}))
     assert {part: set(users) for part, users in found.users.items()} == {
-        "net.py::Layer": {"net.py::Base", "net.py::Net"}
+        f"net.py::{part}": {"net.py::Base", "net.py::Net"}
+        for part in ("Layer", "Fused", "Quantized")  # the config of each fits into that field
     }
 
 

@@ -260,3 +260,39 @@ def test_a_command_gives_what_has_no_default(tmp_path):
     assert found.recipe.setup.startswith("import sys\nsys.argv[1:] = ['-d', '2', '--h', '7']\n")
     assert found.recipe.setup.endswith("a = p.parse_args()")
     assert found.way.note == "as in run.sh:3"
+
+
+def test_an_option_that_chooses_has_the_first_value_that_it_is_compared_with(tmp_path):
+    script = f"import argparse\n{USE}p = argparse.ArgumentParser()\n"
+    script += "p.add_argument('--data', required=True)\na = p.parse_args()\n"
+    script += "if a.data in ['faces', 'lfw']:\n    d = 3\nelif a.data == 'mnist':\n    d = 1\n"
+    (found,) = ways(tmp_path, {"fit.py": f"{script}Net(d)\n"})
+    assert found.recipe.setup.startswith("import sys\nsys.argv[1:] = ['--data', 'faces']\n")
+    assert found.way.note == "with --data faces"
+    assert not ways(tmp_path, {"fit.py": f"{script}Net(a.data)\n"})
+
+
+def test_a_context_that_sets_what_a_model_is_made_of_is_entered(tmp_path):
+    contexts = "import net\nfrom contextlib import contextmanager\n"
+    contexts += "@contextmanager\ndef lora(r):\n    net.RANK = r\n    yield\n"
+    contexts += "@contextmanager\ndef timer(r):\n    yield\n"
+    use = f"{USE}from c import lora, timer\nR = 8\n"
+    files = {"c.py": contexts, "use.py": f"{use}with timer(0), lora(R):\n    model = Net(3)\n"}
+    (found,) = ways(tmp_path, files)
+    assert found.recipe.setup == (
+        "from contextlib import ExitStack\ncontexts = ExitStack()\ncontexts.enter_context(lora(R))"
+    )
+    files["use.py"] = f"{use}with lora(input()):\n    Net(3)\n"
+    assert not ways(tmp_path, files)
+
+
+def test_a_model_may_get_what_another_package_makes(tmp_path):
+    use = f"{USE}from layers_of_others import Layer\nlayer = Layer(dim=3)\n"
+    (found,) = ways(tmp_path, {"use.py": f"{use}Net(layer)\n"})
+    assert found.file == "use.py"
+    assert [way.recipe.call for way in ways(tmp_path, {"use.py": f"{use}Net(Layer(2))\n"})] == [
+        "Net(Layer(2))"
+    ]
+    # What it says of itself may change before it is asked.
+    rest = "def main():\n    layer = Layer()\n    layer.grow()\n    Net(layer.dim)\n"
+    assert not ways(tmp_path, {"use.py": use + rest})

@@ -214,6 +214,23 @@ def built(ways: list[FoundWay], target: str) -> list[tuple[str, int, str]]:
             """,
             [(n, 14, f"GPT(sizes[\"{n}\"](backend='sdpa'))") for n in "sm"],
         ),
+        # A record that holds the config, and more.
+        (
+            """
+            from functools import partial
+            class GPT(nn.Module):
+                class Config: pass
+                def __init__(self, config: Config): pass
+            class Spec:
+                def __init__(self, name, model): pass
+            def _config(deep=False): return GPT.Config()
+            sizes = {"s": _config, "m": partial(_config, deep=True)}
+            def spec(flavor):
+                config = sizes[flavor]()
+                return Spec(name=flavor, model=config)
+            """,
+            [(n, 14, f'GPT(spec("{n}").model)') for n in "sm"],
+        ),
         # Tables of the arguments of a config class, or of the model.
         (
             """

@@ -50,7 +50,7 @@ REPOSITORY = report(
     counted("nets/rnn.py::Act", 0, "nets.rnn.Act"),
     counted("nets/rnn.py::RNN", 2_048, "nets.rnn.RNN", call="RNN()"),
     skipped=((BLOCK, MISSING), ("nets/head.py::Head", NEEDS), ("nets/head.py::Neck", NEEDS)),
-    failed_ways=(FailedWay(VIT, way("call", "old.py", 3), BROKEN),),
+    failed_ways=tuple(FailedWay(VIT, way("call", "old.py", line), BROKEN) for line in (3, 9)),
     ways_left=((VIT, 4),),
     containment=Containment(
         {BLOCK: (VIT,), MLP: (VIT, BLOCK), "nets/head.py::Neck": ("nets/head.py::Head",)},
@@ -84,7 +84,7 @@ To count them, say how to build them, in pyproject.toml:
     "nets/head.py::Head" = "dim=768"
 
 1 model has no parameters (-v lists it)
-1 way in which the project builds models failed (-v lists them)
+2 ways in which the project builds models failed (-v lists them)
 4 more ways to build models were not tried (--all-ways)
 left out: 3 test files with models (name them to read them)
 
@@ -123,9 +123,9 @@ To count them, say how to build them, in pyproject.toml:
     [arguments]
     "nets/head.py::Head" = "dim=768"
 
-1 way in which the project builds models failed:
+2 ways in which the project builds models failed:
 old.py
-  – ViT  line 3: KeyError: 'qk_scale'
+  – ViT  lines 3, 9: KeyError: 'qk_scale'
 4 more ways to build models were not tried (--all-ways)
 left out: 3 test files with models (name them to read them)
 
@@ -184,3 +184,30 @@ def test_what_may_be_otherwise_stands_below_its_count():
     assert ("  – ViT  12  conf/a.yaml:1\n      (N as it is before data.py:3 sets it)\n") in page(
         report(one)
     )
+
+
+def test_a_call_in_a_function_that_is_listed_says_nothing_new():
+    factory = counted("nets/vit.py::vit_small", 12, "nets.vit.ViT", call="vit_small()")
+    at = factory.position
+    inner = counted(VIT, 12, "nets.vit.ViT", way("call", at.path, at.line + 2))
+    other = counted(VIT, 13, "nets.vit.ViT", way("call", at.path, at.line + 3))
+    assert "  – ViT  12  vit_small()\n         13  nets/" in page(report(factory, inner, other))
+
+
+def test_a_part_of_what_was_not_counted_says_so():
+    inner = report(
+        counted(BLOCK, 12, "nets.vit.Block"),
+        skipped=((VIT, BROKEN),),
+        containment=Containment({BLOCK: (VIT,)}),
+    )
+    assert "Block  12  with its defaults\n      (a part of ViT, not counted)\n" in page(inner)
+
+
+def test_of_a_name_that_is_missing_the_line_that_failed_is_told():
+    why = "ImportError: cannot import name 'Conv' from 'Engine' (unknown location)"
+    reason = (
+        f"ViT() raised NameError: name 'Conv' is not defined ('Conv' in a.py: line 9 failed: {why})"
+    )
+    lost = NotMeasured("NPL004", reason, cause="raised")
+    shown = " ".join(page(report(skipped=((VIT, lost),))).split())
+    assert f"– ViT a.py:9: {why} " in shown

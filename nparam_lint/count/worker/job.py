@@ -14,7 +14,7 @@ from .building.devices import DEVICES
 from .building.downloads import Download
 from .building.partial_exec import explain, partial_file_of
 from .building.project_import import cause_of
-from .building.script_effects import without_effects
+from .building.script_effects import Loaders, without_effects
 from .building.side_effect_guard import RefusedAction, is_refusal, needs_memory
 from .counting.count_model import Count
 from .state import STATE
@@ -159,20 +159,37 @@ class ModelBuild:
     def build(self, context):
         """One build: (model, call). The arguments are made again each time, because constructors
         change the config objects that they get."""
-        call = self.call = Call(self.job, self.module)
-        self.text = call.text
-        STATE.constructions = {} if self.traced else None
         self.left_out = []
         effects = without_effects(self.torch, self.left_out)
         with context, effects if self.job["way"] else contextlib.nullcontext():
-            try:
-                model = call()
-            finally:
-                self.text = call.text
+            model, call = self.without_loaders() if self.job["way"] else self.called()
             model = only_module(self.torch, model, call.text)
             if self.job["input"]:
                 self.forward(model)
         return model, call
+
+    def called(self):
+        """(what the call gives, call)."""
+        call = self.call = Call(self.job, self.module)
+        self.text = call.text
+        STATE.constructions = {} if self.traced else None
+        try:
+            return call(), call
+        finally:
+            self.text = call.text
+
+    def without_loaders(self):
+        """As `called`, once more without each method that only loads weights that are not there."""
+        loaders = Loaders(self.torch, self.left_out)
+        try:
+            while True:
+                try:
+                    return self.called()
+                except Exception as error:
+                    if not loaders.leave_out(error):
+                        raise
+        finally:
+            loaders.restore()
 
     def forward(self, model):
         """Run the declared input through the model, so that lazy parameters get their shapes."""

@@ -8,6 +8,7 @@ import re
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from nparam_lint.claims import Target
@@ -15,7 +16,13 @@ from nparam_lint.discover.scan import imported
 from nparam_lint.discover.syntax import dotted_name, tail
 from nparam_lint.discover.ways.arguments import arguments_of
 from nparam_lint.discover.ways.call_search import LOOKED_UP, words
-from nparam_lint.discover.ways.options import NeedsCommand, default_text, with_defaults
+from nparam_lint.discover.ways.options import (
+    NeedsCommand,
+    default_text,
+    tested,
+    with_defaults,
+    words_for,
+)
 from nparam_lint.discover.ways.places import IMPORTS, SourceText
 from nparam_lint.discover.ways.shorten import shortened
 from nparam_lint.discover.ways.slices import NeedsCaller, Slice
@@ -71,7 +78,13 @@ class FileCalls:
         self.path = path
         self.tree = parsed(text)
         self.text = SourceText(
-            text, self.tree, self.is_harmless, path=path, sets=partial(search.changes.of, path)
+            text,
+            self.tree,
+            self.is_harmless,
+            path=path,
+            sets=partial(search.changes.of, path),
+            is_setting=self.is_setting,
+            is_part=self.is_part,
         )
         self.rank = TEST if _TEST_PATH.search(path) else SCRIPT
         if self.rank == SCRIPT and not _SCRIPT_NAMES.search(path.rpartition("/")[2]):
@@ -111,6 +124,22 @@ class FileCalls:
         if symbol is not None and symbol.kind == "outside" and "." in symbol.name:
             return is_harmless_outside(symbol.name)
         return symbol is None or not (does_work(symbol.name) or is_of_data(symbol.where))
+
+    def is_part(self, call: ast.Call) -> bool:
+        """Whether this makes an object of a class of another package."""
+        name = dotted_name(call.func)
+        symbol = self.resolve(name) if name.partition(".")[0] in self.bound else None
+        is_class = bool(symbol and symbol.kind == "outside" and tail(symbol.name)[:1].isupper())
+        return is_class and not (does_work(name) or does_work(symbol.name))  # type: ignore[union-attr]
+
+    def is_setting(self, call: ast.Call) -> bool:
+        """Whether this is a function of the project that sets attributes of other things."""
+        symbol = self.resolve(dotted_name(call.func)) if dotted_name(call.func) else None
+        if symbol is None or symbol.kind != "function":
+            return False
+        node = self.search.file_calls(symbol.where).text.definitions.get(symbol.name)
+        inner = ast.walk(node) if node else ()
+        return any(isinstance(n, ast.Attribute) and isinstance(n.ctx, ast.Store) for n in inner)
 
     @cached_property
     def named_here(self) -> set[str]:
@@ -188,7 +217,8 @@ class FileCalls:
 
     def with_options(self, cut: Cut, call: ast.Call) -> tuple[list[ast.stmt], str]:
         """The statements with the options that they use; where one has no default, with those of a
-        command, and what to say then."""
+        command; where there is none, the first value that it is compared with. Then it also says
+        which."""
         home = cut.home
         filled = partial(
             with_defaults, cut.made, [call, *cut.read], home.options, cut.unknown, home.text.stored
@@ -199,6 +229,9 @@ class FileCalls:
             for command in self.search.commands.of(home.path):
                 with suppress(NoWay):
                     return filled(given=command.given(home.options)), f"as in {command.place}"
+            for value in islice(tested(why.option, cut.made), 1):
+                words = words_for(home.options[why.option], value)
+                return filled(given={why.option: words}), f"with {' '.join(words)}"
             raise why
 
     def cut_with_globals(

@@ -30,6 +30,10 @@ _WORDS = ("help", "metavar", "required")  # of an option: they change no default
 class NeedsCommand(NoWay):
     """An option that is used has no default."""
 
+    def __init__(self, option: str) -> None:
+        super().__init__(f"the option {option} has no default")
+        self.option = option
+
 
 def option_calls(nodes: Iterable[ast.AST]) -> Iterator[tuple[str, ast.Call]]:
     """(attribute, call) of each `add_argument` in these."""
@@ -70,6 +74,24 @@ def lacks_value(call: ast.Call) -> bool:
     first = call.args[0] if call.args else None
     is_option = isinstance(first, ast.Constant) and str(first.value).startswith("-")
     return not is_option and keyword(call, "nargs") is None
+
+
+def tested(option: str, made: Sequence[ast.stmt]) -> Iterator[str]:
+    """The texts that conditions compare an option with: `args.data == "a"`, `args.data in […]`."""
+    parsed = {name for node in made for name in _parsed(node)}
+    tests = (inner for node in made for inner in ast.walk(node) if isinstance(inner, ast.Compare))
+    for test in tests:
+        if dotted_name(test.left) in {f"{name}.{option}" for name in parsed}:
+            with suppress(ValueError):
+                found = ast.literal_eval(test.comparators[0])
+                values = [found] if isinstance(found, str) else found
+                yield from (value for value in values if isinstance(value, str))
+
+
+def words_for(call: ast.Call, value: str) -> tuple[str, ...]:
+    """What a command line says to give an option this value."""
+    flags = [str(item.value) for item in call.args if isinstance(item, ast.Constant)]
+    return (value,) if not flags[0].startswith("-") else (flags[0], value)
 
 
 def value_of(option: ast.Call | None) -> ast.expr | None:
@@ -135,8 +157,9 @@ def with_defaults(
     for attribute in used - _set_in(made) - given.keys() if parsed and options else ():
         option = options.get(attribute)
         if attribute not in stored if option is None else lacks_value(option):
-            kind = NoWay if option is None else NeedsCommand
-            raise kind(f"the option {attribute} has no default")
+            if option is None:
+                raise NoWay(f"the option {attribute} has no default")
+            raise NeedsCommand(attribute)
     for holder, attribute in unknown:
         if f"{holder}.{attribute}" in _attributes([*made, *used_by]) and attribute not in options:
             raise NoWay(f"{holder}.{attribute} depends on data")

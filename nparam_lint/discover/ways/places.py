@@ -60,7 +60,9 @@ class Place:
 class SourceText:
     """A syntax tree that calls stand in. `is_module`: the names of its top level are there when the
     slice is run; else they are made by the slice too, but for those that are `given`.
-    `is_harmless`: whether a call may be run. `sets`: see `ObjectChanges.of`."""
+    `is_harmless`: whether a call may be run. `is_setting`: whether the call of a context sets what
+    models are made with. `is_part`: whether a call makes what a model may get. `sets`: see
+    `ObjectChanges.of`."""
 
     text: str
     tree: ast.Module
@@ -69,6 +71,8 @@ class SourceText:
     given: frozenset[str] = frozenset()
     path: str = ""
     sets: Callable[[ast.Call], Iterable[tuple[str, str, str]]] = lambda _: ()
+    is_setting: Callable[[ast.Call], bool] = lambda _: False
+    is_part: Callable[[ast.Call], bool] = lambda _: False
     _callers: dict[str, list[Place]] = field(default_factory=dict)
 
     @cached_property

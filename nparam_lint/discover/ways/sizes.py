@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import re
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from nparam_lint.claims import Target
@@ -157,15 +159,37 @@ class _Sizes:
         self, function: FoundFunction, named: NamedParameter
     ) -> Iterator[FoundWay]:
         """The models that are built from a config object that is made by name."""
-        configs = [made for made in self.products(function) if self.configs.is_config(made)]
-        for model in self.users(configs[0]) if len(configs) == 1 else ():
-            own = function.path, function.qualname
-            file, names = self.configs.shared_file((model.location, model.callable), own)
-            for entry in named.entries if names else ():
-                recipe = self.recipe(function, named, entry, model, names[1])
-                if recipe and recipe.setup is None:
-                    recipe = Recipe(call=f"{names[0]}({recipe.call})")
-                    yield self.way(model, named.path, entry, file, recipe)
+        every = dict.fromkeys(self.made_configs(function))
+        made = [(held, config) for held, config in every if self.users(config)]
+        for held, config in made if len(made) == 1 else ():
+            for model in self.users(config):
+                own = function.path, function.qualname
+                file, names = self.configs.shared_file((model.location, model.callable), own)
+                for entry in named.entries if names else ():
+                    recipe = self.recipe(function, named, entry, model, names[1])
+                    if recipe and recipe.setup is None:
+                        recipe = Recipe(call=f"{names[0]}({recipe.call}{held})")
+                        yield self.way(model, named.path, entry, file, recipe)
+
+    def made_configs(self, function: FoundFunction) -> Iterator[tuple[str, Symbol]]:
+        """The config classes of which a function returns an object; or a record that holds one, as
+        in `return Spec(model=config)`: then with the attribute, `.model`."""
+        yield from (("", made) for made in self.products(function) if self.configs.is_config(made))
+        nodes = list(ast.walk(function.node))
+        values = {
+            node.targets[0].id: node.value
+            for node in reversed(nodes)
+            if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name)
+        }
+        returned = [node.value for node in nodes if isinstance(node, ast.Return)]
+        for call in returned:
+            for item in call.keywords if isinstance(call, ast.Call) else ():
+                name = item.value.id if isinstance(item.value, ast.Name) else ""
+                value = values.get(name, item.value)
+                dotted = dotted_name(value.func) if isinstance(value, ast.Call) else ""
+                for made in self.products_of(function, dotted) if item.arg else ():
+                    if self.configs.is_config(made):
+                        yield f".{item.arg}", made
 
     def users(self, config: Symbol) -> list[Target]:
         """The models that are built from such an object; none where one of them has its sizes by
@@ -217,15 +241,17 @@ class _Sizes:
 
     def products(self, function: FoundFunction, depth: int = 0) -> list[Symbol]:
         """The classes of which a function returns an instance."""
-        found: dict[Symbol, None] = {}
         returned, _ = returned_calls(function.node)
-        for dotted in returned if depth < _DEEP else ():
-            for symbol in self.called(function, dotted):
-                if symbol.kind == "class":
-                    found[symbol] = None
-                elif callee := self.named.file(symbol.where).functions.get(symbol.name):
-                    found.update(dict.fromkeys(self.products(callee, depth + 1)))
-        return [*found]
+        made = (self.products_of(function, dotted, depth) for dotted in returned)
+        return [*dict.fromkeys(chain.from_iterable(made))]
+
+    def products_of(self, function: FoundFunction, dotted: str, depth: int = 0) -> Iterator[Symbol]:
+        """The classes of which a call inside a function gives an instance."""
+        for symbol in self.called(function, dotted) if dotted and depth < _DEEP else ():
+            if symbol.kind == "class":
+                yield symbol
+            elif callee := self.named.file(symbol.where).functions.get(symbol.name):
+                yield from self.products(callee, depth + 1)
 
     def called(self, function: FoundFunction, dotted: str) -> Iterator[Symbol]:
         """What a call inside a function runs; what all of a table hold where it is `table[…]()`."""

@@ -51,6 +51,7 @@ class Slice:
     entry: int = 0
     statements: list[ast.stmt] = field(default_factory=list)
     loops: bool = False
+    given_names: set[str] = field(default_factory=set)  # what the model gets as it is
     local: set[str] = field(default_factory=set)  # what callers' scopes have made
     owners: set[str] = field(default_factory=set)  # classes that `self` was of
     module_names: set[str] = field(default_factory=set)  # those of the file that are needed
@@ -62,7 +63,10 @@ class Slice:
     def of(self, place: Place, *nodes: ast.AST) -> list[ast.stmt]:
         """The statements that `nodes`, parts of the call at `place`, need. Raises NoWay."""
         need = loads(*nodes) - BUILTINS
-        self.check(*nodes)
+        given = [node.value if isinstance(node, ast.keyword) else node for node in nodes]
+        self.given_names = {value.id for value in given if isinstance(value, ast.Name)}
+        for value in given:
+            self.check_given(value)
         made = self.scope(place, need, 0)
         if self.owners:
             self.no_conflict("SimpleNamespace")
@@ -85,6 +89,13 @@ class Slice:
                     raise NoWay("it waits")
                 if isinstance(inner, ast.Call) and not self.text.is_harmless(inner):
                     raise NoWay(dotted_name(inner.func))
+
+    def check_given(self, value: ast.AST) -> None:
+        """As `check`, of what the model gets as it is: it may be made by another package."""
+        if isinstance(value, ast.Call) and self.text.is_part(value):
+            self.check(*value.args, *value.keywords)
+        else:
+            self.check(value)
 
     # --- scopes ---------------------------------------------------------------------------------
 
@@ -152,7 +163,20 @@ class Slice:
             for item in owner.items:
                 if item.optional_vars and stores(item.optional_vars) & need:
                     raise NoWay("a context")
+            calls = (item.context_expr for item in owner.items)
+            return self.settings([c for c in calls if isinstance(c, ast.Call)], need)
         return []
+
+    def settings(self, contexts: Sequence[ast.Call], need: set[str]) -> list[ast.stmt]:
+        """`with lora(r=8):` around a call sets what the model is made of."""
+        made: list[ast.stmt] = []
+        for call in filter(self.text.is_setting, contexts):
+            self.no_conflict("ExitStack", "contexts")
+            self.check(*call.args, *call.keywords)
+            need |= loads(call) - BUILTINS
+            made += ast.parse(f"contexts.enter_context({ast.unparse(call)})").body
+        start = "from contextlib import ExitStack\ncontexts = ExitStack()"
+        return [*ast.parse(start).body, *made] if made else []
 
     def condition(self, test: ast.expr, need: set[str]) -> list[ast.stmt]:
         """What makes a condition true: under `if args.model == "b":` it is "b"."""
@@ -347,7 +371,10 @@ class Slice:
         if not (names | parts) & need:
             return []
         try:
-            self.check(node)
+            if names & self.given_names:
+                self.check_given(node.value)
+            else:
+                self.check(node)
         except NoWay:
             stores_parts = [t for target in targets for t in _each(target)]
             if names & need or not all(

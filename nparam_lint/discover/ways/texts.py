@@ -158,7 +158,9 @@ class TextCalls(FileCalls):
 
     def __init__(self, search: CallSearch, path: str, text: str) -> None:
         super().__init__(search, path, text)
-        self.text = SourceText(text, self.tree, self.is_harmless, is_module=False)
+        self.text = SourceText(
+            text, self.tree, self.is_harmless, is_module=False, is_part=self.is_part
+        )
         self.rank = TEXT
         self.line = 0
 

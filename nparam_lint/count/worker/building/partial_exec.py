@@ -6,6 +6,7 @@ import __future__
 
 import ast
 import contextlib
+import copy
 import os
 import re
 import sys
@@ -54,6 +55,7 @@ UNSAFE_METHODS = frozenset(
 )
 OF_MODULE = r"(partially initialized )?module '(?P<module>[\w.]+)' has no attribute '(?P<name>\w+)'"
 FROM_MODULE = r"cannot import name '(?P<name>\w+)' from (.* )?'(?P<module>[\w.]+)'"
+REGISTERS = re.compile(r"(^|[._])register", re.IGNORECASE)
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 IMPORTS = (ast.Import, ast.ImportFrom)
 KEPT = (*IMPORTS, *FUNCTIONS, ast.ClassDef, ast.Pass, ast.Assert, ast.Global, ast.Raise, ast.Delete)
@@ -128,15 +130,19 @@ def is_work(method):
 
 
 def bound_names(node):
-    """The names that a statement would bind or change."""
-    names = set()
-    for child in ast.walk(node):
+    """The names that a statement would bind or change; what a function or a class binds inside is
+    its own."""
+    names, todo = set(), [node]
+    while todo:
+        child = todo.pop()
+        if isinstance(child, (*FUNCTIONS, ast.ClassDef)):
+            names.add(child.name)
+            continue
         if isinstance(getattr(child, "ctx", None), (ast.Store, ast.Del)):
             names.add(root_name(child))
-        elif isinstance(child, (ast.FunctionDef, ast.ClassDef)):
-            names.add(child.name)
         elif isinstance(child, ast.alias):
             names.add((child.asname or child.name).split(".")[0])
+        todo += ast.iter_child_nodes(child)
     return names - {""}
 
 
@@ -296,7 +302,23 @@ class PartialFile:
             return not any(base.__module__.startswith("torch.") for base in found.__mro__)
         return name in HARMLESS_NAMES
 
+    def unregistered(self, node):
+        """A definition without the decorators of a registry that could not be imported
+        (`@BACKBONES.register_module()`): they enter it somewhere, and return it as it is."""
+        kept = [
+            item
+            for item in node.decorator_list
+            if not REGISTERS.search(name := dotted(getattr(item, "func", item)))
+            or name.partition(".")[0] not in self.lost
+        ]
+        if len(kept) < len(node.decorator_list):
+            node = copy.copy(node)
+            node.decorator_list = kept
+        return node
+
     def execute(self, node):
+        if isinstance(node, (*FUNCTIONS, ast.ClassDef)):
+            node = self.unregistered(node)
         code = compile(ast.Module([node], []), self.path, "exec", self.flags, True)
         try:
             exec(code, self.namespace)

@@ -4,9 +4,17 @@ made for results. Only for what is evidence: of a declared model this is refused
 
 import collections
 import contextlib
+import dis
 import os
 import sys
 
+from .downloads import Download
+
+# What a method calls that adds something to its module.
+_ADDS = frozenset(
+    "setattr add_module register_module register_parameter register_buffer Parameter append extend "
+    "insert update Linear".split()
+)
 _Keys = collections.namedtuple("_Keys", "missing_keys unexpected_keys")
 
 
@@ -66,6 +74,42 @@ def without_effects(torch, addresses):
         torch.nn.Module.load_state_dict = load
         for names, name, value in before:
             names[name] = value
+
+
+class Loaders:
+    """Methods that load weights into a module and do nothing else, and that had to download them:
+    where one fails, the model is built without it. `addresses` gets what they would have fetched.
+    """
+
+    def __init__(self, torch, addresses):
+        self.module, self.addresses = torch.nn.Module, addresses
+        self.before = []  # (class, name, method)
+
+    def leave_out(self, error):
+        """Whether an exception comes from such a method, which then does nothing the next time."""
+        download = Download(error)
+        for frame, _ in reversed(download.frames) if download.what else ():
+            owner, code = frame.f_locals.get("self"), frame.f_code
+            if isinstance(owner, self.module) and only_loads(code):
+                for kind in type(owner).__mro__:
+                    method = vars(kind).get(code.co_name)
+                    if getattr(method, "__code__", None) is code:
+                        self.before.append((kind, code.co_name, method))
+                        setattr(kind, code.co_name, do_nothing)
+                        self.addresses.append(download.what.partition(" from ")[2] or code.co_name)
+                        return True
+        return False
+
+    def restore(self):
+        for kind, name, method in self.before:
+            setattr(kind, name, method)
+
+
+def only_loads(code):
+    """Whether a method loads a state dict, and adds nothing to what it belongs to."""
+    names = {*code.co_names}
+    stores = any(step.opname == "STORE_ATTR" for step in dis.get_instructions(code))
+    return "load_state_dict" in names and not stores and names.isdisjoint(_ADDS)
 
 
 def do_nothing(*args, **kwargs):

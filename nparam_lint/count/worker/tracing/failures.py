@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
 import sys
 
-from .project_paths import OWN, is_ours, is_project, relative, without_copy
+from .project_paths import OWN, is_installed, is_project, relative, without_copy
 
 MESSAGE = 500  # characters of an exception's text that are passed on
 # What faulthandler prints of a crash, or of a model that takes too long; and the lines in it that
@@ -36,9 +37,26 @@ def describe(error):
     if isinstance(error, SystemExit):
         return "called sys.exit({})".format(text)
     described = "{}: {}".format(name, text) if text else name
+    described += obstacle(error)
     cause = root_cause(error)
     why = "" if cause is error else describe(cause)
     return described if why.partition(": ")[2] in text else "{} ({})".format(described, why)
+
+
+def obstacle(error):
+    """What stands in the way of an import: a package of another version; or an empty directory,
+    which Python takes for a package, where a clone was made without its submodules."""
+    package, inner, _ = (getattr(error, "name", None) or "").partition(".")
+    if not isinstance(error, ImportError) or not package:
+        return ""
+    if inner and is_installed(package) and isinstance(error, ModuleNotFoundError):
+        return "; another version of {} is installed".format(package)
+    for root in sys.path:
+        folder = os.path.join(root, package)
+        if is_project(folder) and os.path.isdir(folder) and not os.listdir(folder):
+            words = "; {}/ is empty; for a submodule, git submodule update --init"
+            return words.format(relative(folder))
+    return ""
 
 
 def root_cause(error):
@@ -114,12 +132,11 @@ class Ending:
 
 def missing_package(error):
     """The name of the missing package that an exception is about; None for any other exception, and
-    for a missing part of a package of the project."""
+    where a part is missing of a package that is there."""
     error = root_cause(error)
     name = error.name if isinstance(error, ModuleNotFoundError) else None
     package = name.partition(".")[0] if name else None
-    known = sys.modules.get(package) if package != name else None
-    return None if known and is_ours(known) else package
+    return None if package != name and package in sys.modules else package
 
 
 def died(what, ending, tail):
