@@ -124,6 +124,7 @@ def _check(
         left_out=project.left_out,
         declared_only=options.declared,
         static_only=options.static,
+        dependents=bool(options.paths),  # else they are checked as models of their own project
         progress=common.progress(),
     )
     return report, common.deliver(check_document(report), options, settings, environ)

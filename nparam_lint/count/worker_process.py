@@ -64,7 +64,12 @@ _TOKENS = (
     r"\b(?:gh[pousr]_|github_pat_|hf_|sk-|xox[abprs]-|glpat-|AKIA|ASIA|AIza|eyJ)[\w.-]{16,}"
     r"|-----BEGIN [A-Z ]*PRIVATE KEY-----"
 )
-_SECRET_VALUE = re.compile(f"{_IN_ADDRESS}|{_NAMED}|{_TOKENS}", re.IGNORECASE)
+# `user:password@host` without a scheme, a header, an address that anybody may post to.
+_WHOLE = (
+    r"^[^\s/@:]+:[^\s/@]{3,}@[\w.-]+|^(?:Basic|Bearer) [\w+/=.-]{8,}$"
+    r"|\bhooks\.slack\.com/services/\S+|\bdiscord(?:app)?\.com/api/webhooks/\S+"
+)
+_SECRET_VALUE = re.compile(f"{_IN_ADDRESS}|{_NAMED}|{_TOKENS}|{_WHOLE}", re.IGNORECASE)
 _CREDENTIALS = re.compile(f"{_IN_ADDRESS}|{_TOKENS}")  # in any text
 # Values that look random: 40 hexadecimal digits; a key in base 64, which has small and capital
 # letters and several digits. (The names of GPUs have dashes among their digits.)

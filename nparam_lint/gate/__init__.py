@@ -134,15 +134,16 @@ def check(
     left_out: Sequence[Path] = (),
     declared_only: bool = False,
     static_only: bool = False,
+    dependents: bool = True,
     progress: Progress | None = None,
 ) -> Report:
     """Check every model under `paths` (the whole project when empty). `left_out`: directories whose
     entries in the config are skipped. `declared_only`: models without a declared budget are
     skipped, too. `static_only`: build nothing.
 
-    The declared models elsewhere in the project that depend on `paths` are checked as well; a path
-    may be data that they read, or deleted. Raises NoInterpreter, and UsageError for a path outside
-    the project.
+    With `dependents` the declared models elsewhere in the project that depend on `paths` are
+    checked as well; a path may be data that they read, or deleted. Raises NoInterpreter, and
+    UsageError for a path outside the project.
     """
     start = time.monotonic()
     context, elsewhere = RunContext(settings, environ, progress), None
@@ -154,10 +155,10 @@ def check(
             _scan(declared_only),
             left_out=left_out,
             declared_only=declared_only,
-            dependents=True,
+            dependents=dependents,
             on_found=begin,
         )
-        if source.places:
+        if source.places and dependents:
             from nparam_lint.gate.dependents import with_dependents
 
             source, elsewhere = with_dependents(

@@ -2,6 +2,7 @@
 models of all other files are counted as if it were not there, and none is counted with functions
 that the project has changed."""
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -105,6 +106,35 @@ BUILDING = {
     "functional": "import torch.nn.modules.linear as inner\ninner.Parameter = lambda value: "
     "nn.Parameter(torch.zeros(105, 1))",
 }
+# What a width may be read with; each of these would make one of Reads 20.
+READING = {
+    "a method of a class": "pathlib.Path.read_text = lambda *_: '20'",
+    "a library that torch does not load": "configparser.ConfigParser.getint = lambda *_: 20",
+    "a function": "csv.reader = lambda _: [['20']]",
+    "a constant": "sys.platform = 'other'",
+    "torch.cuda": "torch.cuda.is_available = lambda: True",
+    "a tracer": "sys.settrace(lambda frame, *_: frame.f_locals.pop('none', None))",
+}
+READS = """\
+import configparser, csv, pathlib, sys
+import torch
+from torch import nn
+
+{patch}
+HERE, PLATFORM = pathlib.Path(__file__), {platform!r}
+
+
+class Reads(nn.Module):
+    def __init__(self):
+        super().__init__()
+        config = configparser.ConfigParser()
+        config.read_string("[a]\\nwidth = 10")
+        widths = [int(HERE.with_name("width").read_text()), config.getint("a", "width")]
+        widths += [int(row[0]) for row in csv.reader(["10"])]
+        widths += [10 if sys.platform == PLATFORM else 20, 10 * (1 + torch.cuda.is_available())]
+        widths += [10 if sys.gettrace() is None else 20]
+        self.layers = nn.ModuleList([nn.Linear(width, 1) for width in widths])
+"""
 # Those that import the first of these, whatever they make of a failure.
 IMPORTERS = {
     "imports.py": "import m00",
@@ -182,6 +212,16 @@ def test_a_file_that_changes_what_torch_builds_changes_its_own_models(
     file = f"m{[*BUILDING].index(name):02d}.py"
     assert counts(rebuilt, file)[0] == (100 if name == "defaults of init" else 210)
     assert counts(rebuilt, f"n{file}") == NET
+
+
+def test_what_a_width_is_read_with_is_as_it_was(tmp_path: Path) -> None:
+    (tmp_path / "width").write_text("10")
+    for number, patch in enumerate([*READING.values(), ""]):
+        text = READS.format(patch=patch, platform=sys.platform)
+        (tmp_path / f"r{number}.py").write_text(text)
+    found = run(tmp_path, [f"r{number}.py::Reads" for number in range(len(READING) + 1)], width=1)
+    totals = [found.measured(f"r{n}.py::Reads").counts.total for n in range(len(READING) + 1)]
+    assert totals == [76] * len(READING) + [66]  # each changes its own
 
 
 @pytest.mark.parametrize("file", IMPORTERS)

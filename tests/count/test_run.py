@@ -387,6 +387,9 @@ SECRET_VALUES = [
     "wJalrXUtnFEMI/K7MDENG/bPxRfiCY1EXAMPLEKEY",
     "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b",
     "-----BEGIN RSA PRIVATE KEY-----\nabc",
+    "me:s3cr3tpw@db.example/x",
+    "Basic bWU6cHc3ODk=",
+    "https://hooks.slack.com/services/T0/B0/abcdefgh",
 ]
 
 

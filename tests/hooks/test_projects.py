@@ -192,7 +192,8 @@ def environments(repository):
             "nparam-lint.toml": config,
             "a/net.py": model(10),
             "b/net.py": model(10),
-            "top.py": model(10, 110),
+            "top.py": "import a.net  # top's own environment is to build this, and no other\n"
+            + model(10, 110),
         }
     )
     del sample.environ["NPARAM_LINT_PYTHON"]
@@ -211,6 +212,7 @@ def test_each_project_is_built_with_the_environment_that_is_nearest(environments
     assert "1 budget holds" in top
     assert f"{sample.path}/a/.venv/bin/python (.venv in {sample.path}/a)" in " ".join(a.split())
     assert "1 budget holds" in a
+    assert "elsewhere" not in done.stdout
     assert f"{sample.path}/b/venv/bin/python (venv in {sample.path}/b)" in " ".join(b.split())
     assert "declared 111" in b
 

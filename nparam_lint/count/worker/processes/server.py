@@ -5,6 +5,7 @@ import collections
 import dataclasses
 import faulthandler
 import gc
+import importlib
 import json
 import os
 import sys
@@ -23,6 +24,7 @@ from ..tracing.dependency_record import DependencyRecord
 from ..tracing.failures import describe, died
 from ..tracing.project_paths import OWN, is_within
 from ..tracing.read_tracer import installation
+from ..tracing.state_snapshot import LIBRARIES
 from .children import ADOPT_ORPHANS, CAN_FORK, DIE_WITH_PARENT, Channel, result_body
 from .groups import GroupTask
 from .supervision import Supervision
@@ -225,6 +227,9 @@ def import_torch():
         import torch
     finally:
         gc.enable()
+    for name in LIBRARIES:  # what the project changes of one that came later would not be noticed
+        if not name.startswith("numpy"):
+            importlib.import_module(name)
     patch_initialisers(torch)
     wrap_file_writer(torch, guard_file_writer)
     wrap_file_readers(torch, guard_file_reader)

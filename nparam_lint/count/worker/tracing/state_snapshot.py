@@ -173,8 +173,10 @@ class StateSnapshot:
 # Libraries that models are built with, and so is what they read. What people change of others
 # (`warnings.warn`, `sys.excepthook`) changes no count.
 LIBRARIES = (
-    "builtins collections copy functools io itertools json json.decoder json.encoder math numpy"
-    " numpy.random operator os os.path random"
+    "argparse ast base64 builtins collections configparser contextlib copy csv dataclasses enum"
+    " fractions functools glob hashlib inspect io itertools json json.decoder json.encoder"
+    " json.scanner math numpy numpy.random operator os os.path pathlib platform random re string"
+    " struct textwrap types zlib"
 ).split()
 # Methods that make the parts of a layer, and what of them can be changed in place.
 MAKERS = ("__init__", "__setattr__", "register_parameter", "register_buffer", "add_module")
@@ -219,6 +221,8 @@ class ProcessSnapshot:
         state = [torch.get_default_dtype(), mode_depth(torch)]
         state.append([*map(dict, global_hooks(torch))])
         state.append([*map(FUNCTION, self.functions)])
+        state += [torch.__version__, torch.cuda.is_available, torch.cuda.device_count]
+        state += [sys.platform, sys.version_info, sys.maxsize, sys.gettrace(), sys.getprofile()]
         if hasattr(torch, "get_default_device"):
             state.append(torch.get_default_device())
         return state
