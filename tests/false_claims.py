@@ -20,6 +20,7 @@ class Net(nn.Module):
 READ = [
     *("nparam : 110", "nparam [total]: 110", "NPARAM: 110", "nparams: 110", "n_param: 110"),
     *("(nparam: 110)", "nparam： 110", "`nparam: 110`", "**nparam: 110**", "**nparam**: 110"),
+    *("nparam\u02f8 110", "nparam\u205a 110", "nparam\ufe13 110", "$nparam$: 110"),
     *("+ nparam: 110", "• nparam: 110", "1. nparam: 110", "> nparam: 110", ".. nparam:: 110"),
     *(
         "\ufeffnparam: 110",
@@ -29,6 +30,7 @@ READ = [
     ),
 ]
 UNCLEAR = ["nparam = 110", "nparam 110", "A net. nparam: 110", "nparam is 110", "has 110 nparams"]
+UNCLEAR += ["nparam{trainable}: 110"]
 
 # In each, the claim stands once. This list can only grow.
 PLACES = {

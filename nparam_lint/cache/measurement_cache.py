@@ -193,8 +193,14 @@ class MeasurementCache:
             facts: Facts = self._known_facts(name) or {}
             for asked, was in facts.items():
                 question, _, place = asked.partition("\0")
-                if question.startswith("entries/") or question == "importable":
+                if question == "importable":
                     continue  # asked to import anything, of all that lies there
+                if question.startswith("entries/"):  # so is this, of one name: is it gone?
+                    gone = f"{place}/{question.removeprefix('entries/')}".removeprefix("./")
+                    is_one = not is_named(place) and (is_named(gone) or is_named(f"{gone}.py"))
+                    if is_one and self.state.answer(asked) is None:
+                        return gone
+                    continue
                 # To be there is asked of every directory above a file that is read.
                 is_read = question in ("content", "names", "state")
                 if is_named(place) and (is_read or self.state.answer(asked) != was):

@@ -40,7 +40,7 @@ _HINT = re.compile("[nN][-_]?[pP][aA][rR][aA][mM]")
 _SPELLED = re.compile(rb"(?:\b|_|\\n)" + _WORD.encode(), re.IGNORECASE)
 # Read as the ASCII character that they look like; what is invisible, as a space: columns stay.
 _FOLDED: dict[int, int | str] = {0xFF01 + n: 0x21 + n for n in range(94)}
-_FOLDED |= dict.fromkeys((0xFE55, 0x2236, 0xA789, 0x02D0), ":")
+_FOLDED |= dict.fromkeys((0xFE55, 0xFE13, 0x2236, 0xA789, 0x02D0, 0x02F8, 0x205A, 0x0589), ":")
 _FOLDED |= dict.fromkeys((0xAD, 0x180E, 0xFEFF, *range(0x200B, 0x2010)), " ")
 _FOLDED |= dict.fromkeys((*range(0x202A, 0x202F), *range(0x2060, 0x2070)), " ")
 _CLOSED_BY = dict(zip("([{<“‘«", ")]}>”’»", strict=True)) | {c: c for c in "`*_'\"|$"}
@@ -51,8 +51,8 @@ _LINK = r"""(?:[`*_'"”’»]*\\?:{1,2}=?[`*_'"”’»]*|=+|[-=–—]+>|[→�
     |should|must|equals?|about|around|approx(?:imately)?\.?|roughly|circa|ca\.?|nearly|exactly|at|most
     |least|under|below|up|to|the|a|total|count|budget)(?!\w))+\s*[:=]?)"""
 _CLAIM = re.compile(
-    rf"""(?<![\w/])(?<![^\d]\.)(?<!--)(?P<mark>[`*_'"“‘«]{{1,9}})?(?P<word>{_WORD})(?P<end>[`*_'"”’»]*)\s*
-    (?P<what>(?:\((?:[^()]|\([^()]{{0,999}}\)){{0,999}}\))?\s*(?:\[[^\[\]]{{0,999}}\])?
+    rf"""(?<![\w/])(?<![^\d]\.)(?<!--)(?P<mark>[`*_'"“‘«]{{1,9}})?(?P<word>{_WORD})(?P<end>[`*_'"”’»$]*)\s*
+    (?P<what>(?:\((?:[^()]|\([^()]{{0,999}}\)){{0,999}}\))?\s*(?:\[[^\[\]]{{0,999}}\]|\{{\w+\}}(?=:))?
     (?:\(\s*in\b(?:[^()]|\([^()]{{0,999}}\)){{0,999}}\))?)
     (?(mark)[`*_'"”’»]*)\s*(?P<link>{_LINK})?\s*""",
     re.IGNORECASE | re.VERBOSE,

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from nparam_lint.cache.file_facts import json_decoder
 from nparam_lint.count.worker.capabilities import METRICS
+from nparam_lint.count.worker.path_facts import unescaped
 from nparam_lint.count.worker_process import (
     SILENCE,
     TAB,
@@ -164,6 +165,7 @@ def run_jobs(
         cache.tell_inputs(replay_inputs, str(context.home))
     elif replay_inputs and jobs:  # some of them rest on nothing that is known
         replay_inputs.is_complete = False
+    answers.measurements = {n: _with_names(found) for n, found in answers.measurements.items()}
     return answers
 
 
@@ -320,6 +322,19 @@ def measurement(ok: bool, body: bytes) -> Measurement:
         reason = f"the worker's answer cannot be read ({error})"
         return NotMeasured("NPL005", reason, cause="unreadable")
     return replace(found, notes=tuple(dict.fromkeys(found.notes)), cached=False)
+
+
+def _with_names(found: Measurement) -> Measurement:
+    """The measurement with the names of files as they are here: JSON has none that are not UTF-8,
+    and the worker writes them as Python escapes them."""
+    if isinstance(found, NotMeasured) or not any("\\u" in place for place in found.definitions):
+        return found
+    inside = tuple(
+        replace(row, target=unescaped(row.target), source=row.source and unescaped(row.source))
+        for row in found.inside
+    )
+    definitions = tuple(map(unescaped, found.definitions))
+    return replace(found, definitions=definitions, inside=inside)
 
 
 def _without_secrets(found: Measurement, secrets: Secrets) -> Measurement:

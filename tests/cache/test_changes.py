@@ -70,6 +70,7 @@ def test_packages_and_interpreters(made: Any, tmp_path: Path) -> None:
     assert checker.agree().totals["a.py::Net"] == 68
 
 
+@pytest.mark.thorough
 def test_environment_variables(made: Any) -> None:
     checker = made({"a.py": net("import os", "int(os.environ.get('WIDE', 4))")})
     assert checker.check().totals == {"a.py::Net": 20}
@@ -223,6 +224,7 @@ def test_damaged_entries(made: Any) -> None:
         assert (found.totals, found.recalled) == (TOTALS, frozenset())
 
 
+@pytest.mark.thorough
 def test_single_entries_that_are_gone(made: Any) -> None:
     """What others refer to may be the first to go."""
     checker = made(MANY)

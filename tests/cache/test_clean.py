@@ -208,6 +208,7 @@ def test_what_may_not_be_removed_is_named_with_the_reason():
         assert len(survey(str(base)).files) == 4
 
 
+@pytest.mark.thorough
 def test_doctor_says_where_it_is_how_large_and_why_there_is_none(
     nparam_lint_process, base, tmp_path
 ):

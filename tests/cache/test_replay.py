@@ -242,7 +242,7 @@ def test_answers_alone_do_not_fill_the_disk(project: Any) -> None:
     assert [name.partition("-")[0] for name in now - before] == ["run"]
 
 
-@pytest.mark.parametrize("ignored", ["NPL101", "NPL003"])
+@pytest.mark.parametrize("ignored", ["NPL101", pytest.param("NPL003", marks=pytest.mark.thorough)])
 def test_what_was_not_read_in_time_is_read_again(
     project: tuple[Path, dict[str, str]], nparam_lint: Callable[..., Any], ignored: str
 ) -> None:

@@ -52,7 +52,7 @@ def keep_answer(checker: Checker) -> None:
     ("way", "arguments"),
     [
         pytest.param("base.toml", (), marks=pytest.mark.thorough),
-        ("../base.toml", ()),
+        pytest.param("../base.toml", (), marks=pytest.mark.thorough),
         ("base.toml", ("--staged",)),
         pytest.param("../base.toml", ("--staged",), marks=pytest.mark.thorough),
     ],
@@ -81,7 +81,8 @@ def test_a_config_that_another_one_extends(made: Any, way: str, arguments: tuple
     assert checker.check().code == checker.check("--no-cache").code == 0
 
 
-@pytest.mark.parametrize("named", ["", pytest.param("VIRTUAL_ENV", marks=pytest.mark.thorough)])
+@pytest.mark.parametrize("named", ["", "VIRTUAL_ENV"])
+@pytest.mark.thorough
 def test_an_environment_that_had_no_torch(made: Any, tmp_path: Path, named: str) -> None:
     checker = made({".gitignore": "/.venv/\n"})
     place = tmp_path / "active" if named else checker.root / ".venv"

@@ -137,6 +137,7 @@ def test_roles_of_real_layers(compare):
     assert sum(model["roles"].values()) == model["counts"]["total"] == 40 + 28 + 56 + 244 + 4 + 20
 
 
+@pytest.mark.thorough
 def test_verbose_lists_which_modules_have_which_role(compare):
     out = compare("nets/models.py::GPT(layers=3)", "-v", COLUMNS="120").stdout
     lines = out[out.index("role ") :].splitlines()

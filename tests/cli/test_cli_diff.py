@@ -478,7 +478,8 @@ def test_what_others_read_is_a_document_also_on_failure(sample, nparam_lint, for
 
 
 @pytest.mark.skipif(os.name != "posix", reason="sends signals")
-@pytest.mark.parametrize("name", ["SIGTERM", pytest.param("SIGKILL", marks=pytest.mark.thorough)])
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGKILL"])
+@pytest.mark.thorough
 def test_killed_half_way_it_has_touched_nothing(sample, environ, tmp_path, name):
     os.mkfifo(tmp_path / "pipe")
     slow = f"{VIT}        {reading(tmp_path / 'pipe')}\n"

@@ -167,6 +167,7 @@ def test_every_shape_and_its_source(gpt):
     assert shapes["h.*.qkv.weight"]["value"] == 3 * 96 * 32
 
 
+@pytest.mark.thorough
 def test_positional_and_keyword_arguments_take_other_values(formula):
     target = "nets.py::Widths(8, outputs=2)"
     told = document(formula(target, "--format", "json"))
@@ -180,6 +181,7 @@ def test_only_what_is_asked_for_is_varied(formula):
     assert case["formula"] == "n_embd*(n_layer*(3*n_embd + 5) + 164)"
 
 
+@pytest.mark.thorough
 def test_choices_that_are_asked_for_are_all_combined(formula):
     told = document(formula("nets.py::Normed", "--vary", "width,bias,norm", "--format", "json"))
     found = {tuple(case["case"].values()): case["formula"] for case in told["cases"]}
@@ -348,7 +350,10 @@ DEFINITIONS = {
 }
 
 
-@pytest.mark.parametrize("name", DEFINITIONS)
+@pytest.mark.parametrize(
+    "name",
+    [n if n == "the last" else pytest.param(n, marks=pytest.mark.thorough) for n in DEFINITIONS],
+)
 def test_the_definition_in_use_gets_the_formula(written, tmp_path, name):
     source = "import torch.nn as nn\n" + DEFINITIONS[name]
     (tmp_path / "net.py").write_text(source)
@@ -507,6 +512,7 @@ def test_a_number_is_taken_out_where_that_makes_it_plainer():
     assert factored(form(-20, -20), ["n"]) == "-(20*n + 20)"
 
 
+@pytest.mark.thorough
 def test_what_is_written_in_an_inner_call_is_its_value(formula):
     target = "torch.nn::Sequential(Linear(4, 3), PReLU(5))"
     done = formula(target, "-q", "--vary", "in_features,num_parameters")

@@ -78,6 +78,7 @@ def gpt(n_layer, n_embd):
     return 100 * n_embd + n_layer * (3 * n_embd**2 + 3 * n_embd)
 
 
+@pytest.mark.thorough
 def test_several_unknowns_and_what_the_model_asks(solve):
     question = ["nets.py::GPT", "--budget", "1M", "--vary", "n_embd,n_layer=1..12"]
     (found,) = answers(solve(*question, "--format", "json"))
@@ -105,6 +106,7 @@ def test_the_call_can_be_used_as_it_stands(solve, nparam_lint, place):
     assert json.loads(shown.stdout)["models"][0]["counts"]["total"] == point["count"]
 
 
+@pytest.mark.thorough
 def test_what_is_tied_follows_the_unknown(solve):
     question = ["nets.py::Wide", "--budget", "100_000", "--vary", "d_model"]
     ties = ["--tie", "d_ff=4*d_model", "--where", "d_model % 8 == 0", "--number", "2"]

@@ -28,6 +28,10 @@ QUESTIONS = {
     "type": "w.type() != 'torch.FloatTensor'",
     "a value": "not readable(w)",
     "a sum": "not computable(w)",
+    "an initial value": "not computable(nn.init.ones_(w), 16)",
+    "eval": "eval('w.is_meta')",
+    "exec": "executed('r = w.device.type', w=w) == 'meta'",
+    "dlpack": "not exported(w)",
     "state_dict": "self.state_dict()['layer.weight'].is_meta",
 }
 MODULE = """\
@@ -48,11 +52,23 @@ def readable(tensor):
     return True
 
 
-def computable(tensor):
+def computable(tensor, expected=None):
     try:
-        return tensor.sum().item() is not None
+        return tensor.sum().item() == expected or expected is None
     except RuntimeError:
         return False
+
+
+def exported(tensor):
+    try:
+        return tensor.detach().__dlpack__() is not None
+    except BufferError:
+        return False
+
+
+def executed(text, **names):
+    exec(text, names)
+    return names["r"]
 
 
 class Base(nn.Module):
@@ -99,6 +115,26 @@ class Raises(Base):
         if not self.on_meta():
             raise ValueError("meta only")
 """
+# Widths of 4 that are read from what an initialiser has written: `w` is a tensor of 4 elements.
+VALUES = {
+    "ones": "nn.init.ones_(w); n = int(w.sum())",
+    "constant": "nn.init.constant_(w, 0.5); n = int(w.sum().item() * 2)",
+    "zeros": "nn.init.zeros_(w); n = 4 + int(w.abs().sum() > 0)",
+    "uniform": "nn.init.uniform_(w, 2, 3); n = 4 if w.min() >= 2 else 5",
+    "in place": "w.normal_(9, 0.1); n = 4 if w.min() > 7 else 5",
+    "a norm": "n = int(nn.LayerNorm(4).weight.sum())",
+    "an activation": "n = int(nn.PReLU(16).weight.sum())",
+}
+READS = """
+
+class Reads{number}(nn.Module):
+    def __init__(self):
+        super().__init__()
+        w = {tensor}
+        {read}
+        self.more = nn.Linear(4, n)
+"""
+TENSORS = ("torch.empty(4)", "torch.zeros(4)")  # the second is a real one on meta, too
 
 
 @pytest.fixture(scope="module")
@@ -106,7 +142,12 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> Run:
     root = tmp_path_factory.mktemp("questions")
     nets = [NET.format(number=n, question=q) for n, q in enumerate(QUESTIONS.values())]
     (root / "m.py").write_text(MODULE + "".join(nets) + OTHERS)
-    numbered = [f"{name}{number}" for number in range(len(nets)) for name in ("Differs", "Agrees")]
+    given = [{"tensor": t, "read": read} for t in TENSORS for read in VALUES.values()]
+    reads = [READS.format(number=number, **parts) for number, parts in enumerate(given)]
+    with (root / "m.py").open("a") as file:
+        file.write("".join(reads))
+    numbered = [f"Reads{number}" for number in range(len(reads))]
+    numbered += [f"{name}{number}" for number in range(len(nets)) for name in ("Differs", "Agrees")]
     return run(root, [f"m.py::{name}" for name in (*numbered, "Buffers", "Frozen", "Raises")])
 
 
@@ -124,10 +165,17 @@ def test_a_constructor_that_looks_at_the_device(found: Run, question: str) -> No
     assert found.measured(f"m.py::Agrees{number}").counts.total == 40
 
 
+@pytest.mark.parametrize("name", VALUES)
+def test_a_width_that_an_initialiser_has_written(found: Run, name: str) -> None:
+    number = [*VALUES].index(name)
+    for one in (number, number + len(VALUES)):
+        assert found.measured(f"m.py::Reads{one}").counts.total == 20
+
+
 def test_what_else_may_differ(found: Run) -> None:
     assert "buffers: 3, then 4" in found.failed("m.py::Buffers").reason
     assert "trainable: 20, then 4" in found.failed("m.py::Frozen").reason
     assert found.failed("m.py::Raises").reason == (
-        "Raises() looks at the device that it is built on (at m.py:31), and cannot be built on the "
+        "Raises() looks at the device that it is built on (at m.py:43), and cannot be built on the "
         "CPU: ValueError: meta only"
     )

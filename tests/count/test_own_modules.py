@@ -33,6 +33,7 @@ def test_a_project_may_call_its_modules_as_the_worker_calls_its_own(
     assert answers.measured("net.py::Net").counts.total == sum(range(1, len(NAMES) + 1)) + 1
 
 
+@pytest.mark.thorough
 def test_it_starts_where_no_bytecode_can_be_kept(tmp_path: Path) -> None:
     copy = Path(shutil.copytree(PACKAGE, tmp_path / "worker", ignore=lambda *_: ["__pycache__"]))
     for folder in (copy, *filter(Path.is_dir, copy.iterdir())):

@@ -161,7 +161,7 @@ BROKEN = {
 @on_posix
 @pytest.mark.parametrize(
     "case",  # one that waits for nothing is like another
-    [pytest.param(c, marks=pytest.mark.thorough) if c == "mute" else c for c in BROKEN],
+    [pytest.param(c, marks=pytest.mark.thorough) if c in ("mute", "deaf") else c for c in BROKEN],
 )
 def test_a_worker_that_cannot_start(ask: Ask, case: str) -> None:
     body, reason = BROKEN[case]
@@ -461,6 +461,7 @@ def test_names_and_texts_that_are_not_utf_8(tmp_path: Path) -> None:
     assert said.source == r"h\udcff.py:3"
     assert isinstance(named, Measured)
     assert [row.path for row in named.modules] == ["", r"\udc80"]
+    assert named.definitions == ("h\udcff.py:4",)  # by which budgets are found
 
 
 def test_no_secret_reaches_a_report(tmp_path: Path) -> None:
@@ -512,6 +513,7 @@ def front_environment(**more: str) -> dict[str, str]:
     return os.environ | {"PYTHONPATH": PACKAGE, "PYTHONDONTWRITEBYTECODE": "1"} | more
 
 
+@pytest.mark.thorough
 def test_the_front_end_imports_no_torch(tmp_path: Path) -> None:
     (tmp_path / "net.py").write_text(
         "from torch import nn\n\n\nclass Net(nn.Module):\n"
@@ -565,7 +567,7 @@ class Busy(nn.Module):
     ("number", "daemon"),
     [
         ("SIGKILL", True),
-        ("SIGTERM", False),
+        pytest.param("SIGTERM", False, marks=pytest.mark.thorough),
         pytest.param("SIGKILL", False, marks=pytest.mark.thorough),
         pytest.param("SIGINT", False, marks=pytest.mark.thorough),
     ],

@@ -110,6 +110,7 @@ def test_other_modules_are_imported_by_another_process(root: Path) -> None:
 
 
 @pytest.mark.usefixtures("stay")
+@pytest.mark.thorough
 def test_several_modules_stay_together(root: Path) -> None:
     first = importer(root, NET, OTHER)
     again = build(root, [NET, OTHER])
@@ -118,6 +119,7 @@ def test_several_modules_stay_together(root: Path) -> None:
 
 @pytest.mark.usefixtures("stay")
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSTOP])
+@pytest.mark.thorough
 def test_one_that_dies_or_hangs_while_it_waits_is_replaced(root: Path, number: int) -> None:
     first = importer(root, timeout=3)
     os.kill(first, number)
@@ -162,7 +164,8 @@ with reused_worker():
 """
 
 
-@pytest.mark.parametrize("number", [pytest.param(None, marks=pytest.mark.thorough), signal.SIGKILL])
+@pytest.mark.parametrize("number", [None, signal.SIGKILL])
+@pytest.mark.thorough
 def test_no_process_is_left(root: Path, number: int | None) -> None:
     """When the front end ends, or is killed, while one waits."""
     marker = uuid.uuid4().hex

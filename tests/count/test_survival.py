@@ -460,6 +460,7 @@ def layout(mode: str, tmp_path_factory: pytest.TempPathFactory) -> World:
 
 
 @pytest.mark.parametrize("target", PLACES)
+@pytest.mark.thorough
 def test_a_file_is_imported_from_where_it_stands(layout: World, target: str) -> None:
     assert total(layout, target) == PLACES[target]
 

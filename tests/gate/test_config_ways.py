@@ -203,6 +203,7 @@ def test_update_rewrites_the_comment(root, nparam_lint, tmp_path):
     assert text == FILES["cli/fit.yaml"].replace("nparam: 24", "nparam: 23")
 
 
+@pytest.mark.thorough
 def test_init_writes_the_count_where_the_class_is_named(root, nparam_lint, tmp_path):
     place = tmp_path / "copy"
     shutil.copytree(root, place)

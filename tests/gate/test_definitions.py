@@ -201,6 +201,20 @@ CASES = {
             "nparam: 110"
         parts.patch(sys.modules[__name__])  # used: parts.py:12
     """,
+    "rebound_in_a_script": """
+        class Net(Wide):  # stale
+            "nparam: 110"
+        setattr(sys.modules[__name__], "Net", Narrow)  # used: parts.py:12
+        def train(): pass
+        train()
+    """,
+    "rebound_through_globals_in_a_script": """
+        class Net(Wide):  # stale
+            "nparam: 110"
+        globals().update(Net=Narrow)  # used: parts.py:12
+        def train(): pass
+        train()
+    """,
     "rebound_to_what_a_function_makes": """
         class Net(Wide):  # stale
             "nparam: 110"
@@ -355,6 +369,21 @@ GONE = {
                 return Wide()
     """,
 }
+# What a script does to the name is not run, and nothing else tells what it is then.
+UNKNOWN = {
+    "defined_again_by_a_text": """
+        class Net(Narrow):
+            "nparam: 110"
+        exec("class Net(Wide): pass")
+    """,
+    "given_to_another_file": """
+        class Net(Narrow):
+            "nparam: 110"
+        parts.heir(Net)
+        def train(): pass
+        train()
+    """,
+}
 # Definitions that Python uses, by way of something else.
 USED = {
     "wraps": """
@@ -482,7 +511,7 @@ def text_of(source: str) -> str:
 def report(environ, tmp_path_factory) -> Report:
     root: Path = tmp_path_factory.mktemp("definitions")
     (root / "parts.py").write_text(PARTS)
-    for name, source in {**CASES, **GONE, **USED}.items():
+    for name, source in {**CASES, **GONE, **UNKNOWN, **USED}.items():
         if source is not None:
             (root / f"{name}.py").write_text(text_of(source))
     (root / "link.py").symlink_to("read_in_part_and_decorated.py")
@@ -511,6 +540,13 @@ def test_a_budget_of_a_definition_that_is_gone_is_stale(report, name):
     (found,) = [item for item in report.findings if item.position.path == f"{name}.py"]
     (line,) = [n for n, text in enumerate(text_of(GONE[name]).split("\n"), 1) if "nparam" in text]
     assert (found.code, found.position.line) == ("NPL008", line)
+
+
+@pytest.mark.parametrize("name", UNKNOWN)
+def test_a_name_that_a_script_changes_unseen_is_not_measured(report, name):
+    (found,) = [item for item in report.findings if item.position.path == f"{name}.py"]
+    assert found.code == "NPL003"
+    assert "by work that nparam-lint does not run" in found.message
 
 
 @pytest.mark.parametrize("name", USED)

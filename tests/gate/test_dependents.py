@@ -226,6 +226,17 @@ def test_what_imports_a_file_that_is_gone_is_built(project, asked):
     assert {f["target"] for f in report["findings"]} == OF_DEEP
 
 
+def test_a_failure_for_want_of_a_file_that_is_gone_is_not_forgotten(project, asked):
+    """It was imported by a computed name, so the earlier failure alone knows what was wanted."""
+    (project / "layers" / "mixer.py").unlink()
+    for _ in range(2):
+        report, models = asked(project, "layers/mixer.py", "--declared")
+        assert LAZY in models
+    assert models[LAZY] == "depends on layers/mixer"
+    hints = {m["hint"] for m in report["models"] if m["target"] == LAZY}
+    assert hints == {None}  # the package is not missing, and need not be installed
+
+
 def test_data_that_a_model_looked_for_in_vain(project, asked):
     """It is not known from the import statements, nor by its content."""
     layer = "nn.Linear(11 if __import__('os').path.exists('wide') else 10, 10)"

@@ -30,6 +30,7 @@ def said(text):
 LARGE = {
     "long line": plain('x = "' + "a" * 250_000 + '"\n'),
     "names": plain("x" * 250_000 + "\n"),
+    "fields": plain('x = f"' + "{a}" * 300_000 + '"\n'),
     "brackets": plain("x = " + "[" * 100_000 + "]" * 100_000 + "\n"),
     "blank lines": plain("\n" * 200_000 + "x = (\n"),
     "open imports": plain("x = '''\n" + "from m import (\n" * 30_000 + "'''\n"),

@@ -310,6 +310,7 @@ def test_an_interpreter_that_is_gone_is_passed_over(bare, tmp_path):
     refused(bare.commit("--allow-empty"), f"looked in: {python}, .venv and venv of ")
 
 
+@pytest.mark.thorough
 def test_python_on_path_is_the_last_resort_and_imports_nothing_from_the_users_files(bare, tmp_path):
     wrapper = f'#!/bin/sh\nexec {shlex.quote(sys.executable)} "$@"\n'
     (tmp_path / "bin/python3").write_text(wrapper)

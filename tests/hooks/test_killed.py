@@ -53,12 +53,12 @@ MOMENTS: dict[str, Callable[[Path, Path], bool]] = {
 @pytest.mark.parametrize(
     ("name", "moments"),
     [
-        ("SIGTERM", MOMENTS),
-        ("SIGKILL", ["builds"]),
+        ("SIGTERM", ["builds"]),
+        pytest.param("SIGTERM", MOMENTS, marks=pytest.mark.thorough),
         pytest.param("SIGKILL", MOMENTS, marks=pytest.mark.thorough),
         pytest.param("SIGINT", MOMENTS, marks=pytest.mark.thorough),
     ],
-    ids=["SIGTERM", "SIGKILL while it builds", "SIGKILL", "SIGINT"],
+    ids=["SIGTERM while it builds", "SIGTERM", "SIGKILL", "SIGINT"],
 )
 def test_nothing_of_the_users_is_touched_however_it_ends(repository, waiting, name, moments):
     net = slow(waiting)

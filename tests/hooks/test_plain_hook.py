@@ -9,6 +9,7 @@ from commits import JUDGED, REFUSED, UNREADABLE, accepted, model, refused
 from sample_repository import Sample
 
 
+@pytest.mark.thorough
 def test_a_commit_from_a_graphical_interface(hooked):
     sample = hooked(
         {"net.py": model(10, 110), "nparam-lint.toml": f"python = '{sys.executable}'\n"}

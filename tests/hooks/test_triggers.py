@@ -144,6 +144,7 @@ def test_a_renamed_file(judged):
     accepted(sample.commit())
 
 
+@pytest.mark.thorough
 def test_a_merge_of_two_sides_that_are_fine_by_themselves(hooked):
     # Without a conflict git runs pre-merge-commit, and not pre-commit.
     sample = hooked({"net.py": PARTS, "first.py": "WIDTH = 10\n", "second.py": "DEPTH = 2\n"})

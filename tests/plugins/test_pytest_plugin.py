@@ -316,6 +316,7 @@ def test_the_junit_report_has_the_message_and_the_place(written):
     assert (stale.get("file"), stale.get("line")) == ("nparam-lint.toml", "1")
 
 
+@pytest.mark.thorough
 def test_colours_are_for_terminals_only(run, mixed, tmp_path):
     chosen = "nparam::model.py::Drifted"
     report = tmp_path / "junit.xml"
@@ -329,6 +330,7 @@ def test_colours_are_for_terminals_only(run, mixed, tmp_path):
 
 
 @pytest.mark.skipif(os.name == "nt", reason="the interpreter that keeps a log is a shell script")
+@pytest.mark.thorough
 def test_under_xdist_the_same_comes_out_and_counting_happens_once(
     run, ran, written, mixed, tmp_path
 ):
@@ -386,10 +388,16 @@ def test_the_ids_and_the_marker(run, unbuilt):
     [
         (("-k", "Two or test_own"), "1 passed, 2 deselected, 1 error"),
         pytest.param(("-m", "not nparam"), "1 passed, 3 deselected", marks=pytest.mark.thorough),
-        (("--deselect", "nparam::model.py::One"), "1 passed, 2 deselected, 1 error"),
+        pytest.param(
+            ("--deselect", "nparam::model.py::One"),
+            "1 passed, 2 deselected, 1 error",
+            marks=pytest.mark.thorough,
+        ),
         pytest.param(("-x",), "1 passed, 1 error", marks=pytest.mark.thorough),
         ((SECOND,), "1 error"),
-        (("nparam::model.py::One", "tests"), "1 passed, 2 errors"),
+        pytest.param(
+            ("nparam::model.py::One", "tests"), "1 passed, 2 errors", marks=pytest.mark.thorough
+        ),
         pytest.param(("nparam::model.py", "-n2"), "3 errors", marks=pytest.mark.thorough),
     ],
 )
@@ -503,11 +511,9 @@ def test_quiet_is_quiet_where_all_is_right(run, mixed):
 @pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="finds processes in /proc")
 @pytest.mark.parametrize(
     "options",
-    [
-        pytest.param((), id="alone"),
-        pytest.param(("-n2",), id="xdist", marks=pytest.mark.thorough),
-    ],
+    [pytest.param((), id="alone"), pytest.param(("-n2",), id="xdist")],
 )
+@pytest.mark.thorough
 def test_an_interrupt_while_counting_ends_everything(environ, tmp_path, options):
     os.mkfifo(tmp_path / "pipe")
     model = f'''

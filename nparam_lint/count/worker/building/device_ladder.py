@@ -35,14 +35,23 @@ _DEVICE_PROPERTIES = (
 ).split()
 _DEVICE_METHODS = (
     "data_ptr type storage untyped_storage storage_type __repr__ __format__ is_pinned "
-    "is_shared __dlpack_device__"
+    "is_shared get_device __reduce_ex__ __dlpack_device__"
 ).split()
 
 
+def has_values(tensor):
+    """Whether the values of a tensor exist and are few: a width may be read from them."""
+    try:
+        return not tensor.is_meta and tensor.numel() <= SMALL_RANDOM
+    except ValueError:  # that of a lazy layer has no shape yet
+        return False
+
+
 def patch_initialisers(torch):
-    """Make `torch.nn.init.*_` do nothing while `STATE.skips_initialisers`. They change no count,
-    and the first normal_ on meta imports 900 modules. To be called before the project is imported,
-    so that `from torch.nn.init import xavier_uniform_` gets them too."""
+    """Make `torch.nn.init.*_` do nothing while `STATE.skips_initialisers`, except to a tensor that
+    `has_values`. They change no count, and the first normal_ on meta imports 900 modules. To be
+    called before the project is imported, so that `from torch.nn.init import xavier_uniform_` gets
+    them too."""
     init = torch.nn.init
 
     def quiet(original, fan):
@@ -51,6 +60,12 @@ def patch_initialisers(torch):
             if not STATE.skips_initialisers:
                 return original(*args, **kwargs)
             tensor = args[0] if args else kwargs["tensor"]
+            if has_values(tensor):
+                before = torch.default_generator.get_state()
+                try:
+                    return original(*args, **kwargs)
+                finally:  # the model draws what it would without, and is not built anew for it
+                    torch.default_generator.set_state(before)
             if fan and tensor.dim() < 2:  # the one check that tells a wrong model from a right one
                 check_fan(torch, tensor)
             return tensor
@@ -114,10 +129,11 @@ class Replacements:
             kwargs = dict(kwargs, device=None)
         try:
             return func(*args, **kwargs)
-        except RuntimeError as error:
+        except Exception as error:
             if mode.device == "meta" and STATE.saw_meta is None:  # the constructor may catch it
                 STATE.saw_meta = line_of(sys._getframe(1))
-            if mode.device != "meta" or "device" not in str(error):
+            is_of_device = isinstance(error, RuntimeError) and "device" in str(error)
+            if mode.device != "meta" or not is_of_device:
                 raise
             moved = {k: self.to_meta(v) for k, v in kwargs.items()}
             return func(*map(self.to_meta, args), **moved)
@@ -131,7 +147,9 @@ class Replacements:
         count.)"""
         if mode.device == "meta" and STATE.saw_meta is None and args[0].is_meta:
             caller = sys._getframe(2)  # that of the mode, which functions in Python call on the way
-            while caller.f_code.co_name in ("handle_torch_function", func.__name__):
+            passed = ("handle_torch_function", func.__name__)
+            # Code that was made of a text (`eval`) belongs to who runs it.
+            while caller.f_code.co_name in passed or caller.f_code.co_filename.startswith("<"):
                 caller = caller.f_back
             if is_project(caller.f_code.co_filename):
                 STATE.saw_meta = line_of(caller)
@@ -143,7 +161,9 @@ class Replacements:
         return self.call(mode, func, args, kwargs)
 
     def draw(self, mode, func, args, kwargs):
-        return args[0] if STATE.skips_initialisers else self.call(mode, func, args, kwargs)
+        if STATE.skips_initialisers and not has_values(args[0]):
+            return args[0]
+        return self.call(mode, func, args, kwargs)
 
     def change(self, mode, func, args, kwargs):
         return args[0] if args[0].is_meta else self.call(mode, func, args, kwargs)

@@ -28,14 +28,17 @@ _REMOVE_MAKE = sum(1 << bit for bit in range(4, 13))
 _REFER = 1 << 13  # to link or rename between directories
 _ADDED_IN = {2: _REFER, 3: _TRUNCATE}  # version -> right
 _TCP, _TCP_SINCE = 0b11, 4  # to bind and to connect; version
-_SCOPE_SIGNAL = 1 << 1  # no signals to processes outside
+_SCOPES = 0b11  # no sockets with abstract names, and no signals, to processes outside
 
 # machine -> (how a filter knows it, numbers of the calls `socket` and `seccomp`)
 _MACHINES = {"x86_64": (0xC000003E, 41, 317), "aarch64": (0xC00000B7, 198, 277)}
-_INTERNET, _STREAM = (2, 10, 17), 1  # AF_INET, AF_INET6, AF_PACKET; SOCK_STREAM
-_NEW_MOUNTS, _NEW_USER = 0x20000, 0x10000000  # of unshare
+_INTERNET, _STREAM, _TCP_PROTOCOLS = (2, 10), 1, (0, 6)  # AF_INET, AF_INET6; SOCK_STREAM
+_OTHER_NETWORKS = (17, 21, 30, 31, 40, 43, 44)  # AF_PACKET, RDS, TIPC, BLUETOOTH, VSOCK, SMC, XDP
+_IO_URING = 425  # io_uring_setup, on every architecture: it opens sockets that no filter sees
+# Of unshare: mounts, users; shared memory and queues of System V; the machine's name.
+_NEW_MOUNTS, _NEW_USER, _NEW_IPC, _NEW_NAME = 0x20000, 0x10000000, 0x08000000, 0x04000000
 _ALL_PRIVATE = 0x44000  # of mount: nothing that is mounted here is seen outside
-_CAPABILITIES = struct.pack("=II", 0x20080522, 0), bytes(24)  # of capset: for this process, none
+_TO_READ = 0b110  # CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH
 _SET_FILTER, _KEEP_SPECULATION = 1, 4  # else Python is slower on some processors
 
 OFF = os.environ.get("NPARAM_LINT_KERNEL_GUARD") == "0"
@@ -84,6 +87,8 @@ def restrict(temporary):
     if version:
         with contextlib.suppress(OSError):
             _take_own_memory(temporary)
+        with contextlib.suppress(OSError):
+            _give_up_capabilities()
         STATE.is_kernel_guarded = _put_on(
             f"Landlock {version}", lambda: _restrict_files(version, temporary)
         )
@@ -113,7 +118,7 @@ def _take_own_memory(temporary):
     user, group = os.getuid(), os.getgid()
     if temporary.startswith(MEMORY) or os.path.exists("/dev/nvidiactl"):
         return  # what lies there is wanted outside
-    _call("unshare", _NEW_MOUNTS | (_NEW_USER if user else 0))
+    _call("unshare", _NEW_MOUNTS | _NEW_IPC | _NEW_NAME | (_NEW_USER if user else 0))
     if user:
         texts = {
             "setgroups": "deny",
@@ -134,8 +139,13 @@ def _take_own_memory(temporary):
     options += ",userxattr" if user else ""
     _call("mount", b"overlay", MEMORY.encode(), b"overlay", 0, os.fsencode(options))
     STATE.has_own_memory = True
-    if user:
-        _call("capset", *_CAPABILITIES)  # those that came with the namespace
+
+
+def _give_up_capabilities():
+    """Those that came with the namespace; of root's, all but those to read. No rule of the guards
+    above is about the clock, or whose a file is."""
+    kept = struct.pack("=II", _TO_READ, _TO_READ) if os.getuid() == 0 else bytes(8)
+    _call("capset", struct.pack("=II", 0x20080522, 0), kept.ljust(24, b"\0"))
 
 
 def _restrict_files(version, temporary):
@@ -146,7 +156,7 @@ def _restrict_files(version, temporary):
     if version >= _TCP_SINCE:
         ruleset += struct.pack("=Q", _TCP)
     if version >= 6:
-        ruleset += struct.pack("=Q", _SCOPE_SIGNAL)
+        ruleset += struct.pack("=Q", _SCOPES)
     descriptor = _call(CREATE_RULESET, ruleset, ctypes.c_size_t(len(ruleset)), ctypes.c_uint32(0))
     try:
         _allow(descriptor, temporary, write)
@@ -195,16 +205,26 @@ def _programs():
 
 
 def _refuse_sockets(even_tcp):
-    """A filter in the kernel's language (linux/filter.h): (code, jump if true, if false, value)."""
+    """A filter in the kernel's language (linux/filter.h): (code, jump if true, if false, value). Of
+    streams those of TCP alone are left to Landlock: it knows no others, like MPTCP."""
     machine, socket, seccomp = _MACHINES[platform.machine()]
     load, equal, both, answer = 0x20, 0x15, 0x54, 0x06
     allow, refuse = (answer, 0, 0, 0x7FFF0000), (answer, 0, 0, 0x00050000 | 13)  # EACCES
-    families = [(equal, len(_INTERNET) - place, 0, one) for place, one in enumerate(_INTERNET)]
+    absent = (answer, 0, 0, 0x00050000 | 38)  # ENOSYS
+
+    def one_of(values, then, other):
+        """Steps that answer `then` if the loaded value is one of these, else go on or answer."""
+        tests = [(equal, len(values) - place, 0, one) for place, one in enumerate(values)]
+        return [*tests, (0x05, 0, 0, 1) if other is None else other, then]
+
     # The low half of an argument stands first, here and in all machines above.
-    kind = [(load, 0, 0, 24), (both, 0, 0, 0xF), (equal, 0, 1, 0 if even_tcp else _STREAM)]
+    kind, protocol = [(load, 0, 0, 24), (both, 0, 0, 0xF)], [(load, 0, 0, 32)]
+    is_stream = [(equal, 1, 0, _STREAM), refuse, *protocol, *one_of(_TCP_PROTOCOLS, allow, refuse)]
     program = [(load, 0, 0, 4), (equal, 1, 0, machine), allow]
-    program += [(load, 0, 0, 0), (equal, 1, 0, socket), allow]
-    program += [(load, 0, 0, 16), *families, allow, *kind, allow, refuse]
+    program += [(load, 0, 0, 0), *one_of((_IO_URING,), absent, None)]
+    program += [(equal, 1, 0, socket), allow, (load, 0, 0, 16)]
+    program += one_of(_OTHER_NETWORKS + (_INTERNET if even_tcp else ()), refuse, None)
+    program += [(equal, 2, 0, _INTERNET[0]), (equal, 1, 0, _INTERNET[1]), allow, *kind, *is_stream]
     code = b"".join(struct.pack("=HBBI", *step) for step in program)
     kept = ctypes.create_string_buffer(code, len(code))
     head = struct.pack("@HP", len(program), ctypes.addressof(kept))

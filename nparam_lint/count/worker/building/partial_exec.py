@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from ..state import STATE
 from ..tracing.failures import LostName, NotTracked, describe, missing_package
-from ..tracing.project_paths import relative
+from ..tracing.project_paths import is_ours, relative
 from . import downloads
 
 WORK_CALLS = re.compile(
@@ -34,7 +34,7 @@ HARMLESS_NAMES = frozenset(
     "int float str bool len range dict list set tuple frozenset min max sum sorted zip enumerate "
     "abs round isinstance issubclass hasattr getattr repr reversed map filter any all type open "
     "print Path PosixPath partial namedtuple defaultdict OrderedDict Counter deque TypeVar NewType "
-    "ParamSpec field device dtype getLogger".split()
+    "ParamSpec field device dtype getLogger globals vars setattr delattr".split()
 )
 HARMLESS_ROOTS = frozenset(
     "math os sys re logging warnings argparse collections functools itertools operator typing t "
@@ -356,19 +356,33 @@ class PartialFile:
                 loss = Loss(why.replace("{}", str(node.lineno), 1), line, package, first)
                 self.lost.setdefault(name, loss)
 
+    def is_other_file(self, name):
+        """Whether a name is that of a module, or of a function, of another file of the project."""
+        value = self.namespace.get(name)
+        if isinstance(value, types.FunctionType):
+            value = sys.modules.get(value.__module__)
+        is_module = isinstance(value, types.ModuleType) and value.__dict__ is not self.namespace
+        return is_module and is_ours(value)
+
     def changed_by(self, call, seen):
         """The names whose values a skipped call would have changed: `cfg.merge(…)`, `setattr(cfg,
         …)`, a function of this file that assigns to globals or to its arguments. A value that is
         only half made must not be used for a count."""
         name = dotted(call.func)
+        given = [root_name(argument) for argument in call.args]
+        base = name.split(".")[0]
+        if self.is_other_file(base):  # what it does to a class is not known
+            return {one for one in given if isinstance(self.namespace.get(one), type)}
         if isinstance(call.func, ast.Attribute):
-            base = name.split(".")[0]
             kinds = (types.ModuleType, type, types.FunctionType)
             only_read = call.func.attr in READING_METHODS
             unchanged = only_read or isinstance(self.namespace.get(base), kinds)
             return {base} if base and not unchanged else set()
-        given = [root_name(argument) for argument in call.args]
         names = set(given[:1]) if name in ("setattr", "delattr") else set()
+        text = call.args[0] if name == "exec" and call.args else None
+        if isinstance(text, ast.Constant) and isinstance(text.value, str):
+            with contextlib.suppress(SyntaxError):
+                names |= bound_names(ast.parse(text.value))
         function = self.functions.get(name)
         if function is not None and name not in seen:
             seen.add(name)

@@ -3,13 +3,15 @@
 import errno
 import os
 import re
+import shutil
 import stat
 import sys
 import urllib.parse
 
 from ..state import STATE
-from ..tracing.project_paths import line_of, without_copy
+from ..tracing.project_paths import is_project, line_of, without_copy
 from ..tracing.read_tracer import (
+    NO_FILES,
     record_c_function,
     record_event,
     record_library,
@@ -24,7 +26,17 @@ class RefusedAction(PermissionError):
 
 
 _WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
-HARMLESS_PROGRAMS = frozenset("uname ldconfig lscpu nvidia-smi rocminfo sysctl lsb_release".split())
+# Programs that report about the machine, and what none of their arguments may be: of some, others
+# write a file or change a setting.
+HARMLESS_PROGRAMS = {
+    **dict.fromkeys(("uname", "lscpu", "rocminfo", "lsb_release"), re.compile(r"(?!)")),
+    "ldconfig": re.compile(r"(?!-[pNXv]+$|--print-cache$|--version$)"),
+    "sysctl": re.compile(r".*=|-[a-z]*[wpf]|--(write|load|system)"),
+    "nvidia-smi": re.compile(
+        r"(?!-q$|-x$|-L$|-h$|--help|-i|--id|-d$|--display|--query|--format|--list-gpus|--xml-format"
+        r"|--version|topo$|-m$|[^-])|drain|mig|nvlink|clocks|boost-slider|power-hint|compute-policy"
+    ),
+}
 # Audit event -> which of its arguments is a path that it changes, and which the directory that this
 # starts from.
 _PATHS = {
@@ -39,6 +51,8 @@ _PATHS = {
     "os.chown": ((0, 3),),
     "os.utime": ((0, 3),),
     "os.setxattr": ((0, None),),
+    "os.removexattr": ((0, None),),
+    "os.chflags": ((0, None),),
 }
 # Audit event -> which of its arguments is the program, and which its list of arguments.
 _PROGRAMS = {
@@ -57,11 +71,18 @@ _NETWORK = frozenset(
     "socket.connect socket.getaddrinfo socket.gethostbyname socket.sendto socket.sendmsg "
     "socket.bind webbrowser.open".split()
 )
+_AF_UNIX = 1
 
 
 def _may_write(path, directory=-1):
+    """`path`: or the descriptor of what is open, perhaps for reading alone."""
     if isinstance(path, int):
-        return True  # a file that is open already
+        try:
+            path = os.readlink(f"/proc/self/fd/{path}")
+        except OSError:
+            return True  # the system does not tell
+        if not path.startswith("/") or path.startswith(NO_FILES):
+            return True
     path = os.fsdecode(path)
     if isinstance(directory, int) and directory >= 0:  # shutil.rmtree works this way
         try:
@@ -128,7 +149,16 @@ def _harmful_program(program, arguments):
     elif os.path.basename(name) in _SHELLS and words[1:2] == ["-c"] and len(words) == 3:
         return _harmful_program(words[2], None)
     folder, base = os.path.split(name)
-    return None if base in HARMLESS_PROGRAMS and folder in ("", *SYSTEM) else base or name
+    if base not in HARMLESS_PROGRAMS or folder not in ("", *SYSTEM) or _is_made_here(name):
+        return base or name
+    changes = HARMLESS_PROGRAMS[base].match
+    return " ".join((base, *words[1:])) if any(map(changes, words[1:])) else None
+
+
+def _is_made_here(name):
+    """Whether a program is found by its name in the project, or where the build may write."""
+    path = os.path.abspath(shutil.which(name) or "/")
+    return is_project(path) or (_may_write(path) and not _is_device(path))
 
 
 def is_refusal(error):
@@ -137,7 +167,8 @@ def is_refusal(error):
         text = str(error)
     except BaseException:
         text = ""
-    denied = STATE.is_kernel_guarded and os.strerror(errno.EACCES) in text
+    codes = (errno.EACCES, errno.EPERM) if STATE.is_kernel_guarded else ()
+    denied = any(os.strerror(code) in text for code in codes)
     # What a library caught, it often raises again in its own words, with these in them.
     is_quoted = any(refusal in text for refusal in STATE.refusals)
     return denied or is_quoted or isinstance(error, RefusedAction)
@@ -170,6 +201,30 @@ def needs_memory(error):
     return MEMORY in str(error) or "shared memory" in str(error) or "multiprocessing" in module
 
 
+def _is_elsewhere(process, signal):
+    """Whether a signal would reach another process than this one and those that it has started; a
+    negative number is that of a group."""
+    if process in (0, -1):
+        return True
+    own, above = os.getpid(), abs(process)
+    try:
+        while signal and above not in (own, 0, 1):  # the signal 0 only asks
+            with open(f"/proc/{above}/stat", "rb") as file:
+                above = int(file.read().rpartition(b")")[2].split()[1])
+    except OSError:  # it is gone; or the system does not tell
+        return abs(process) == os.getppid()
+    return above != own and (signal or above in (1, os.getppid()))
+
+
+def _is_local(a_socket, address):
+    """Whether an address is of this machine, and of what this process may have made: a path, or a
+    name that no file has. None: of a socket that is connected."""
+    if isinstance(address, (str, bytes)) and a_socket.family == _AF_UNIX:
+        name = os.fsdecode(address)
+        return not name or name.startswith("\0") or _may_write(name)
+    return address is None
+
+
 def _refuse(what):
     where = line_of(sys._getframe(2))
     text = f"nparam-lint refused {without_copy(what)} while it was counting"
@@ -186,7 +241,7 @@ def guard(event, args):
         writes = any(c in mode for c in "wxa+") if isinstance(mode, str) else flags & _WRITING
         if not writes:
             record_event(event, args)
-        elif not _may_write(path):
+        elif not (isinstance(path, int) or _may_write(path)):
             _refuse(f"to write {os.fsdecode(path)!r}")
     elif event in ("os.listdir", "os.scandir"):
         record_event(event, args)
@@ -194,7 +249,9 @@ def guard(event, args):
         for index, directory in _PATHS[event]:
             is_given = directory is not None and directory < len(args)
             if not _may_write(args[index], args[directory] if is_given else -1):
-                _refuse(f"{event} of {os.fsdecode(args[index])!r}")
+                changed = args[index]
+                name = "an open file" if isinstance(changed, int) else repr(os.fsdecode(changed))
+                _refuse(f"{event} of {name}")
     elif event == "sqlite3.connect":
         _open_database(args[0])
     elif event == "mmap.__new__":
@@ -210,12 +267,11 @@ def guard(event, args):
         if harmful is not None:
             _refuse(f"to start the program {harmful!r}")
     elif event in _NETWORK:
-        of_socket = event.startswith("socket.") and "get" not in event
+        of_socket = len(args) == 2 and hasattr(args[0], "family")
         address = args[1] if of_socket else args[0]
-        if of_socket and (address is None or isinstance(address, (str, bytes))):
-            return  # a Unix socket, or one that is connected already
-        _refuse(f"a network connection to {address!r}")
-    elif event in ("os.kill", "os.killpg") and args[0] in (os.getppid(), 0, -1, 1, -os.getppid()):
+        if not (of_socket and _is_local(*args)):
+            _refuse(f"a network connection to {address!r}")
+    elif event in ("os.kill", "os.killpg") and _is_elsewhere(*args):
         _refuse(f"to kill process {args[0]}")
 
 

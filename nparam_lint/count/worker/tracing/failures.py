@@ -7,7 +7,7 @@ import re
 import shlex
 import sys
 
-from .project_paths import OWN, is_project, relative, without_copy
+from .project_paths import OWN, is_installed, is_project, relative, without_copy
 
 MESSAGE = 500  # characters of an exception's text that are passed on
 # What faulthandler prints of a crash, or of a model that takes too long; and the lines in it that
@@ -132,18 +132,11 @@ class Ending:
 
 def missing_package(error):
     """The name of the missing package that an exception is about; None for any other exception, and
-    where the package is there, but not all of it."""
+    where a part is missing of a package that is there."""
     error = root_cause(error)
     name = error.name if isinstance(error, ModuleNotFoundError) else None
     package = name.partition(".")[0] if name else None
-    return None if package != name and is_installed(package) else package
-
-
-def is_installed(package):
-    """Whether a package that is not the project's has been imported."""
-    module = sys.modules.get(package)
-    path = getattr(module, "__file__", None) or next(iter(getattr(module, "__path__", ())), "")
-    return module is not None and not is_project(path)
+    return None if package != name and package in sys.modules else package
 
 
 def died(what, ending, tail):

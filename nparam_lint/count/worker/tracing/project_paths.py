@@ -57,8 +57,11 @@ def is_ours(module):
     if module is sys.modules["__main__"]:
         return False
     path = getattr(module, "__file__", None)
-    if path:  # torch.ops calls itself "_ops.py"
-        return os.path.isabs(path) and is_project(os.path.realpath(path))
+    if path:
+        # Following links asks the disk for each part of the path, a thousand times for torch alone.
+        if not (is_known_by_version(path) or path.startswith(STATE.torch_directory)):
+            path = os.path.realpath(path) if os.path.isabs(path) else ""  # torch.ops: "_ops.py"
+        return is_project(path)
     try:  # a namespace package
         return any(map(is_within, list(module.__path__)))
     except Exception:

@@ -28,7 +28,7 @@ from .project_paths import (
 from .state_snapshot import StateSnapshot
 
 _DELETED = " (deleted)"  # the system's words, after the path
-_NO_FILES = ("/memfd:", "/SYSV", "/dev/zero")  # memory that has a name
+NO_FILES = ("/memfd:", "/SYSV", "/dev/zero")  # memory that has a name
 
 
 def record_event(event, args):
@@ -118,7 +118,7 @@ def held_files():
         for number in os.listdir("/proc/self/fd"):
             with contextlib.suppress(OSError):  # that of the list itself
                 found.add(os.readlink("/proc/self/fd/" + number))
-    return {path for path in found if path.startswith("/") and not path.startswith(_NO_FILES)}
+    return {path for path in found if path.startswith("/") and not path.startswith(NO_FILES)}
 
 
 def record_query(question, path, found, kwargs=()):
@@ -284,10 +284,13 @@ def watch_path_queries():
 
     @functools.wraps(open_file)
     def open_below(path, flags, mode=0o777, *, dir_fd=None):
-        descriptor = open_file(path, flags, mode, dir_fd=dir_fd)
-        if dir_fd is not None and not flags & (os.O_WRONLY | os.O_RDWR):  # no event tells of it
-            record_read(below_open(path, dir_fd))
-        return descriptor
+        if dir_fd is not None:  # the event does not tell of it
+            below = below_open(path, dir_fd)
+            if below:
+                sys.audit("open", below, None, flags)
+            if not flags & (os.O_WRONLY | os.O_RDWR):
+                record_read(below)
+        return open_file(path, flags, mode, dir_fd=dir_fd)
 
     os.open = open_below
     os.supports_dir_fd.add(open_below)

@@ -19,13 +19,19 @@ import torch.nn as nn
 PLACE = pathlib.Path(os.environ["HARM_PLACE"])
 VICTIM = PLACE / "victim.txt"
 PORT = int(os.environ["HARM_PORT"])
-C = ctypes.CDLL(None)
+C = ctypes.CDLL(None, use_errno=True)
 
 
 def write(path=PLACE / "evil.txt"):
     path = os.fspath(path)
     with open(path, "w") as file:
         file.write("evil")
+
+
+def check(result):
+    if result < 0:
+        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
+    return result
 
 
 class Data(torch.utils.data.Dataset):
@@ -73,6 +79,22 @@ def program_of_that_name():
     program.write_text(f"#!/bin/sh\ntouch {PLACE}/evil.txt\n")
     program.chmod(0o755)
     subprocess.run([str(program)])
+
+
+def program_that_writes():
+    subprocess.run(["ldconfig", "-C", str(PLACE / "evil.txt")])
+
+
+def program_found_elsewhere():
+    folder = pathlib.Path(tempfile.mkdtemp())
+    (folder / "uname").write_text(f"#!/bin/sh\ntouch {PLACE}/evil.txt\n")
+    (folder / "uname").chmod(0o755)
+    before = os.environ["PATH"]
+    os.environ["PATH"] = f"{folder}:{before}"
+    try:
+        subprocess.run(["uname"])
+    finally:
+        os.environ["PATH"] = before
 
 
 def program_through_c():
@@ -278,6 +300,22 @@ def changes_times():
     os.utime(VICTIM, (1, 1))
 
 
+def changes_mode_of_open():
+    os.fchmod(os.open(VICTIM, os.O_RDONLY), 0o600)
+
+
+def changes_times_of_open():
+    os.utime(os.open(VICTIM, os.O_RDONLY), (1, 1))
+
+
+def changes_owner_through_c():
+    check(C.chown(os.fsencode(VICTIM), 1, 1))
+
+
+def makes_shared_memory_of_system_v():
+    check(C.shmget(0x6E706C, 4096, 0o1600))
+
+
 def copies():
     shutil.copy(VICTIM, PLACE / "evil.txt")
 
@@ -289,6 +327,15 @@ def moves():
 def by_descriptor():
     folder = os.open(PLACE, os.O_RDONLY)
     os.open("evil.txt", os.O_CREAT | os.O_WRONLY, dir_fd=folder)
+
+
+def by_descriptor_from_inside():
+    folder, before = os.open(PLACE, os.O_RDONLY), os.getcwd()
+    os.chdir(tempfile.gettempdir())
+    try:
+        os.open("evil.txt", os.O_CREAT | os.O_WRONLY, dir_fd=folder)
+    finally:
+        os.chdir(before)
 
 
 def removes_by_descriptor():
@@ -347,6 +394,25 @@ def sends_through_c():
     C.sendto(descriptor, b"evil", 4, 0, address, 16)
 
 
+def connects_by_another_protocol():
+    """Multipath TCP, which Landlock does not know."""
+    descriptor = check(C.socket(2, 1, 262))
+    address = b"\x02\x00" + PORT.to_bytes(2, "big") + b"\x7f\x00\x00\x01" + b"\x00" * 8
+    check(C.connect(descriptor, address, 16))
+
+
+def connects_locally():
+    socket.socket(socket.AF_UNIX).connect(str(PLACE / "socket"))
+
+
+def binds_locally():
+    socket.socket(socket.AF_UNIX).bind(str(PLACE / "evil"))
+
+
+def connects_by_a_name():
+    check(C.connect(C.socket(1, 1, 0), b"\x01\x00\0nparam-lint-%d" % PORT, 20))
+
+
 def opens_address():
     import urllib.request
 
@@ -389,6 +455,10 @@ def right():
         file.write(b"nothing")
     left, _ = socket.socketpair()
     left.send(b"nothing")
+    socket.socket(socket.AF_UNIX).bind(str(inside / "socket"))
+    child = subprocess.Popen(["uname"], stdout=subprocess.DEVNULL)
+    child.terminate()
+    child.wait()
     assert subprocess.check_output(["uname", "-s"], text=True).strip() == os.uname().sysname
     assert os.system("uname -s > /dev/null 2>&1") == 0
     assert os.popen("uname -s 2>/dev/null").read().strip() == os.uname().sysname
