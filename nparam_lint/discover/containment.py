@@ -96,7 +96,7 @@ class _Bodies:
                 for base in self.names.bases(Symbol("class", item.path, item.qualname)):
                     inherited = direct.get(f"{base.where}::{base.name}", set())
                     parts[item.target] |= inherited - {item.target}
-        kinds = self.kinds()
+        kinds = self.kinds() if self.fields else {}
         for outer, fields in self.fields.items():
             own = kinds.get(outer, set())
             narrow = fields - own  # a field that `outer` itself fits tells no part from a whole

@@ -280,7 +280,8 @@ def test_a_context_that_sets_what_a_model_is_made_of_is_entered(tmp_path):
     files = {"c.py": contexts, "use.py": f"{use}with timer(0), lora(R):\n    model = Net(3)\n"}
     (found,) = ways(tmp_path, files)
     assert found.recipe.setup == (
-        "from contextlib import ExitStack\ncontexts = ExitStack()\ncontexts.enter_context(lora(R))"
+        "from contextlib import ExitStack\ncontexts_4 = ExitStack()\n"
+        "contexts_4.enter_context(lora(R))"
     )
     files["use.py"] = f"{use}with lora(input()):\n    Net(3)\n"
     assert not ways(tmp_path, files)

@@ -171,12 +171,15 @@ class Slice:
         """`with lora(r=8):` around a call sets what the model is made of."""
         made: list[ast.stmt] = []
         for call in filter(self.text.is_setting, contexts):
-            self.no_conflict("ExitStack", "contexts")
+            stack = f"contexts_{contexts[0].lineno}"  # others may be around or inside this one
+            self.no_conflict("ExitStack")
             self.check(*call.args, *call.keywords)
             need |= loads(call) - BUILTINS
-            made += ast.parse(f"contexts.enter_context({ast.unparse(call)})").body
-        start = "from contextlib import ExitStack\ncontexts = ExitStack()"
-        return [*ast.parse(start).body, *made] if made else []
+            if not made:
+                start = f"from contextlib import ExitStack\n{stack} = ExitStack()"
+                made += ast.parse(start).body
+            made += ast.parse(f"{stack}.enter_context({ast.unparse(call)})").body
+        return made
 
     def condition(self, test: ast.expr, need: set[str]) -> list[ast.stmt]:
         """What makes a condition true: under `if args.model == "b":` it is "b"."""
