@@ -54,7 +54,6 @@ class Slice:
     given_names: set[str] = field(default_factory=set)  # what the model gets as it is
     local: set[str] = field(default_factory=set)  # what callers' scopes have made
     owners: set[str] = field(default_factory=set)  # classes that `self` was of
-    module_names: set[str] = field(default_factory=set)  # those of the file that are needed
     outside: Function | None = None  # the function whose arguments another file gives
     given_outside: set[str] = field(default_factory=set)  # of them, those that are needed
     # (object, attribute) that is set by what is not run → where
@@ -119,7 +118,6 @@ class Slice:
             raise NoWay(f"{sorted(unknown)[0]} is not known")
         if place.functions and self.text.is_module:
             self.no_conflict(*need)
-            self.module_names |= need
         return made
 
     def blocks(self, frames: Sequence[Frame], need: set[str], place: Place) -> list[ast.stmt]:
