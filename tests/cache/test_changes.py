@@ -70,7 +70,6 @@ def test_packages_and_interpreters(made: Any, tmp_path: Path) -> None:
     assert checker.agree().totals["a.py::Net"] == 68
 
 
-@pytest.mark.thorough
 def test_environment_variables(made: Any) -> None:
     checker = made({"a.py": net("import os", "int(os.environ.get('WIDE', 4))")})
     assert checker.check().totals == {"a.py::Net": 20}
