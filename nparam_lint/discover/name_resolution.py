@@ -125,11 +125,24 @@ class Names:
     def _star_index(self, path: str) -> dict[str, list[int]]:
         """The star imports of the file, by the names that they may bring; and by the folders, with
         a `/`, whose modules may be attributes of what they import."""
+        self._read_starred(path)
         found: dict[str, list[int]] = {}
         for number, star in enumerate(self._stars(path)):
             for key in self._offered(star):
                 found.setdefault(key, []).append(number)
         return found
+
+    def _read_starred(self, path: str) -> None:
+        """Read the files behind the file's star imports, and theirs: on all cores if they are many,
+        since an `__init__.py` may lead to those of a whole package."""
+        level: list[str] = [path]
+        seen: set[str | None] = {path}
+        while level:
+            stars = [star for one in level for star in self._stars(one) if star.kind == "module"]
+            files = {self.tree.module_file(star.where) for star in stars} - seen
+            level = sorted(file for file in files if file)
+            seen.update(level)
+            self.tree.scan_all(level)
 
     @cached_method
     def _offered(self, module: Symbol) -> set[str]:
