@@ -185,7 +185,10 @@ def parse_text(path: str, text: str) -> Parsed:
             warnings.simplefilter("ignore")  # invalid escapes are not our business
             tree = ast.parse(text)
             # Not all that has a tree can be imported: a `return` outside of a function.
-            compile(tree, "<source>", "exec", dont_inherit=True)
+            try:
+                compile(tree, "<source>", "exec", dont_inherit=True)
+            except RecursionError:  # of a text, more may be nested
+                compile(text, "<source>", "exec", dont_inherit=True)
         lines = text.split("\n")
         scanner = _Scanner(lines, mentions(text.encode("utf-8", "replace")))
         facts = scanner.scan(path, tree)
