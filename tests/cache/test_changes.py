@@ -147,9 +147,8 @@ MANY = {f"m{i}.py": net("from shared import W", f"W + {i}") for i in range(6)} |
 TOTALS = {f"m{i}.py::Net": 4 * (4 + i) + 4 for i in range(6)}
 
 
-@pytest.mark.parametrize(
-    ("number", "edits"), [(2, False), pytest.param(4, True, marks=pytest.mark.thorough)]
-)
+@pytest.mark.thorough
+@pytest.mark.parametrize(("number", "edits"), [(2, False), (4, True)])
 def test_several_runs_at_once(
     made: Any, nparam_lint_process: Callable[..., Any], number: int, edits: bool
 ) -> None:
@@ -178,9 +177,10 @@ MOMENTS: dict[str, str] = {
     "moments",
     [
         pytest.param(("keeps a measurement", "keeps its answer"), id="while it keeps"),
-        pytest.param(MOMENTS, id="at any moment", marks=pytest.mark.thorough),
+        pytest.param(MOMENTS, id="at any moment"),
     ],
 )
+@pytest.mark.thorough
 def test_a_run_that_is_killed(
     made: Any, environ: dict[str, str], tmp_path: Path, moments: Iterable[str]
 ) -> None:

@@ -51,7 +51,12 @@ LARGE = {
 }
 
 
-@pytest.mark.parametrize("name", LARGE)
+AT_NIGHT = ("heirs", "no super", "escapes")
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(n, marks=pytest.mark.thorough) if n in AT_NIGHT else n for n in LARGE]
+)
 def test_reading_is_linear(nparam_lint, tmp_path, name):
     (tmp_path / "m.py").write_text(LARGE[name])
     before = time.process_time()

@@ -119,6 +119,7 @@ def test_the_manifest_runs_each_hook_once_whatever_was_changed():
         )
 
 
+@pytest.mark.thorough
 def test_the_environment_is_small_and_has_no_torch(framework, home):
     framework({"net.py": model(10, 110)})
     (made,) = home.glob("repo*/py_env-*")
