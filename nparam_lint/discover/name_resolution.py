@@ -125,24 +125,25 @@ class Names:
     def _star_index(self, path: str) -> dict[str, list[int]]:
         """The star imports of the file, by the names that they may bring; and by the folders, with
         a `/`, whose modules may be attributes of what they import."""
-        self._read_starred(path)
+        self._starred_files(path)  # on all cores, before they are looked into one by one
         found: dict[str, list[int]] = {}
         for number, star in enumerate(self._stars(path)):
             for key in self._offered(star):
                 found.setdefault(key, []).append(number)
         return found
 
-    def _read_starred(self, path: str) -> None:
-        """Read the files behind the file's star imports, and theirs: on all cores if they are many,
-        since an `__init__.py` may lead to those of a whole package."""
-        level: list[str] = [path]
-        seen: set[str | None] = {path}
+    @cached_method
+    def _starred_files(self, path: str) -> list[str]:
+        """The file, and those behind its star imports, and behind theirs. They are read level by
+        level, since an `__init__.py` may lead to those of a whole package."""
+        level, found = [path], {path: None}
         while level:
             stars = [star for one in level for star in self._stars(one) if star.kind == "module"]
-            files = {self.tree.module_file(star.where) for star in stars} - seen
-            level = sorted(file for file in files if file)
-            seen.update(level)
+            files = dict.fromkeys(self.tree.module_file(star.where) for star in stars)
+            level = [file for file in files if file and file not in found]
+            found.update(dict.fromkeys(level))
             self.tree.scan_all(level)
+        return [*found]
 
     @cached_method
     def _offered(self, module: Symbol) -> set[str]:
@@ -220,16 +221,9 @@ class Names:
     def names(self, path: str) -> frozenset[str]:
         """All names of the file's top level, those of star imports too."""
         found: set[str] = set()
-        pending, seen = [path], {path}
-        while pending:
-            current = pending.pop()
-            names = self.tree.facts(current).names
-            found.update(n for n in names if current == path or not n.startswith("_"))
-            for module in self._stars(current):
-                file = self.tree.module_file(module.where) if module.kind == "module" else None
-                if file is not None and file not in seen:
-                    seen.add(file)
-                    pending.append(file)
+        for file in self._starred_files(path):
+            names = self.tree.facts(file).names
+            found.update(n for n in names if file == path or not n.startswith("_"))
         return frozenset(found)
 
     # --- facts --------------------------------------------------------------------------------

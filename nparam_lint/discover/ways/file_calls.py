@@ -8,7 +8,6 @@ import re
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from itertools import islice
 from typing import TYPE_CHECKING
 
 from nparam_lint.claims import Target
@@ -129,12 +128,14 @@ class FileCalls:
         """Whether this makes an object of a class of another package."""
         name = dotted_name(call.func)
         symbol = self.resolve(name) if name.partition(".")[0] in self.bound else None
-        is_class = bool(symbol and symbol.kind == "outside" and tail(symbol.name)[:1].isupper())
-        return is_class and not (does_work(name) or does_work(symbol.name))  # type: ignore[union-attr]
+        if symbol is None or symbol.kind != "outside" or not tail(symbol.name)[:1].isupper():
+            return False
+        return not (does_work(name) or does_work(symbol.name))
 
     def is_setting(self, call: ast.Call) -> bool:
         """Whether this is a function of the project that sets attributes of other things."""
-        symbol = self.resolve(dotted_name(call.func)) if dotted_name(call.func) else None
+        name = dotted_name(call.func)
+        symbol = self.resolve(name) if name else None
         if symbol is None or symbol.kind != "function":
             return False
         node = self.search.file_calls(symbol.where).text.definitions.get(symbol.name)
@@ -229,7 +230,7 @@ class FileCalls:
             for command in self.search.commands.of(home.path):
                 with suppress(NoWay):
                     return filled(given=command.given(home.options)), f"as in {command.place}"
-            for value in islice(tested(why.option, cut.made), 1):
+            if (value := next(tested(why.option, cut.made), None)) is not None:
                 words = words_for(home.options[why.option], value)
                 return filled(given={why.option: words}), f"with {' '.join(words)}"
             raise why

@@ -272,7 +272,8 @@ class GroupTask:
                 channel.send_result(number, result, job_dependencies(job))
                 del result
             new = [name for name in list(sys.modules) if name not in before]
-            changed = self.around.torch_changed()
+            # A patch is noticed once: what is asked here is not asked again below.
+            changed = len(new) > FEW and self.around.torch_changed()
             if len(new) > FEW and not changed:
                 channel.send(event="imported", names=[*filter(is_installed, new)])
             # A constructor that failed half way may have left anything: a module that lacks what

@@ -267,7 +267,7 @@ class ProcessSnapshot:
         return self.is_patched() or self.look_at_torch() != self.state[0]
 
     def changed(self):
-        if self.torch_changed():
+        if self.is_patched():
             return True
         state, self.state = self.state, self.look()
         if self.state != state:
