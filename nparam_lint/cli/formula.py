@@ -90,7 +90,7 @@ def _derived(found: FormulaResult, model: Model, asked: str | None) -> FormulaRe
         return replace(found, reason=first.reason, missing=first.missing)
     variables = _variables(first, asked)
     history = BuildHistory(model.build, variables)
-    cases, also_matter = derive_all(history, variables, chosen=bool(asked))
+    cases, also_matter = derive_all(history, variables, model, chosen=bool(asked))
     return replace(
         found,
         call=first.call,

@@ -49,7 +49,8 @@ class Job:
     tried after it; `vary`: other
     values for arguments of the call, or for fields of the config object that is made in it;
     `scale`: the same, times what they are; `parameters`, `variables`: whether these are to be told
-    too; `way`: it is evidence of how the project builds a model: its setup may set names of the
+    too; `points`: values of arguments at which it is also built with traced numbers, in no more
+    than a part of its `seconds`; `way`: it is evidence of how the project builds a model: its setup may set names of the
     file, and weights are left out rather than downloaded."""
 
     id: int
@@ -68,6 +69,8 @@ class Job:
     vary: tuple[tuple[str, NameValue], ...] = ()
     scale: tuple[tuple[str, int], ...] = ()
     variables: bool = False
+    points: tuple[tuple[tuple[str, NameValue], ...], ...] = ()
+    seconds: float = 60.0
     way: bool = False
 
 

@@ -573,5 +573,7 @@ def _job(
         vary=tuple(request.values.items()),
         scale=tuple(request.factors.items()),
         variables=request.variables,
+        points=tuple(tuple(point.items()) for point in request.points),
+        seconds=settings.timeout,
         way=request.way is not None and bool(target.callable),
     )

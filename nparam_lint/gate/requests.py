@@ -49,7 +49,7 @@ class ModelRequest:
     """A model to build: its target, where it is defined or declared, how to build it, and what is
     declared about it. `values`: other values for arguments of the call; `factors`: what to multiply
     arguments by. `parameters`, `variables`: whether the answer lists every parameter, and the
-    arguments that can be varied. `because`, `way`: see `ModelReport`. `file`: the one whose names
+    arguments that can be varied; `points`: where it is also built with traced numbers. `because`, `way`: see `ModelReport`. `file`: the one whose names
     the call is written in, where it is not the target's own."""
 
     target: Target
@@ -62,6 +62,7 @@ class ModelRequest:
     factors: Mapping[str, int] = field(default_factory=dict)
     parameters: bool = False
     variables: bool = False
+    points: Sequence[Mapping[str, NameValue]] = ()
     because: str = ""
     way: Way | None = None
     file: str = ""

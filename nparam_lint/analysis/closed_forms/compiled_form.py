@@ -4,6 +4,7 @@ them."""
 from __future__ import annotations
 
 import ast
+import math
 from fractions import Fraction
 from functools import partial, reduce
 from math import lcm, prod
@@ -15,6 +16,7 @@ from nparam_lint.analysis.closed_forms.polynomial import (
     ZERO,
     Generator,
     Kind,
+    Opaque,
     Operation,
     Polynomial,
     names_of,
@@ -32,7 +34,7 @@ if TYPE_CHECKING:
 
 NOWHERE = 1 << 256  # the count where a form has no value: no budget allows it
 _MOST_POWER = 16  # the largest exponent that is multiplied out
-_BUILTINS = {"__builtins__": {}, "max": max, "min": min, "int": int}
+_BUILTINS = {"__builtins__": {}, "max": max, "min": min, "int": int, "math": math}
 
 
 class NoPolynomial(Exception):
@@ -66,10 +68,27 @@ def substituted(form: Polynomial, values: Mapping[str, Polynomial]) -> Polynomia
     def replaced(generator: Generator) -> Polynomial:
         if isinstance(generator, str):
             return values.get(generator, Polynomial.generator(generator))
+        if isinstance(generator, Opaque):
+            return _replaced(generator, values)
         left, right = (substituted(part, values) for part in (generator.left, generator.right))
         return applied(generator.kind, left, right)
 
     return _transformed(form, replaced)
+
+
+def _replaced(own: Opaque, values: Mapping[str, Polynomial]) -> Polynomial:
+    if not own.names & values.keys():
+        return Polynomial.generator(own)
+    new = _with(own, values)
+    return Polynomial.generator(new) if new.names else Polynomial.constant(new.value({}))
+
+
+def _with(own: Opaque, values: Mapping[str, Polynomial]) -> Opaque:
+    parts = (
+        _with(part, values) if isinstance(part, Opaque) else substituted(part, values)
+        for part in own.parts
+    )
+    return Opaque(own.operation, tuple(parts), own.text)
 
 
 def _transformed(form: Polynomial, replaced: Callable[[Generator], Polynomial]) -> Polynomial:
@@ -167,7 +186,7 @@ def growing(form: Polynomial, least: Mapping[str, int]) -> frozenset[str]:
 
 def _above_one(generator: Generator) -> Polynomial:
     """What a power of two has above one, which is positive too."""
-    if isinstance(generator, str) or generator.kind != "**":
+    if isinstance(generator, str | Opaque) or generator.kind != "**":
         return Polynomial.generator(generator)
     (name,) = generator.names
     return Polynomial.generator(f"2**{name}") + ONE
@@ -184,6 +203,8 @@ def _rises(form: Polynomial, name: str) -> bool:
 def _follows(generator: Generator, name: str) -> bool:
     if isinstance(generator, str):
         return True
+    if isinstance(generator, Opaque):
+        return name not in generator.names
     left, right = generator.left, generator.right
     if generator.is_rounded:
         return _rises(left, name) and name not in right.names and _positive(right)
@@ -197,5 +218,7 @@ def _positive(form: Polynomial) -> bool:
 def _is_positive(generator: Generator) -> bool:
     if isinstance(generator, str):
         return True
+    if isinstance(generator, Opaque):
+        return False
     signs = _positive(generator.left), _positive(generator.right)
     return any(signs) if generator.kind == "max" else all(signs)

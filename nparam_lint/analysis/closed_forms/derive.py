@@ -1,68 +1,55 @@
-"""The closed form of a count: builds the model at chosen points, fits exactly, verifies at others.
+"""The closed form of a count: the constructor is run with numbers that carry their expression, on
+all sides of the decisions that it takes; what counts loops is fitted, in these numbers alone.
 
 Nothing is taken on trust: a form is returned only if it has the right value at every point that was
-built, including points that were chosen afterwards to break it.
+built on its path, including points that were chosen afterwards.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
-from fractions import Fraction
-from itertools import combinations, product
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from nparam_lint.analysis.closed_forms.constraints import Constraint
-from nparam_lint.analysis.closed_forms.experiments import ROUNDS, Experiments
-from nparam_lint.analysis.closed_forms.observations import (
-    BuildHistory,
-    Built,
-    Point,
-    Value,
-    Variable,
-    exactly,
-    whole_numbers,
-    written,
-)
-from nparam_lint.analysis.closed_forms.parameter_forms import (
-    ClosedForm,
-    Derived,
-    NoForm,
-    ParameterForms,
-    Wrong,
-)
-from nparam_lint.analysis.closed_forms.sample_points import line, probes
+from nparam_lint.analysis.closed_forms.conditions import Condition
+from nparam_lint.analysis.closed_forms.expressions import at
+from nparam_lint.analysis.closed_forms.observations import Built, differs, whole_numbers
+from nparam_lint.analysis.closed_forms.parameter_forms import ClosedForm, Derived, NoForm
+from nparam_lint.analysis.closed_forms.path_forms import Fitted, form_of, shape_forms
+from nparam_lint.analysis.closed_forms.paths import Diverged, Leaf, PathTree
+from nparam_lint.analysis.closed_forms.point_search import PointSearch
+from nparam_lint.analysis.closed_forms.polynomial import Polynomial
+from nparam_lint.analysis.closed_forms.regions import merged
+from nparam_lint.analysis.closed_forms.traced_runs import Run, Tracer
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Mapping, Sequence
+    from typing import Protocol
 
-    from nparam_lint.analysis.closed_forms.experiments import Seen
-    from nparam_lint.analysis.closed_forms.polynomial import Generator
+    from nparam_lint.analysis.closed_forms.observations import BuildHistory, Point, Value, Variable
+    from nparam_lint.analysis.closed_forms.parameter_forms import ShapeForm
+    from nparam_lint.analysis.closed_forms.paths import Node
+    from nparam_lint.records import Traces
+
+    class TracedModel(Protocol):
+        """`hints`: whole numbers in its source."""
+
+        hints: Sequence[int]
+
+        def trace(self, points: Sequence[Point]) -> Traces | None: ...
+        def is_counted(self, name: str, is_trained: bool) -> bool: ...
+
 
 MANY = 128  # parameters; of a larger model a smaller version is built, if its arguments allow it
 FEW = 4  # layers, experts, … that it has then
-SCATTERED = 40  # points in a round, beyond those along lines
-EDGES = 32  # points at which something that is rounded is about to change
-FRESH = 16  # points at which a form is verified
-VERIFIED = 4  # the least of those that could be built
-OFF = "0 turns something off; to have it in the formula, give it a value in the call"
-LEAST = (2, 3)  # of an argument, where the form does not hold for what is smaller
+ALONE = 3  # values with which each variable is tried alone
+RESTARTS = 8  # where another variable turns out to be lost
+VERIFIED = 6  # points at which the form of a path is verified
+BASE_VERIFIED = 16  # the same, on the path of the call
+LINE, GRID = 9, 40  # points along one lost variable, and in several
+KEPT = 8  # values of a choice for which forms are derived
 
 
-def derive(
-    history: BuildHistory, variables: Sequence[Variable], case: Point | None = None
-) -> Derived:
-    """The closed form in those of the `variables` that are numbers; in a `case`, with other values
-    for others."""
-    history, case = history.case(case or {}), case or {}
-    ((base, first),) = history.build([{}])
-    if not isinstance(first, Built):
-        return NoForm(f"the model cannot be built: {first.reason}", case=case)
-    shallow = _shallow(history, variables, first)
-    variables = [replace(v, base=shallow.get(v.name, v.base)) for v in variables]
-    return replace(_Derivation(history.case(shallow), variables, (base, first)).run(), case=case)
-
-
-def _shallow(
+def shallow(
     history: BuildHistory, variables: Sequence[Variable], first: Built
 ) -> dict[str, Value]:
     """Fewer layers and experts if there are many: forms are derived from small models, which are
@@ -70,7 +57,7 @@ def _shallow(
     if len(first.tensors) < MANY:
         return {}
     bases = {name: base for name, base in whole_numbers(variables).items() if base > FEW}
-    more = history.build([{name: 2 * base} for name, base in bases.items()])
+    more = history.build([{name: base + 1} for name, base in bases.items()])
     deep = [
         name
         for name, (_, built) in zip(bases, more, strict=True)
@@ -84,213 +71,347 @@ def _shallow(
     return next((way for way, (_, built) in done if isinstance(built, Built)), {})
 
 
-class _Derivation(Experiments):
-    def __init__(
-        self, history: BuildHistory, variables: Sequence[Variable], asked: tuple[Point, Built]
-    ) -> None:
-        """`asked`: the arguments of the call that was asked about, and what they give."""
-        super().__init__(history, variables)
-        self.asked = asked
+def derive(
+    history: BuildHistory,
+    variables: Sequence[Variable],
+    traces: TracedModel,
+    case: Point | None = None,
+) -> list[Derived]:
+    """The closed forms in those of the `variables` that are numbers, one for each part of their
+    values, that of the call first; in a `case`, with other values for other variables."""
+    history, case = history.case(case or {}), case or {}
+    ((asked, first),) = history.build([{}])
+    if not isinstance(first, Built):
+        return [NoForm(f"the model cannot be built: {first.reason}", case=case)]
+    small = shallow(history, variables, first)
+    numbers = [replace(v, base=small.get(v.name, v.base)) for v in variables if v.is_number]
+    others = {v.name: asked[v.name] for v in variables if not v.is_number}
+    base = {v.name: v.base for v in numbers}
+    tracer = Tracer(
+        lambda points: traces.trace([{**others, **point} for point in points]),
+        traces.is_counted,
+        numbers,
+        base,
+    )
+    found = Derivation(tracer, {n: asked[n] for n in base}, traces.hints).run()
+    if isinstance(found, NoForm):
+        return [replace(found, case=case)]
+    return [replace(form, case=case, base={**others, **form.base}) for form in found]
+
+
+@dataclass
+class PathForm:
+    """The form of the paths that meet `conditions`. `runs`: those that it is right for; `why`: what
+    is not proved about it."""
+
+    total: Polynomial
+    conditions: list[Condition]
+    runs: list[Run]
+    why: list[str]
+    leaf: Node
+    shapes: list[ShapeForm] = field(default_factory=list)
+
+
+class Derivation:
+    """`asked`: the arguments of the call that was asked about."""
+
+    def __init__(self, tracer: Tracer, asked: Mapping[str, Value], hints: Sequence[int]) -> None:
+        self.tracer, self.asked = tracer, asked
+        self.search = PointSearch(tracer)
+        self.hints = hints
+        self.lost: dict[str, str] = {}  # variables that cannot be followed, and what showed it
+        self.ignored: set[str] = set()  # places of decisions inside loops
+        self.choices: dict[str, list[Value]] = {}  # of what has a few values only
         self.fixed: dict[str, str] = {}  # what cannot be varied, and why
-        self.suspect = ""  # parameters that had no form
-        self.renaming: list[str] = []  # what only moves parameters: a dropout that is a module
-        self.fresh = 0  # points at which the form was verified
-        self.missed: tuple[Point, int] | None = None  # where it was found to be wrong
 
     # --- the course of it ---
 
-    def run(self) -> Derived:
-        known, free = self.history.lines, self.sampler.free
-        self.along({v.name: probes(v)[: 1 if known else None] for v in self.numbers})
-        # What could not be varied may matter all the more.
-        influence = self.seen.influence
-        matters = [v for v in self.numbers if self.differ(v.name) or not influence[v.name]]
-        off = {v.name: OFF for v in matters if v.base == 0 and self.differ(v.name)}
-        self.renaming = [name for name in off if not self.differ(name, named=False)]
-        self.forget(off)
-        matters = [v for v in matters if v.name not in off]
-        self.along({v.name: line(v) for v in matters if not known.get(v.name)})
-        self.together()
-        self.learn_rules()
-        influence = self.seen.influence
-        stuck = {v.name: self.why_fixed(v.name) for v in matters if not influence[v.name]}
-        self.fixed = {**off, **stuck}
-        # What makes no difference alone may make one together with others: a bound, for instance.
-        self.sampler.variables = [v for v in self.numbers if v.name not in self.fixed]
-        for name, indices in influence.items():
-            values = [self.seen.points[index][name] for index in indices]
-            values += [value for value in known.get(name, ()) if value not in values]
-            self.sampler.lines[name] = values
-        free |= {v.name for v in matters} | self.history.free
-        free |= {name for rule in self.rules for name in rule.names}
-        for _ in range(ROUNDS):
-            self.scatter(SCATTERED)
-            forms = self.forms()
-            if forms.unknown:
-                free |= {v.name for v in self.varied}
-                self.suspect = forms.unknown.name
-            elif self.verify(forms) or self.holds_above_zero(forms):
-                return self.closed(forms)
-        absent = self.no_form(forms)
-        limited = self.limited()
-        return absent if limited is None else self.closed(limited)
+    def run(self) -> list[ClosedForm] | NoForm:
+        (base,) = self.tracer.build([{}])
+        if base is None:
+            return NoForm("the model cannot be built with traced numbers")
+        if base.error is not None:
+            return NoForm(f"the model cannot be built: {base.error}")
+        self.base = base
+        alone = self.vary_alone()
+        tree = self.grown([base, *alone])
+        if tree is None:
+            return NoForm("builds with the same decisions give different models")
+        forms = self.forms(tree)
+        if not any(self.is_asked(form) for form in forms):
+            return NoForm("no closed form found")
+        return self.closed(tree, forms)
 
-    def forms(self, *, simple: bool = False) -> ParameterForms:
-        names = [v.name for v in self.varied if v.name not in self.tied]
-        return ParameterForms(self.seen.within(self.limits), names, self.suspect, simple=simple)
+    def is_asked(self, form: PathForm) -> bool:
+        return self.tracer.holds(form.conditions, self.base.point)
 
-    def holds_above_zero(self, forms: ParameterForms) -> bool:
-        """Whether a form is right wherever none of its rounded quotients is zero, as in
-        `int(ratio*width) or width`; then it is limited to these arguments."""
-        quotients = {g for part in forms.parts() for g in part.generators}
-        limits = [rule for g in quotients if (rule := self.limit_of(g))]
-        seen, fresh = self.built_since(forms)
-        found: set[Constraint] = set()
-        for index in forms.misses(seen, fresh):
-            point = exactly(seen.points[index])
-            broken = {limit for limit in limits if not limit.holds(point)}
-            if not broken:
-                return False
-            found |= broken
-        self.limits += sorted(found, key=str)
-        self.learn_rules()
-        return self.stands(forms)
+    def vary_alone(self) -> list[Run]:
+        """Each variable with a few other values, on the path of the call."""
+        conditions = [d.condition for d in self.base.decisions]
+        todo: list[tuple[str, Value]] = []
+        for variable in self.tracer.variables:
+            values = [
+                value
+                for value in self.search.pool(variable)
+                if differs(value, variable.base)
+                and self.tracer.holds(conditions, {**self.base.point, variable.name: value})
+            ]
+            near = [v for v in values if not isinstance(v, int) or v <= 4 * abs(int(variable.base)) + 8]  # type: ignore[arg-type]
+            todo += [(variable.name, value) for value in (near or values)[:ALONE]]
+        runs = self.tracer.build([{name: value} for name, value in todo])
+        refused: dict[str, list[Run]] = {}
+        kept = []
+        for (name, _), run in zip(todo, runs, strict=True):
+            if run is None:
+                continue
+            if run.error is not None and self.is_prefix(run):
+                refused.setdefault(name, []).append(run)
+                continue
+            kept.append(run)
+            self.compare(name, run)
+        for name, failed in refused.items():
+            kept += self.few_values(name, failed)
+        self.search.repeated |= self.lost.keys()
+        return kept
 
-    def limit_of(self, generator: Generator) -> Constraint | None:
-        """The limit that keeps it from being zero, if it is one product over another, rounded down,
-        and the call is within that limit."""
-        if isinstance(generator, str) or generator.kind != "floor":
-            return None
-        top, bottom = generator.left.factors, generator.right.factors
-        if top is None or bottom is None or not top[1]:
-            return None
-        names = sorted(top[1], key=lambda name: not isinstance(self.base[name], int))
-        limit = Constraint(names[0], ">=", bottom[1], bottom[0] / top[0], tuple(names[1:]))
-        return limit if self.keeps(limit) else None
+    def is_prefix(self, run: Run) -> bool:
+        """Whether a refused build took no other decision than that of the call."""
+        own = {d.condition for d in run.decisions}
+        return own <= {d.condition for d in self.base.decisions}
 
-    def keeps(self, limit: Constraint) -> bool:
-        """Whether the call that was asked about, and the base, are within a limit."""
-        return limit.holds(self.exactly) and limit.holds(exactly(self.asked[0]))
+    def few_values(self, name: str, failed: Sequence[Run]) -> list[Run]:
+        """What takes some values only, for a reason that no decision shows: a key of a table."""
+        tried = [run.point[name] for run in failed]
+        whole = name in self.tracer.whole
+        more = [v for v in (*self.hints, *range(1, 17)) if v not in tried] if whole else []
+        points = [{name: value} for value in dict.fromkeys(more) if value != self.base.point[name]]
+        found = [run for run in self.tracer.build(points) if run is not None]
+        built = [run for run in found if run.error is None]
+        if not built:
+            self.fixed[name] = failed[0].error or ""
+            return []
+        for run in built:
+            self.compare(name, run)
+        self.choices[name] = [self.base.point[name], *(run.point[name] for run in built)]
+        return built
 
-    def limited(self) -> ParameterForms | None:
-        """The forms where one of the arguments is not among its smallest values (a single head, or
-        layer, is often made in another way), or where two of them are not the same (a shortcut
-        between equal widths has no parameters)."""
-        # What does not hold without these, whatever else is wrong.
-        known = list(self.limits)
-        for limit in self.limits_to_try():
-            self.limits = [*known, limit]
-            self.learn_rules()
-            for _ in range(ROUNDS):
-                # There are many limits to try.
-                forms = self.forms(simple=True)
-                if forms.unknown:
-                    break
-                if self.verify(forms):
-                    return forms
-        self.limits = []
+    def compare(self, name: str, run: Run) -> None:
+        """Learn that a variable is lost, where a build on the same path differs in more than its
+        value."""
+        self.differ(self.base, run, {name})
+
+    def differ(self, one: Run, other: Run, changed: set[str]) -> bool:
+        first, second = ({d.condition: d.place for d in run.decisions} for run in (one, other))
+        extra = {c: p for c, p in (first | second).items() if (c in first) != (c in second)}
+        sides = {c for c in extra if c.negated in extra}
+        extra = {c: p for c, p in extra.items() if c not in sides and p not in self.ignored}
+        if sides and not extra:
+            return False  # another path, that is all
+        if extra and other.error is None:
+            self.ignored |= set(extra.values())
+            names = {n for c in extra for n in c.names} | (changed if not sides else set())
+            self.lose(names, "decisions in a loop")
+            return True
+        if not extra and other.error is None and one.form != other.form:
+            self.lose(changed, "a loop or an index")
+            return True
+        return False
+
+    def lose(self, names: set[str], why: str) -> None:
+        for name in names:
+            if name in self.tracer.names:
+                self.lost.setdefault(name, why)
+        self.search.repeated |= self.lost.keys()
+
+    def grown(self, runs: list[Run]) -> PathTree | None:
+        """The tree of all paths; None where builds differ for no visible reason."""
+        for _ in range(RESTARTS):
+            tree = PathTree(self.tracer, frozenset(self.ignored))
+            try:
+                for run in runs:
+                    tree.insert(run)
+                tree.explore(self.search)
+                return tree
+            except Diverged as error:
+                one, other = error.runs
+                changed = {n for n, v in one.point.items() if differs(v, other.point[n])}
+                before = set(self.lost), set(self.ignored)
+                self.differ(one, other, changed)
+                if before == (set(self.lost), set(self.ignored)):
+                    places = {d.place for d in one.decisions} ^ {d.place for d in other.decisions}
+                    if not places - self.ignored:
+                        return None
+                    self.ignored |= places
+                    self.lose(changed, "decisions in a loop")
+                runs = [run for run in self.tracer.runs.values() if run is not None]
         return None
 
-    def limits_to_try(self) -> Iterator[Constraint]:
-        """Those that the call keeps, and that something that was built does not."""
-        whole = [v.name for v in self.varied if isinstance(v.base, int)]
-        least = (Constraint(name, ">=", (), Fraction(n)) for n, name in product(LEAST, whole))
-        apart = (Constraint(one, "!=", (other,)) for one, other in combinations(whole, 2))
-        for limit in (*least, *apart):
-            there = map(limit.holds, map(exactly, self.seen.points))
-            if self.keeps(limit) and not all(there):
-                yield limit
+    # --- forms ---
 
-    def vanishing(self, forms: ParameterForms) -> list[Constraint]:
-        """The arguments that the form does not hold for where they are zero (something is off), as
-        far as its limits do not say so."""
-        zeros = {
-            v.name: type(v.base)(0)
-            for v in self.varied
-            if v.base
-            and not v.choices
-            and all(limit.holds({**self.exactly, v.name: Fraction(0)}) for limit in self.limits)
-        }
-        done = self.history.build([{name: zero} for name, zero in zeros.items()])
-        return [
-            Constraint(name, ">", (), Fraction(0))
-            for name, (point, outcome) in zip(zeros, done, strict=True)
-            if isinstance(outcome, Built) and forms.total_at(point) != outcome.total
-        ]
+    def forms(self, tree: PathTree) -> list[PathForm]:
+        leaves = [leaf for leaf in tree.leaves() if not leaf.is_refused]
+        samples = self.samples(leaves)
+        found: list[PathForm] = []
+        for leaf, runs in zip(leaves, samples, strict=True):
+            found += self.of_leaf(leaf, runs)
+        return self.verified(tree, found)
 
-    def verify(self, forms: ParameterForms) -> bool:
-        """Whether the form is right wherever it was not made from; those points are kept."""
-        self.scatter(FRESH)
-        base = exactly(self.base)
-        whole = [name for name, value in self.base.items() if isinstance(value, int)]
-        close = [
-            {name: written(value) for name, value in point.items()}
-            for form in dict.fromkeys(forms.parts())
-            for point in self.sampler.edges(form, base)
-            if all(point[name].denominator == 1 for name in whole)
-        ]
-        self.ask(
-            [
-                *self.sampler.far(self.seen.points),
-                *self.sampler.wild(),
-                *self.sampler.equal(),
-                *self.sampler.low(),
-                self.asked[0],
-                *close[:EDGES],
+    def samples(self, leaves: Sequence[Leaf]) -> list[list[Run]]:
+        """For each path, runs with several values of what was lost."""
+        points = [self.grid(leaf) for leaf in leaves]
+        runs = iter(self.tracer.build([point for own in points for point in own]))
+        found = []
+        for leaf, own in zip(leaves, points, strict=True):
+            built = [run for run in (next(runs) for _ in own) if run is not None]
+            good = [run for run in [*leaf.runs, *built] if run.error is None]
+            found.append(list({id(run): run for run in good}.values()))
+        return found
+
+    def grid(self, leaf: Leaf) -> list[dict[str, Value]]:
+        if not self.lost:
+            return []
+        start = next(run for run in leaf.runs if run.error is None).point
+        lines = {name: self.line(name) for name in self.lost}
+        points = [{**start, name: value} for name, values in lines.items() for value in values]
+        if len(self.lost) > 1:
+            draw = self.search.random
+            points += [
+                {**start, **{name: draw.choice(values) for name, values in lines.items()}}
+                for _ in range(GRID * (len(self.lost) - 1))
             ]
-        )
-        self.learn_rules()
-        self.doubt_rules()
-        return self.stands(forms, bool(self.varied or self.refused))
+        kept = [p for p in points if self.tracer.holds(leaf.conditions, p)]
+        return [dict(one) for one in {tuple(p.items()): p for p in kept}.values()]
 
-    def stands(self, forms: ParameterForms, challenged: bool = True) -> bool:
-        """Whether a form is right at the points that were built since it was made; there must be
-        enough of them, unless nothing can be varied."""
-        self.missed = None
-        seen, fresh = self.built_since(forms)
-        self.fresh = len(fresh)
-        if self.fresh < VERIFIED and challenged:
+    def line(self, name: str) -> list[Value]:
+        """Values of a lost variable: small ones, if it may be as small."""
+        base = self.tracer.base[name]
+        if name in self.choices:
+            return self.choices[name]
+        if not isinstance(base, int):
+            return [base, *(base * f for f in (0.5, 2.0, 1.5, 3.0))]  # type: ignore[operator]
+        if base <= 3 * LINE:
+            return [*range(int(self.tracer.least[name]), LINE + 2), base]
+        return [base + step for step in (0, 1, -1, 2, -2, 3, 5, 7)] + [base // 2, 2 * base]
+
+    def of_leaf(self, leaf: Leaf, runs: Sequence[Run]) -> list[PathForm]:
+        for fitted in self.ways_to_fit(runs):
+            total = form_of([run.form for run in runs], runs, fitted)
+            if total is not None and self.is_supported(total, runs, fitted):
+                return [self.path_form(leaf, leaf.conditions, runs, fitted, total)]
+        return self.by_value(leaf, runs)
+
+    def is_supported(self, total: Polynomial, runs: Sequence[Run], fitted: Fitted) -> bool:
+        """Whether each lost variable in it had more values than a straight line needs."""
+        for name in fitted.replaced():
+            if name in total.names and len({run.point[name] for run in runs}) < 4:
+                return False
+        return True
+
+    def ways_to_fit(self, runs: Sequence[Run]) -> list[Fitted]:
+        if not self.lost:
+            return [Fitted({})]
+        own = {name: Polynomial.generator(name) for name in self.lost}
+        loops = {
+            form
+            for run in runs
+            for kind, form in run.lost
+            if kind == "loop" and form.names and form.names <= own.keys()
+        }
+        ways = []
+        if any(form not in own.values() for form in loops):
+            ways.append(Fitted({f"#{number}": form for number, form in enumerate(sorted(loops, key=repr))}))
+        return [*ways, Fitted(own)]
+
+    def by_value(self, leaf: Leaf, runs: Sequence[Run]) -> list[PathForm]:
+        """One form for each value of a choice, where there is none for all of them."""
+        for name in sorted(self.lost, key=lambda n: n not in self.choices):
+            forms = []
+            others = {n: Polynomial.generator(n) for n in self.lost if n != name}
+            values = list(dict.fromkeys(run.point[name] for run in runs))
+            for value in sorted(values, key=lambda v: abs(float(v) - float(self.tracer.base[name])))[:KEPT]:  # type: ignore[arg-type]
+                own = [run for run in runs if run.point[name] == value]
+                fitted = Fitted(others)
+                total = form_of([self.at_value(run, name) for run in own], own, fitted)
+                if total is None or not self.is_supported(total, own, fitted):
+                    continue
+                only = Condition(
+                    "==", Polynomial.generator(name) - Polynomial.constant(at({name: value})[name])
+                )
+                self.tracer.tests.setdefault(only, lambda p, n=name, v=value: p[n] == v)
+                form = self.path_form(leaf, [*leaf.conditions, only], own, fitted, total)
+                forms.append(replace(form, why=[*form.why, f"{name} is a choice"]))
+            if forms:
+                return forms
+        return []
+
+    def at_value(self, run: Run, name: str) -> Polynomial:
+        from nparam_lint.analysis.closed_forms.compiled_form import substituted
+
+        return substituted(run.form, {name: Polynomial.constant(at(run.point)[name])})
+
+    def path_form(
+        self,
+        leaf: Leaf,
+        conditions: Sequence[Condition],
+        runs: Sequence[Run],
+        fitted: Fitted,
+        total: Polynomial,
+    ) -> PathForm:
+        why = [f"{name}: {self.lost[name]}" for name in fitted.replaced() if name in total.names]
+        shapes = shape_forms(runs, fitted, at(runs[0].point)) or []
+        return PathForm(total, list(conditions), list(runs), why, leaf.node, shapes)
+
+    # --- verification ---
+
+    def verified(self, tree: PathTree, forms: Sequence[PathForm]) -> list[PathForm]:
+        """The forms that are right at points that were chosen to break them."""
+        fixed = frozenset(self.fixed) | frozenset(self.choices)
+        points = []
+        for form in forms:
+            number = BASE_VERIFIED if self.is_asked(form) else VERIFIED
+            near = form.runs[0].point
+            points.append(self.search.spread(form.conditions, near, number, fixed))
+        runs = iter(self.tracer.build([point for own in points for point in own]))
+        kept = []
+        for form, own in zip(forms, points, strict=True):
+            built = [run for run in (next(runs) for _ in own) if run is not None]
+            good = [run for run in built if run.error is None]
+            if all(self.is_right(form, run) for run in good):
+                kept.append(replace(form, runs=[*form.runs, *good]))
+        return kept
+
+    def is_right(self, form: PathForm, run: Run) -> bool:
+        try:
+            return form.total.value(at(run.point)) == run.total
+        except (ArithmeticError, KeyError):
             return False
-        index = next(forms.misses(seen, fresh), None)
-        self.missed = None if index is None else (seen.points[index], seen.builds[index].total)
-        return index is None
 
-    def built_since(self, forms: ParameterForms) -> tuple[Seen, range]:
-        """What was seen within the limits, and which of it a form was not made from."""
-        seen = self.seen.within(self.limits)
-        known = sum(all(limit.holds(p) for limit in self.limits) for p in forms.points)
-        return seen, range(known, len(seen.points))
+    # --- the result ---
 
-    def closed(self, forms: ParameterForms) -> ClosedForm:
-        if not self.history.lines:
-            self.history.lines.update(self.sampler.lines)
-            self.history.free |= self.sampler.free
-        used = {name for part in forms.parts() for name in part.names}
-        limits = self.vanishing(forms)
-        used |= {limit.left for limit in (*self.limits, *limits)}
-        fixed = {name: why for name, why in self.fixed.items() if name not in self.renaming}
-        idle = [v.name for v in self.numbers if v.name not in {*used, *self.tied, *fixed}]
-        at = exactly(self.asked[0])
-        return ClosedForm(
-            total=forms.total,
-            shapes=tuple(replace(f, value=int(f.size.value(at))) for f in forms.shapes),
-            base=self.asked[0],
-            value=self.asked[1].total,
-            rules=(*self.rules, *limits),
-            idle=tuple(idle),
-            fixed=fixed,
-            built=len(self.seen.points),
-            verified=self.fresh,
-        )
-
-    def no_form(self, forms: ParameterForms) -> NoForm:
-        if len(self.seen.points) == 1 and self.refused:
-            why = self.refused[0][1].reason
-            return NoForm(f"the model can only be built as called: {why}")
-        if forms.unknown:
-            return NoForm("no closed form found", forms.wrong(forms.unknown))
-        if self.missed is None:
-            built = f"only {self.fresh} other" if self.fresh else "no other"
-            return NoForm(f"{built} arguments could be built, too few to verify a form")
-        wrong = Wrong("", "parameters", forms.total, *self.missed)
-        return NoForm("a form that fits some arguments is wrong for others", wrong)
+    def closed(self, tree: PathTree, forms: Sequence[PathForm]) -> list[ClosedForm]:
+        cases = merged(tree, forms, self.tracer, self.base.point)
+        used = {name for case in cases for name in (*case.total.names, *case.names)}
+        idle = tuple(n for n in self.tracer.names if n not in used and n not in self.fixed)
+        point = at(self.asked)
+        found = []
+        for case in cases:
+            values = {n: sorted({repr(run.point[n]) for run in case.runs}) for n in self.tracer.names}
+            here = point if case is cases[0] else at(case.runs[0].point)
+            found.append(
+                ClosedForm(
+                    total=case.total,
+                    shapes=tuple(
+                        replace(f, value=int(f.size.value(here))) for f in case.shapes
+                    ),
+                    base=self.asked if case is cases[0] else case.runs[0].point,
+                    value=int(case.total.value(here)),
+                    rules=tuple(case.rules),
+                    idle=idle,
+                    fixed=self.fixed,
+                    built=len(self.tracer.runs),
+                    verified=len(case.runs) - 1,
+                    unproved=tuple(dict.fromkeys(case.why)),
+                    distinct={n: len(v) for n, v in values.items() if len(v) > 1},
+                )
+            )
+        return found

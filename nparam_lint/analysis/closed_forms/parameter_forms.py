@@ -64,6 +64,8 @@ class ClosedForm:
     built: int
     verified: int
     case: Mapping[str, Value] = field(default_factory=dict)
+    unproved: tuple[str, ...] = ()
+    distinct: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def limits(self) -> list[Constraint]:

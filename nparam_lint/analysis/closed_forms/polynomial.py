@@ -7,6 +7,7 @@ larger or smaller of two values (`max(8, d // 16)`), or a power of two (`2**dept
 
 from __future__ import annotations
 
+import math
 import operator
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -52,7 +53,65 @@ class Operation:
         return self.left.names | self.right.names
 
 
-Generator = str | Operation
+@dataclass(frozen=True)
+class Opaque:
+    """What is no polynomial and has no rules here: `gcd(a, b)`, `size & 3`, or arithmetic of floats
+    that rounds twice. It is computed as Python does. `operation`: an operator, a function, `float`
+    (a variable that is one), or `number` (the `text`)."""
+
+    operation: str
+    parts: tuple[Polynomial | Opaque, ...]
+    text: str = ""
+
+    kind = "opaque"
+    is_rounded = False
+
+    def number(self, values: Values) -> float:
+        """Its value as Python has it. Raises what Python raises there."""
+        parts = [_as_python(part, values) for part in self.parts]
+        match self.operation:
+            case "number":
+                return float(self.text)
+            case "float":
+                return float(parts[0])
+            case "bit_length" | "bit_count":
+                return int(getattr(int(parts[0]), self.operation)())
+            case "round":
+                return round(parts[0], *map(int, parts[1:]))
+            case operation:
+                return _PYTHON[operation](*parts)
+
+    def value(self, values: Values) -> Fraction:
+        """Raises ZeroDivisionError where Python has no value."""
+        try:
+            return Fraction(self.number(values))
+        except (ValueError, OverflowError, TypeError) as error:
+            raise ZeroDivisionError(str(error)) from None
+
+    @property
+    def names(self) -> frozenset[str]:
+        return frozenset().union(*(part.names for part in self.parts))
+
+
+_PYTHON: dict[str, Callable[..., float]] = {
+    **{"+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv},
+    **{"//": operator.floordiv, "%": operator.mod, "**": operator.pow, "neg": operator.neg},
+    **{"&": operator.and_, "|": operator.or_, "^": operator.xor, "invert": operator.invert},
+    **{"<<": operator.lshift, ">>": operator.rshift, "abs": abs, "max": max, "min": min},
+    **{"whole": int, "trunc": math.trunc, "floor": math.floor, "ceil": math.ceil},
+    **{name: getattr(math, name) for name in ("sqrt", "log", "log2", "log10", "exp", "pow")},
+    **{name: getattr(math, name) for name in ("isqrt", "gcd", "lcm", "comb", "factorial")},
+}
+
+
+def _as_python(part: Polynomial | Opaque, values: Values) -> float:
+    if isinstance(part, Opaque):
+        return part.number(values)
+    exact = part.value(values)
+    return exact.numerator if exact.denominator == 1 else float(exact)
+
+
+Generator = str | Operation | Opaque
 Monomial = tuple[tuple[Generator, int], ...]  # (generator, exponent), sorted; () is the constant
 
 
@@ -60,6 +119,8 @@ def place_of(generator: Generator) -> tuple[int, str]:
     """What generators are sorted by: names, then operations of each kind."""
     if isinstance(generator, str):
         return 0, generator
+    if isinstance(generator, Opaque):
+        return len(_PLACES) + 1, repr(generator)
     return _PLACES[generator.kind], repr(generator)
 
 

@@ -14,6 +14,7 @@ from ..tracing.failures import Failure
 PLAIN = (bool, int, float, str, type(None))
 POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 NAMED = (*POSITIONAL[1:], inspect.Parameter.KEYWORD_ONLY)
+SYMBOL = "__nparam_symbol__"  # the function that makes a traced number
 ELEMENTS = 32  # numbers in one list or dictionary that are varied one by one; more are data
 _KEY = re.compile(r"\[(?:(-?\d+)|'(\w+)')\]")
 _PART = re.compile(rf"(\w+)((?:{_KEY.pattern})*)")
@@ -191,8 +192,18 @@ def with_element(value, path, new):
     return tuple(changed) if isinstance(value, tuple) else changed
 
 
+class Symbol:
+    """A value that is to be traced, under the name of its variable."""
+
+    def __init__(self, name, value):
+        self.name, self.value = name, value
+
+
 def literal(value):
     """The expression for a value."""
+    if isinstance(value, Symbol):
+        parts = [ast.Constant(value.name), ast.Constant(value.value)]
+        return ast.Call(ast.Name(SYMBOL, ast.Load()), parts, [])
     if isinstance(value, dict):
         keys = [ast.Constant(key) for key in value]
         return ast.Dict(keys, [literal(part) for part in value.values()])

@@ -9,9 +9,11 @@ import inspect
 import os
 import re
 
+from ..state import STATE
+from ..symbolic.numbers import symbol
 from ..tracing.failures import Failure, describe, install, missing_package
 from ..tracing.project_paths import line_of_error
-from .call_arguments import PLAIN, Calls, element, parted, parts
+from .call_arguments import PLAIN, SYMBOL, Calls, Symbol, element, parted, parts
 from .partial_exec import Loss, loss_of, partial_file_of
 
 CONFIG_PARAMETER = re.compile("conf|cfg|args|hparam|params|settings|opt", re.IGNORECASE)
@@ -116,6 +118,9 @@ class Call:
             self.calls.scale(dict(self.job["scale"]))
             if self.job["vary"] or self.job["scale"]:
                 self.text = ast.unparse(tree)
+            if STATE.trace is not None:
+                names[SYMBOL] = symbol
+                self.calls.change({n: Symbol(n, v) for n, v in self.job["vary"]})
         return self.evaluate(tree, names)
 
     def evaluate(self, tree, names):
