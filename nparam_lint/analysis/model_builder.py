@@ -113,6 +113,9 @@ class Model:
         if not self.target.is_path:
             return []
         source = self.found.tree.source(path).decode(errors="replace")
+        if self.definition is not None:  # its own first
+            lines = source.splitlines()
+            source = "\n".join(lines[self.definition.line - 1 :] + lines)
         numbers = dict.fromkeys(int(n) for n in re.findall(r"(?<![\w.])\d{1,5}(?![\w.])", source))
         return [n for n in numbers if n > 1][:HINTS]
 

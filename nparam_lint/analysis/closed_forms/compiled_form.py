@@ -111,8 +111,21 @@ def applied(kind: Kind, left: Polynomial, right: Polynomial) -> Polynomial:
     if kind in ("floor", "ceil"):
         if right == ZERO:
             raise ZeroDivisionError
+        inner = _inner(left, kind)
+        if inner is not None:  # ⌊(⌊a/b⌋ + c)/d⌋ is ⌊(a + b*c)/(b*d)⌋
+            return applied(kind, inner[0], inner[1] * right)
         return rounded(left, right, kind)
     return Polynomial.generator(Operation(kind, left, right)) * Fraction(1, whole)
+
+
+def _inner(left: Polynomial, kind: Kind) -> tuple[Polynomial, Polynomial] | None:
+    """Top and bottom of what is rounded alike, if `left` is that and a whole number."""
+    constant = dict(left.terms).get((), Fraction(0))
+    match [(m, c) for m, c in left.terms if m]:
+        case [(((Operation() as own, 1),), Fraction(numerator=1, denominator=1))]:
+            if own.kind == kind and constant.denominator == 1:
+                return own.left + own.right * constant, own.right
+    return None
 
 
 def _power_of_two(exponent: Polynomial) -> Polynomial:

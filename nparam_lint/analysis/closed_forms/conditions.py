@@ -166,4 +166,16 @@ def _whole(operation: str, form: Polynomial) -> Condition | bool:
         return Condition(operation, form * Fraction(sign, share))
     if operation in ("<", "<="):
         form, operation = -form, _TURNED[operation]
-    return Condition(">=", form - ONE if operation == ">" else form)
+    return Condition(">=", _without_floor(form - ONE if operation == ">" else form))
+
+
+def _without_floor(form: Polynomial) -> Polynomial:
+    """`d//4 >= 17` is `d >= 68`."""
+    constant = dict(form.terms).get((), Fraction(0))
+    match [(m, c) for m, c in form.terms if m]:
+        case [(((Operation(kind="floor") as own, 1),), Fraction(denominator=1) as sign)]:
+            if sign == 1:
+                return _without_floor(own.left + own.right * constant)
+            if sign == -1:
+                return _without_floor(own.right * (constant + 1) - own.left - ONE)
+    return form

@@ -45,6 +45,14 @@ ALONE = 3  # values with which each variable is tried alone
 RESTARTS = 8  # where another variable turns out to be lost
 VERIFIED = 6  # points at which the form of a path is verified
 BASE_VERIFIED = 16  # the same, on the path of the call
+LOOP = "a loop"  # what was lost in a way that a fit makes good
+IN_LOOP = "decisions in a loop"
+USES = {  # what became of a value, in words
+    "key": "a key of a table",
+    "int()": "made a plain number",
+    "float()": "made a plain number",
+    "shape": "a tensor that was joined or cut",
+}
 LINE, GRID = 9, 40  # points along one lost variable, and in several
 KEPT = 8  # values of a choice for which forms are derived
 
@@ -133,14 +141,21 @@ class Derivation:
         if base.error is not None:
             return NoForm(f"the model cannot be built: {base.error}")
         self.base = base
+        for kind, form in base.lost:
+            if kind == "loop":
+                self.lose(set(form.names), LOOP)
         alone = self.vary_alone()
         tree = self.grown([base, *alone])
         if tree is None:
             return NoForm("builds with the same decisions give different models")
         forms = self.forms(tree)
-        if not any(self.is_asked(form) for form in forms):
+        for _ in range(RESTARTS):
+            if forms is not None:
+                break
+            forms = self.forms(tree)
+        if not any(self.is_asked(form) for form in forms or ()):
             return NoForm("no closed form found")
-        return self.closed(tree, forms)
+        return self.closed(tree, forms or [])
 
     def is_asked(self, form: PathForm) -> bool:
         return self.tracer.holds(form.conditions, self.base.point)
@@ -210,7 +225,7 @@ class Derivation:
         if extra and other.error is None:
             self.ignored |= set(extra.values())
             names = {n for c in extra for n in c.names} | (changed if not sides else set())
-            self.lose(names, "decisions in a loop")
+            self.lose(names, IN_LOOP)
             return True
         if not extra and other.error is None and one.form != other.form:
             self.lose(changed, "a loop or an index")
@@ -242,19 +257,19 @@ class Derivation:
                     if not places - self.ignored:
                         return None
                     self.ignored |= places
-                    self.lose(changed, "decisions in a loop")
+                    self.lose(changed, IN_LOOP)
                 runs = [run for run in self.tracer.runs.values() if run is not None]
         return None
 
     # --- forms ---
 
-    def forms(self, tree: PathTree) -> list[PathForm]:
+    def forms(self, tree: PathTree) -> list[PathForm] | None:
         leaves = [leaf for leaf in tree.leaves() if not leaf.is_refused]
         samples = self.samples(leaves)
         found: list[PathForm] = []
         for leaf, runs in zip(leaves, samples, strict=True):
             found += self.of_leaf(leaf, runs)
-        return self.verified(tree, found)
+        return self.verified(found)
 
     def samples(self, leaves: Sequence[Leaf]) -> list[list[Run]]:
         """For each path, runs with several values of what was lost."""
@@ -271,7 +286,7 @@ class Derivation:
         if not self.lost:
             return []
         start = next(run for run in leaf.runs if run.error is None).point
-        lines = {name: self.line(name) for name in self.lost}
+        lines = {name: self.line(name, leaf, start) for name in self.lost}
         points = [{**start, name: value} for name, values in lines.items() for value in values]
         if len(self.lost) > 1:
             draw = self.search.random
@@ -282,16 +297,27 @@ class Derivation:
         kept = [p for p in points if self.tracer.holds(leaf.conditions, p)]
         return [dict(one) for one in {tuple(p.items()): p for p in kept}.values()]
 
-    def line(self, name: str) -> list[Value]:
-        """Values of a lost variable: small ones, if it may be as small."""
+    def line(self, name: str, leaf: Leaf, start: Point) -> list[Value]:
+        """Values of a lost variable on a path: small ones, then ever larger ones, unless it is the
+        number of something."""
         base = self.tracer.base[name]
         if name in self.choices:
             return self.choices[name]
         if not isinstance(base, int):
             return [base, *(base * f for f in (0.5, 2.0, 1.5, 3.0))]  # type: ignore[operator]
-        if base <= 3 * LINE:
-            return [*range(int(self.tracer.least[name]), LINE + 2), base]
-        return [base + step for step in (0, 1, -1, 2, -2, 3, 5, 7)] + [base // 2, 2 * base]
+        values = [*range(int(self.tracer.least[name]), LINE), base]
+        if base > 3 * LINE:
+            steps = (base + step for step in (0, 1, -1, 2, 3, 5, base, -(base // 2)))
+            values = [*values, *steps, *(n << k for k in range(2, 12) for n in (1, 3))]
+        met = [v for v in dict.fromkeys(values) if self.meets(leaf, {**start, name: v})]
+        if len(met) < LINE // 2:
+            variable = next(v for v in self.tracer.variables if v.name == name)
+            more = self.search.pool(variable)
+            met += [v for v in more if v not in met and self.meets(leaf, {**start, name: v})][:LINE]
+        return met or [start[name]]
+
+    def meets(self, leaf: Leaf, point: Point) -> bool:
+        return self.tracer.holds(leaf.conditions, point)
 
     def of_leaf(self, leaf: Leaf, runs: Sequence[Run]) -> list[PathForm]:
         for fitted in self.ways_to_fit(runs):
@@ -338,8 +364,7 @@ class Derivation:
                     "==", Polynomial.generator(name) - Polynomial.constant(at({name: value})[name])
                 )
                 self.tracer.tests.setdefault(only, lambda p, n=name, v=value: p[n] == v)
-                form = self.path_form(leaf, [*leaf.conditions, only], own, fitted, total)
-                forms.append(replace(form, why=[*form.why, f"{name} is a choice"]))
+                forms.append(self.path_form(leaf, [*leaf.conditions, only], own, fitted, total))
             if forms:
                 return forms
         return []
@@ -357,14 +382,20 @@ class Derivation:
         fitted: Fitted,
         total: Polynomial,
     ) -> PathForm:
-        why = [f"{name}: {self.lost[name]}" for name in fitted.replaced() if name in total.names]
+        unknown = [n for n in fitted.symbols if n in total.names and self.lost.get(n) != LOOP]
+        why = [f"{name}: {self.lost[name]}" for name in unknown]
+        for kind, form in {lost for run in runs for lost in run.lost}:
+            if kind in USES and form.names & total.names:
+                why.append(f"{', '.join(sorted(form.names))}: {USES[kind]}")
+        why += [f"{name}: {why}" for name, why in self.lost.items() if why == IN_LOOP]
         shapes = shape_forms(runs, fitted, at(runs[0].point)) or []
         return PathForm(total, list(conditions), list(runs), why, leaf.node, shapes)
 
     # --- verification ---
 
-    def verified(self, tree: PathTree, forms: Sequence[PathForm]) -> list[PathForm]:
-        """The forms that are right at points that were chosen to break them."""
+    def verified(self, forms: Sequence[PathForm]) -> list[PathForm] | None:
+        """The forms that are right at points that were chosen to break them; None where a mistake
+        shows that another variable is lost."""
         fixed = frozenset(self.fixed) | frozenset(self.choices)
         points = []
         for form in forms:
@@ -376,9 +407,28 @@ class Derivation:
         for form, own in zip(forms, points, strict=True):
             built = [run for run in (next(runs) for _ in own) if run is not None]
             good = [run for run in built if run.error is None]
-            if all(self.is_right(form, run) for run in good):
+            wrong = next((run for run in good if not self.is_right(form, run)), None)
+            if wrong is None:
                 kept.append(replace(form, runs=[*form.runs, *good]))
+            elif self.learn(form, wrong):
+                return None
         return kept
+
+    def learn(self, form: PathForm, wrong: Run) -> bool:
+        """Whether the variables are found that a form has to know more of: those without whose
+        change it is right."""
+        start = form.runs[0].point
+        changed = [n for n, v in wrong.point.items() if differs(v, start[n]) and n not in self.lost]
+        points = [{**wrong.point, name: start[name]} for name in changed]
+        kept = [p for p in points if self.tracer.holds(form.conditions, p)]
+        runs = self.tracer.build(kept)
+        names = {
+            next(n for n in changed if p[n] == start[n] and differs(wrong.point[n], start[n]))
+            for p, run in zip(kept, runs, strict=True)
+            if run is not None and run.error is None and self.is_right(form, run)
+        }
+        self.lose(names, "a loop or an index")
+        return bool(names)
 
     def is_right(self, form: PathForm, run: Run) -> bool:
         try:

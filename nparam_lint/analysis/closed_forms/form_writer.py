@@ -193,7 +193,7 @@ class _Writer:
         if self.language == "latex" or exponent != 1 or isinstance(base, str):
             return False
         if isinstance(base, Opaque):
-            return base.operation in _INFIX
+            return base.operation in ("/", "*")
         if base.right == ONE or (base.kind == "ceil" and self.language == "budget"):
             return False
         return base.is_rounded
@@ -247,7 +247,8 @@ class _Writer:
                 return f"\\frac{{{parts[0]}}}{{{parts[1]}}}"
             texts = [t if re.fullmatch(r"[\w.\[\]]+", t) else self.brackets(t) for t in parts]
             sign = {"*": self.times, "&": r" \mathbin{\&} "}.get(name, name) if latex else name
-            return texts[0] + (sign if name in "*/" else f" {sign} ") + texts[1]
+            text = texts[0] + (sign if name in "*/" else f" {sign} ") + texts[1]
+            return text if name in "*/" else self.brackets(text)
         if name in ("trunc", "floor", "ceil") and latex:
             kind = "ceil" if name == "ceil" else "floor"
             return f"\\left\\l{kind} {parts[0]} \\right\\r{kind}"

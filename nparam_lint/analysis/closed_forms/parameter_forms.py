@@ -52,7 +52,9 @@ class ClosedForm:
     """What was derived, and from what. `base`: the arguments' values in the call that was asked
     about; `idle`: arguments that make no difference; `fixed`: those that cannot be varied, and why;
     `rules`: what the model asks of its arguments, and the form beyond that; `case`: the choices
-    that it holds for."""
+    that it holds for; `unproved`: what was lost on the way, and is only known from building at
+    other places, nothing where the form is proved; `distinct`: of each argument, the number of
+    values that these places have."""
 
     total: Polynomial
     shapes: tuple[ShapeForm, ...]
@@ -66,6 +68,12 @@ class ClosedForm:
     case: Mapping[str, Value] = field(default_factory=dict)
     unproved: tuple[str, ...] = ()
     distinct: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def is_proved(self) -> bool:
+        """Every decision on the way is among the rules, and nothing else was lost than how often
+        something is repeated, which was fitted with more points than the form has degrees."""
+        return not self.unproved
 
     @property
     def limits(self) -> list[Constraint]:

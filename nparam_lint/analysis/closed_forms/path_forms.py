@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from nparam_lint.analysis.closed_forms.traced_runs import Run, TracedParameter
 
+LEAST = 5  # different points that a fit rests on
 _NUMBER = re.compile(r"\d+")
 
 
@@ -76,6 +77,8 @@ def _coefficient(
 ) -> Polynomial | None:
     if len(set(observed)) == 1:
         return Polynomial.constant(observed[0])
+    if len({tuple(point.values()) for point in points}) < LEAST:
+        return None
     samples = Samples(list(points), list(observed))
     for number in range(1, len(names) + 1):  # in as few of them as will do
         for chosen in _combinations(names, number):

@@ -83,15 +83,19 @@ class PathTree:
         node.runs.append(run)
 
     def leaves(self) -> list[Leaf]:
-        return [leaf for leaf in self._ends(self.root, []) if leaf.runs]
+        return [leaf for leaf in self.ends() if leaf.runs]
 
     def missing(self) -> list[Leaf]:
         """Sides that nothing was built on, and that may be within reach."""
         return [
             end
-            for end in self._ends(self.root, [])
+            for end in self.ends()
             if not end.runs and not end.node.is_out_of_reach
         ]
+
+    def ends(self) -> Iterator[Leaf]:
+        """All of them, also where nothing was built."""
+        return self._ends(self.root, [])
 
     def _ends(self, node: Node, above: list[Condition]) -> Iterator[Leaf]:
         if node.condition is None:
@@ -142,9 +146,3 @@ def _all(node: Node) -> Iterator[Run]:
     yield from node.runs
     for side in node.sides.values():
         yield from _all(side)
-
-
-def common(runs: Sequence[Run]) -> set[str]:
-    """The names in which all runs agree."""
-    first, *others = (run.point for run in runs)
-    return {n for n, value in first.items() if all(other[n] == value for other in others)}

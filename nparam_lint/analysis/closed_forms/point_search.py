@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     Point = Mapping[str, Value]
 
 _SMALL = range(1, 33)
+_LOW = range(6)
 _LARGE = (48, 56, 64, 96, 97, 101, 112, 128, 160, 192, 224, 255, 256, 257, 320, 384, 512, 768, 1000)
 _HUGE = (1024, 2048, 3000, 4096, 8192, 10_000, 30_000, 32_768, 65_536, 100_000)
 _FLOATS = (0.25, 0.5, 0.75, 1.0, 1.3, 1.5, 2.0, 2.67, 3.0, 4.0, 0.1, 1 / 3)
@@ -125,11 +126,14 @@ class PointSearch:
         equal = [c for c in conditions if c.operation == "==" and c.left is None]
         seen: list[dict[str, Value]] = []
         for tries in range(RANDOM):
-            share = (1.0, 0.5, 0.25)[tries % 3]
+            share = (1.0, 0.5, 0.25, 1.0)[tries % 4]
             point = dict(near)
             for variable in variables:
+                name, values = variable.name, pools[variable.name]
+                if tries % 4 == 3:  # where what is small is made in another way
+                    values = [v for v in values if v in _LOW] or values
                 if self.random.random() < share:
-                    point[variable.name] = self.random.choice(pools[variable.name])
+                    point[name] = self.random.choice(values)
             for condition in equal:
                 names = sorted(condition.names - fixed)
                 if names:

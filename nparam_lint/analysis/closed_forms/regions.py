@@ -63,6 +63,12 @@ def merged(
     """The cases, that of the call first, then the more general ones."""
     asked = next(form for form in forms if tracer.holds(form.conditions, base))
     cases: list[Case] = []
+    writer = _Writer(tracer, base)
+    unseen = [
+        end.conditions
+        for end in tree.ends()
+        if end.node.is_out_of_reach and not end.runs and not writer.contradict(end.conditions)
+    ]
     for form in sorted(forms, key=lambda f: (f is not asked, _equalities(f), len(f.conditions))):
         known = next((case for case in cases if _covers(case.total, form)), None)
         if known is None:
@@ -72,7 +78,10 @@ def merged(
             known.parts.append(form)
             known.runs += form.runs
             known.why += form.why
-    writer = _Writer(tracer, base)
+        own = [c for c in unseen if c[:-1] == form.conditions[: len(c) - 1]]
+        (known or cases[-1]).why += [
+            f"no arguments were found with {c[-1].text(tracer.names)}" for c in own
+        ]
     every = {id(leaf.node) for leaf in tree.leaves() if not leaf.is_refused}
     required = _region(tree.root, lambda node: [()] if id(node) in every else [])
     needed = set(_shared(required or [()]))
@@ -154,8 +163,8 @@ class _Writer:
         self.tracer, self.base, self.order = tracer, base, tracer.names
 
     def rules(self, region: Sequence[Conjunction], needed: set[Condition]) -> list[Rule]:
-        region = _absorbed([tuple(dict.fromkeys(own)) for own in region])
-        shared = _shared(region)
+        region = [tuple(dict.fromkeys(own)) for own in region]
+        shared = _without_settled(_shared(region))
         found = []
         for is_limit in (False, True):
             own = [c for c in shared if (c not in needed) is is_limit]
@@ -163,7 +172,8 @@ class _Writer:
                 Rule(text, names, is_limit, condition)
                 for text, names, condition in self.written(own, shared)
             ]
-        rest = [tuple(c for c in own if c not in shared) for own in region]
+        common = _shared(region)
+        rest = _absorbed([tuple(c for c in own if c not in common) for own in region])
         if len(rest) > 1 and all(rest):
             found.append(self.either(rest))
         return found
@@ -205,6 +215,54 @@ class _Writer:
             else:
                 found += [(c.text(self.order), c.names, c) for c in own]
         return found
+
+    def contradict(self, conditions: Sequence[Condition]) -> bool:
+        """Whether it is certain that not all of these hold."""
+        *above, last = conditions
+        if self.follows(last.negated, above) or last.negated in above:
+            return True
+        values = {c.names: c for c in above if c.operation == "==" and c.left is None}
+        for condition in values.values():
+            for name in sorted(condition.names):
+                value = solved(condition.form, name)
+                if value is not None and last.left is None:
+                    try:
+                        form = substituted(last.form, {name: value})
+                    except (NoPolynomial, ArithmeticError):
+                        continue
+                    other = Condition(last.operation, form).negated
+                    if other.is_certain(self.tracer.least):
+                        return True
+        return self.is_empty([c for c in conditions if c.names == last.names])
+
+    def is_empty(self, conditions: Sequence[Condition]) -> bool:
+        """Whether no value of one variable meets conditions that are bounds and equalities."""
+        if len(conditions[-1].names) != 1 or any(c.left is not None for c in conditions):
+            return False
+        (name,) = conditions[-1].names
+        low, high = self.tracer.least[name], None
+        values = set()
+        for condition in conditions:
+            bound = solved(condition.form, name)
+            if bound is None or bound.number is None:
+                return False
+            sign = dict(condition.form.terms)[((name, 1),)]
+            if condition.operation == "==":
+                values.add(bound.number)
+            elif condition.operation == ">=" and sign > 0:
+                low = max(low, bound.number)
+            elif condition.operation == ">=":
+                high = bound.number if high is None else min(high, bound.number)
+        is_outside = any(v < low or (high is not None and v > high) for v in values)
+        excluded = {
+            bound.number
+            for c in conditions
+            if c.operation == "!=" and (bound := solved(c.form, name)) is not None
+        }
+        is_narrow = high is not None and (
+            high < low or (low == high and low in excluded) or (values and values <= excluded)
+        )
+        return is_outside or len(values) > 1 or bool(values & excluded) or bool(is_narrow)
 
     def follows(self, condition: Condition, others: Sequence[Condition]) -> bool:
         """Whether a bound follows from another one, by the signs of what lies between."""
@@ -265,6 +323,12 @@ def _fixed(own: Conjunction) -> tuple[str, Fraction] | None:
                 if all(c.names == condition.names for c in others):
                     return name, value.number
     return None
+
+
+def _without_settled(conditions: Sequence[Condition]) -> list[Condition]:
+    """Without what else is said of a variable that has one value."""
+    values = {c.names: c for c in conditions if c.operation == "==" and len(c.names) == 1}
+    return [c for c in conditions if values.get(c.names, c) is c]
 
 
 def _absorbed(region: list[Conjunction]) -> list[Conjunction]:

@@ -128,8 +128,7 @@ class Tracer:
             if condition is not None:
                 condition = condition if held else condition.negated
                 decisions.setdefault(condition, Decision(condition, place))
-        lost = [(kind, table.polynomial(row)) for kind, row in run.lost if kind == "loop"]
-        lost += [(kind, ZERO) for kind, row in run.lost if kind != "loop"]
+        lost = [(kind, table.polynomial(row)) for kind, row in run.lost]
         return Run(point, parameters, list(decisions.values()), lost, run.error)
 
     def condition(self, table: Table, row: int, place: str) -> Condition | None:

@@ -123,7 +123,13 @@ def _facts(case: ClosedForm, formula: FormulaResult) -> Iterator[doc.Fact]:
         yield doc.Fact("fixed", _why_given(formula.call))
     else:
         places = style.plural(case.verified, "other place")
-        yield doc.Fact("verified", f"at {places}, of {style.plural(case.built, 'model')} built")
+        if case.is_proved:
+            yield doc.Fact("proved", f"from what the constructor does; right at {places}, too")
+            return
+        used = {name for name in case.distinct if name in case.total.names}
+        values = (f"{n}: {style.plural(case.distinct[n], 'value')}" for n in formula.order if n in used)
+        yield doc.Fact("verified", f"at {places} ({', '.join(values)})" if used else f"at {places}")
+        yield doc.Fact("not proved", _some(case.unproved, "; "))
 
 
 def _why_given(call: str) -> str:
@@ -138,9 +144,9 @@ def _why_given(call: str) -> str:
     )
 
 
-def _some(names: Sequence[str]) -> str:
+def _some(names: Sequence[str], between: str = ", ") -> str:
     left = len(names) - _MANY
-    return ", ".join(names[:_MANY]) + (f" and {left} more" if left > 0 else "")
+    return between.join(names[:_MANY]) + (f" and {left} more" if left > 0 else "")
 
 
 def _modules(case: ClosedForm, formula: FormulaResult, options: doc.Options) -> doc.Table:
@@ -322,6 +328,9 @@ def _case_data(case: Derived, order: Sequence[str]) -> doc.Json:
         "fixed": dict(case.fixed),
         "built": case.built,
         "verified": case.verified,
+        "proof": "proved" if case.is_proved else "verified",
+        "unproved": list(case.unproved),
+        "distinct": dict(case.distinct),
         "parameters": [_shape_data(form, order) for form in case.shapes],
     }
 

@@ -67,7 +67,7 @@ class Traced:
 
 class TracedInt(Traced, int):
     def __hash__(self):
-        STATE.trace.lose("key", self.row)
+        STATE.trace.key(self.row)
         return int.__hash__(self)
 
     def __int__(self):
@@ -104,7 +104,7 @@ class TracedInt(Traced, int):
 
 class TracedFloat(Traced, float):
     def __hash__(self):
-        STATE.trace.lose("key", self.row)
+        STATE.trace.key(self.row)
         return float.__hash__(self)
 
     def __int__(self):

@@ -9,7 +9,6 @@ earlier build still means the same.
 import os
 import sys
 
-COMPARISONS = frozenset(("==", "!=", "<", "<=", ">", ">="))
 OWN = os.path.dirname(__file__)
 MOST_ROWS = 200_000  # of the table; what comes after is a plain number
 MOST_DECISIONS = 20_000  # of one build
@@ -27,6 +26,7 @@ class Recorder:
     def begin(self):
         """Before a build."""
         self.decisions, self.seen, self.lost = [], set(), []
+        self.keys = set()  # (row, line) of values that were looked up
         self.paused = 0  # while torch itself computes
 
     def row(self, *row):
@@ -52,13 +52,26 @@ class Recorder:
         row = self.row(operation, left, right)
         if row is None or (row, outcome) in self.seen or len(self.decisions) >= MOST_DECISIONS:
             return
+        line = line_of_caller()
+        if operation == "==" and {(left, line), (right, line)} & self.keys:
+            return  # a dictionary compares only what is in the same place: this is no branch
         self.seen.add((row, outcome))
-        frame = sys._getframe(2)
-        while frame.f_code.co_filename.startswith(OWN):
-            frame = frame.f_back
-        self.decisions.append((row, outcome, f"{frame.f_code.co_filename}:{frame.f_lineno}"))
+        self.decisions.append((row, outcome, line))
+
+    def key(self, row):
+        """A value is looked up in a dictionary or a set."""
+        self.lose("key", row)
+        self.keys.add((row, line_of_caller()))
 
     def lose(self, kind, row):
-        if not self.paused and row is not None and not self.constant[row]:
+        if (not self.paused or kind == "shape") and row is not None and not self.constant[row]:
             if (kind, row) not in self.lost:
                 self.lost.append((kind, row))
+
+
+def line_of_caller():
+    """The line of what asked a traced number."""
+    frame = sys._getframe(2)
+    while frame.f_code.co_filename.startswith(OWN):
+        frame = frame.f_back
+    return f"{frame.f_code.co_filename}:{frame.f_lineno}"

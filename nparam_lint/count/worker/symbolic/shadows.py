@@ -95,8 +95,9 @@ BUILTINS = {
 
 
 @contextlib.contextmanager
-def shadowed(modules):
-    """While a model is built: in these modules, and in `math` itself."""
+def shadowed(modules, looping):
+    """While a model is built: in these modules, and in `math` itself; `range` in those that are
+    `looping`, too."""
     of_math = shadows()
     undo = []
     for module in modules:
@@ -109,6 +110,9 @@ def shadowed(modules):
             if name not in own:
                 undo.append((own, name, None))
                 own[name] = value
+    for module in looping:
+        undo.append((vars(module), "range", vars(module).get("range")))
+        module.range = counted
     for one, other in of_math.values():
         undo.append((vars(math), one.__name__, one))
         setattr(math, one.__name__, other)

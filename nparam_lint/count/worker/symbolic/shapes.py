@@ -55,6 +55,8 @@ def make_shape_mode(torch):
         lengths = {int(n): n.row for n in numbers_in(values) if isinstance(n, Traced)}
         for source in sources:
             lengths.update(zip(source.shape, known(source)))
+        for row in lengths.values():
+            STATE.trace.lose("shape", row)
         return [lengths[n] if n in lengths else STATE.trace.number(n) for n in shape]
 
     class ShapeMode(TorchFunctionMode):

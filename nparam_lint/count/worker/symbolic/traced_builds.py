@@ -14,6 +14,7 @@ from .recorder import Recorder
 from .shadows import shadowed
 from .shapes import ROWS, carried
 
+LAYERS = "torch.nn.modules."
 SHARE = 0.5  # of a model's time, after which no further point is begun
 
 
@@ -25,7 +26,8 @@ def traces(build, model_types):
     STATE.trace = Recorder()
     runs = []
     try:
-        with shadowed(own_modules(build.module, model_types)):
+        layers = [m for name, m in list(sys.modules.items()) if name.startswith(LAYERS)]
+        with shadowed(own_modules(build.module, model_types), layers):
             for point in build.job["points"]:
                 if time.monotonic() - start > SHARE * build.job["seconds"]:
                     break
