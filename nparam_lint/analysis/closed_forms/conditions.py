@@ -13,6 +13,7 @@ from nparam_lint.analysis.closed_forms.expressions import (
     Value,
     as_opaque,
     is_positive,
+    lower_bound,
 )
 from nparam_lint.analysis.closed_forms.form_writer import expanded
 from nparam_lint.analysis.closed_forms.polynomial import (
@@ -65,7 +66,8 @@ class Condition:
             return False
         if self.operation == ">=":
             return is_positive(shifted)
-        return any(is_positive(part - ONE) for part in (shifted, -shifted))
+        bounds = (lower_bound(part) for part in (shifted, -shifted))
+        return any(bound is not None and bound > 0 for bound in bounds)
 
     def text(self, order: Sequence[str]) -> str:
         """As in Python, and in budgets as far as these have its functions."""

@@ -144,6 +144,8 @@ class Derivation:
         for kind, form in base.lost:
             if kind == "loop":
                 self.lose(set(form.names), LOOP)
+        if self.lost:
+            self.ignore_loops(base)
         alone = self.vary_alone()
         tree = self.grown([base, *alone])
         if tree is None:
@@ -156,6 +158,19 @@ class Derivation:
         if not any(self.is_asked(form) for form in forms or ()):
             return NoForm("no closed form found")
         return self.closed(tree, forms or [])
+
+    def ignore_loops(self, run: Run) -> None:
+        """What is asked on one line with one number after another is asked in a loop."""
+        met: dict[tuple[str, Polynomial], set[Condition]] = {}
+        for decision in run.decisions:
+            form = decision.condition.form
+            constant = Polynomial.of({m: c for m, c in form.terms if not m})
+            for rest in (form - constant, constant - form):
+                met.setdefault((decision.place, rest), set()).add(decision.condition)
+        for (place, rest), conditions in met.items():
+            if rest.terms and len(conditions) > 1:
+                self.ignored.add(place)
+                self.lose(set(rest.names), IN_LOOP)
 
     def is_asked(self, form: PathForm) -> bool:
         return self.tracer.holds(form.conditions, self.base.point)
@@ -354,8 +369,10 @@ class Derivation:
             forms = []
             others = {n: Polynomial.generator(n) for n in self.lost if n != name}
             values = list(dict.fromkeys(run.point[name] for run in runs))
-            for value in sorted(values, key=lambda v: abs(float(v) - float(self.tracer.base[name])))[:KEPT]:  # type: ignore[arg-type]
-                own = [run for run in runs if run.point[name] == value]
+            values.sort(key=lambda v: abs(float(v) - float(self.tracer.base[name])))  # type: ignore[arg-type]
+            for value in values[: KEPT if not others else FEW]:
+                own = self.with_value(leaf, runs, name, value) if others else list(runs)
+                own = [run for run in own if run.point[name] == value]
                 fitted = Fitted(others)
                 total = form_of([self.at_value(run, name) for run in own], own, fitted)
                 if total is None or not self.is_supported(total, own, fitted):
@@ -368,6 +385,14 @@ class Derivation:
             if forms:
                 return forms
         return []
+
+    def with_value(
+        self, leaf: Leaf, runs: Sequence[Run], name: str, value: Value
+    ) -> list[Run]:
+        """Runs at which a lost variable has one value, and the others many."""
+        points = [p for p in ({**p, name: value} for p in self.grid(leaf)) if self.meets(leaf, p)]
+        more = [run for run in self.tracer.build(points) if run is not None and run.error is None]
+        return [*runs, *more]
 
     def at_value(self, run: Run, name: str) -> Polynomial:
         from nparam_lint.analysis.closed_forms.compiled_form import substituted

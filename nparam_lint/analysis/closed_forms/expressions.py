@@ -14,7 +14,13 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from nparam_lint.analysis.closed_forms.compiled_form import NoPolynomial, applied
-from nparam_lint.analysis.closed_forms.polynomial import ONE, ZERO, Opaque, Polynomial
+from nparam_lint.analysis.closed_forms.polynomial import (
+    ONE,
+    ZERO,
+    Generator,
+    Opaque,
+    Polynomial,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -35,6 +41,7 @@ _PYTHON = {
 }
 _KEEPING = frozenset("+ - * // % ** & | ^ << >> abs max min neg invert".split())  # of whole numbers
 _WHOLE = frozenset("trunc floor ceil gcd lcm comb factorial isqrt bit_length bit_count".split())
+_RISING = _WHOLE | frozenset("float whole + * / // ** % & | << >> max min sqrt round".split())
 _METHODS = ("bit_length", "bit_count")
 _INFIX = frozenset("+ - * / // % ** & | ^ << >> == != < <= > >=".split())
 
@@ -173,6 +180,8 @@ def as_opaque(value: Value) -> Opaque:
 
 
 def part(value: Value) -> Polynomial | Opaque:
+    if isinstance(value, Quotient) and value.bottom == ONE:
+        return value.top
     return as_opaque(value) if isinstance(value, Quotient) else value
 
 
@@ -284,17 +293,50 @@ def _power(base: Polynomial, exponent: Polynomial) -> Value | None:
 
 
 def is_positive(form: Polynomial) -> bool:
-    """Whether it is never below zero where no variable is: enough to round towards zero."""
-    return all(c >= 0 and not any(_may_fall(g) for g, _ in m) for m, c in form.terms)
+    """Whether it is never below zero where no variable is."""
+    return lower_bound(form) is not None and (lower_bound(form) or 0) >= 0
 
 
-def _may_fall(generator: object) -> bool:
+def lower_bound(form: Polynomial) -> Fraction | None:
+    """What it is never below, where no variable is below zero; None where nothing is known."""
+    total = Fraction(0)
+    for monomial, coefficient in form.terms:
+        if not monomial:
+            total += coefficient
+            continue
+        least = coefficient
+        for generator, exponent in monomial:
+            low = _least(generator)
+            if low is None or low < 0 or coefficient < 0:
+                return None
+            least *= low**exponent
+        total += least
+    return total
+
+
+def _least(generator: Generator) -> Fraction | None:
     if isinstance(generator, str):
-        return False
+        return Fraction(0)
     if isinstance(generator, Opaque):
-        return True
-    left, right = generator.left, generator.right  # type: ignore[attr-defined]
-    return not (is_positive(left) and is_positive(right))
+        return Fraction(0) if _is_above_zero(generator) else None
+    left, right = lower_bound(generator.left), lower_bound(generator.right)
+    match generator.kind:
+        case "**":
+            return Fraction(1) if right is not None and right >= 0 else None
+        case "max":
+            return max((low for low in (left, right) if low is not None), default=None)
+        case "min":
+            return None if left is None or right is None else min(left, right)
+    is_known = left is not None and left >= 0 and right is not None and right >= 0
+    return Fraction(0) if is_known else None
+
+
+def _is_above_zero(part: Polynomial | Opaque) -> bool:
+    if isinstance(part, Polynomial):
+        return is_positive(part)
+    if part.operation == "number":
+        return float(part.text) >= 0
+    return part.operation in _RISING and all(map(_is_above_zero, part.parts))
 
 
 def at(values: Mapping[str, NameValue]) -> dict[str, Fraction]:

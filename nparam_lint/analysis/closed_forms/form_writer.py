@@ -231,13 +231,16 @@ class _Writer:
             name = f"\\mathit{{{name.replace('_', chr(92) + '_')}}}"
         return name + (f"_{{{','.join(indices)}}}" if indices else "")
 
-    def opaque(self, own: Opaque) -> str:
-        """As it stands in the source: the order of what is done with floats matters."""
+    def opaque(self, own: Opaque, *, inside: bool = False) -> str:
+        """As it stands in the source: the order of what is done with floats matters. `inside`: of
+        brackets."""
         latex, name = self.language == "latex", own.operation
         if name == "number":
             return own.text
         parts = [
-            self.opaque(part) if isinstance(part, Opaque) else self.sum(_flat(part, self.order))
+            self.opaque(part, inside=name not in _INFIX)
+            if isinstance(part, Opaque)
+            else self.sum(_flat(part, self.order))
             for part in own.parts
         ]
         if name in ("float", "whole"):
@@ -245,10 +248,11 @@ class _Writer:
         if name in _INFIX:
             if latex and name == "/":
                 return f"\\frac{{{parts[0]}}}{{{parts[1]}}}"
-            texts = [t if re.fullmatch(r"[\w.\[\]]+", t) else self.brackets(t) for t in parts]
+            plain = r"[\w.\[\]]+|\w*\([^()]*\)" + (r"|[\w.]+\*[\w.]+" if name in "+-" else "")
+            texts = [t if re.fullmatch(plain, t) else self.brackets(t) for t in parts]
             sign = {"*": self.times, "&": r" \mathbin{\&} "}.get(name, name) if latex else name
             text = texts[0] + (sign if name in "*/" else f" {sign} ") + texts[1]
-            return text if name in "*/" else self.brackets(text)
+            return text if inside or name in "*/" else self.brackets(text)
         if name in ("trunc", "floor", "ceil") and latex:
             kind = "ceil" if name == "ceil" else "floor"
             return f"\\left\\l{kind} {parts[0]} \\right\\r{kind}"

@@ -7,8 +7,10 @@ from fractions import Fraction
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from nparam_lint.analysis.closed_forms.compiled_form import NOWHERE, compiled
+
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from nparam_lint.analysis.closed_forms.conditions import Condition
     from nparam_lint.analysis.closed_forms.observations import Value, Variable
@@ -23,7 +25,7 @@ _HUGE = (1024, 2048, 3000, 4096, 8192, 10_000, 30_000, 32_768, 65_536, 100_000)
 _FLOATS = (0.25, 0.5, 0.75, 1.0, 1.3, 1.5, 2.0, 2.67, 3.0, 4.0, 0.1, 1 / 3)
 _FACTORS = (Fraction(1, 4), Fraction(1, 2), Fraction(2), Fraction(3), Fraction(4), Fraction(8))
 LOOPS = 12  # the most that something is repeated in a search
-PAIRS, RANDOM = 4000, 3000  # points that are tried
+PAIRS, RANDOM, SCANNED = 1500, 2000, 3000  # points that are tried
 NEAR = 64
 
 
@@ -35,8 +37,9 @@ class PointSearch:
         self.repeated: set[str] = set()
         self.random = random.Random(0)
 
-    def pool(self, variable: Variable, constants: Sequence[int] = ()) -> list[Value]:
+    def pool(self, variable: Variable) -> list[Value]:
         """The values that a variable is tried with, those near its base first."""
+        constants = sorted(self.tracer.constants)[:NEAR]
         base, least = variable.base, self.tracer.least[variable.name]
         if isinstance(base, float):
             found: list[Value] = [base, *(base * float(f) for f in _FACTORS), *_FLOATS]
@@ -54,59 +57,61 @@ class PointSearch:
 
     def satisfying(self, conditions: Sequence[Condition], near: Point) -> dict[str, Value] | None:
         """A point that meets all conditions, as near as may be to one that meets most of them."""
-        goal = conditions[-1]
-        return next(self._candidates(conditions, goal, near), None)
+        if self.tracer.implied.contradict(conditions):
+            return None
+        return next(self._candidates(conditions, near), None)
 
     def _candidates(
-        self, conditions: Sequence[Condition], goal: Condition, near: Point
+        self, conditions: Sequence[Condition], near: Point
     ) -> Iterator[dict[str, Value]]:
-        holds, variables = self.tracer.holds, {v.name: v for v in self.tracer.variables}
-        constants = sorted(self.tracer.constants)[:NEAR]
-        own = [name for name in variables if name in goal.names]
-        own.sort(key=lambda name: name in self.repeated)
-        if holds(conditions, near):
+        goal, meets = conditions[-1], self.tracer.test_of(conditions)
+        variables = {v.name: v for v in self.tracer.variables}
+        names = [n for n in variables if any(n in c.names for c in conditions)]
+        own = sorted(goal.names, key=lambda name: (name in self.repeated, names.index(name)))
+        pools = {name: self.pool(variables[name]) for name in names}
+        solve = {name: self.solver(goal, name) for name in own}
+        if meets(near):
             yield dict(near)
         for name in own:
-            for value in [*self.pool(variables[name], constants), *self.solved(goal, name, near)]:
+            for value in [*pools[name], *solve[name](near)]:
                 point = {**near, name: value}
-                if holds(conditions, point):
+                if meets(point):
                     yield point
-        names = [n for n in variables if any(n in c.names for c in conditions)]
-        pools = {name: self.pool(variables[name], constants) for name in names}
         for tries in range(PAIRS if len(names) > 1 else 0):
             number = 2 if tries % 2 else min(3, len(names))
             chosen = self.random.sample(names, number)
             point = {**near, **{name: self.random.choice(pools[name]) for name in chosen}}
-            if own:
-                name = self.random.choice(own)
-                solved = self.solved(goal, name, point)
-                point.update({name: self.random.choice(solved)} if solved else {})
-            if holds(conditions, point):
+            name = own[tries % len(own)]
+            for value in solve[name](point)[:1]:
+                point[name] = value
+            if meets(point):
                 yield point
         for name in own:  # a residue, or what lies between
-            for value in range(1, 5000):
-                if name not in self.repeated and holds(conditions, {**near, name: value}):
+            for value in range(1, SCANNED) if name not in self.repeated else ():
+                if meets({**near, name: value}):
                     yield {**near, name: value}
 
-    def solved(self, goal: Condition, name: str, near: Point) -> list[Value]:
-        """The value of a variable in which an equality, or a bound, is linear."""
+    def solver(self, goal: Condition, name: str) -> Callable[[Point], list[Value]]:
+        """The values of a whole variable near where a condition is met as an equality, if it is
+        linear there."""
         if goal.left is not None or name not in self.tracer.whole:
-            return []
-        point = {
-            n: Fraction(repr(v)) if isinstance(v, float) else Fraction(v)
-            for n, v in near.items()
-            if isinstance(v, int | float)
-        }
-        try:
-            start = goal.form.value(point)
-            step = goal.form.value({**point, name: point[name] + 1}) - start
-        except ArithmeticError:
-            return []
-        if not step:
-            return []
-        found = point[name] - start / step
-        values = [int(found) + more for more in (0, 1, -1)]
-        return [v for v in values if v >= self.tracer.least[name]]
+            return lambda _: []
+        names = sorted(goal.form.names)
+        value, least = compiled(goal.form, names), self.tracer.least[name]
+
+        def solve(point: Point) -> list[Value]:
+            now = point[name]
+            try:
+                start = value(*(point[n] for n in names))
+                step = value(*(point[n] + (n == name) for n in names)) - start  # type: ignore[operator]
+            except (ArithmeticError, ValueError, TypeError):
+                return []
+            if not step or abs(start) >= NOWHERE or abs(step) >= NOWHERE:
+                return []
+            found = int(now - start // step)  # type: ignore[operator]
+            return [v for v in (found, found + 1, found - 1) if v >= least]
+
+        return solve
 
     def spread(
         self, conditions: Sequence[Condition], near: Point, number: int, fixed: frozenset[str]
@@ -121,9 +126,18 @@ class PointSearch:
         self, conditions: Sequence[Condition], near: Point, fixed: frozenset[str]
     ) -> Iterator[dict[str, Value]]:
         variables = [v for v in self.tracer.variables if v.name not in fixed]
-        constants = sorted(self.tracer.constants)[:NEAR]
-        pools = {v.name: self.pool(v, constants) for v in variables}
-        equal = [c for c in conditions if c.operation == "==" and c.left is None]
+        pools = {v.name: self.pool(v) for v in variables}
+        meets = self.tracer.test_of(conditions)
+        equal = [
+            [self.solver(c, name) for name in sorted(c.names - fixed)]
+            for c in conditions
+            if c.operation == "==" and c.left is None and c.names - fixed
+        ]
+        names = [
+            sorted(c.names - fixed)
+            for c in conditions
+            if c.operation == "==" and c.left is None and c.names - fixed
+        ]
         seen: list[dict[str, Value]] = []
         for tries in range(RANDOM):
             share = (1.0, 0.5, 0.25, 1.0)[tries % 4]
@@ -134,12 +148,10 @@ class PointSearch:
                     values = [v for v in values if v in _LOW] or values
                 if self.random.random() < share:
                     point[name] = self.random.choice(values)
-            for condition in equal:
-                names = sorted(condition.names - fixed)
-                if names:
-                    name = self.random.choice(names)
-                    solved = self.solved(condition, name, point)
-                    point.update({name: solved[0]} if solved else {})
-            if point not in seen and self.tracer.holds(conditions, point):
+            for solvers, own in zip(equal, names, strict=True):
+                place = self.random.randrange(len(own))
+                for value in solvers[place](point)[:1]:
+                    point[own[place]] = value
+            if meets(point) and point not in seen:
                 seen.append(point)
                 yield point

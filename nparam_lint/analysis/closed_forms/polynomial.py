@@ -130,6 +130,13 @@ class Polynomial:
 
     terms: tuple[tuple[Monomial, Fraction], ...] = ()
 
+    def __hash__(self) -> int:
+        return self._hash
+
+    @cached_property
+    def _hash(self) -> int:  # asked for often, and slow for many fractions
+        return hash(self.terms)
+
     @staticmethod
     def of(terms: Mapping[Monomial, Fraction]) -> Polynomial:
         """A polynomial of these terms, those with coefficient zero left out."""

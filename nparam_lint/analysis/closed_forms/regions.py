@@ -4,24 +4,24 @@ rest is left out."""
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from nparam_lint.analysis.closed_forms.compiled_form import NoPolynomial, substituted
-from nparam_lint.analysis.closed_forms.conditions import Condition
-from nparam_lint.analysis.closed_forms.expressions import is_positive
+from nparam_lint.analysis.closed_forms.implications import solved
 from nparam_lint.analysis.closed_forms.polynomial import ZERO, Polynomial
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from nparam_lint.analysis.closed_forms.conditions import Condition
     from nparam_lint.analysis.closed_forms.derive import PathForm
     from nparam_lint.analysis.closed_forms.observations import Value
     from nparam_lint.analysis.closed_forms.parameter_forms import ShapeForm
     from nparam_lint.analysis.closed_forms.paths import Node, PathTree
     from nparam_lint.analysis.closed_forms.traced_runs import Run, Tracer
 
-Conjunction = tuple[Condition, ...]
+    Conjunction = tuple[Condition, ...]
+
 FAR = 4200  # up to where the values that meet conditions on one variable are listed
 FEW = 8  # values that are named one by one
 
@@ -63,11 +63,10 @@ def merged(
     """The cases, that of the call first, then the more general ones."""
     asked = next(form for form in forms if tracer.holds(form.conditions, base))
     cases: list[Case] = []
-    writer = _Writer(tracer, base)
     unseen = [
         end.conditions
         for end in tree.ends()
-        if end.node.is_out_of_reach and not end.runs and not writer.contradict(end.conditions)
+        if end.node.is_out_of_reach and not end.runs and not tracer.implied.contradict(end.conditions)
     ]
     for form in sorted(forms, key=lambda f: (f is not asked, _equalities(f), len(f.conditions))):
         known = next((case for case in cases if _covers(case.total, form)), None)
@@ -82,6 +81,7 @@ def merged(
         (known or cases[-1]).why += [
             f"no arguments were found with {c[-1].text(tracer.names)}" for c in own
         ]
+    writer = _Writer(tracer, base)
     every = {id(leaf.node) for leaf in tree.leaves() if not leaf.is_refused}
     required = _region(tree.root, lambda node: [()] if id(node) in every else [])
     needed = set(_shared(required or [()]))
@@ -111,21 +111,6 @@ def _covers(total: Polynomial, form: PathForm) -> bool:
                 except (NoPolynomial, ArithmeticError):
                     continue
     return False
-
-
-def solved(form: Polynomial, name: str) -> Polynomial | None:
-    """The value of a name with which the form is zero, where it is linear in it."""
-    own = Polynomial.of({m: c for m, c in form.terms if any(name in _names(g) for g, _ in m)})
-    if len(own.terms) != 1:
-        return None
-    ((monomial, coefficient),) = own.terms
-    if monomial != ((name, 1),):
-        return None
-    return (form - own) * (Fraction(-1) / coefficient)
-
-
-def _names(generator: object) -> frozenset[str]:
-    return frozenset((generator,)) if isinstance(generator, str) else generator.names  # type: ignore[attr-defined,no-any-return]
 
 
 def _own_conditions(tree: PathTree, parts: Sequence[PathForm]) -> dict[int, list[Conjunction]]:
@@ -199,7 +184,7 @@ class _Writer:
         self, conditions: Sequence[Condition], all_: Sequence[Condition]
     ) -> list[tuple[str, frozenset[str], Condition | None]]:
         """Texts for conditions of which all hold."""
-        kept = [c for c in conditions if not self.follows(c, [o for o in all_ if o is not c])]
+        kept = [c for c in conditions if not self.tracer.implied.follows(c, [o for o in all_ if o is not c])]
         found: list[tuple[str, frozenset[str], Condition | None]] = []
         alone: dict[str, list[Condition]] = {}
         for condition in kept:
@@ -215,69 +200,6 @@ class _Writer:
             else:
                 found += [(c.text(self.order), c.names, c) for c in own]
         return found
-
-    def contradict(self, conditions: Sequence[Condition]) -> bool:
-        """Whether it is certain that not all of these hold."""
-        *above, last = conditions
-        if self.follows(last.negated, above) or last.negated in above:
-            return True
-        values = {c.names: c for c in above if c.operation == "==" and c.left is None}
-        for condition in values.values():
-            for name in sorted(condition.names):
-                value = solved(condition.form, name)
-                if value is not None and last.left is None:
-                    try:
-                        form = substituted(last.form, {name: value})
-                    except (NoPolynomial, ArithmeticError):
-                        continue
-                    other = Condition(last.operation, form).negated
-                    if other.is_certain(self.tracer.least):
-                        return True
-        return self.is_empty([c for c in conditions if c.names == last.names])
-
-    def is_empty(self, conditions: Sequence[Condition]) -> bool:
-        """Whether no value of one variable meets conditions that are bounds and equalities."""
-        if len(conditions[-1].names) != 1 or any(c.left is not None for c in conditions):
-            return False
-        (name,) = conditions[-1].names
-        low, high = self.tracer.least[name], None
-        values = set()
-        for condition in conditions:
-            bound = solved(condition.form, name)
-            if bound is None or bound.number is None:
-                return False
-            sign = dict(condition.form.terms)[((name, 1),)]
-            if condition.operation == "==":
-                values.add(bound.number)
-            elif condition.operation == ">=" and sign > 0:
-                low = max(low, bound.number)
-            elif condition.operation == ">=":
-                high = bound.number if high is None else min(high, bound.number)
-        is_outside = any(v < low or (high is not None and v > high) for v in values)
-        excluded = {
-            bound.number
-            for c in conditions
-            if c.operation == "!=" and (bound := solved(c.form, name)) is not None
-        }
-        is_narrow = high is not None and (
-            high < low or (low == high and low in excluded) or (values and values <= excluded)
-        )
-        return is_outside or len(values) > 1 or bool(values & excluded) or bool(is_narrow)
-
-    def follows(self, condition: Condition, others: Sequence[Condition]) -> bool:
-        """Whether a bound follows from another one, by the signs of what lies between."""
-        if condition.left is not None or condition.operation != ">=":
-            return False
-        least = self.tracer.least
-        above = {n: Polynomial.generator(n) + Polynomial.constant(v) for n, v in least.items()}
-        for other in others:
-            if other.operation == ">=" and other.left is None and other != condition:
-                try:
-                    if is_positive(substituted(condition.form - other.form, above)):
-                        return True
-                except (NoPolynomial, ArithmeticError):
-                    continue
-        return False
 
     def brief(self, name: str, conditions: Sequence[Condition]) -> str | None:
         """All values of one variable that meet the conditions, where they are an interval or a

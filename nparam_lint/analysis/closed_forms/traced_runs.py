@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from nparam_lint.analysis.closed_forms.conditions import Condition, condition_of
 from nparam_lint.analysis.closed_forms.expressions import Table
+from nparam_lint.analysis.closed_forms.implications import Implications
 from nparam_lint.analysis.closed_forms.polynomial import ONE, ZERO, Polynomial
 
 if TYPE_CHECKING:
@@ -167,7 +168,16 @@ class Tracer:
                 self.constants.update(abs(c.numerator) for _, c in generator.right.terms)
 
     def holds(self, conditions: Sequence[Condition], point: Mapping[str, Value]) -> bool:
-        return all(self.tests[condition](point) for condition in conditions)
+        return self.test_of(conditions)(point)
+
+    def test_of(self, conditions: Sequence[Condition]) -> Test:
+        """Whether all of them hold at a point; the last one is asked first."""
+        tests = [self.tests[condition] for condition in reversed(conditions)]
+        return lambda point: all(test(point) for test in tests)
+
+    @cached_property
+    def implied(self) -> Implications:
+        return Implications(self.least)
 
 
 def _key(point: Mapping[str, Value]) -> tuple[tuple[str, str], ...]:

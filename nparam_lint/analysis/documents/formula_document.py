@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from nparam_lint.records import Environment
 
 _DEPTH = 2  # of the table of modules
+_CASES = 6  # that are shown
 _MANY = 6  # values of names, reasons, … on a line of facts
 
 
@@ -81,7 +82,8 @@ def _page(formula: FormulaResult, options: doc.Options) -> doc.Page:
     if formula.reason is not None:
         reason = doc.Text(f"– not built: {formula.reason}", "red", hang="  ")
         sections.append(doc.Section((reason,), always=True))
-    for number, case in enumerate(formula.cases):
+    shown = formula.cases if options.verbose else formula.cases[:_CASES]
+    for number, case in enumerate(shown):
         if isinstance(case, NoForm):
             sections.append(doc.Section(tuple(_absent(case, formula)), always=True))
             continue
@@ -93,6 +95,10 @@ def _page(formula: FormulaResult, options: doc.Options) -> doc.Page:
             sections.append(doc.Section((_modules(case, formula, options),)))
         if options.verbose:
             sections.append(doc.Section((_shapes(case, formula.order),), always=True))
+    left = len(formula.cases) - len(shown)
+    if left:
+        more = doc.Text(f"and {style.plural(left, 'more case')}: -v", "dim", "  ")
+        sections.append(doc.Section((more,), always=True))
     return doc.Page(tuple(sections), headline=clean(formula.target))
 
 
