@@ -6,6 +6,7 @@ from itertools import product
 from typing import TYPE_CHECKING
 
 from nparam_lint.analysis.closed_forms.derive import derive
+from nparam_lint.analysis.closed_forms.form_records import ClosedForm, Derived
 from nparam_lint.analysis.closed_forms.observations import (
     BuildHistory,
     Built,
@@ -13,7 +14,6 @@ from nparam_lint.analysis.closed_forms.observations import (
     Variable,
     differs,
 )
-from nparam_lint.analysis.closed_forms.parameter_forms import ClosedForm, Derived
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -81,9 +81,7 @@ class Model:
         found = self._measure([{}], points)[0]
         return found.traces if isinstance(found, Measured) else None
 
-    def _measure(
-        self, points: Sequence[Point], traced: Sequence[Point] = ()
-    ) -> list[Measurement]:
+    def _measure(self, points: Sequence[Point], traced: Sequence[Point] = ()) -> list[Measurement]:
         requests = [replace(self.request, values=point, points=traced) for point in points]
         counted = count_models(requests, self.found, self.context)
         if counted.error is not None:
@@ -95,11 +93,7 @@ class Model:
     def _outcome(self, found: Measurement) -> Outcome:
         if not isinstance(found, Measured):
             return found
-        tensors = (
-            row
-            for row in found.parameters
-            if self.is_counted(row.name, row.trainable)
-        )
+        tensors = (row for row in found.parameters if self.is_counted(row.name, row.trainable))
         return Built(tuple(tensors), found.call)
 
     def is_counted(self, name: str, is_trained: bool) -> bool:

@@ -291,6 +291,11 @@ def measure(
         if isinstance(measured, Measured):
             others.setdefault(number, []).append((request, measured))
     models, skipped, failed = judge_models(selection, counted.answers, source.settings, others)
+    if resized:
+        from nparam_lint.gate.formula_check import with_missing_terms
+
+        with reused_worker():
+            models = with_missing_terms(models, selection.requests, context)
     source = replace(source, findings=findings)
     report = assemble_report(source, counted, models, skipped, complete)
     return replace(
@@ -571,7 +576,7 @@ def _job(
         names=tuple(sorted(names)),
         parameters=request.parameters or bool(names),  # they show which term a formula lacks
         vary=tuple(request.values.items()),
-        scale=tuple(request.factors.items()),
+        change=tuple((n, *change) for n, change in request.changes.items()),
         variables=request.variables,
         points=tuple(tuple(point.items()) for point in request.points),
         seconds=settings.timeout,

@@ -11,7 +11,7 @@ from torch_models import count, derived, told
 
 from nparam_lint.analysis.closed_forms.form_writer import expanded, factored
 from nparam_lint.analysis.closed_forms.observations import exactly
-from nparam_lint.analysis.closed_forms.parameter_forms import ClosedForm, NoForm
+from nparam_lint.analysis.closed_forms.form_records import ClosedForm, NoForm
 
 
 def total(form) -> str:

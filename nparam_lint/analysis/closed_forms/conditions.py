@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from fractions import Fraction
 from math import gcd, lcm
@@ -94,8 +95,8 @@ def _remainder(form: Polynomial, order: Sequence[str]) -> tuple[str, str] | None
                 rest = -form - (top - bottom * Polynomial.generator(generator))
             if rest.number is not None:
                 left, right = expanded(top, order), expanded(bottom, order)
-                left, right = (t if t.isidentifier() or t.isdigit() else f"({t})" for t in (left, right))
-                return f"{left} % {right}", str(-rest.number)
+                sides = (t if re.fullmatch(r"\w+", t) else f"({t})" for t in (left, right))
+                return " % ".join(sides), str(-rest.number)
     return None
 
 
@@ -158,8 +159,12 @@ def _whole(operation: str, form: Polynomial) -> Condition | bool:
     if number is not None:
         zero = Fraction(0)
         return {
-            "==": number == zero, "!=": number != zero, "<": number < zero,
-            "<=": number <= zero, ">": number > zero, ">=": number >= zero,
+            "==": number == zero,
+            "!=": number != zero,
+            "<": number < zero,
+            "<=": number <= zero,
+            ">": number > zero,
+            ">=": number >= zero,
         }[operation]
     form = form * lcm(*(c.denominator for _, c in form.terms))
     if operation in ("==", "!="):

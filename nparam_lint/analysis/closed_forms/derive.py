@@ -10,30 +10,33 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from nparam_lint.analysis.closed_forms.compiled_form import substituted
 from nparam_lint.analysis.closed_forms.conditions import Condition
 from nparam_lint.analysis.closed_forms.expressions import at
+from nparam_lint.analysis.closed_forms.form_records import ClosedForm, Derived, NoForm
 from nparam_lint.analysis.closed_forms.observations import Built, differs, whole_numbers
-from nparam_lint.analysis.closed_forms.parameter_forms import ClosedForm, Derived, NoForm
 from nparam_lint.analysis.closed_forms.path_forms import Fitted, form_of, shape_forms
 from nparam_lint.analysis.closed_forms.paths import Diverged, Leaf, PathTree
 from nparam_lint.analysis.closed_forms.point_search import PointSearch
 from nparam_lint.analysis.closed_forms.polynomial import Polynomial
-from nparam_lint.analysis.closed_forms.regions import merged
+from nparam_lint.analysis.closed_forms.regions import Case, Rule, merged
 from nparam_lint.analysis.closed_forms.traced_runs import Run, Tracer
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Protocol
 
+    from nparam_lint.analysis.closed_forms.form_records import ShapeForm
     from nparam_lint.analysis.closed_forms.observations import BuildHistory, Point, Value, Variable
-    from nparam_lint.analysis.closed_forms.parameter_forms import ShapeForm
     from nparam_lint.analysis.closed_forms.paths import Node
+    from nparam_lint.analysis.closed_forms.traced_runs import Test
     from nparam_lint.records import Traces
 
     class TracedModel(Protocol):
         """`hints`: whole numbers in its source."""
 
-        hints: Sequence[int]
+        @property
+        def hints(self) -> Sequence[int]: ...
 
         def trace(self, points: Sequence[Point]) -> Traces | None: ...
         def is_counted(self, name: str, is_trained: bool) -> bool: ...
@@ -54,12 +57,11 @@ USES = {  # what became of a value, in words
     "shape": "a tensor that was joined or cut",
 }
 LINE, GRID = 9, 40  # points along one lost variable, and in several
+FURTHER = (11, 14, 19)  # values of what was fitted, beyond those of the fit
 KEPT = 8  # values of a choice for which forms are derived
 
 
-def shallow(
-    history: BuildHistory, variables: Sequence[Variable], first: Built
-) -> dict[str, Value]:
+def shallow(history: BuildHistory, variables: Sequence[Variable], first: Built) -> dict[str, Value]:
     """Fewer layers and experts if there are many: forms are derived from small models, which are
     built quickly, and are then verified with the requested one."""
     if len(first.tensors) < MANY:
@@ -120,6 +122,10 @@ class PathForm:
     shapes: list[ShapeForm] = field(default_factory=list)
 
 
+def _equals(name: str, value: Value) -> Test:
+    return lambda point: point[name] == value
+
+
 class Derivation:
     """`asked`: the arguments of the call that was asked about."""
 
@@ -156,7 +162,7 @@ class Derivation:
                 break
             forms = self.forms(tree)
         if not any(self.is_asked(form) for form in forms or ()):
-            return NoForm("no closed form found")
+            return NoForm("no closed form found", self.lost)
         return self.closed(tree, forms or [])
 
     def ignore_loops(self, run: Run) -> None:
@@ -186,7 +192,9 @@ class Derivation:
                 if differs(value, variable.base)
                 and self.tracer.holds(conditions, {**self.base.point, variable.name: value})
             ]
-            near = [v for v in values if not isinstance(v, int) or v <= 4 * abs(int(variable.base)) + 8]  # type: ignore[arg-type]
+            base = variable.base
+            most = 4 * abs(base) + 8 if isinstance(base, int | float) else 0
+            near = [v for v in values if isinstance(v, int | float) and v <= most]
             todo += [(variable.name, value) for value in (near or values)[:ALONE]]
         runs = self.tracer.build([{name: value} for name, value in todo])
         refused: dict[str, list[Run]] = {}
@@ -279,12 +287,25 @@ class Derivation:
     # --- forms ---
 
     def forms(self, tree: PathTree) -> list[PathForm] | None:
+        """Those that were verified; None where something was learned that makes others."""
         leaves = [leaf for leaf in tree.leaves() if not leaf.is_refused]
-        samples = self.samples(leaves)
+        sampled = zip(leaves, self.samples(leaves), strict=True)
+        samples = {id(leaf.node): runs for leaf, runs in sampled}
         found: list[PathForm] = []
-        for leaf, runs in zip(leaves, samples, strict=True):
-            found += self.of_leaf(leaf, runs)
-        return self.verified(found)
+        for leaf in leaves:
+            found += self.of_leaf(leaf, samples[id(leaf.node)])
+        kept = self.verified(found)
+        if kept is None or not self.lost:
+            return kept
+        right = {id(form.leaf) for form in kept}
+        again = [
+            form
+            for leaf in leaves
+            if id(leaf.node) not in right
+            for form in self.by_value(leaf, samples[id(leaf.node)])
+        ]
+        more = self.verified(again)
+        return None if more is None else [*kept, *more]
 
     def samples(self, leaves: Sequence[Leaf]) -> list[list[Run]]:
         """For each path, runs with several values of what was lost."""
@@ -360,7 +381,8 @@ class Derivation:
         }
         ways = []
         if any(form not in own.values() for form in loops):
-            ways.append(Fitted({f"#{number}": form for number, form in enumerate(sorted(loops, key=repr))}))
+            numbered = enumerate(sorted(loops, key=repr))
+            ways.append(Fitted({f"#{number}": form for number, form in numbered}))
         return [*ways, Fitted(own)]
 
     def by_value(self, leaf: Leaf, runs: Sequence[Run]) -> list[PathForm]:
@@ -380,23 +402,19 @@ class Derivation:
                 only = Condition(
                     "==", Polynomial.generator(name) - Polynomial.constant(at({name: value})[name])
                 )
-                self.tracer.tests.setdefault(only, lambda p, n=name, v=value: p[n] == v)
+                self.tracer.tests.setdefault(only, _equals(name, value))
                 forms.append(self.path_form(leaf, [*leaf.conditions, only], own, fitted, total))
             if forms:
                 return forms
         return []
 
-    def with_value(
-        self, leaf: Leaf, runs: Sequence[Run], name: str, value: Value
-    ) -> list[Run]:
+    def with_value(self, leaf: Leaf, runs: Sequence[Run], name: str, value: Value) -> list[Run]:
         """Runs at which a lost variable has one value, and the others many."""
         points = [p for p in ({**p, name: value} for p in self.grid(leaf)) if self.meets(leaf, p)]
         more = [run for run in self.tracer.build(points) if run is not None and run.error is None]
         return [*runs, *more]
 
     def at_value(self, run: Run, name: str) -> Polynomial:
-        from nparam_lint.analysis.closed_forms.compiled_form import substituted
-
         return substituted(run.form, {name: Polynomial.constant(at(run.point)[name])})
 
     def path_form(
@@ -426,7 +444,13 @@ class Derivation:
         for form in forms:
             number = BASE_VERIFIED if self.is_asked(form) else VERIFIED
             near = form.runs[0].point
-            points.append(self.search.spread(form.conditions, near, number, fixed))
+            further = [{**near, name: value} for name in self.loops() for value in FURTHER]
+            points.append(
+                [
+                    *self.search.spread(form.conditions, near, number, fixed),
+                    *(p for p in further if self.tracer.holds(form.conditions, p)),
+                ]
+            )
         runs = iter(self.tracer.build([point for own in points for point in own]))
         kept = []
         for form, own in zip(forms, points, strict=True):
@@ -455,6 +479,10 @@ class Derivation:
         self.lose(names, "a loop or an index")
         return bool(names)
 
+    def loops(self) -> list[str]:
+        """What was fitted, and goes on beyond the values that it was fitted with."""
+        return [n for n in self.lost if n in self.tracer.whole and n not in self.choices]
+
     def is_right(self, form: PathForm, run: Run) -> bool:
         try:
             return form.total.value(at(run.point)) == run.total
@@ -463,21 +491,46 @@ class Derivation:
 
     # --- the result ---
 
+    def zeros(self, cases: Sequence[Case]) -> None:
+        """Limit the forms that do not hold where an argument is zero: something is off there."""
+        for case in cases:
+            start = case.runs[0].point
+            names = [
+                v.name
+                for v in self.tracer.variables
+                if v.base and v.name in case.total.names and v.name not in self.choices
+            ]
+            points = [
+                {**start, name: 0.0 if isinstance(start[name], float) else 0} for name in names
+            ]
+            for name, run in zip(names, self.tracer.build(points), strict=True):
+                if run is None or run.error is not None:
+                    continue
+                try:
+                    is_right = case.total.value(at(run.point)) == run.total
+                except ArithmeticError:
+                    is_right = False
+                known = any(rule.names == {name} for rule in case.rules)
+                if not is_right and not known:
+                    case.rules.append(Rule(f"{name} > 0", frozenset((name,)), is_limit=True))
+
     def closed(self, tree: PathTree, forms: Sequence[PathForm]) -> list[ClosedForm]:
+        there = {id(form.leaf) for form in forms}
+        left_out = sum(id(one.node) not in there for one in tree.leaves() if not one.is_refused)
+        left_out += sum(not end.runs and not end.node.is_out_of_reach for end in tree.ends())
         cases = merged(tree, forms, self.tracer, self.base.point)
+        self.zeros(cases)
         used = {name for case in cases for name in (*case.total.names, *case.names)}
         idle = tuple(n for n in self.tracer.names if n not in used and n not in self.fixed)
         point = at(self.asked)
         found = []
         for case in cases:
-            values = {n: sorted({repr(run.point[n]) for run in case.runs}) for n in self.tracer.names}
+            values = {n: {repr(run.point[n]) for run in case.runs} for n in self.tracer.names}
             here = point if case is cases[0] else at(case.runs[0].point)
             found.append(
                 ClosedForm(
                     total=case.total,
-                    shapes=tuple(
-                        replace(f, value=int(f.size.value(here))) for f in case.shapes
-                    ),
+                    shapes=tuple(replace(f, value=int(f.size.value(here))) for f in case.shapes),
                     base=self.asked if case is cases[0] else case.runs[0].point,
                     value=int(case.total.value(here)),
                     rules=tuple(case.rules),
@@ -486,6 +539,7 @@ class Derivation:
                     built=len(self.tracer.runs),
                     verified=len(case.runs) - 1,
                     unproved=tuple(dict.fromkeys(case.why)),
+                    left_out=left_out,
                     distinct={n: len(v) for n, v in values.items() if len(v) > 1},
                 )
             )

@@ -264,9 +264,9 @@ class _Writer:
             return f"\\operatorname{{{name.replace('_', chr(92) + '_')}}}" + self.brackets(
                 ", ".join(parts)
             )
-        return f"{self.called(name, own)}({', '.join(parts)})"
+        return f"{self.called(name)}({', '.join(parts)})"
 
-    def called(self, name: str, own: Opaque) -> str:
+    def called(self, name: str) -> str:
         """The function of this name in the language."""
         if name == "trunc":
             return "floor" if self.language == "budget" else "int"

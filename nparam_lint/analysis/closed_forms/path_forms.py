@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from nparam_lint.analysis.closed_forms.compiled_form import NoPolynomial, substituted
 from nparam_lint.analysis.closed_forms.expressions import at
 from nparam_lint.analysis.closed_forms.fitting import fit
-from nparam_lint.analysis.closed_forms.parameter_forms import ShapeForm
+from nparam_lint.analysis.closed_forms.form_records import ShapeForm
 from nparam_lint.analysis.closed_forms.polynomial import (
     ONE,
     ZERO,
@@ -147,9 +147,7 @@ def shape_forms(
         counts = [Polynomial.constant(len(own)) for own in members]
         number = form_of(counts, runs, fitted)
         shape = _shape(members, runs, fitted) if number is not None else None
-        found.append(
-            ShapeForm(name, number or ONE, shape, size, int(size.value(value_at)))
-        )
+        found.append(ShapeForm(name, number or ONE, shape, size, int(size.value(value_at))))
     return found
 
 

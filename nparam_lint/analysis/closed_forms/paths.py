@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
     from nparam_lint.analysis.closed_forms.conditions import Condition
     from nparam_lint.analysis.closed_forms.point_search import PointSearch
@@ -87,11 +87,7 @@ class PathTree:
 
     def missing(self) -> list[Leaf]:
         """Sides that nothing was built on, and that may be within reach."""
-        return [
-            end
-            for end in self.ends()
-            if not end.runs and not end.node.is_out_of_reach
-        ]
+        return [end for end in self.ends() if not end.runs and not end.node.is_out_of_reach]
 
     def ends(self) -> Iterator[Leaf]:
         """All of them, also where nothing was built."""

@@ -12,11 +12,12 @@ from nparam_lint.analysis.closed_forms.polynomial import ZERO, Polynomial
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+    from fractions import Fraction
 
     from nparam_lint.analysis.closed_forms.conditions import Condition
     from nparam_lint.analysis.closed_forms.derive import PathForm
+    from nparam_lint.analysis.closed_forms.form_records import ShapeForm
     from nparam_lint.analysis.closed_forms.observations import Value
-    from nparam_lint.analysis.closed_forms.parameter_forms import ShapeForm
     from nparam_lint.analysis.closed_forms.paths import Node, PathTree
     from nparam_lint.analysis.closed_forms.traced_runs import Run, Tracer
 
@@ -66,7 +67,9 @@ def merged(
     unseen = [
         end.conditions
         for end in tree.ends()
-        if end.node.is_out_of_reach and not end.runs and not tracer.implied.contradict(end.conditions)
+        if end.node.is_out_of_reach
+        and not end.runs
+        and not tracer.implied.contradict(end.conditions)
     ]
     for form in sorted(forms, key=lambda f: (f is not asked, _equalities(f), len(f.conditions))):
         known = next((case for case in cases if _covers(case.total, form)), None)
@@ -86,8 +89,8 @@ def merged(
     required = _region(tree.root, lambda node: [()] if id(node) in every else [])
     needed = set(_shared(required or [()]))
     for case in cases:
-        own = _own_conditions(tree, case.parts)
-        region = _region(tree.root, lambda node, own=own: own.get(id(node), []))  # type: ignore[misc]
+        ends = _own_conditions(tree, case.parts)
+        region = _region(tree.root, lambda node, own=ends: own.get(id(node), []))  # type: ignore[misc]
         case.rules = writer.rules(region or [()], needed)
     return cases
 
@@ -125,9 +128,7 @@ def _own_conditions(tree: PathTree, parts: Sequence[PathForm]) -> dict[int, list
     return found
 
 
-def _region(
-    node: Node, at_end: Callable[[Node], list[Conjunction]]
-) -> list[Conjunction] | None:
+def _region(node: Node, at_end: Callable[[Node], list[Conjunction]]) -> list[Conjunction] | None:
     """The alternatives under which a path ends where `at_end` gives any; None where no point was
     found, so that it does not matter."""
     if node.condition is None:
@@ -169,7 +170,7 @@ class _Writer:
         known = {value[0] for value in values if value is not None}
         if len(known) == 1 and None not in values:
             (name,) = known
-            among = ", ".join(str(v[1]) for v in sorted(values, key=lambda v: v[1]) if v)  # type: ignore[index,return-value,arg-type]
+            among = ", ".join(str(v[1]) for v in sorted(values, key=lambda v: v[1]) if v)  # type: ignore[index]
             return Rule(f"{name} in ({among})", names, is_limit=True)
         texts = []
         for own in region:
@@ -184,7 +185,11 @@ class _Writer:
         self, conditions: Sequence[Condition], all_: Sequence[Condition]
     ) -> list[tuple[str, frozenset[str], Condition | None]]:
         """Texts for conditions of which all hold."""
-        kept = [c for c in conditions if not self.tracer.implied.follows(c, [o for o in all_ if o is not c])]
+        kept = [
+            c
+            for c in conditions
+            if not self.tracer.implied.follows(c, [o for o in all_ if o is not c])
+        ]
         found: list[tuple[str, frozenset[str], Condition | None]] = []
         alone: dict[str, list[Condition]] = {}
         for condition in kept:
@@ -241,9 +246,9 @@ def _fixed(own: Conjunction) -> tuple[str, Fraction] | None:
             (name,) = condition.names
             value = solved(condition.form, name)
             others = [c for c in own if c is not condition]
-            if value is not None and value.number is not None:
-                if all(c.names == condition.names for c in others):
-                    return name, value.number
+            is_alone = all(c.names == condition.names for c in others)
+            if is_alone and value is not None and value.number is not None:
+                return name, value.number
     return None
 
 
@@ -257,5 +262,4 @@ def _absorbed(region: list[Conjunction]) -> list[Conjunction]:
     """`a or (not a and b)` is `a or b`."""
     alone = {own[0] for own in region if len(own) == 1}
     without = {condition.negated for condition in alone}
-    found = [own if len(own) == 1 else tuple(c for c in own if c not in without) for own in region]
-    return found
+    return [own if len(own) == 1 else tuple(c for c in own if c not in without) for own in region]

@@ -239,7 +239,7 @@ class ModelBuild:
         )
         result["variables"] = call.variables()
         if self.job["points"]:
-            from .symbolic.traced_builds import traces
+            from .traced_builds import traces
 
             result["traces"] = traces(self, result["types"])
         return result

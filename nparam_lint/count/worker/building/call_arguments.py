@@ -53,10 +53,10 @@ class Calls:
                 value = lists[name] = with_element(whole, path, value)
             set_argument(*found, name, literal(value))
 
-    def scale(self, factors):
-        """Multiply whole numbers among the arguments."""
+    def modify(self, wanted):
+        """Multiply whole numbers among the arguments, and add to them: (name, times, plus)."""
         changes = {}
-        for name, factor in factors.items():
+        for name, times, plus in wanted:
             argument, path = parted(name)
             call = self.taking(argument)
             value = None if call is None else self.now(*call, argument)
@@ -64,7 +64,7 @@ class Calls:
                 value = element(value, path)
             if type(value) is not int:
                 raise Failure("NPL004", "raised", f"{name!r} is {value!r}, not a whole number")
-            changes[name] = value * factor
+            changes[name] = value * times + plus
         self.change(changes)
 
     def now(self, node, signature, name):

@@ -112,11 +112,11 @@ class Call:
             names.setdefault(first, getattr(self.module, first))
             self.text = f"{self.job['callable']}({arguments})"
         tree = ast.parse(self.text.strip(), "<nparam call>", "eval")
-        if any(self.job[name] for name in ("vary", "scale", "variables")):
+        if any(self.job[name] for name in ("vary", "change", "variables")):
             self.calls = Calls(tree, names)
             self.calls.change(dict(self.job["vary"]))
-            self.calls.scale(dict(self.job["scale"]))
-            if self.job["vary"] or self.job["scale"]:
+            self.calls.modify(self.job["change"])
+            if self.job["vary"] or self.job["change"]:
                 self.text = ast.unparse(tree)
             if STATE.trace is not None:
                 names[SYMBOL] = symbol

@@ -25,7 +25,7 @@ class Recorder:
 
     def begin(self):
         """Before a build."""
-        self.decisions, self.seen, self.lost = [], set(), []
+        self.decisions, self.seen, self.lost = [], set(), {}
         self.keys = set()  # (row, line) of values that were looked up
         self.paused = 0  # while torch itself computes
 
@@ -64,9 +64,9 @@ class Recorder:
         self.keys.add((row, line_of_caller()))
 
     def lose(self, kind, row):
-        if (not self.paused or kind == "shape") and row is not None and not self.constant[row]:
-            if (kind, row) not in self.lost:
-                self.lost.append((kind, row))
+        is_wanted = not self.paused or kind == "shape"
+        if is_wanted and row is not None and not self.constant[row]:
+            self.lost.setdefault((kind, row))
 
 
 def line_of_caller():

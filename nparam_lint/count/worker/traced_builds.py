@@ -5,18 +5,17 @@ import sys
 import time
 import types
 
-from ..building.device_ladder import RUNGS, rung
-from ..counting.count_model import Count
-from ..state import STATE
-from ..tracing.failures import describe
-from ..tracing.project_paths import is_ours, relative
-from .recorder import Recorder
-from .shadows import shadowed
-from .shapes import ROWS, carried
+from .building.device_ladder import RUNGS, rung
+from .counting.count_model import Count
+from .state import STATE
+from .symbolic.recorder import Recorder
+from .symbolic.shadows import shadowed
+from .symbolic.shapes import ROWS, carried
+from .tracing.failures import describe
+from .tracing.project_paths import is_ours, relative
 
 LAYERS = "torch.nn.modules."
 SHARE = 0.5  # of a model's time, after which no further point is begun
-
 
 
 def traces(build, model_types):
