@@ -15,8 +15,8 @@ from nparam_lint.analysis.closed_forms.compiled_form import (
     polynomial_of,
     substituted,
 )
-from nparam_lint.analysis.closed_forms.requirements import Constraint, Requirements
 from nparam_lint.analysis.closed_forms.polynomial import Polynomial, power_of_two
+from nparam_lint.analysis.closed_forms.requirements import Constraint, Requirements
 from nparam_lint.claims.expression import parse_formula
 
 FORMS = [

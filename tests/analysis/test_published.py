@@ -19,8 +19,8 @@ import pytest
 from torch import nn
 from torch_models import derived
 
-from nparam_lint.analysis.closed_forms.observations import exactly
 from nparam_lint.analysis.closed_forms.form_records import ClosedForm
+from nparam_lint.analysis.closed_forms.observations import exactly
 from nparam_lint.analysis.closed_forms.polynomial import ZERO
 from nparam_lint.claims.expression import parse_formula
 

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from torch import nn
 from torch_models import all_derived, count, derived, holds, told
 
-from nparam_lint.analysis.closed_forms.form_writer import factored
 from nparam_lint.analysis.closed_forms.form_records import ClosedForm
+from nparam_lint.analysis.closed_forms.form_writer import factored
 
 BASE = {"a": 24, "b": 40, "n": 3, "g": 4}
 Width = Callable[[dict[str, int]], int]
@@ -184,7 +184,7 @@ def heads(dim, heads, dim_head):
     """One head as wide as the model needs no projection."""
     inner = heads * dim_head
     parts = [nn.Linear(dim, 3 * inner, bias=False)]
-    if heads != 1 or dim_head != dim:
+    if heads != 1 or dim != dim_head:
         parts.append(nn.Linear(inner, dim))
     return Holder(parts)
 
@@ -193,8 +193,8 @@ def test_both_sides_of_a_decision_have_a_form():
     base = {"dim": 64, "heads": 8, "dim_head": 32}
     forms = all_derived(heads, **base)
     assert [(factored(f.total, list(base)), [*map(str, f.rules)]) for f in forms] == [
-        ("dim*(4*heads*dim_head + 1)", ["heads != 1 or dim_head != dim"]),
-        ("3*dim*heads*dim_head", ["dim_head == dim", "heads == 1"]),
+        ("dim*(4*heads*dim_head + 1)", ["heads != 1 or dim != dim_head"]),
+        ("3*dim*heads*dim_head", ["dim == dim_head", "heads == 1"]),
     ]
     assert all(form.is_proved and not form.requirements for form in forms)
     check(heads, base, forms)
@@ -208,7 +208,10 @@ def hidden(dim, ratio, other):
 def test_what_a_share_must_not_vanish_for_limits_the_form():
     base = {"dim": 64, "ratio": 0.5, "other": 4.0}
     forms = all_derived(hidden, **base)
-    assert [str(rule) for rule in forms[0].limits] == ["floor(dim*other) != 0", "floor(dim*ratio) != 0"]
+    assert [str(rule) for rule in forms[0].limits] == [
+        "floor(dim*ratio) != 0",
+        "floor(dim*other) != 0",
+    ]
     check(hidden, base, forms)
 
 

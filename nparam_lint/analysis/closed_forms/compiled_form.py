@@ -111,6 +111,9 @@ def applied(kind: Kind, left: Polynomial, right: Polynomial) -> Polynomial:
     if kind in ("floor", "ceil"):
         if right == ZERO:
             raise ZeroDivisionError
+        above = left - right + ONE
+        if kind == "floor" and () not in dict(above.terms) and above.terms and right != ONE:
+            return applied("ceil", above, right)  # ⌊(a + b - 1)/b⌋
         inner = _inner(left, kind)
         if inner is not None:  # ⌊(⌊a/b⌋ + c)/d⌋ is ⌊(a + b*c)/(b*d)⌋
             return applied(kind, inner[0], inner[1] * right)

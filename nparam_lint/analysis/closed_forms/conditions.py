@@ -108,6 +108,8 @@ def _two_sides(operation: str, form: Polynomial, order: Sequence[str]) -> str:
     if operation != ">=":
         if not positive.terms or (constant > 0 and negative.terms):
             positive, negative, constant = negative, positive, -constant
+        if not constant and _is_first(negative, positive, order):
+            positive, negative = negative, positive
         right = negative - Polynomial.constant(constant)
         return f"{expanded(positive, order)} {operation} {expanded(right, order)}"
     if not positive.terms:  # at most
@@ -121,6 +123,16 @@ def _two_sides(operation: str, form: Polynomial, order: Sequence[str]) -> str:
         return f"{expanded(positive, order)} >= {expanded(right, order)}"
     left = positive + Polynomial.constant(constant)
     return f"{expanded(left, order)} >= {expanded(negative, order)}"
+
+
+def _is_first(one: Polynomial, other: Polynomial, order: Sequence[str]) -> bool:
+    """Whether an equation begins with one side: a name alone, the first of two."""
+
+    def place(form: Polynomial) -> int:
+        is_name = form.factors is not None and form.factors[0] == 1 and len(form.factors[1]) == 1
+        return next((n for n, name in enumerate(order) if is_name and name in form.names), 1000)
+
+    return place(one) < place(other)
 
 
 def _bound(text: str, operation: str, bound: Fraction) -> str:
@@ -141,6 +153,8 @@ def condition_of(operation: str, left: Value, right: Value) -> Condition | bool:
     if None not in sides and all(bottom.number for _, bottom in sides):  # type: ignore[misc]
         (top, below), (other, under) = sides  # type: ignore[misc]
         return _whole(operation, top * under - other * below)
+    if isinstance(left, Opaque) and left.operation == "sqrt" and right == ZERO:
+        return condition_of(operation, left.parts[0], right)
     first, second = as_opaque(left), as_opaque(right)
     if not (first.names | second.names):
         return Condition(operation, ZERO, first, second).names == frozenset()

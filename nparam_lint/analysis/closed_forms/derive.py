@@ -14,6 +14,7 @@ from nparam_lint.analysis.closed_forms.compiled_form import substituted
 from nparam_lint.analysis.closed_forms.conditions import Condition
 from nparam_lint.analysis.closed_forms.expressions import at
 from nparam_lint.analysis.closed_forms.form_records import ClosedForm, Derived, NoForm
+from nparam_lint.analysis.closed_forms.implications import solved
 from nparam_lint.analysis.closed_forms.observations import Built, differs, whole_numbers
 from nparam_lint.analysis.closed_forms.path_forms import Fitted, form_of, shape_forms
 from nparam_lint.analysis.closed_forms.paths import Diverged, Leaf, PathTree
@@ -163,7 +164,13 @@ class Derivation:
             forms = self.forms(tree)
         if not any(self.is_asked(form) for form in forms or ()):
             return NoForm("no closed form found", self.lost)
-        return self.closed(tree, forms or [])
+        found = self.closed(tree, forms or [])
+        if found:
+            return found
+        only = "the model can only be built as called"
+        why = next(iter(self.fixed.values()), "")
+        few = "too few other arguments could be built to verify a form"
+        return NoForm(f"{only}: {why}" if why else few, self.lost)
 
     def ignore_loops(self, run: Run) -> None:
         """What is asked on one line with one number after another is asked in a loop."""
@@ -491,6 +498,30 @@ class Derivation:
 
     # --- the result ---
 
+    def pin(self, tree: PathTree, cases: Sequence[Case]) -> None:
+        """What the model accepts one value of alone is no argument of the form."""
+        for case in cases:
+            for rule in list(case.rules):
+                condition = rule.condition
+                if rule.is_limit or condition is None or condition.operation != "==":
+                    continue
+                name, *others = condition.names
+                value = None if others else solved(condition.form, name)
+                if value is None:
+                    continue
+                self.fixed[name] = next(
+                    (
+                        run.error
+                        for leaf in tree.leaves()
+                        for run in leaf.runs
+                        if run.error and differs(run.point[name], self.base.point[name])
+                    ),
+                    "it has no other values",
+                )
+                case.rules.remove(rule)
+                case.total = substituted(case.total, {name: value})
+                case.shapes = [s.substituted({name: value}) for s in case.shapes]
+
     def zeros(self, cases: Sequence[Case]) -> None:
         """Limit the forms that do not hold where an argument is zero: something is off there."""
         for case in cases:
@@ -510,17 +541,38 @@ class Derivation:
                     is_right = case.total.value(at(run.point)) == run.total
                 except ArithmeticError:
                     is_right = False
-                known = any(rule.names == {name} for rule in case.rules)
-                if not is_right and not known:
+                is_within = any(
+                    self.tracer.holds(part.conditions, run.point) for part in case.parts
+                )
+                if is_within and not is_right:
                     case.rules.append(Rule(f"{name} > 0", frozenset((name,)), is_limit=True))
+
+    @staticmethod
+    def rests_on_enough(case: Case) -> bool:
+        """Whether what is not proved was seen with more values of each argument than its degree."""
+        return not case.why or all(
+            len({run.point[name] for run in case.runs}) > case.total.degree_in(name)
+            for name in case.total.names
+        )
 
     def closed(self, tree: PathTree, forms: Sequence[PathForm]) -> list[ClosedForm]:
         there = {id(form.leaf) for form in forms}
         left_out = sum(id(one.node) not in there for one in tree.leaves() if not one.is_refused)
         left_out += sum(not end.runs and not end.node.is_out_of_reach for end in tree.ends())
         cases = merged(tree, forms, self.tracer, self.base.point)
+        if not self.rests_on_enough(cases[0]):
+            return []
+        cases = [*filter(self.rests_on_enough, cases)]
         self.zeros(cases)
-        used = {name for case in cases for name in (*case.total.names, *case.names)}
+        self.pin(tree, cases)
+        if self.fixed and not set(self.tracer.names) - self.fixed.keys():
+            return []
+        used = {
+            name
+            for case in cases
+            for names in (case.total.names, *(rule.names for rule in case.rules if rule.is_limit))
+            for name in names
+        }
         idle = tuple(n for n in self.tracer.names if n not in used and n not in self.fixed)
         point = at(self.asked)
         found = []

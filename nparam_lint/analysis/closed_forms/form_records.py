@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
+
+from nparam_lint.analysis.closed_forms.compiled_form import substituted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -24,6 +26,12 @@ class ShapeForm:
     size: Polynomial
     value: int
     source: str | None = None
+
+    def substituted(self, values: Mapping[str, Polynomial]) -> ShapeForm:
+        """With these in the place of names."""
+        shape = self.shape and tuple(substituted(length, values) for length in self.shape)
+        number, size = substituted(self.number, values), substituted(self.size, values)
+        return replace(self, number=number, shape=shape, size=size)
 
 
 @dataclass(frozen=True, slots=True)

@@ -250,6 +250,8 @@ class _Writer:
                 return f"\\frac{{{parts[0]}}}{{{parts[1]}}}"
             plain = r"[\w.\[\]]+|\w*\([^()]*\)" + (r"|[\w.]+\*[\w.]+" if name in "+-" else "")
             texts = [t if re.fullmatch(plain, t) else self.brackets(t) for t in parts]
+            if name == "**":
+                return f"{texts[0]}^{{{parts[1]}}}" if latex else "**".join(texts)
             sign = {"*": self.times, "&": r" \mathbin{\&} "}.get(name, name) if latex else name
             text = texts[0] + (sign if name in "*/" else f" {sign} ") + texts[1]
             return text if inside or name in "*/" else self.brackets(text)

@@ -6,6 +6,7 @@ import re
 from collections import defaultdict
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from itertools import product
 from typing import TYPE_CHECKING
 
@@ -22,7 +23,7 @@ from nparam_lint.analysis.closed_forms.polynomial import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from nparam_lint.analysis.closed_forms.traced_runs import Run, TracedParameter
 
@@ -111,27 +112,74 @@ def families_of(runs: Sequence[Run]) -> dict[str, list[list[TracedParameter]]]:
 def _parted(
     pattern: str, members: list[list[TracedParameter]]
 ) -> list[tuple[str, list[list[TracedParameter]]]]:
-    """By the indices that do not run, as those of a Sequential."""
+    """By the indices that do not run, as those of a Sequential; then, where that makes their shapes
+    the same, the first and the last apart from the others."""
     width = pattern.count("*")
-    indices = [[tuple(_NUMBER.findall(p.name)) for p in own] for own in members]
+    indices = [[_indices(p) for p in own] for own in members]
     there = [own for own in indices if own]
-    running = {
+    running = [
         place
         for place in range(width)
         if len({frozenset(i[place] for i in own) for own in there}) > 1
-    }
-    if len(running) == width:
-        return [(pattern, members)]
-    groups: dict[str, list[list[TracedParameter]]] = {}
+    ]
+    groups = _grouped(members, lambda p, _: _starred(p.name, dict.fromkeys(running, "*")))
+    return [part for name, own in groups for part in _split(name, own, running)]
+
+
+# The first and the last of a stack may differ from the others: the simplest way first.
+_ENDS = ((True, False), (False, True), (True, True))
+
+
+def _split(
+    name: str, members: list[list[TracedParameter]], running: Sequence[int]
+) -> list[tuple[str, list[list[TracedParameter]]]]:
+    if not running or _is_uniform(members):
+        return [(name, members)]
+    for place, ends in product(running, _ENDS):
+        parts = _grouped(members, partial(_marked, running=running, place=place, ends=ends))
+        if all(_is_uniform(own) for _, own in parts):
+            return parts
+    return [(name, members)]
+
+
+def _marked(
+    parameter: TracedParameter,
+    own: Sequence[TracedParameter],
+    *,
+    running: Sequence[int],
+    place: int,
+    ends: tuple[bool, bool],
+) -> str:
+    """The name of a parameter, with `0` and `-1` where it is the first and the last of its own."""
+    numbers = [int(_indices(p)[place]) for p in own]
+    number = int(_indices(parameter)[place])
+    is_first, is_last = ends[0] and number == min(numbers), ends[1] and number == max(numbers)
+    mark = "0" if is_first else "-1" if is_last else "*"
+    return _starred(parameter.name, {**dict.fromkeys(running, "*"), place: mark})
+
+
+def _is_uniform(members: Sequence[Sequence[TracedParameter]]) -> bool:
+    return all(len({p.shape for p in own}) < 2 for own in members)
+
+
+def _indices(parameter: TracedParameter) -> list[str]:
+    return _NUMBER.findall(parameter.name)
+
+
+def _starred(name: str, marks: Mapping[int, str]) -> str:
+    """A name with these in the place of some of its numbers."""
+    places = iter(range(len(_NUMBER.findall(name))))
+    return _NUMBER.sub(lambda match: marks.get(next(places), match.group()), name)
+
+
+def _grouped(
+    members: Sequence[Sequence[TracedParameter]],
+    name: Callable[[TracedParameter, Sequence[TracedParameter]], str],
+) -> list[tuple[str, list[list[TracedParameter]]]]:
+    groups: dict[str, list[list[TracedParameter]]] = defaultdict(lambda: [[] for _ in members])
     for number, own in enumerate(members):
         for parameter in own:
-            numbers = iter(range(width))
-
-            def star(match: re.Match[str], places: object = numbers) -> str:
-                return "*" if next(places) in running else match.group()  # type: ignore[call-overload]
-
-            name = _NUMBER.sub(star, parameter.name)
-            groups.setdefault(name, [[] for _ in members])[number].append(parameter)
+            groups[name(parameter, own)][number].append(parameter)
     return list(groups.items())
 
 

@@ -209,6 +209,11 @@ class Polynomial:
     def names(self) -> frozenset[str]:
         return frozenset().union(*map(names_of, self.generators))
 
+    def degree_in(self, name: str) -> int:
+        """The highest power of a name; one, where it stands only inside of operations."""
+        powers = [e for m, _ in self.terms for g, e in m if g == name]
+        return max(powers, default=1)
+
     @property
     def factors(self) -> tuple[Fraction, tuple[str, ...]] | None:
         """A number and the names that it is multiplied with, if it is nothing else."""

@@ -139,7 +139,7 @@ class Tracer:
         found = condition_of(str(operation), *values)
         if isinstance(found, bool):
             return None
-        if found.left is not None and place.startswith("torch/"):
+        if found.left is not None and "torch/nn/" in place:
             return None  # only values with which weights begin are computed so
         for one in (found, found.negated):
             if one.is_certain(self.least):

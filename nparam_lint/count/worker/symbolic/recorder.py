@@ -43,7 +43,7 @@ class Recorder:
         return all(self.constant[row] for row in rows)
 
     def number(self, value):
-        return self.row("n", repr(value))
+        return self.row("n", repr(int(value) if isinstance(value, bool) else value))
 
     def decide(self, operation, left, right, outcome):
         """A branch may have been taken on this."""
