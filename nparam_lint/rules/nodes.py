@@ -47,7 +47,7 @@ def nodes(roots: Iterable[ast.AST], *, skip: tuple[type[ast.AST], ...] = ()) -> 
         yield node
         if node.__class__ in skip:
             continue
-        for name in _fields(node.__class__):
+        for name in _fields(node.__class__):  # type: ignore[arg-type]  # types can be hashed
             value = getattr(node, name)
             if value.__class__ is list:
                 # The keys of `{**other}` and missing defaults are None.

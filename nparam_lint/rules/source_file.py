@@ -193,7 +193,7 @@ class Method:
 
     @cached_property
     def calls(self) -> list[ast.Call]:
-        return [node for node in self.nodes if node.__class__ is ast.Call]  # type: ignore[misc]
+        return [node for node in self.nodes if node.__class__ is ast.Call]
 
     @cached_property
     def parameters(self) -> list[str]:
