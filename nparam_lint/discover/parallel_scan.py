@@ -10,7 +10,8 @@ import sys
 from collections.abc import Callable
 from contextlib import suppress
 from importlib import import_module
-from typing import TYPE_CHECKING
+from threading import Thread
+from typing import IO, TYPE_CHECKING
 
 from nparam_lint import cores
 from nparam_lint.discover.scan import FileFacts, Imports, import_statements, scan_within
@@ -64,8 +65,6 @@ def _read(scan: Scan, timeout: float, path: str, content: bytes) -> _Read:
 
 
 def _started(scan: Scan, share: _Items, timeout: float) -> subprocess.Popen[bytes] | None:
-    import pickle
-
     code = f"import sys; sys.path[:] = {sys.path!r}; from {__name__} import serve; serve()"
     try:
         process = subprocess.Popen(
@@ -76,11 +75,17 @@ def _started(scan: Scan, share: _Items, timeout: float) -> subprocess.Popen[byte
         )
     except OSError:
         return None
-    assert process.stdin
-    with suppress(OSError):  # it is gone already
-        pickle.dump((scan.__module__, scan.__name__, timeout, share), process.stdin)
-        process.stdin.close()
+    # While it starts this process reads files already: a pipe takes no more than some 60 kB.
+    orders = scan.__module__, scan.__name__, timeout, share
+    Thread(target=_send, args=(process.stdin, orders), daemon=True).start()
     return process
+
+
+def _send(stream: IO[bytes], orders: tuple[str, str, float, _Items]) -> None:
+    import pickle
+
+    with suppress(OSError), stream:  # OSError: the process is gone already
+        pickle.dump(orders, stream)
 
 
 def _answer(process: subprocess.Popen[bytes] | None) -> list[_Read]:
