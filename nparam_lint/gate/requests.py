@@ -149,6 +149,8 @@ def declared_requests(
         if bare not in requests:
             requests[bare] = request_model(bare, position, settings, found)
         requests[bare].definitions.append(definition)
+        if not definition.docstrings:
+            continue
         try:
             with time_limit(settings.timeout):
                 budgets = list(_docstring_budgets(definition, findings))
