@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from nparam_lint.analysis.closed_forms.compiled_form import NoPolynomial, polynomial_of
+from nparam_lint.analysis.closed_forms.compiled_form import NoPolynomial, polynomial_of, substituted
 from nparam_lint.analysis.closed_forms.derive import derive
 from nparam_lint.analysis.closed_forms.form_records import ClosedForm
 from nparam_lint.analysis.closed_forms.form_writer import factored
-from nparam_lint.analysis.closed_forms.observations import BuildHistory, variable_of
+from nparam_lint.analysis.closed_forms.observations import BuildHistory, exactly, variable_of
 from nparam_lint.analysis.closed_forms.polynomial import ZERO, Polynomial
 from nparam_lint.analysis.model_builder import Model, NothingBuilt
 from nparam_lint.claims.expression import Formula
@@ -35,7 +36,11 @@ def missing_term(budget: Budget, context: RunContext) -> str:
     if form is None or not formula.names <= {*form.base}:
         return ""
     missing = form.total - declared
-    text = factored(missing, list(form.base))
+    others = missing.names - formula.names
+    known = exactly({name: form.base[name] for name in others})
+    if formula.names and known.keys() == others:  # at their declared values
+        missing = substituted(missing, {n: Polynomial.constant(v) for n, v in known.items()})
+    text = factored(missing, [*dict.fromkeys([*sorted(formula.names), *form.base])])
     word, text = ("too much", text[1:]) if text.startswith("-") else ("missing", text)
     where = " and ".join(map(str, form.limits))
     return f"{word}: {text}{_parameters(missing, form)}" + (f" where {where}" if where else "")
@@ -43,7 +48,8 @@ def missing_term(budget: Budget, context: RunContext) -> str:
 
 def _derived(budget: Budget, context: RunContext) -> ClosedForm | None:
     """The form of what the budget counts, for the declared arguments."""
-    model = Model(context.settings, budget.target, budget.selector, context.environ)
+    one = replace(budget.selector, module=budget.selector.module.replace("*", "0"))
+    model = Model(context.settings, budget.target, one, context.environ)
     first = model.first()
     if not isinstance(first, Measured):
         return None

@@ -35,7 +35,7 @@ from nparam_lint.records import Measured
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from nparam_lint.analysis.closed_forms.regions import Rule
+    from nparam_lint.analysis.closed_forms.regions import ArgumentRule
     from nparam_lint.analysis.closed_forms.search import Goal, Search, Unknown, Whole
     from nparam_lint.claims import Selector, Target
     from nparam_lint.config.settings import Settings
@@ -242,7 +242,7 @@ class _AllCases:
         )
 
 
-def _as_test(rule: Rule) -> Formula:
+def _as_test(rule: ArgumentRule) -> Formula:
     """A rule in what formulas are written in, or computed as Python does."""
     try:
         return parse_formula(rule.text)
@@ -306,7 +306,7 @@ class _Solver:
             there = f"did you mean {near[0]!r}?" if near else f"it has {', '.join(self.base)}"
             raise UsageError(f"option {option}: {self.given} has no whole number {name!r}; {there}")
 
-    def follow(self, rule: Rule) -> None:
+    def follow(self, rule: ArgumentRule) -> None:
         """Let arguments that the model itself ties to the unknowns (`d_ff == 4*d_model`) follow
         them, and those of a case that is about equal ones."""
         condition, open_ = rule.condition, {*self.unknowns, *self.ties}

@@ -75,11 +75,8 @@ def with_missing_terms(
             one = wrong.get(budget.position)
             if one is None or not left or not budget.value.names:
                 continue
-            # The one thing that the gate asks of `analysis`, and only of a formula that is wrong.
-            from nparam_lint.analysis.missing_term import missing_term
-
             left -= 1
-            if line := missing_term(budget, context):
+            if line := context.explain(budget, context) if context.explain else "":
                 new = replace(one, detail=(*one.detail[:1], line, *one.detail[1:]))
                 findings = tuple(new if f is one else f for f in model.findings)
                 model = replace(model, findings=findings)

@@ -314,7 +314,8 @@ class Digits(nn.Module):
 
 def test_what_cannot_be_followed_is_said():
     found = all_derived(Digits, width=100)
-    assert all(rule.text.startswith(("width ==", "width in")) for form in found for rule in form.limits)
+    rules = [rule.text for form in found for rule in form.limits]
+    assert all(text.startswith(("width ==", "width in")) for text in rules)
 
 
 class Attention(nn.Module):

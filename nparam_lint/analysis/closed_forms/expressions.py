@@ -58,7 +58,7 @@ class Quotient:
 Value = Polynomial | Quotient | Opaque
 
 
-class Table:
+class ExpressionTable:
     """The rows of one answer of the worker. `kinds`: of each variable, whether it is whole."""
 
     def __init__(self, rows: Sequence[Row], whole: frozenset[str]) -> None:
@@ -318,6 +318,10 @@ def _least(generator: Generator) -> Fraction | None:
     if isinstance(generator, str):
         return Fraction(0)
     if isinstance(generator, Opaque):
+        if generator.operation == "**" and isinstance(base := generator.parts[0], Polynomial):
+            least = lower_bound(base)
+            if least is not None and least >= 1 and _is_above_zero(generator.parts[1]):
+                return Fraction(1)
         return Fraction(0) if _is_above_zero(generator) else None
     left, right = lower_bound(generator.left), lower_bound(generator.right)
     match generator.kind:

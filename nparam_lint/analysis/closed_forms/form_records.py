@@ -12,13 +12,14 @@ if TYPE_CHECKING:
 
     from nparam_lint.analysis.closed_forms.observations import Value
     from nparam_lint.analysis.closed_forms.polynomial import Polynomial
-    from nparam_lint.analysis.closed_forms.regions import Rule
+    from nparam_lint.analysis.closed_forms.regions import ArgumentRule
 
 
 @dataclass(frozen=True, slots=True)
 class ShapeForm:
     """A family of parameters: how many there are, and the shape of each; None where only their
-    `size`, the number of all their elements, has a form. `value`: that in the base call."""
+    `size`, the number of all their elements, has a form. `value`: that in the base call;
+    `first`: the first parameter of them."""
 
     name: str
     number: Polynomial
@@ -26,6 +27,7 @@ class ShapeForm:
     size: Polynomial
     value: int
     source: str | None = None
+    first: str = ""
 
     def substituted(self, values: Mapping[str, Polynomial]) -> ShapeForm:
         """With these in the place of names."""
@@ -47,7 +49,7 @@ class ClosedForm:
     shapes: tuple[ShapeForm, ...]
     base: Mapping[str, Value]
     value: int
-    rules: tuple[Rule, ...]
+    rules: tuple[ArgumentRule, ...]
     idle: tuple[str, ...]
     fixed: Mapping[str, str]
     built: int
@@ -64,12 +66,12 @@ class ClosedForm:
         return not self.unproved
 
     @property
-    def limits(self) -> list[Rule]:
+    def limits(self) -> list[ArgumentRule]:
         """Where the form holds; the model can be built elsewhere too."""
         return [rule for rule in self.rules if rule.is_limit]
 
     @property
-    def requirements(self) -> list[Rule]:
+    def requirements(self) -> list[ArgumentRule]:
         """What the model requires of its arguments."""
         return [rule for rule in self.rules if not rule.is_limit]
 

@@ -195,7 +195,16 @@ def shape_forms(
         counts = [Polynomial.constant(len(own)) for own in members]
         number = form_of(counts, runs, fitted)
         shape = _shape(members, runs, fitted) if number is not None else None
-        found.append(ShapeForm(name, number or ONE, shape, size, int(size.value(value_at))))
+        found.append(
+            ShapeForm(
+                name,
+                number or ONE,
+                shape,
+                size,
+                int(size.value(value_at)),
+                first=next(p.name for own in members for p in own),
+            )
+        )
     return found
 
 

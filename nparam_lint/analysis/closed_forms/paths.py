@@ -25,12 +25,12 @@ class Diverged(Exception):
 
 
 @dataclass
-class Node:
+class PathNode:
     """A decision with both its sides, or a path's end with the runs that came there."""
 
     condition: Condition | None = None
     place: str = ""
-    sides: dict[bool, Node] = field(default_factory=dict)
+    sides: dict[bool, PathNode] = field(default_factory=dict)
     runs: list[Run] = field(default_factory=list)
     is_out_of_reach: bool = False  # no point was found there
 
@@ -38,7 +38,7 @@ class Node:
 @dataclass
 class Leaf:
     conditions: list[Condition]
-    node: Node
+    node: PathNode
 
     @property
     def runs(self) -> list[Run]:
@@ -54,7 +54,7 @@ class PathTree:
 
     def __init__(self, tracer: Tracer, ignored: frozenset[str]) -> None:
         self.tracer, self.ignored = tracer, ignored
-        self.root = Node()
+        self.root = PathNode()
 
     def path(self, run: Run) -> list[Decision]:
         return [d for d in run.decisions if d.place not in self.ignored]
@@ -68,7 +68,7 @@ class PathTree:
                     raise Diverged(node.runs[0], run)
                 early, node.runs = node.runs, []  # refused before they came here
                 node.condition, node.place = decision.condition, decision.place
-                node.sides = {True: Node(), False: Node()}
+                node.sides = {True: PathNode(), False: PathNode()}
                 for one in early:
                     side = self.tracer.tests[decision.condition](one.point)
                     node.sides[side].runs.append(one)
@@ -93,7 +93,7 @@ class PathTree:
         """All of them, also where nothing was built."""
         return self._ends(self.root, [])
 
-    def _ends(self, node: Node, above: list[Condition]) -> Iterator[Leaf]:
+    def _ends(self, node: PathNode, above: list[Condition]) -> Iterator[Leaf]:
         if node.condition is None:
             yield Leaf(above, node)
             return
@@ -132,13 +132,13 @@ class PathTree:
         return best
 
 
-def runs_below(node: Node) -> Iterator[Run]:
+def runs_below(node: PathNode) -> Iterator[Run]:
     """Those that were built, first."""
     found = list(_all(node))
     yield from sorted(found, key=lambda run: run.error is not None)
 
 
-def _all(node: Node) -> Iterator[Run]:
+def _all(node: PathNode) -> Iterator[Run]:
     yield from node.runs
     for side in node.sides.values():
         yield from _all(side)

@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from fractions import Fraction
 
     from nparam_lint.analysis.closed_forms.conditions import Condition
-    from nparam_lint.analysis.closed_forms.derive import PathForm
     from nparam_lint.analysis.closed_forms.form_records import ShapeForm
     from nparam_lint.analysis.closed_forms.observations import Value
-    from nparam_lint.analysis.closed_forms.paths import Node, PathTree
+    from nparam_lint.analysis.closed_forms.paths import PathNode, PathTree
     from nparam_lint.analysis.closed_forms.traced_runs import Run, Tracer
+    from nparam_lint.analysis.closed_forms.verified_forms import PathForm
 
     Conjunction = tuple[Condition, ...]
 
@@ -28,7 +28,7 @@ FEW = 8  # values that are named one by one
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class ArgumentRule:
     """A condition on arguments, as text. `is_limit`: the form holds there, and the model can be
     built elsewhere too; otherwise the model requires it. `condition`: where it is a single one."""
 
@@ -42,7 +42,7 @@ class Rule:
 
 
 @dataclass
-class Case:
+class FormCase:
     """A form, and all that it holds for."""
 
     total: Polynomial
@@ -51,7 +51,7 @@ class Case:
     why: list[str]
     parts: list[PathForm]
     conditions: list[Condition] = field(default_factory=list)
-    rules: list[Rule] = field(default_factory=list)
+    rules: list[ArgumentRule] = field(default_factory=list)
 
     @property
     def names(self) -> frozenset[str]:
@@ -60,10 +60,10 @@ class Case:
 
 def merged(
     tree: PathTree, forms: Sequence[PathForm], tracer: Tracer, base: Mapping[str, Value]
-) -> list[Case]:
+) -> list[FormCase]:
     """The cases, that of the call first, then the more general ones."""
     asked = next(form for form in forms if tracer.holds(form.conditions, base))
-    cases: list[Case] = []
+    cases: list[FormCase] = []
     unseen = [
         end.conditions
         for end in tree.ends()
@@ -74,7 +74,7 @@ def merged(
     for form in sorted(forms, key=lambda f: (f is not asked, _equalities(f), len(f.conditions))):
         known = next((case for case in cases if _covers(case.total, form)), None)
         if known is None:
-            case = Case(form.total, form.shapes, [*form.runs], [*form.why], [form])
+            case = FormCase(form.total, form.shapes, [*form.runs], [*form.why], [form])
             cases.append(case)
         else:
             known.parts.append(form)
@@ -128,7 +128,9 @@ def _own_conditions(tree: PathTree, parts: Sequence[PathForm]) -> dict[int, list
     return found
 
 
-def _region(node: Node, at_end: Callable[[Node], list[Conjunction]]) -> list[Conjunction] | None:
+def _region(
+    node: PathNode, at_end: Callable[[PathNode], list[Conjunction]]
+) -> list[Conjunction] | None:
     """The alternatives under which a path ends where `at_end` gives any; None where no point was
     found, so that it does not matter."""
     if node.condition is None:
@@ -148,14 +150,14 @@ class _Writer:
     def __init__(self, tracer: Tracer, base: Mapping[str, Value]) -> None:
         self.tracer, self.base, self.order = tracer, base, tracer.names
 
-    def rules(self, region: Sequence[Conjunction], needed: set[Condition]) -> list[Rule]:
+    def rules(self, region: Sequence[Conjunction], needed: set[Condition]) -> list[ArgumentRule]:
         region = [tuple(dict.fromkeys(own)) for own in region]
         shared = _without_settled(_shared(region))
         found = []
         for is_limit in (False, True):
             own = [c for c in shared if (c not in needed) is is_limit]
             found += [
-                Rule(text, names, is_limit, condition)
+                ArgumentRule(text, names, is_limit, condition)
                 for text, names, condition in self.written(own, shared)
             ]
         common = _shared(region)
@@ -164,20 +166,20 @@ class _Writer:
             found.append(self.either(rest))
         return found
 
-    def either(self, region: Sequence[Conjunction]) -> Rule:
+    def either(self, region: Sequence[Conjunction]) -> ArgumentRule:
         names = frozenset().union(*(c.names for own in region for c in own))
         values = [_fixed(own) for own in region]
         known = {value[0] for value in values if value is not None}
         if len(known) == 1 and None not in values:
             (name,) = known
             among = ", ".join(str(v[1]) for v in sorted(values, key=lambda v: v[1]) if v)  # type: ignore[index]
-            return Rule(f"{name} in ({among})", names, is_limit=True)
+            return ArgumentRule(f"{name} in ({among})", names, is_limit=True)
         texts = []
         for own in region:
             parts = [text for text, *_ in self.written(own, own)]
             texts.append(" and ".join(parts))
         texts = list(dict.fromkeys(t for t in texts))
-        return Rule(
+        return ArgumentRule(
             " or ".join(f"({t})" if " and " in t else t for t in texts), names, is_limit=True
         )
 

@@ -9,7 +9,7 @@ from math import prod
 from typing import TYPE_CHECKING
 
 from nparam_lint.analysis.closed_forms.conditions import Condition, condition_of
-from nparam_lint.analysis.closed_forms.expressions import Table
+from nparam_lint.analysis.closed_forms.expressions import ExpressionTable
 from nparam_lint.analysis.closed_forms.implications import Implications
 from nparam_lint.analysis.closed_forms.polynomial import ONE, ZERO, Polynomial
 
@@ -104,7 +104,7 @@ class Tracer:
             answer = self.trace([point for _, point in batch])
             done = answer.runs if answer else ()
             if answer:
-                table = Table(answer.expressions, self.whole)
+                table = ExpressionTable(answer.expressions, self.whole)
                 for (key, point), run in zip(batch, done, strict=False):
                     self.runs[key] = self._read(table, point, run)
             if not done:
@@ -113,7 +113,7 @@ class Tracer:
                 todo = batch[len(done) :] + todo
         return [self.runs[_key(point)] for point in full]
 
-    def _read(self, table: Table, point: Mapping[str, Value], run: TracedBuild) -> Run:
+    def _read(self, table: ExpressionTable, point: Mapping[str, Value], run: TracedBuild) -> Run:
         parameters = [
             TracedParameter(
                 name,
@@ -132,7 +132,7 @@ class Tracer:
         lost = [(kind, table.polynomial(row)) for kind, row in run.lost]
         return Run(point, parameters, list(decisions.values()), lost, run.error)
 
-    def condition(self, table: Table, row: int, place: str) -> Condition | None:
+    def condition(self, table: ExpressionTable, row: int, place: str) -> Condition | None:
         """None for what always holds, or never."""
         operation, left, right = table.rows[row]
         values = table.value(int(left)), table.value(int(right))
@@ -148,7 +148,7 @@ class Tracer:
             self._learn(table, row, found)
         return found
 
-    def _learn(self, table: Table, row: int, condition: Condition) -> None:
+    def _learn(self, table: ExpressionTable, row: int, condition: Condition) -> None:
         function = table.function([row], self.names)
         names = self.names
 

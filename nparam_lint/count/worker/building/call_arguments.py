@@ -192,7 +192,7 @@ def with_element(value, path, new):
     return tuple(changed) if isinstance(value, tuple) else changed
 
 
-class Symbol:
+class TracedValue:
     """A value that is to be traced, under the name of its variable."""
 
     def __init__(self, name, value):
@@ -201,7 +201,7 @@ class Symbol:
 
 def literal(value):
     """The expression for a value."""
-    if isinstance(value, Symbol):
+    if isinstance(value, TracedValue):
         parts = [ast.Constant(value.name), ast.Constant(value.value)]
         return ast.Call(ast.Name(SYMBOL, ast.Load()), parts, [])
     if isinstance(value, dict):

@@ -13,7 +13,7 @@ from ..state import STATE
 from ..symbolic.numbers import symbol
 from ..tracing.failures import Failure, describe, install, missing_package
 from ..tracing.project_paths import line_of_error
-from .call_arguments import PLAIN, SYMBOL, Calls, Symbol, element, parted, parts
+from .call_arguments import PLAIN, SYMBOL, Calls, TracedValue, element, parted, parts
 from .partial_exec import Loss, loss_of, partial_file_of
 
 CONFIG_PARAMETER = re.compile("conf|cfg|args|hparam|params|settings|opt", re.IGNORECASE)
@@ -120,7 +120,7 @@ class Call:
                 self.text = ast.unparse(tree)
             if STATE.trace is not None:
                 names[SYMBOL] = symbol
-                self.calls.change({n: Symbol(n, v) for n, v in self.job["vary"]})
+                self.calls.change({n: TracedValue(n, v) for n, v in self.job["vary"]})
         return self.evaluate(tree, names)
 
     def evaluate(self, tree, names):
