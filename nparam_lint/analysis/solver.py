@@ -76,7 +76,8 @@ class Solved:
     unknowns but `solved`, which was found by bisection in each; `cut`: whether there were more;
     `limits`: of unknowns that were given none; `idle`: unknowns that make no difference, and the
     values that they keep; `refused`: solutions that the model did not accept; `strayed`: that have
-    another count than the closed form says; `reason`: why there is nothing."""
+    another count than the closed form says; `is_complete`: whether the closed forms
+    are about all arguments; `reason`: why there is nothing."""
 
     target: str
     budget: int
@@ -92,11 +93,12 @@ class Solved:
     refused: int = 0
     strayed: int = 0
     reason: str | None = None
+    is_complete: bool = True
 
     @property
     def is_best(self) -> bool:
         """Whether there is proof that no others are nearer."""
-        return bool(self.form) and not self.cut and not self.strayed
+        return bool(self.form) and self.is_complete and not self.cut and not self.strayed
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,7 +237,8 @@ class _AllCases:
             form=" | ".join(dict.fromkeys(one.form for one in answers if one.form)),
             points=tuple(best[:number]),
             combinations=sum(one.combinations for one in answers),
-            cut=any(one.cut for one in answers) or not self.is_complete,
+            cut=any(one.cut for one in answers),
+            is_complete=self.is_complete,
             refused=sum(one.refused for one in answers),
             strayed=sum(one.strayed for one in answers),
             reason=None if points else first.reason,

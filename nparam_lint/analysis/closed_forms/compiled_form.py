@@ -19,6 +19,7 @@ from nparam_lint.analysis.closed_forms.polynomial import (
     Opaque,
     Operation,
     Polynomial,
+    multiplied,
     names_of,
     power_of_two,
     rounded,
@@ -111,6 +112,9 @@ def applied(kind: Kind, left: Polynomial, right: Polynomial) -> Polynomial:
     if kind in ("floor", "ceil"):
         if right == ZERO:
             raise ZeroDivisionError
+        exact = _quotient(left, right)
+        if exact is not None:
+            return exact
         above = left - right + ONE
         if kind == "floor" and () not in dict(above.terms) and above.terms and right != ONE:
             return applied("ceil", above, right)  # ⌊(a + b - 1)/b⌋
@@ -119,6 +123,23 @@ def applied(kind: Kind, left: Polynomial, right: Polynomial) -> Polynomial:
             return applied(kind, inner[0], inner[1] * right)
         return rounded(left, right, kind)
     return Polynomial.generator(Operation(kind, left, right)) * Fraction(1, whole)
+
+
+def _quotient(left: Polynomial, right: Polynomial) -> Polynomial | None:
+    """left / right, where a product divides every term and the coefficients stay whole."""
+    if len(right.terms) != 1:
+        return None
+    ((below, number),) = right.terms
+    terms = {}
+    for monomial, coefficient in left.terms:
+        powers = dict(monomial)
+        for generator, exponent in below:
+            powers[generator] = powers.get(generator, 0) - exponent
+        share = coefficient / number
+        if share.denominator != 1 or any(exponent < 0 for exponent in powers.values()):
+            return None
+        terms[multiplied((), tuple((g, e) for g, e in powers.items() if e))] = share
+    return Polynomial.of(terms)
 
 
 def _inner(left: Polynomial, kind: Kind) -> tuple[Polynomial, Polynomial] | None:

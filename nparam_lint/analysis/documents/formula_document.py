@@ -128,7 +128,7 @@ def _facts(case: ClosedForm, formula: FormulaResult) -> Iterator[doc.Fact]:
     else:
         places = style.plural(case.verified, "other place")
         if case.is_proved:
-            yield doc.Fact("proved", f"from what the constructor does; right at {places}, too")
+            yield doc.Fact("proved", f"by following the constructor; right at {places}")
             return
         own = [n for n in formula.order if n in case.distinct and n in used]
         distinct = ", ".join(f"{n}: {style.plural(case.distinct[n], 'value')}" for n in own)
