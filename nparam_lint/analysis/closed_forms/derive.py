@@ -14,7 +14,7 @@ from nparam_lint.analysis.closed_forms.compiled_form import substituted
 from nparam_lint.analysis.closed_forms.exploration import LOOP, RESTARTS
 from nparam_lint.analysis.closed_forms.expressions import at
 from nparam_lint.analysis.closed_forms.form_records import ClosedForm, Derived, NoForm
-from nparam_lint.analysis.closed_forms.implications import solved
+from nparam_lint.analysis.closed_forms.implications import divided, solved
 from nparam_lint.analysis.closed_forms.observations import Built, differs, whole_numbers
 from nparam_lint.analysis.closed_forms.regions import ArgumentRule, FormCase, merged
 from nparam_lint.analysis.closed_forms.traced_runs import Tracer
@@ -85,7 +85,9 @@ def derive(
         numbers,
         base,
     )
-    found = Derivation(tracer, {n: asked[n] for n in base}, traces.hints).run()
+    is_large = len(first.tensors) >= MANY
+    named = {n: asked[n] for n in base}
+    found = Derivation(tracer, named, traces.hints, is_large=is_large).run()
     if isinstance(found, NoForm):
         return [replace(found, case=case)]
     sources = {tensor.name: tensor.source for tensor in first.tensors}
@@ -103,8 +105,15 @@ def derive(
 class Derivation(PathForms):
     """`asked`: the arguments of the call that was asked about."""
 
-    def __init__(self, tracer: Tracer, asked: Mapping[str, Value], hints: Sequence[int]) -> None:
-        super().__init__(tracer, hints)
+    def __init__(
+        self,
+        tracer: Tracer,
+        asked: Mapping[str, Value],
+        hints: Sequence[int],
+        *,
+        is_large: bool = False,
+    ) -> None:
+        super().__init__(tracer, hints, is_large=is_large)
         self.asked = asked
 
     def run(self) -> list[ClosedForm] | NoForm:
@@ -204,6 +213,10 @@ class Derivation(PathForms):
         if not self.rests_on_enough(cases[0]):
             return []
         cases = [*filter(self.rests_on_enough, cases)]
+        for case in cases:
+            divides = [r.condition for r in case.rules if r.condition is not None]
+            case.total = divided(case.total, divides)
+            case.shapes = [replace(s, size=divided(s.size, divides)) for s in case.shapes]
         self.zeros(cases)
         self.pin(tree, cases)
         if self.fixed and not set(self.tracer.names) - self.fixed.keys():

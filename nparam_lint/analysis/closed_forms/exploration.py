@@ -24,13 +24,14 @@ IN_LOOP = "decisions in a loop"
 
 class Exploration:
     """The builds that show what a count depends on. `base`: the run of the call; `lost`: variables
-    that cannot be followed, and what showed it; `ignored`: places of decisions inside loops;
+    that cannot be followed, and what showed it; `is_large`: each build
+    takes long, so that there are fewer; `ignored`: places of decisions inside loops;
     `choices`: the values of what has a few only; `fixed`: what cannot be varied, and why."""
 
     base: Run
 
-    def __init__(self, tracer: Tracer, hints: Sequence[int]) -> None:
-        self.tracer, self.hints = tracer, hints
+    def __init__(self, tracer: Tracer, hints: Sequence[int], *, is_large: bool) -> None:
+        self.tracer, self.hints, self.is_large = tracer, hints, is_large
         self.search = PointSearch(tracer)
         self.lost: dict[str, str] = {}
         self.ignored: set[str] = set()
@@ -64,7 +65,7 @@ class Exploration:
             base = variable.base
             most = 4 * abs(base) + 8 if isinstance(base, int | float) else 0
             near = [v for v in values if isinstance(v, int | float) and v <= most]
-            todo += [(variable.name, value) for value in (near or values)[:ALONE]]
+            todo += [(variable.name, value) for value in (near or values)[: ALONE - self.is_large]]
         runs = self.tracer.build([{name: value} for name, value in todo])
         refused: dict[str, list[Run]] = {}
         kept = []

@@ -25,6 +25,7 @@ from nparam_lint.analysis.closed_forms.polynomial import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from nparam_lint.analysis.closed_forms.conditions import Condition
     from nparam_lint.records import NameValue
 
 Row = tuple[str | int, ...]
@@ -64,6 +65,7 @@ class ExpressionTable:
     def __init__(self, rows: Sequence[Row], whole: frozenset[str]) -> None:
         self.rows, self.whole = rows, whole
         self._values: dict[int, Value] = {}
+        self.conditions: dict[int, Condition | None] = {}  # of rows that are comparisons
 
     def names(self, number: int) -> frozenset[str]:
         return self._names[number]
@@ -174,6 +176,8 @@ def float_constant(value: float) -> Value:
 def as_opaque(value: Value) -> Opaque:
     if isinstance(value, Opaque):
         return value
+    if isinstance(value, Quotient) and value.bottom == ONE:
+        return Opaque("whole", (value.top,))
     if isinstance(value, Quotient):
         return Opaque("/", (value.top, value.bottom))
     return Opaque("whole", (value,))

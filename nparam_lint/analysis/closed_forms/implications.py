@@ -8,10 +8,16 @@ from typing import TYPE_CHECKING
 from nparam_lint.analysis.closed_forms.compiled_form import NoPolynomial, substituted
 from nparam_lint.analysis.closed_forms.conditions import Condition
 from nparam_lint.analysis.closed_forms.expressions import is_positive
-from nparam_lint.analysis.closed_forms.polynomial import Polynomial, names_of
+from nparam_lint.analysis.closed_forms.polynomial import (
+    Monomial,
+    Operation,
+    Polynomial,
+    multiplied,
+    names_of,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
 
 def solved(form: Polynomial, name: str) -> Polynomial | None:
@@ -23,6 +29,29 @@ def solved(form: Polynomial, name: str) -> Polynomial | None:
     if monomial != ((name, 1),):
         return None
     return (form - own) * (Fraction(-1) / coefficient)
+
+
+def divided(form: Polynomial, conditions: Iterable[Condition]) -> Polynomial:
+    """The form, where `b*(a//b)` is `a` because `a % b == 0`."""
+    for condition in conditions:
+        for own in condition.form.generators if condition.operation == "==" else ():
+            if not isinstance(own, Operation) or own.kind != "floor" or own.right.factors is None:
+                continue
+            whole = own.left - own.right * Polynomial.generator(own)
+            if condition.form in (whole, -whole) and own.right.factors[0] == 1:
+                form = Polynomial.sum(_multiplied_out(term, own) for term in form.terms)
+    return form
+
+
+def _multiplied_out(term: tuple[Monomial, Fraction], own: Operation) -> Polynomial:
+    monomial, coefficient = term
+    ((below, _),) = own.right.terms
+    powers = dict(monomial)
+    need = {**dict(below), own: 1}
+    if any(powers.get(g, 0) < exponent for g, exponent in need.items()):
+        return Polynomial(((monomial, coefficient),))
+    left = tuple((g, e - need.get(g, 0)) for g, e in powers.items() if e > need.get(g, 0))
+    return own.left * Polynomial(((multiplied((), left), coefficient),))
 
 
 class Implications:

@@ -16,11 +16,11 @@ from nparam_lint.analysis.closed_forms.fitting import fit
 from nparam_lint.analysis.closed_forms.form_records import ShapeForm
 from nparam_lint.analysis.closed_forms.polynomial import (
     ONE,
-    ZERO,
     Monomial,
     Polynomial,
     Samples,
 )
+from nparam_lint.analysis.closed_forms.traced_runs import size_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -59,13 +59,14 @@ def form_of(
             points.append({name: form.value(known) for name, form in fitted.symbols.items()})
         except (NoPolynomial, ArithmeticError):
             return None
-    total = ZERO
+    parts: list[Polynomial] = []
     for monomial in dict.fromkeys(m for row in rows for m in row):
         observed = [row.get(monomial, Fraction(0)) for row in rows]
         coefficient = _coefficient(points, observed, list(fitted.symbols))
         if coefficient is None:
             return None
-        total += coefficient * Polynomial(((monomial, Fraction(1)),))
+        parts.append(coefficient * Polynomial(((monomial, Fraction(1)),)))
+    total = Polynomial.sum(parts)
     try:
         others = {n: f for n, f in fitted.symbols.items() if f != Polynomial.generator(n)}
         return substituted(total, others)
@@ -189,7 +190,7 @@ def shape_forms(
     """The forms of all families; None where one of them has none."""
     found = []
     for name, members in families_of(runs).items():
-        size = form_of([_size(own) for own in members], runs, fitted)
+        size = form_of([size_of(own) for own in members], runs, fitted)
         if size is None:
             return None
         counts = [Polynomial.constant(len(own)) for own in members]
@@ -206,10 +207,6 @@ def shape_forms(
             )
         )
     return found
-
-
-def _size(own: Sequence[TracedParameter]) -> Polynomial:
-    return sum((parameter.form for parameter in own), ZERO)
 
 
 def _shape(

@@ -16,7 +16,7 @@ from math import gcd, prod
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     Values = Mapping[str, Fraction]
 
@@ -171,6 +171,15 @@ class Polynomial:
         terms = dict(self.terms)
         for monomial, coefficient in other.terms:
             terms[monomial] = terms.get(monomial, Fraction(0)) + coefficient
+        return Polynomial.of(terms)
+
+    @staticmethod
+    def sum(forms: Iterable[Polynomial]) -> Polynomial:
+        """Of many: one after another would sort the terms each time."""
+        terms: dict[Monomial, Fraction] = {}
+        for form in forms:
+            for monomial, coefficient in form.terms:
+                terms[monomial] = terms.get(monomial, Fraction(0)) + coefficient
         return Polynomial.of(terms)
 
     def __neg__(self) -> Polynomial:

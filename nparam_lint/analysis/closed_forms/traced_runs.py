@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+from collections import Counter
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
@@ -11,7 +13,7 @@ from typing import TYPE_CHECKING
 from nparam_lint.analysis.closed_forms.conditions import Condition, condition_of
 from nparam_lint.analysis.closed_forms.expressions import ExpressionTable
 from nparam_lint.analysis.closed_forms.implications import Implications
-from nparam_lint.analysis.closed_forms.polynomial import ONE, ZERO, Polynomial
+from nparam_lint.analysis.closed_forms.polynomial import ONE, Polynomial
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -22,22 +24,25 @@ if TYPE_CHECKING:
     Trace = Callable[[Sequence[Mapping[str, Value]]], Traces | None]
     Test = Callable[[Mapping[str, Value]], bool]
 
+SECONDS = 40.0  # for one form; what is not found by then is left out
 BATCH = 48  # points of one job
 
 
 @dataclass(frozen=True, slots=True)
 class TracedParameter:
-    """`form`: of the number of its elements, None where its origin was lost."""
+    """`shape`: the form of each length, None where its origin was lost."""
 
     name: str
     shape: tuple[Polynomial, ...] | None
     size: int
 
-    @property
-    def form(self) -> Polynomial:
-        if self.shape is None:
-            return Polynomial.constant(self.size)
-        return prod(self.shape, start=ONE)
+
+def size_of(parameters: Sequence[TracedParameter]) -> Polynomial:
+    """The form of the number of all their elements; a number, where their origin was lost."""
+    shapes = Counter(p.shape for p in parameters if p.shape is not None)
+    lost = sum(p.size for p in parameters if p.shape is None)
+    sizes = (prod(shape, start=ONE) * number for shape, number in shapes.items())
+    return Polynomial.sum([*sizes, Polynomial.constant(lost)])
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +63,7 @@ class Run:
 
     @cached_property
     def form(self) -> Polynomial:
-        return sum((parameter.form for parameter in self.parameters), ZERO)
+        return size_of(self.parameters)
 
     @cached_property
     def total(self) -> int:
@@ -76,6 +81,7 @@ class Tracer:
     base: Mapping[str, Value]
     tests: dict[Condition, Test] = field(default_factory=dict)
     runs: dict[tuple[tuple[str, str], ...], Run | None] = field(default_factory=dict)
+    deadline: float = field(default_factory=lambda: time.monotonic() + SECONDS)
     constants: set[int] = field(default_factory=set)  # in the conditions
 
     @property
@@ -93,6 +99,11 @@ class Tracer:
             v.name: Fraction(int(v.base != 0)) if isinstance(v.base, int) else Fraction(0)
             for v in self.variables
         }
+
+    @property
+    def is_late(self) -> bool:
+        """Whether no more should be begun."""
+        return time.monotonic() > self.deadline
 
     def build(self, points: Sequence[Mapping[str, Value]]) -> list[Run | None]:
         """None for a point that could not be traced."""
@@ -134,6 +145,11 @@ class Tracer:
 
     def condition(self, table: ExpressionTable, row: int, place: str) -> Condition | None:
         """None for what always holds, or never."""
+        if row not in table.conditions:
+            table.conditions[row] = self._condition(table, row, place)
+        return table.conditions[row]
+
+    def _condition(self, table: ExpressionTable, row: int, place: str) -> Condition | None:
         operation, left, right = table.rows[row]
         values = table.value(int(left)), table.value(int(right))
         found = condition_of(str(operation), *values)

@@ -113,7 +113,7 @@ class PathForms(Exploration):
             return self.choices[name]
         if not isinstance(base, int):
             return [base, *(base * f for f in (0.5, 2.0, 1.5, 3.0))]  # type: ignore[operator]
-        values = [*range(int(self.tracer.least[name]), LINE), base]
+        values = [*range(int(self.tracer.least[name]), LINE - 2 * self.is_large), base]
         if base > 3 * LINE:
             steps = (base + step for step in (0, 1, -1, 2, 3, 5, base, -(base // 2)))
             values = [*values, *steps, *(n << k for k in range(2, 12) for n in (1, 3))]
@@ -159,6 +159,8 @@ class PathForms(Exploration):
 
     def by_value(self, leaf: Leaf, runs: Sequence[Run]) -> list[PathForm]:
         """One form for each value of a choice, where there is none for all of them."""
+        if self.tracer.is_late:
+            return []
         for name in sorted(self.lost, key=lambda n: n not in self.choices):
             forms = []
             others = {n: Polynomial.generator(n) for n in self.lost if n != name}
@@ -215,10 +217,11 @@ class PathForms(Exploration):
         shows that another variable is lost."""
         fixed = frozenset(self.fixed) | frozenset(self.choices)
         points = []
+        beyond = FURTHER[:1] if self.is_large else FURTHER
         for form in forms:
-            number = BASE_VERIFIED if self.is_asked(form) else VERIFIED
+            number = BASE_VERIFIED if self.is_asked(form) and not self.is_large else VERIFIED
             near = form.runs[0].point
-            further = [{**near, name: value} for name in self.loops() for value in FURTHER]
+            further = [{**near, name: value} for name in self.loops() for value in beyond]
             points.append(
                 [
                     *self.search.spread(form.conditions, near, number, fixed),
