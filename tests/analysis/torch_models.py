@@ -5,6 +5,8 @@ from __future__ import annotations
 import inspect
 import math
 import sys
+import warnings
+from contextlib import contextmanager
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -21,14 +23,21 @@ from nparam_lint.analysis.closed_forms.observations import (
 from nparam_lint.claims import FormulaError
 from nparam_lint.claims.expression import parse_formula
 from nparam_lint.count.worker.state import STATE
-from nparam_lint.count.worker.symbolic.numbers import symbol
 from nparam_lint.count.worker.symbolic.recorder import Recorder
 from nparam_lint.count.worker.symbolic.shadows import shadowed
 from nparam_lint.count.worker.symbolic.shapes import ROWS, carried
+from nparam_lint.count.worker.symbolic.traced_numbers import symbol
 from nparam_lint.records import NotMeasured, ParameterRow, TracedBuild, Traces
 
 if TYPE_CHECKING:
     from nparam_lint.analysis.closed_forms.form_records import ClosedForm, NoForm
+
+
+@contextmanager
+def built_on_meta():
+    with torch.device("meta"), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Initializing zero-element tensors")
+        yield
 
 
 def asking(make, **base):
@@ -42,7 +51,7 @@ def asking(make, **base):
 
 def _outcome(make, arguments):
     try:
-        with torch.device("meta"):
+        with built_on_meta():
             model = make(**arguments)
     except Exception as error:
         reason = f"{type(error).__name__}: {error}"
@@ -78,7 +87,7 @@ class InProcess:
         trace.begin()
         rows, error = (), None
         try:
-            with torch.device("meta"), carried(torch):
+            with built_on_meta(), carried(torch):
                 model = self.make(**{n: symbol(n, v) for n, v in point.items()})
             trace.paused += 1
             rows = tuple(
@@ -101,11 +110,11 @@ def derived(make, **base) -> ClosedForm | NoForm:
 
 
 def count(make, **arguments) -> int:
-    with torch.device("meta"):
+    with built_on_meta():
         return sum(p.numel() for p in make(**arguments).parameters())
 
 
-NAMES = {**vars(math), "Fraction": Fraction}
+NAMES = {**vars(math), "math": math, "Fraction": Fraction}
 
 
 def value(text: str, point) -> object:

@@ -181,6 +181,13 @@ def _whole(operation: str, form: Polynomial) -> Condition | bool:
             ">=": number >= zero,
         }[operation]
     form = form * lcm(*(c.denominator for _, c in form.terms))
+    match form.terms:
+        case (((((Operation(kind="floor") as own), 1),), _),) if is_positive(own.left):
+            # ⌊a/b⌋ is nothing below b.
+            if operation == "==":
+                return Condition(">=", own.right - own.left - ONE)
+            if operation == "!=":
+                return Condition(">=", own.left - own.right)
     if operation in ("==", "!="):
         share = gcd(*(c.numerator for _, c in form.terms))
         sign = -1 if form.terms[-1][1] < 0 else 1

@@ -10,7 +10,7 @@ import os
 import re
 
 from ..state import STATE
-from ..symbolic.numbers import symbol
+from ..symbolic.traced_numbers import symbol
 from ..tracing.failures import Failure, describe, install, missing_package
 from ..tracing.project_paths import line_of_error
 from .call_arguments import PLAIN, SYMBOL, Calls, TracedValue, element, parted, parts

@@ -10,7 +10,7 @@ import math
 import types
 
 from ..state import STATE
-from .numbers import Traced, TracedInt, constant, made, plain
+from .traced_numbers import Traced, TracedInt, constant, made, plain
 
 MATH = ("sqrt", "log", "log2", "log10", "exp", "pow", "isqrt", "gcd", "lcm", "comb", "factorial")
 

@@ -4,7 +4,7 @@ parameter."""
 import contextlib
 
 from ..state import STATE
-from .numbers import Traced, plain, row_of, traced
+from .traced_numbers import Traced, plain, row_of, traced
 
 ROWS = "_nparam_rows"  # attribute of a tensor: the row of each of its lengths
 SIZED = "empty zeros ones rand randn full new_empty new_zeros new_ones new_full".split()
