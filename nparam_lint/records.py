@@ -260,6 +260,29 @@ class VariableRow:
 
 
 @dataclass(frozen=True, slots=True)
+class TracedBuild:
+    """A build with numbers that carry their expression. Expressions are numbers of rows in
+    `Traces.expressions`. `parameters`: (name, whether it is trained, its lengths, the expression of
+    each; none where they were lost). `decisions`: (comparison, whether it held, `path:line`) in
+    their order. `lost`: (what became of a value, its expression). `error`: why the constructor
+    refused the point."""
+
+    parameters: tuple[tuple[str, bool, tuple[int, ...], tuple[int, ...]], ...]
+    decisions: tuple[tuple[int, bool, str], ...]
+    lost: tuple[tuple[str, int], ...]
+    error: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Traces:
+    """`expressions`: rows, each (`s`, name), (`n`, number), or (operation, number of a row, …).
+    `runs`: for the points that were asked for, up to the last that there was time for."""
+
+    expressions: tuple[tuple[str | int, ...], ...]
+    runs: tuple[TracedBuild, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class InsideRow:
     """A class of the project inside a model, made by one `call`, as often as there are `paths`
     (those of its modules), with `total` parameters each. `source`: where the class is defined;
@@ -317,6 +340,7 @@ class Measured:
     no_routing: str | None = None
     misdeclared: str | None = None
     inside: tuple[InsideRow, ...] = ()
+    traces: Traces | None = None
     cached: bool = False
 
     @property

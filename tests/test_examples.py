@@ -423,6 +423,7 @@ def test_sockeye_by_the_rules(arguments: dict[str, Any], expected: int | None) -
         (SMALL, "SequenceMLP(MLPConfig(input_len=5, output_len=2))", (2, 2, 16)),
     ],
 )
+@pytest.mark.thorough  # of the examples, not of the tool
 def test_forward_and_backward(where: str, expression: str, shape: tuple[int, ...]) -> None:
     torch.manual_seed(0)
     model = eval(expression, dict(vars(MODULES[where])))
@@ -434,6 +435,7 @@ def test_forward_and_backward(where: str, expression: str, shape: tuple[int, ...
 
 @pytest.mark.parametrize("cell_type", ["lstm", "gru"])
 @pytest.mark.parametrize("layers", [(1, 1), (2, 3)])
+@pytest.mark.thorough  # of the examples, not of the tool
 def test_sockeye_translates(cell_type: str, layers: tuple[int, int]) -> None:
     model = MODULES["sockeye_rnn"].SockeyeRNN(11, 13, cell_type, layers, (6, 10), 8)
     logits = model(torch.randint(11, (2, 4)), torch.randint(13, (2, 5)))
@@ -454,6 +456,7 @@ def test_sockeye_translates(cell_type: str, layers: tuple[int, int]) -> None:
         (SMALL, "LensTransformer(LensConfig())"),
     ],
 )
+@pytest.mark.thorough  # of the examples, not of the tool
 def test_the_future_changes_nothing(where: str, expression: str) -> None:
     torch.manual_seed(0)
     model = eval(expression, dict(vars(MODULES[where])))

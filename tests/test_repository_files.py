@@ -37,6 +37,7 @@ def accepts(command, *paths):
 
 
 @pytest.mark.parametrize("name", [*SCHEMAS, "zizmor"])
+@pytest.mark.thorough  # so does every commit, by the hooks themselves
 def test_what_github_reads_passes_the_hooks(name):
     command, paths = hook(name)
     assert paths

@@ -6,6 +6,7 @@ from itertools import product
 from typing import TYPE_CHECKING
 
 from nparam_lint.analysis.closed_forms.derive import derive
+from nparam_lint.analysis.closed_forms.form_records import ClosedForm, Derived
 from nparam_lint.analysis.closed_forms.observations import (
     BuildHistory,
     Built,
@@ -13,23 +14,28 @@ from nparam_lint.analysis.closed_forms.observations import (
     Variable,
     differs,
 )
-from nparam_lint.analysis.closed_forms.parameter_forms import ClosedForm, Derived
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from nparam_lint.analysis.closed_forms.derive import TracedModel
 
 CASES = 16  # combinations of choices that are all derived
 ALONE = 4  # choices that are changed one at a time, unless more were requested
 
 
 def derive_all(
-    history: BuildHistory, variables: Sequence[Variable], *, chosen: bool = False
+    history: BuildHistory,
+    variables: Sequence[Variable],
+    traces: TracedModel,
+    *,
+    chosen: bool = False,
 ) -> tuple[list[Derived], list[str]]:
     """(the forms, the base's case first; the names of choices that have an effect but were
     skipped). `chosen`: all combinations of the choices are requested; otherwise each choice that
     has an effect is changed alone, to the values that give other parameters."""
-    base = derive(history, variables)
-    found = [base]
+    found = derive(history, variables, traces)
+    base = found[0]
     if not isinstance(base, ClosedForm):
         return found, []
     switches = [v for v in variables if not v.is_number and v.choices]
@@ -44,12 +50,12 @@ def derive_all(
     else:
         cases = [{v.name: value} for v in telling[:ALONE] for value in others[v.name]]
         left = [v.name for v in telling[ALONE:]]
-    known = base.total, {*base.rules}
+    known = [(form.total, {*form.rules}) for form in found if isinstance(form, ClosedForm)]
     for case in cases:
         if any(differs(value, history.base[name]) for name, value in case.items()):
-            form = derive(history, variables, case)
-            if not isinstance(form, ClosedForm) or known != (form.total, {*form.rules}):
-                found.append(form)
+            for form in derive(history, variables, traces, case):
+                if not isinstance(form, ClosedForm) or (form.total, {*form.rules}) not in known:
+                    found.append(form)
     return found, left
 
 

@@ -13,8 +13,8 @@ from nparam_lint.rewrite.edits import FileEdit, Unsafe, is_outside, write_all
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from nparam_lint.analysis.closed_forms.form_records import ClosedForm
     from nparam_lint.analysis.closed_forms.observations import Value
-    from nparam_lint.analysis.closed_forms.parameter_forms import ClosedForm
     from nparam_lint.analysis.model_builder import Model
 
 

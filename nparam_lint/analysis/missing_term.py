@@ -1,63 +1,68 @@
-"""Which term a wrong formula lacks: the only thing that a check needs from this package."""
+"""Which term a wrong formula lacks: what the form that was derived has more than the formula."""
 
 from __future__ import annotations
 
 from collections import defaultdict
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from nparam_lint.analysis.closed_forms.fitting import fit
+from nparam_lint.analysis.closed_forms.compiled_form import NoPolynomial, polynomial_of, substituted
+from nparam_lint.analysis.closed_forms.derive import derive
+from nparam_lint.analysis.closed_forms.form_records import ClosedForm
 from nparam_lint.analysis.closed_forms.form_writer import factored
-from nparam_lint.analysis.closed_forms.observations import Built, exactly, families
-from nparam_lint.analysis.closed_forms.polynomial import Samples
-from nparam_lint.claims import FormulaError
+from nparam_lint.analysis.closed_forms.observations import BuildHistory, exactly, variable_of
+from nparam_lint.analysis.closed_forms.polynomial import ZERO, Polynomial
+from nparam_lint.analysis.model_builder import Model, NothingBuilt
 from nparam_lint.claims.expression import Formula
-from nparam_lint.judge import amount, selected
+from nparam_lint.records import Measured
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from fractions import Fraction
-
-    from nparam_lint.records import Budget, Measured
+    from nparam_lint.gate import RunContext
+    from nparam_lint.records import Budget
 
 
-def missing_term(budget: Budget, measured: Sequence[Measured]) -> list[str]:
-    """The term that must be added to the budget's formula, in its own names, and the parameters
-    that it stands for: one line; none if the measured models do not determine it."""
+def missing_term(budget: Budget, context: RunContext) -> str:
+    """The term that must be added to a budget's formula, in the names of the arguments, and the
+    parameters that it stands for; empty where the form was not derived, or is another one for
+    other arguments than the declared ones."""
     formula = next((t for t in budget.value.terms if isinstance(t, Formula)), None)
     if formula is None or budget.selector.metric not in ("total", "trainable"):
-        return []
-    points: list[dict[str, Fraction]] = []
-    missing: list[Fraction] = []
-    kept: list[Measured] = []
-    for one in measured:
-        point, rows = exactly(one.names), selected(budget.selector, one.modules)
-        if not rows or not formula.names <= point.keys():
-            continue
-        try:
-            value = formula.evaluate(one.names)
-        except FormulaError:
-            continue
-        points.append(point)
-        missing.append(amount(rows[0], budget.selector.metric) - value)
-        kept.append(one)
-    term = fit(Samples(points, missing), formula.names, spare=1)
-    if term is None or not term.terms:
-        return []
-    text = factored(term, sorted(formula.names))
-    parameters = "" if budget.selector.module else _parameters(kept, missing)
-    if text.startswith("-"):
-        return [f"too much: {text[1:]}{parameters}"]
-    return [f"missing: {text}{parameters}"]
+        return ""
+    try:
+        declared = polynomial_of(formula)
+        form = _derived(budget, context)
+    except (NoPolynomial, NothingBuilt, ArithmeticError):
+        return ""
+    if form is None or not formula.names <= {*form.base}:
+        return ""
+    missing = form.total - declared
+    others = missing.names - formula.names
+    known = exactly({name: form.base[name] for name in others})
+    if formula.names and known.keys() == others:  # at their declared values
+        missing = substituted(missing, {n: Polynomial.constant(v) for n, v in known.items()})
+    text = factored(missing, [*dict.fromkeys([*sorted(formula.names), *form.base])])
+    word, text = ("too much", text[1:]) if text.startswith("-") else ("missing", text)
+    where = " and ".join(map(str, form.limits))
+    return f"{word}: {text}{_parameters(missing, form)}" + (f" where {where}" if where else "")
 
 
-def _parameters(measured: Sequence[Measured], missing: Sequence[Fraction]) -> str:
+def _derived(budget: Budget, context: RunContext) -> ClosedForm | None:
+    """The form of what the budget counts, for the declared arguments."""
+    one = replace(budget.selector, module=budget.selector.module.replace("*", "0"))
+    model = Model(context.settings, budget.target, one, context.environ)
+    first = model.first()
+    if not isinstance(first, Measured):
+        return None
+    rows = [row for row in first.variables if row.value is not None or row.choices]
+    variables = [variable_of(row) for row in rows]
+    form = derive(BuildHistory(model.build, variables), variables, model)[0]
+    return form if isinstance(form, ClosedForm) else None
+
+
+def _parameters(missing: Polynomial, form: ClosedForm) -> str:
     """Whose elements these are: of one family of parameters, or of all of one name."""
-    builds = [Built(one.parameters) for one in measured]
-    groups: dict[str, list[list[int]]] = defaultdict(list)
-    for family in families(builds):
-        groups[family.name].append(family.sizes)
-        groups[f"all {family.name.rpartition('.')[2]}"].append(family.sizes)
-    for name, sizes in groups.items():
-        if [sum(column) for column in zip(*sizes, strict=True)] == list(missing):
-            return f" ({name})"
-    return ""
+    groups: dict[str, Polynomial] = defaultdict(lambda: ZERO)
+    for shape in form.shapes:
+        groups[shape.name] += shape.size
+        groups[f"all {shape.name.rpartition('.')[2]}"] += shape.size
+    return next((f" ({name})" for name, size in groups.items() if size == missing), "")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from itertools import accumulate
 from typing import TYPE_CHECKING
@@ -19,7 +20,10 @@ if TYPE_CHECKING:
 
     from nparam_lint.config.settings import Settings
     from nparam_lint.gate import Progress
-    from nparam_lint.records import Definition, Environment
+    from nparam_lint.records import Definition, Environment, Traces
+
+
+HINTS = 40  # numbers of a source file that are tried
 
 
 class NothingBuilt(Exception):
@@ -72,8 +76,13 @@ class Model:
         """One build for each point, in their order. Raises NothingBuilt."""
         return list(map(self._outcome, self._measure(points)))
 
-    def _measure(self, points: Sequence[Point]) -> list[Measurement]:
-        requests = [replace(self.request, values=point) for point in points]
+    def trace(self, points: Sequence[Point]) -> Traces | None:
+        """Build with traced numbers at these points; None where nothing could be traced."""
+        found = self._measure([{}], points)[0]
+        return found.traces if isinstance(found, Measured) else None
+
+    def _measure(self, points: Sequence[Point], traced: Sequence[Point] = ()) -> list[Measurement]:
+        requests = [replace(self.request, values=point, points=traced) for point in points]
         counted = count_models(requests, self.found, self.context)
         if counted.error is not None:
             raise NothingBuilt(counted.error)
@@ -84,12 +93,25 @@ class Model:
     def _outcome(self, found: Measurement) -> Outcome:
         if not isinstance(found, Measured):
             return found
-        tensors = (
-            row
-            for row in found.parameters
-            if self._is_selected(row.name) and (row.trainable or self.selector.metric == "total")
-        )
+        tensors = (row for row in found.parameters if self.is_counted(row.name, row.trainable))
         return Built(tuple(tensors), found.call)
+
+    def is_counted(self, name: str, is_trained: bool) -> bool:
+        """Whether the selector counts a parameter."""
+        return self._is_selected(name) and (is_trained or self.selector.metric == "total")
+
+    @property
+    def hints(self) -> list[int]:
+        """Whole numbers in the source of what is built: keys of its tables may be among them."""
+        path = self.target.location
+        if not self.target.is_path:
+            return []
+        source = self.found.tree.source(path).decode(errors="replace")
+        if self.definition is not None:  # its own first
+            lines = source.splitlines()
+            source = "\n".join(lines[self.definition.line - 1 :] + lines)
+        numbers = dict.fromkeys(int(n) for n in re.findall(r"(?<![\w.])\d{1,5}(?![\w.])", source))
+        return [n for n in numbers if n > 1][:HINTS]
 
     def _is_selected(self, name: str) -> bool:
         """Whether a parameter lies in a module that the selector names."""

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import difflib
+import math
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from nparam_lint import UsageError
@@ -15,29 +17,30 @@ from nparam_lint.analysis.closed_forms.compiled_form import (
     polynomial_of,
     substituted,
 )
-from nparam_lint.analysis.closed_forms.constraints import Requirements
 from nparam_lint.analysis.closed_forms.derive import derive
+from nparam_lint.analysis.closed_forms.form_records import ClosedForm, Derived, NoForm
 from nparam_lint.analysis.closed_forms.form_writer import factored
+from nparam_lint.analysis.closed_forms.implications import solved
 from nparam_lint.analysis.closed_forms.observations import BuildHistory, Built, Variable
-from nparam_lint.analysis.closed_forms.parameter_forms import ClosedForm, Derived
 from nparam_lint.analysis.closed_forms.polynomial import Polynomial
+from nparam_lint.analysis.closed_forms.requirements import Requirements
 from nparam_lint.analysis.closed_forms.search import Searching
 from nparam_lint.analysis.closed_forms.search_by_building import SearchByBuilding
 from nparam_lint.analysis.model_builder import Model, NothingBuilt
-from nparam_lint.claims.expression import parse_formula
+from nparam_lint.claims import FormulaError
+from nparam_lint.claims.expression import Formula, parse_formula
 from nparam_lint.count.worker_process import reused_worker
 from nparam_lint.records import Measured
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from nparam_lint.analysis.closed_forms.constraints import Constraint
+    from nparam_lint.analysis.closed_forms.regions import ArgumentRule
     from nparam_lint.analysis.closed_forms.search import Goal, Search, Unknown, Whole
     from nparam_lint.claims import Selector, Target
-    from nparam_lint.claims.expression import Formula
     from nparam_lint.config.settings import Settings
     from nparam_lint.gate import Progress
-    from nparam_lint.records import VariableRow
+    from nparam_lint.records import NameValue, VariableRow
 
 
 SPARE = 3  # solutions beyond those asked for: the model may refuse some
@@ -73,7 +76,8 @@ class Solved:
     unknowns but `solved`, which was found by bisection in each; `cut`: whether there were more;
     `limits`: of unknowns that were given none; `idle`: unknowns that make no difference, and the
     values that they keep; `refused`: solutions that the model did not accept; `strayed`: that have
-    another count than the closed form says; `reason`: why there is nothing."""
+    another count than the closed form says; `is_complete`: whether the closed forms
+    are about all arguments; `reason`: why there is nothing."""
 
     target: str
     budget: int
@@ -89,11 +93,12 @@ class Solved:
     refused: int = 0
     strayed: int = 0
     reason: str | None = None
+    is_complete: bool = True
 
     @property
     def is_best(self) -> bool:
         """Whether there is proof that no others are nearer."""
-        return bool(self.form) and not self.cut and not self.strayed
+        return bool(self.form) and self.is_complete and not self.cut and not self.strayed
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,8 +148,11 @@ def solve(
                 raise UsageError(
                     f"{given} has no parameters: {selector.module!r} matches no module"
                 )
-            derived = derive(history, variables)
-            solver = _Solver(question, unknowns, given, first, history, derived)
+            derived = derive(history, variables, model)
+            cases = _cases(
+                derived, lambda form: _Solver(question, unknowns, given, first, history, form)
+            )
+            solver = _AllCases(question, cases, is_complete(derived))
             return [solver.solved(budget) for budget in question.budgets]
         except NothingBuilt as error:
             raise UsageError(str(error)) from None
@@ -177,9 +185,84 @@ def _whole(row: VariableRow, first: Measured, given: str) -> int:
     )
 
 
+def is_complete(derived: Sequence[Derived]) -> bool:
+    """Whether the forms together are about all arguments."""
+    return not any(isinstance(form, NoForm) or form.left_out for form in derived)
+
+
+def _cases(
+    derived: Sequence[Derived], solver: Callable[[ClosedForm | None], _Solver]
+) -> list[_Solver]:
+    """One for each closed form, or one that builds. Raises UsageError where none can be asked."""
+    found, refused = [], None
+    for form in derived:
+        try:
+            found.append(solver(form if isinstance(form, ClosedForm) else None))
+        except UsageError as error:
+            refused = refused or error
+    if refused is not None and not found:
+        raise refused
+    return found
+
+
+class _AllCases:
+    """The best over the cases of a form; `is_complete`: whether there are no others."""
+
+    def __init__(self, question: Question, cases: Sequence[_Solver], is_complete: bool) -> None:
+        self.question, self.cases, self.is_complete = question, cases, is_complete
+
+    def solved(self, budget: int) -> Solved:
+        question = self.question
+        answer = self.built(budget, question.goal, question.number)
+        if answer.points or (answer.refused and len(self.cases) == 1):
+            return answer
+        if question.goal == "closest":
+            return replace(answer, reason=self.cases[0].why_nothing(answer))
+        wanted = f"{budget:,}" if question.goal == "exact" else f"{budget:,} or less"
+        nearest = self.built(budget, "closest", 1)
+        if not nearest.points:
+            return replace(answer, reason=self.cases[0].why_nothing(nearest))
+        best = nearest.points[0]
+        off = f"{best.count:,} ({best.count - budget:+,})"
+        reason = f"no arguments give {wanted}; the nearest give {off}: {best.call}"
+        return replace(answer, reason=reason)
+
+    def built(self, budget: int, goal: Goal, number: int) -> Solved:
+        answers = [case.built(budget, goal, number) for case in self.cases]
+        first = next((one for one in answers if one.points), answers[0])
+        points = {one.call: one for answer in answers for one in answer.points}
+        best = sorted(points.values(), key=lambda one: abs(one.count - budget))
+        return replace(
+            first,
+            form=" | ".join(dict.fromkeys(one.form for one in answers if one.form)),
+            points=tuple(best[:number]),
+            combinations=sum(one.combinations for one in answers),
+            cut=any(one.cut for one in answers),
+            is_complete=self.is_complete,
+            refused=sum(one.refused for one in answers),
+            strayed=sum(one.strayed for one in answers),
+            reason=None if points else first.reason,
+        )
+
+
+def _as_test(rule: ArgumentRule) -> Formula:
+    """A rule in what formulas are written in, or computed as Python does."""
+    try:
+        return parse_formula(rule.text)
+    except FormulaError:
+        code = compile(rule.text, "<rule>", "eval")  # of names, numbers and operators that we wrote
+        names = {n: v for n, v in vars(math).items() if callable(v)}
+        own = {"__builtins__": {}, **names, "abs": abs, "max": max, "min": min, "round": round}
+
+        def test(values: Mapping[str, NameValue]) -> Fraction:
+            return Fraction(bool(eval(code, own, dict(values))))
+
+        return Formula(rule.text, rule.names, is_condition=True, evaluate=test)
+
+
 class _Solver:
-    """The answers for one target. `names`: the unknowns, and what is tied to them; `idle`: unknowns
-    that make no difference, and stay as they are."""
+    """The answers for one case of a target. `names`: the unknowns, and what is tied to them;
+    `idle`: unknowns that make no difference, and stay as they are."""
 
     def __init__(
         self,
@@ -188,12 +271,12 @@ class _Solver:
         given: str,
         first: Measured,
         history: BuildHistory,
-        derived: Derived,
+        form: ClosedForm | None,
     ) -> None:
         self.question, self.given, self.first, self.history = question, given, first, history
         self.base = {name: v for name, v in history.base.items() if type(v) is int}
-        self.form = derived if isinstance(derived, ClosedForm) else None
-        self.unknowns = unknowns
+        self.form = form
+        self.unknowns = dict(unknowns)
         self.ties = {name: f for name, f in question.ties.items() if name in self.base}
         for formula in self.ties.values():
             self.check("--tie", formula)
@@ -214,7 +297,7 @@ class _Solver:
             self.text = factored(self.form.total, list(self.form.base))
             self.prepare(self.form)
         self.names = [*self.unknowns, *self.ties]
-        tests = [*(parse_formula(str(rule)) for rule in self.rules), *self.conditions]
+        tests = [*map(_as_test, self.rules), *self.conditions]
         self.requirements = Requirements(self.base, self.unknowns, self.ties, tests)
 
     # --- the question, for this target ---
@@ -226,16 +309,20 @@ class _Solver:
             there = f"did you mean {near[0]!r}?" if near else f"it has {', '.join(self.base)}"
             raise UsageError(f"option {option}: {self.given} has no whole number {name!r}; {there}")
 
-    def follow(self, rule: Constraint) -> None:
+    def follow(self, rule: ArgumentRule) -> None:
         """Let arguments that the model itself ties to the unknowns (`d_ff == 4*d_model`) follow
-        them."""
-        if rule.kind != "==" or rule.left in self.ties:
+        them, and those of a case that is about equal ones."""
+        condition, open_ = rule.condition, {*self.unknowns, *self.ties}
+        if condition is None or condition.operation != "==" or condition.left is not None:
             return
-        if {*rule.right} & {*self.unknowns, *self.ties}:
-            self.unknowns.pop(rule.left, None)
-            self.ties[rule.left] = parse_formula(rule.right_text)
-        elif rule.left in self.unknowns and len(rule.right) == 1:
-            self.ties[rule.right[0]] = parse_formula(f"{rule.left}/({rule.number})")
+        if rule.is_limit and not condition.names <= open_:
+            return
+        for name in sorted(condition.names, key=lambda n: (n in open_, n)):
+            value = solved(condition.form, name)
+            if value is not None and value.names & open_ and name not in self.ties:
+                self.unknowns.pop(name, None)
+                self.ties[name] = parse_formula(factored(value, list(self.base)))
+                return
 
     def prepare(self, form: ClosedForm) -> None:
         """The count as a function of the unknowns, and which of them are known to add to it."""
@@ -283,22 +370,6 @@ class _Solver:
         """Without a closed form every count takes a build."""
         done = self.history.build([self.values(point) for point in points])
         return [built.total if isinstance(built, Built) else None for _, built in done]
-
-    def solved(self, budget: int) -> Solved:
-        question = self.question
-        answer = self.built(budget, question.goal, question.number)
-        if answer.points or answer.refused:
-            return answer
-        if question.goal == "closest":
-            return replace(answer, reason=self.why_nothing(answer))
-        wanted = f"{budget:,}" if question.goal == "exact" else f"{budget:,} or less"
-        nearest = self.built(budget, "closest", 1)
-        if not nearest.points:
-            return replace(answer, reason=self.why_nothing(nearest))
-        best = nearest.points[0]
-        off = f"{best.count:,} ({best.count - budget:+,})"
-        reason = f"no arguments give {wanted}; the nearest give {off}: {best.call}"
-        return replace(answer, reason=reason)
 
     def why_nothing(self, answer: Solved) -> str:
         asked = [str(rule) for rule in self.rules if rule.names & {*self.names}]

@@ -11,8 +11,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from nparam_lint import UsageError, __version__
-from nparam_lint.analysis.closed_forms.observations import BuildHistory, Value, Variable
-from nparam_lint.analysis.closed_forms.parameter_forms import ClosedForm
+from nparam_lint.analysis.closed_forms.form_records import ClosedForm
+from nparam_lint.analysis.closed_forms.observations import (
+    BuildHistory,
+    Value,
+    Variable,
+    variable_of,
+)
 from nparam_lint.analysis.documents.formula_document import FormulaResult, formula_document
 from nparam_lint.analysis.form_cases import derive_all
 from nparam_lint.analysis.model_builder import Model, NothingBuilt
@@ -25,7 +30,6 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Mapping
 
-    from nparam_lint.records import VariableRow
     from nparam_lint.report import Document
 
 _NAME = re.compile(r"[^\W\d]\w*(\[(\d+|'\w+')\])*")
@@ -90,7 +94,7 @@ def _derived(found: FormulaResult, model: Model, asked: str | None) -> FormulaRe
         return replace(found, reason=first.reason, missing=first.missing)
     variables = _variables(first, asked)
     history = BuildHistory(model.build, variables)
-    cases, also_matter = derive_all(history, variables, chosen=bool(asked))
+    cases, also_matter = derive_all(history, variables, model, chosen=bool(asked))
     return replace(
         found,
         call=first.call,
@@ -123,12 +127,12 @@ def _variables(first: Measured, asked: str | None) -> list[Variable]:
     """The arguments to vary: all, or those of `--vary`, with the values given there."""
     rows = {row.name: row for row in first.variables}
     if asked is None:
-        return [_variable(row) for row in rows.values() if row.value is not None or row.choices]
+        return [variable_of(row) for row in rows.values() if row.value is not None or row.choices]
     found: list[Variable] = []
     for name, values in _asked(asked).items():
         elements = [row for row in rows.values() if row.name.startswith(f"{name}[")]
         if elements and not values:
-            found += map(_variable, elements)
+            found += map(variable_of, elements)
             continue
         row = rows.get(name)
         if row is None:
@@ -140,14 +144,8 @@ def _variables(first: Measured, asked: str | None) -> list[Variable]:
                 f"option --vary: {name} is None in {first.call}; say which values it may have: "
                 f"{name}=1|2|4"
             )
-        found.append(_variable(row, values))
+        found.append(variable_of(row, values))
     return found
-
-
-def _variable(row: VariableRow, values: tuple[Value, ...] = ()) -> Variable:
-    base = values[0] if values and row.value is None else row.value
-    known = (False, True) if isinstance(row.value, bool) else row.choices
-    return Variable(row.name, base, row.holder, values or known)
 
 
 def _asked(text: str) -> dict[str, tuple[Value, ...]]:

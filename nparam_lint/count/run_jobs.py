@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from nparam_lint.records import ImportAttempt, NameValue
     from nparam_lint.repository.snapshot import Snapshot
 
-PROTOCOL = 5
+PROTOCOL = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,9 +48,10 @@ class Job:
     uses, where declared; `device`: meta, or another as well, or "meta only" where none is to be
     tried after it; `vary`: other
     values for arguments of the call, or for fields of the config object that is made in it;
-    `scale`: the same, times what they are; `parameters`, `variables`: whether these are to be told
-    too; `way`: it is evidence of how the project builds a model: its setup may set names of the
-    file, and weights are left out rather than downloaded."""
+    `change`: the same, times a number and plus another; `parameters`, `variables`: whether these
+    are to be told too; `points`: values of arguments at which it is also built with traced numbers,
+    in no more than a part of its `seconds`; `way`: it is evidence of how the project builds a
+    model: its setup may set names of the file, and weights are left out rather than downloaded."""
 
     id: int
     label: str
@@ -66,8 +67,10 @@ class Job:
     names: tuple[str, ...] = ()
     parameters: bool = False
     vary: tuple[tuple[str, NameValue], ...] = ()
-    scale: tuple[tuple[str, int], ...] = ()
+    change: tuple[tuple[str, int, int], ...] = ()
     variables: bool = False
+    points: tuple[tuple[tuple[str, NameValue], ...], ...] = ()
+    seconds: float = 60.0
     way: bool = False
 
 

@@ -10,31 +10,33 @@ import sys
 from collections.abc import Callable
 from contextlib import suppress
 from importlib import import_module
-from typing import TYPE_CHECKING
+from threading import Thread
+from typing import IO, TYPE_CHECKING
 
 from nparam_lint import cores
-from nparam_lint.discover.scan import FileFacts, scan_within
+from nparam_lint.discover.scan import FileFacts, Imports, import_statements, scan_within
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
 Scan = Callable[[str, bytes], FileFacts]
+_Read = tuple[FileFacts, Imports]
 _Items = list[tuple[str, bytes]]
 _SHARE = 2_000_000  # bytes that take longer to read than a process takes to start
 
 
 def scan_many(
     contents: Mapping[str, bytes], scan: Scan, timeout: float
-) -> Iterator[tuple[str, FileFacts]]:
-    """(path, facts) of each file, in no order. `scan`: a function at the top level of a module;
-    `timeout`: seconds for one file."""
+) -> Iterator[tuple[str, _Read]]:
+    """(path, (facts, import statements)) of each file, in no order. `scan`: a function at the top
+    level of a module; `timeout`: seconds for one file."""
     size = sum(map(len, contents.values()))
     count = max(1, min(cores(), size // _SHARE))
     ordered = sorted(contents.items(), key=lambda item: len(item[1]), reverse=True)
     mine, *others = (ordered[first::count] for first in range(count))  # of about the same size
     processes = [(_started(scan, share, timeout), share) for share in others]
     try:
-        yield from ((path, scan_within(scan, timeout, path, content)) for path, content in mine)
+        yield from ((path, _read(scan, timeout, path, content)) for path, content in mine)
         for process, share in processes:
             yield from zip((path for path, _ in share), _answer(process), strict=False)
     finally:
@@ -54,15 +56,15 @@ def serve() -> None:
     module, name, timeout, items = pickle.load(sys.stdin.buffer)  # from our own process
     scan: Scan = getattr(import_module(module), name)
     with rare_collection():
-        answer = msgpack.encode(
-            [scan_within(scan, timeout, path, content) for path, content in items]
-        )
+        answer = msgpack.encode([_read(scan, timeout, *item) for item in items])
     sys.stdout.buffer.write(answer)
 
 
-def _started(scan: Scan, share: _Items, timeout: float) -> subprocess.Popen[bytes] | None:
-    import pickle
+def _read(scan: Scan, timeout: float, path: str, content: bytes) -> _Read:
+    return scan_within(scan, timeout, path, content), import_statements(content)
 
+
+def _started(scan: Scan, share: _Items, timeout: float) -> subprocess.Popen[bytes] | None:
     code = f"import sys; sys.path[:] = {sys.path!r}; from {__name__} import serve; serve()"
     try:
         process = subprocess.Popen(
@@ -73,20 +75,26 @@ def _started(scan: Scan, share: _Items, timeout: float) -> subprocess.Popen[byte
         )
     except OSError:
         return None
-    assert process.stdin
-    with suppress(OSError):  # it is gone already
-        pickle.dump((scan.__module__, scan.__name__, timeout, share), process.stdin)
-        process.stdin.close()
+    # While it starts this process reads files already: a pipe takes no more than some 60 kB.
+    orders = scan.__module__, scan.__name__, timeout, share
+    Thread(target=_send, args=(process.stdin, orders), daemon=True).start()
     return process
 
 
-def _answer(process: subprocess.Popen[bytes] | None) -> list[FileFacts]:
+def _send(stream: IO[bytes], orders: tuple[str, str, float, _Items]) -> None:
+    import pickle
+
+    with suppress(OSError), stream:  # OSError: the process is gone already
+        pickle.dump(orders, stream)
+
+
+def _answer(process: subprocess.Popen[bytes] | None) -> list[_Read]:
     from msgspec import msgpack
 
     if process is None or process.stdout is None:
         return []
     try:
-        return msgpack.decode(process.stdout.read(), type=list[FileFacts])
+        return msgpack.decode(process.stdout.read(), type=list[_Read])
     except ValueError:  # all that msgspec raises
         return []
 

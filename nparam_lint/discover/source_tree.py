@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from contextlib import suppress
 from dataclasses import replace
@@ -13,7 +12,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from nparam_lint.cache.file_facts import FactCache
 from nparam_lint.cache.store import digest as digest_of
 from nparam_lint.discover.files import ancestors, join, parent
-from nparam_lint.discover.scan import LARGEST, FileFacts, scan_source, scan_within
+from nparam_lint.discover.scan import (
+    FileFacts,
+    Imports,
+    import_statements,
+    scan_source,
+    scan_within,
+)
 from nparam_lint.records import Position, Problem
 
 if TYPE_CHECKING:
@@ -24,22 +29,6 @@ if TYPE_CHECKING:
     from nparam_lint.records import Severity
 
 _Method = TypeVar("_Method", bound="Callable[..., Any]")
-# (level, module, names, whether it stands at the margin: under no condition, in no function); an
-# unparsed import statement, so that following the imports of thousands of files costs no parsing. A
-# match in a docstring counts as an import, too.
-_Imports = tuple[tuple[int, str, tuple[str, ...], bool], ...]
-# Of each character there is one way only to match it: what is left open is not searched for again.
-_IMPORT = re.compile(
-    r"^([ \t]*)(?:from[ \t]+(\.*)[ \t]*([\w.]*)[ \t]+import[ \t]*"
-    r"(\([^()#]*(?:#[^\n]*\n[^()#]*)*\)|[^\n#;\\]*(?:\\\n?[^\n#;\\]*)*)"
-    r"|import[ \t]+([^\n#;]+))",
-    re.MULTILINE,
-)
-# Statements that do not begin their line: `try: import x`, `import torch; import x`.
-_BEHIND = re.compile(r"[:;][ \t]*(?=(?:from|import)[ \t])")
-_HINTS = tuple(a + b for a in (": ", ":", "; ", ";") for b in ("import ", "from "))
-_NAME = re.compile(r"(\w+)(?:\s+as\s+\w+)?")
-_COMMENT = re.compile(r"#[^\n]*")
 _MUCH = 2_000_000  # bytes that take longer to read than another process takes to start
 # Packages that a repository's own directory of that name must not be taken for.
 _PACKAGES = frozenset(
@@ -102,8 +91,9 @@ class SourceTree:
         self._timeout = timeout
         self._digests: dict[str, str] = {}
         self._known_facts = FactCache[FileFacts](store, "facts", FileFacts)
-        self._known_imports = FactCache[_Imports](store, "imports", _Imports)
+        self._known_imports = FactCache[Imports](store, "imports", Imports)
         self._facts: dict[str, FileFacts] = {}
+        self._imports: dict[str, Imports] = {}  # by digest, as far as another process found them
 
     # --- content ------------------------------------------------------------------------------
 
@@ -153,8 +143,10 @@ class SourceTree:
             return  # each is read when it is asked for
         from nparam_lint.discover.parallel_scan import scan_many
 
-        for path, facts in scan_many(contents, self._scan, self._timeout):
+        for path, (facts, imports) in scan_many(contents, self._scan, self._timeout):
             self._facts[path] = self._scanned(path, contents[path], facts)
+            self._known_imports.put(self._digests[path], imports)
+            self._imports[self._digests[path]] = imports
 
     def _known(self, path: str) -> FileFacts | None:
         facts = self._known_facts.get(self.digest(path))
@@ -169,16 +161,16 @@ class SourceTree:
         return facts
 
     @cached_method
-    def imports(self, path: str) -> _Imports:
+    def imports(self, path: str) -> Imports:
         """Every import statement of the file, those inside functions too."""
         try:
-            found = self._known_imports.get(self.digest(path))
+            digest = self.digest(path)
         except OSError:
             return ()
+        found = self._imports.get(digest) or self._known_imports.get(digest)
         if found is None:
-            content = self.source(path)[:LARGEST]
-            found = tuple(_imports(content.decode("utf-8", "replace")))
-            self._known_imports.put(self.digest(path), found)
+            found = import_statements(self.source(path))
+            self._known_imports.put(digest, found)
         return found
 
     def remember(self) -> None:
@@ -374,17 +366,3 @@ def _moved(facts: FileFacts, path: str) -> FileFacts:
     return replace(
         facts, path=path, problem=problem and moved(problem), unread=tuple(map(moved, unread))
     )
-
-
-def _imports(text: str) -> Iterator[tuple[int, str, tuple[str, ...], bool]]:
-    if any(hint in text for hint in _HINTS):  # to look at each colon takes three times as long
-        text = _BEHIND.sub("\n ", text)
-    for margin, dots, module, names, plain in _IMPORT.findall(text):
-        if plain:
-            for item in plain.split(","):
-                words = item.split()
-                if words:
-                    yield 0, words[0], (), not margin
-        elif dots or module:
-            listed = _NAME.findall(_COMMENT.sub("", names))
-            yield len(dots), module, tuple(listed), not margin

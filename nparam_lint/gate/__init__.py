@@ -66,19 +66,22 @@ if TYPE_CHECKING:
     from nparam_lint.config.settings import Settings
     from nparam_lint.discover import Discovery
     from nparam_lint.discover.parallel_scan import Scan
-    from nparam_lint.records import Definition, Finding, ModelReport
+    from nparam_lint.records import Budget, Definition, Finding, ModelReport
 
     Progress = Callable[[int, int, str], None]  # done, all, the label of the last one
+    Explain = Callable[[Budget, "RunContext"], str]
 
 
 @dataclass(frozen=True, slots=True)
 class RunContext:
-    """The context of one run. `interpreter`: None means the one that the settings select."""
+    """The context of one run. `interpreter`: None means the one that the settings select.
+    `explain`: says which term a wrong formula lacks, if that is wanted."""
 
     settings: Settings
     environ: Mapping[str, str]
     progress: Progress | None = None
     interpreter: Interpreter | None = None
+    explain: Explain | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,17 +139,18 @@ def check(
     static_only: bool = False,
     dependents: bool = True,
     progress: Progress | None = None,
+    explain: Explain | None = None,
 ) -> Report:
     """Check every model under `paths` (the whole project when empty). `left_out`: directories whose
     entries in the config are skipped. `declared_only`: models without a declared budget are
-    skipped, too. `static_only`: build nothing.
+    skipped, too. `static_only`: build nothing. `explain`: see RunContext.
 
     With `dependents` the declared models elsewhere in the project that depend on `paths` are
     checked as well; a path may be data that they read, or deleted. Raises NoInterpreter, and
     UsageError for a path outside the project.
     """
     start = time.monotonic()
-    context, elsewhere = RunContext(settings, environ, progress), None
+    context, elsewhere = RunContext(settings, environ, progress, explain=explain), None
     try:
         begin = (lambda _: None) if static_only else early_start(context)
         source = read_source(
@@ -291,6 +295,11 @@ def measure(
         if isinstance(measured, Measured):
             others.setdefault(number, []).append((request, measured))
     models, skipped, failed = judge_models(selection, counted.answers, source.settings, others)
+    if resized and context.explain:
+        from nparam_lint.gate.formula_check import with_missing_terms
+
+        with reused_worker():
+            models = with_missing_terms(models, selection.requests, context)
     source = replace(source, findings=findings)
     report = assemble_report(source, counted, models, skipped, complete)
     return replace(
@@ -571,7 +580,9 @@ def _job(
         names=tuple(sorted(names)),
         parameters=request.parameters or bool(names),  # they show which term a formula lacks
         vary=tuple(request.values.items()),
-        scale=tuple(request.factors.items()),
+        change=tuple((n, *change) for n, change in request.changes.items()),
         variables=request.variables,
+        points=tuple(tuple(point.items()) for point in request.points),
+        seconds=settings.timeout,
         way=request.way is not None and bool(target.callable),
     )

@@ -15,30 +15,34 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from nparam_lint.claims.grammar import Tolerance
+    from nparam_lint.gate import RunContext
     from nparam_lint.gate.requests import ModelRequest
-    from nparam_lint.records import Budget, BudgetResult, Finding, Measured
+    from nparam_lint.records import Budget, BudgetResult, Finding, Measured, ModelReport
 
-FACTORS = (2, 3, 4)  # of the declared value, for one name at a time
-COMMON_FACTORS = (2, 3)  # for all names at once: what has to divide evenly still does
+# (times, plus): of the declared value, for one name at a time. What is added makes it odd, or a
+# prime: a formula may be right for all that divides evenly.
+CHANGES = ((2, 0), (3, 0), (4, 0), (1, 1), (1, 3))
+COMMON_CHANGES = ((2, 0), (3, 0), (1, 1))  # for all names at once: what has to divide still does
 MAX_NAMES = 6
+MOST_TERMS = 3  # wrong formulas whose missing term is looked for
 
 
 def resized_requests(requests: Sequence[ModelRequest]) -> list[tuple[int, ModelRequest]]:
     """The models whose budgets are formulas, with other arguments: the number of the request, and
     the same request resized."""
     return [
-        (number, replace(request, device="meta", factors=factors))
+        (number, replace(request, device="meta", changes=changes))
         for number, request in enumerate(requests)
         if any(budget.value.names for budget in request.budgets)
-        for factors in factors_to_try(request.budgets)
+        for changes in changes_to_try(request.budgets)
     ]
 
 
-def factors_to_try(budgets: Sequence[Budget]) -> Sequence[Mapping[str, int]]:
-    """The factors for the arguments that the formulas name, one mapping for each build."""
+def changes_to_try(budgets: Sequence[Budget]) -> Sequence[Mapping[str, tuple[int, int]]]:
+    """The changes of the arguments that the formulas name, one mapping for each build."""
     names = sorted({n for b in budgets if b.origin != "prose" for n in b.value.names})[:MAX_NAMES]
-    one_by_one = [{name: factor} for name in names for factor in FACTORS]
-    return one_by_one + [dict.fromkeys(names, f) for f in COMMON_FACTORS if len(names) > 1]
+    one_by_one = [{name: change} for name in names for change in CHANGES]
+    return one_by_one + [dict.fromkeys(names, c) for c in COMMON_CHANGES if len(names) > 1]
 
 
 def check_formula(
@@ -49,24 +53,35 @@ def check_formula(
     broken: Sequence[Finding],
 ) -> list[Finding]:
     """The findings about a formula. `declared`: the model with the declared arguments, of which
-    `broken` are the findings: they get the missing term. Where there are none, NPL011 for the first
-    of the `others` for which the formula is wrong."""
-    judged = () if broken else ((other, judge(budget, other, tolerance)[0]) for other in others)
+    `broken` are the findings. Where there are none, NPL011 for the first of the `others` for which
+    the formula is wrong."""
+    if broken:
+        return [*broken]
+    judged = ((other, judge(budget, other, tolerance)[0]) for other in others)
     wrong = next(((other, one) for other, found in judged for one in found if not one.ok), None)
-    if not broken and wrong is None:
-        return []
-    lines: Sequence[str] = ()
-    if budget.target.host is None:
-        # The one thing that the gate asks of `analysis`, and only of a formula that is wrong.
-        from nparam_lint.analysis.missing_term import missing_term
+    return [] if wrong is None else [_wrong_at_other_size(budget, declared, *wrong)]
 
-        lines = missing_term(budget, [declared, *others])
-    if wrong is not None:
-        return [_wrong_at_other_size(budget, declared, *wrong, lines)]
-    return [
-        replace(f, detail=(*f.detail[:1], *lines, *f.detail[1:])) if f.code == "NPL001" else f
-        for f in broken
-    ]
+
+def with_missing_terms(
+    models: Sequence[ModelReport], requests: Sequence[ModelRequest], context: RunContext
+) -> list[ModelReport]:
+    """With the term that each wrong formula lacks, of the first few: each takes many builds."""
+    left, found = MOST_TERMS, []
+    by_target = {str(request.target): request for request in requests}
+    for model in models:
+        request = by_target.get(model.target)
+        wrong = {f.position: f for f in model.findings if f.code in ("NPL001", "NPL011")}
+        for budget in request.budgets if request and request.target.host is None else ():
+            one = wrong.get(budget.position)
+            if one is None or not left or not budget.value.names:
+                continue
+            left -= 1
+            if line := context.explain(budget, context) if context.explain else "":
+                new = replace(one, detail=(*one.detail[:1], line, *one.detail[1:]))
+                findings = tuple(new if f is one else f for f in model.findings)
+                model = replace(model, findings=findings)
+        found.append(model)
+    return found
 
 
 def _wrong_at_other_size(
@@ -74,7 +89,6 @@ def _wrong_at_other_size(
     declared: Measured,
     other: Measured,
     wrong: BudgetResult,
-    missing_term: Sequence[str],
 ) -> Finding:
     changed = ", ".join(
         f"{name}={other.names[name]}"
@@ -87,6 +101,6 @@ def _wrong_at_other_size(
         f"{changed or other.call} it gives {value:,}, the model has {actual:,}: {actual - value:+,}"
     )
     target = str(budget.target)
-    detail = [f"built: {other.call}", *missing_term]
-    detail.append(f"to derive one that holds for all: nparam-lint formula {shlex.quote(target)}")
+    step = f"to derive one that holds for all: nparam-lint formula {shlex.quote(target)}"
+    detail = [f"built: {other.call}", step]
     return finding("NPL011", budget.position, message, target, detail)

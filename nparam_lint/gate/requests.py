@@ -47,10 +47,11 @@ _CONFIG_WORDS = ("conf", "cfg", "arg", "param", "settings", "opt")
 @dataclass(slots=True)
 class ModelRequest:
     """A model to build: its target, where it is defined or declared, how to build it, and what is
-    declared about it. `values`: other values for arguments of the call; `factors`: what to multiply
-    arguments by. `parameters`, `variables`: whether the answer lists every parameter, and the
-    arguments that can be varied. `because`, `way`: see `ModelReport`. `file`: the one whose names
-    the call is written in, where it is not the target's own."""
+    declared about it. `values`: other values for arguments of the call; `changes`: what to multiply
+    whole-number arguments by, and to add. `parameters`, `variables`: whether the answer lists every
+    parameter, and the arguments that can be varied; `points`: where it is also built with traced
+    numbers. `because`, `way`: see `ModelReport`. `file`: the one whose names the call is written
+    in, where it is not the target's own."""
 
     target: Target
     position: Position
@@ -59,9 +60,10 @@ class ModelRequest:
     budgets: list[Budget] = field(default_factory=list)
     definitions: list[Definition] = field(default_factory=list)
     values: Mapping[str, NameValue] = field(default_factory=dict)
-    factors: Mapping[str, int] = field(default_factory=dict)
+    changes: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     parameters: bool = False
     variables: bool = False
+    points: Sequence[Mapping[str, NameValue]] = ()
     because: str = ""
     way: Way | None = None
     file: str = ""
@@ -147,6 +149,8 @@ def declared_requests(
         if bare not in requests:
             requests[bare] = request_model(bare, position, settings, found)
         requests[bare].definitions.append(definition)
+        if not definition.docstrings:
+            continue
         try:
             with time_limit(settings.timeout):
                 budgets = list(_docstring_budgets(definition, findings))

@@ -186,10 +186,10 @@ _TRIGGERS = {
         rb"(?<![\w)\]\"'])[\[{]|\belse[\[{]|(?:[=+*|\\]|\belse)\s*\(|\)\s*,"
         rb"|^[^=\n(]*=(?:\\\n|[^\n(])*,|\b(?:list|tuple|set|frozenset|dict|OrderedDict|deque)\b"
     ),
-    "NPL102": rb"\bforward\b",
+    "NPL102": rb"def[\s\\]+forward\b",
     # a constructor that begins with something else than the call of that of a base
     "NPL103": (
-        rb"\bdef[\s\\]+__init__(?!\([^()]*\)(?:\s*->[^:\n]*)?:\s*super\([\w, ]*\)\.__init__\()"
+        rb"def[\s\\]+__init__(?!\([^()]*\)(?:\s*->[^:\n]*)?:\s*super\([\w, ]*\)\.__init__\()"
     ),
 }
 

@@ -107,6 +107,7 @@ def _findings(
     from nparam_lint.rules.values import Values
 
     file = SourceFile(parsed, modules)
+    values = Values(file)
     path = parsed.facts.path
     found = []
     if _UNREADABLE_BUDGET in codes:
@@ -115,7 +116,7 @@ def _findings(
         found += [finding(_UNREADABLE_BUDGET, item.position, item.message, "") for item in unread]
     try:
         for code in codes:
-            check, values = RULES[code].check, Values(file)
+            check = RULES[code].check
             if check is None:
                 continue
             for owner in file.module_classes:

@@ -26,6 +26,14 @@ _SPREADS = frozenset({"extend", "update"})
 _HARMLESS = frozenset(
     "len range enumerate zip reversed sorted print isinstance hasattr any all id str repr".split()
 )
+# What binds names.
+BINDING = frozenset(
+    {
+        *(ast.Assign, ast.AnnAssign, ast.NamedExpr, ast.For, ast.AsyncFor, ast.comprehension),
+        *(ast.withitem, ast.alias, ast.arguments, ast.ClassDef, *FUNCTIONS, ast.ExceptHandler),
+        *(ast.MatchAs, ast.MatchStar),
+    }
+)
 _ENDS = (ast.Constant, ast.Global, ast.MatchSingleton, ast.Name, ast.Nonlocal, ast.alias)
 
 
@@ -37,25 +45,15 @@ def nodes(roots: Iterable[ast.AST], *, skip: tuple[type[ast.AST], ...] = ()) -> 
     while stack:
         node = stack.pop()
         yield node
-        if not isinstance(node, skip):
-            stack += _inner(node)
-
-
-def children(node: ast.AST) -> list[ast.AST]:
-    """The nodes that this node is made of, in the order of the source."""
-    return _inner(node)[::-1]
-
-
-def _inner(node: ast.AST) -> list[ast.AST]:
-    found: list[ast.AST] = []
-    for name in _fields(type(node)):  # type: ignore[arg-type]  # types can be hashed
-        value = getattr(node, name)
-        if value.__class__ is list:
-            # The keys of `{**other}` and missing defaults are None.
-            found += value[::-1] if None not in value else [v for v in value[::-1] if v is not None]
-        elif value is not None:
-            found.append(value)
-    return found
+        if node.__class__ in skip:
+            continue
+        for name in _fields(node.__class__):  # type: ignore[arg-type]  # types can be hashed
+            value = getattr(node, name)
+            if value.__class__ is list:
+                # The keys of `{**other}` and missing defaults are None.
+                stack += [v for v in value[::-1] if v] if None in value else value[::-1]
+            elif value is not None:
+                stack.append(value)
 
 
 @cache
@@ -120,10 +118,8 @@ def bound(node: ast.AST) -> Iterator[tuple[str, ast.expr | None]]:
         yield node.asname or node.name.partition(".")[0], None
     elif isinstance(node, ast.arguments):
         yield from ((name, None) for name in parameters(node))
-    elif isinstance(
-        node, (ast.ClassDef, *FUNCTIONS, ast.ExceptHandler, ast.MatchAs, ast.MatchStar)
-    ):
-        yield node.name or "", None
+    elif node.__class__ in BINDING:
+        yield node.name or "", None  # type: ignore[attr-defined]
     for target in targets:
         plain = isinstance(target, ast.Name)
         yield from ((name, value if plain else None) for name in bound_names(target))

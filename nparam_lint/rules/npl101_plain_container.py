@@ -51,6 +51,7 @@ _OVERRIDES = frozenset(
     get_parameters param_groups
     """.split()
 )
+_STORING = (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Call)
 _REGISTERS = ("add_module", "register_module", "register_parameter", "__setattr__")
 
 
@@ -92,7 +93,8 @@ def check(owner: Class, values: Values) -> Iterator[Found]:
     for method in owner.methods.values():
         if not method.runs_forward:
             for node in method.nodes:
-                _note(node, method, values, attributes)
+                if node.__class__ in _STORING:
+                    _note(node, method, values, attributes)
     found = {name: first for name, one in attributes.items() if (first := one.first(values))}
     if not found or not _OVERRIDES.isdisjoint(owner.methods) or _registers_others(owner, values):
         return
@@ -130,8 +132,8 @@ def _registers_others(owner: Class, values: Values) -> bool:
     """Does the class register values from elsewhere, as in `setattr(self, name, block)`? A value
     that is created in the call itself does not count."""
     for method in owner.methods.values():
-        for node in method.nodes:
-            if isinstance(node, ast.Call) and _registers(node.func):
+        for node in method.calls:
+            if _registers(node.func):
                 given = arguments(node)
                 last = given[-1][1] if given else None
                 if last and not is_constant(last, None) and not values.made(last, method):

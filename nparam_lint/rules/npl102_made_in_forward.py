@@ -24,7 +24,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from nparam_lint.rules.catalogue import run, source
-from nparam_lint.rules.nodes import arguments, children, nodes, plain_name
+from nparam_lint.rules.nodes import arguments, nodes, plain_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -66,8 +66,8 @@ def check(owner: Class, values: Values) -> Iterator[Found]:
 
 
 def _made(method: Method, values: Values) -> Iterator[tuple[ast.Call, Made]]:
-    for node in method.nodes:
-        if isinstance(node, ast.Call) and not _continues(node):
+    for node in method.calls:
+        if not _continues(node):
             made = values.made(node, method)
             if made is not None and made.weighty and not made.frozen:
                 yield node, made
@@ -79,7 +79,9 @@ class _Forward:
     def __init__(self, method: Method, file: SourceFile) -> None:
         self.method, self.file = method, file
         # id(node) → the node that it is part of
-        self.parents = {id(child): node for node in method.nodes for child in children(node)}
+        self.parents = {
+            id(child): node for node in method.nodes for child in ast.iter_child_nodes(node)
+        }
 
     def loses(self, node: ast.AST, made: Made) -> bool:
         """Is the value created at `node` used on the spot and then lost?"""

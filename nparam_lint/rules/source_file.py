@@ -14,7 +14,15 @@ from nparam_lint.discover import Models
 from nparam_lint.discover.name_resolution import Names, Symbol, is_module
 from nparam_lint.discover.source_tree import SourceTree
 from nparam_lint.discover.syntax import FUNCTIONS, Function, character, flat
-from nparam_lint.rules.nodes import bound, given_away, nodes, parameters, plain_name, put_into
+from nparam_lint.rules.nodes import (
+    BINDING,
+    bound,
+    given_away,
+    nodes,
+    parameters,
+    plain_name,
+    put_into,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -184,12 +192,20 @@ class Method:
         return list(nodes(self.node.body))
 
     @cached_property
+    def calls(self) -> list[ast.Call]:
+        return [node for node in self.nodes if node.__class__ is ast.Call]
+
+    @cached_property
+    def parameters(self) -> list[str]:
+        return parameters(self.node.args)
+
+    @cached_property
     def bindings(self) -> dict[str, list[ast.expr | None]]:
         """For each local name what it is assigned; None where that is no plain assignment."""
         found: dict[str, list[ast.expr | None]] = defaultdict(list)
-        found.update((name, [None]) for name in parameters(self.node.args))
+        found.update((name, [None]) for name in self.parameters)
         for node in self.nodes:
-            for name, value in bound(node):
+            for name, value in bound(node) if node.__class__ in BINDING else ():
                 found[name].append(value)
         return dict(found)
 

@@ -88,8 +88,7 @@ class Values:
                 for member in self.file.family(name)
                 for method in member.methods.values()
                 if not method.runs_forward
-                for node in method.nodes
-                if isinstance(node, ast.Call)
+                for node in method.calls
                 for made in (self._called(node, method),)
             )
         return self._weighty[name]
@@ -123,8 +122,9 @@ class Values:
         )
         # A name that the function binds itself hides the file's; `nn` always means torch.nn.
         head = name.partition(".")[0]
-        hidden = head not in ("nn", "torch") and head in method.bindings
-        return None if hidden else made
+        if made is None or head in ("nn", "torch"):
+            return made
+        return None if head in method.bindings else made
 
     def _from_outside(self, node: ast.Call, name: str, method: Method) -> Made | None:
         kind = _kind_outside(self.file.outside(name))
@@ -220,6 +220,8 @@ class Values:
         return first[0], [item for box, side in sides for item in (box[1] if box else [side])]
 
     def _variable(self, name: str, method: Method) -> Box | None:
+        if name in method.parameters:
+            return None
         bound = method.bindings.get(name, [])
         boxes = [box for value in bound if value is not None and (box := self.box(value))]
         if not boxes or len(boxes) < len(bound):

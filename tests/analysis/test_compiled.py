@@ -15,8 +15,8 @@ from nparam_lint.analysis.closed_forms.compiled_form import (
     polynomial_of,
     substituted,
 )
-from nparam_lint.analysis.closed_forms.constraints import Constraint, Requirements
 from nparam_lint.analysis.closed_forms.polynomial import Polynomial, power_of_two
+from nparam_lint.analysis.closed_forms.requirements import Requirements
 from nparam_lint.claims.expression import parse_formula
 
 FORMS = [
@@ -140,15 +140,3 @@ def test_what_is_not_whole_or_divides_by_zero_is_not_allowed():
     tied = Requirements({}, ["d"], {"h": parse_formula("d // (d // 64)")}, [])
     assert tied.hold({"d": 128})
     assert not tied.hold({"d": 1})
-
-
-@pytest.mark.parametrize(
-    ("rule", "text"),
-    [
-        (Constraint("d_ff", "==", ("d",), Fraction(4)), "4*d"),
-        (Constraint("d", "==", ("h", "k")), "h*k"),
-        (Constraint("f", "==", ("d",), Fraction(3, 2)), "3/2*d"),
-    ],
-)
-def test_a_tie_of_the_model_as_a_formula(rule, text):
-    assert rule.right_text == text

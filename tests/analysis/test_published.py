@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
 from torch import nn
-from torch_models import derived
+from torch_models import derived, holds
 
+from nparam_lint.analysis.closed_forms.form_records import ClosedForm
 from nparam_lint.analysis.closed_forms.observations import exactly
-from nparam_lint.analysis.closed_forms.parameter_forms import ClosedForm
 from nparam_lint.analysis.closed_forms.polynomial import ZERO
 from nparam_lint.claims.expression import parse_formula
 
@@ -221,8 +221,8 @@ def points(name: str, form: ClosedForm) -> list[dict[str, int]]:
             point["img"] *= point["p"]
         if "d" in point:  # as many heads as there are 64s in the width
             point["d"] = 64 * -(-point["d"] // 8)
-        given = exactly(arguments(name, point))
-        if all(rule.holds(given) for rule in form.rules):
+        given = arguments(name, point)
+        if holds(form, given):
             found.append(point)
     assert len(found) > 40
     return found

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nparam_lint.analysis.closed_forms import search as searching
-from nparam_lint.analysis.closed_forms.constraints import Requirements
+from nparam_lint.analysis.closed_forms.requirements import Requirements
 from nparam_lint.analysis.closed_forms.search import MOST, Searching, Unknown, limited
 from nparam_lint.analysis.closed_forms.search_by_building import SearchByBuilding
 from nparam_lint.claims.expression import parse_formula

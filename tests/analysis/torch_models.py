@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+import inspect
+import math
+import sys
+import warnings
+from contextlib import contextmanager
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 import torch
@@ -14,11 +20,24 @@ from nparam_lint.analysis.closed_forms.observations import (
     Variable,
     exactly,
 )
+from nparam_lint.claims import FormulaError
 from nparam_lint.claims.expression import parse_formula
-from nparam_lint.records import NotMeasured, ParameterRow
+from nparam_lint.count.worker.state import STATE
+from nparam_lint.count.worker.symbolic.recorder import Recorder
+from nparam_lint.count.worker.symbolic.shadows import shadowed
+from nparam_lint.count.worker.symbolic.shapes import ROWS, carried
+from nparam_lint.count.worker.symbolic.traced_numbers import symbol
+from nparam_lint.records import NotMeasured, ParameterRow, TracedBuild, Traces
 
 if TYPE_CHECKING:
-    from nparam_lint.analysis.closed_forms.parameter_forms import ClosedForm, NoForm
+    from nparam_lint.analysis.closed_forms.form_records import ClosedForm, NoForm
+
+
+@contextmanager
+def built_on_meta():
+    with torch.device("meta"), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Initializing zero-element tensors")
+        yield
 
 
 def asking(make, **base):
@@ -32,7 +51,7 @@ def asking(make, **base):
 
 def _outcome(make, arguments):
     try:
-        with torch.device("meta"):
+        with built_on_meta():
             model = make(**arguments)
     except Exception as error:
         reason = f"{type(error).__name__}: {error}"
@@ -42,22 +61,82 @@ def _outcome(make, arguments):
     return Built(tuple(rows))
 
 
-def derived(make, **base) -> ClosedForm | NoForm:
+class InProcess:
+    """Builds with traced numbers as the worker does, in this process."""
+
+    def __init__(self, make, hints=()):
+        self.make, self.hints = make, hints
+        self.modules = [sys.modules[inspect.getmodule(make).__name__], sys.modules[__name__]]
+
+    def is_counted(self, *_):
+        return True
+
+    def trace(self, points):
+        STATE.trace = Recorder()
+        layers = [m for n, m in list(sys.modules.items()) if n.startswith("torch.nn.modules.")]
+        own = [m for m in self.modules if not m.__name__.startswith("torch.")]
+        try:
+            with shadowed(own, layers):
+                runs = tuple(self.run(point) for point in points)
+            return Traces(tuple(STATE.trace.rows), runs)
+        finally:
+            STATE.trace = None
+
+    def run(self, point):
+        trace = STATE.trace
+        trace.begin()
+        rows, error = (), None
+        try:
+            with built_on_meta(), carried(torch):
+                model = self.make(**{n: symbol(n, v) for n, v in point.items()})
+            trace.paused += 1
+            rows = tuple(
+                (name, p.requires_grad, tuple(p.shape), tuple(getattr(p, ROWS, ())))
+                for name, p in model.named_parameters()
+            )
+        except Exception as raised:
+            error = f"{type(raised).__name__}: {raised}"
+        return TracedBuild(rows, tuple(trace.decisions), tuple(trace.lost), error)
+
+
+def all_derived(make, hints=(), **base) -> list[ClosedForm | NoForm]:
+    """All cases, that of the base first."""
     variables = [Variable(name, value) for name, value in base.items()]
-    return derive(BuildHistory(asking(make, **base), variables), variables)
+    return derive(BuildHistory(asking(make, **base), variables), variables, InProcess(make, hints))
+
+
+def derived(make, **base) -> ClosedForm | NoForm:
+    return all_derived(make, **base)[0]
 
 
 def count(make, **arguments) -> int:
-    with torch.device("meta"):
+    with built_on_meta():
         return sum(p.numel() for p in make(**arguments).parameters())
+
+
+NAMES = {**vars(math), "math": math, "Fraction": Fraction}
+
+
+def value(text: str, point) -> object:
+    """What a form or a rule is at a point, in Python."""
+    return eval(text, dict(NAMES), dict(point))
+
+
+def holds(form: ClosedForm, point) -> bool:
+    """Whether a point is within the rules of a form."""
+    try:
+        return all(value(str(rule), point) for rule in form.rules)
+    except ArithmeticError:
+        return False
 
 
 def told(form: ClosedForm, order, point):
     """What a form says at a point: by itself, and in each way that it is written."""
     texts = [write(form.total, order) for write in (expanded, factored)]
-    python = factored(form.total, order, "python")
-    return [
-        form.total.value(exactly(point)),
-        *(parse_formula(text).evaluate(point) for text in texts),
-        eval(python, {}, dict(point)),
-    ]
+    found = [form.total.value(exactly(point)), value(factored(form.total, order, "python"), point)]
+    for text in texts:
+        try:
+            found.append(parse_formula(text).evaluate(point))
+        except FormulaError:  # budgets have fewer functions
+            found.append(found[0])
+    return found

@@ -118,7 +118,9 @@ class Many(nn.Module):
 class Power(nn.Module):
     def __init__(self, n=4):
         super().__init__()
-        self.layer = nn.Linear(3**n, 3)
+        import random
+
+        self.layer = nn.Linear(random.Random(str(n)).randint(1, 10**9), 3)
 
 
 class Broken(nn.Module):
@@ -237,12 +239,13 @@ def test_the_text_says_what_was_found(formula):
 
 def test_no_closed_form_is_an_answer_of_its_own(formula):
     done = formula("nets.py::Power", code=1)
-    assert done.stdout.splitlines()[3] == "– no closed form found for layer.weight"
-    assert "  first counterexample, dimension 1: with n=4 it is 81, but " in done.stdout
+    assert done.stdout.splitlines()[3:] == [
+        "– no closed form found",
+        "  n could not be followed: a loop or an index",
+    ]
     (case,) = document(formula("nets.py::Power", "--format", "json", code=1))["cases"]
     assert case["formula"] is None
-    assert (case["parameters"], case["quantity"]) == ("layer.weight", "dimension 1")
-    assert (case["counterexample"], case["actual"]) == ({"n": 4}, 81)
+    assert case["lost"] == {"n": "a loop or an index"}
 
 
 def test_a_model_that_cannot_be_built_says_why(formula):
@@ -464,7 +467,7 @@ head.bias                                  (20,)                      20
 def test_a_narrow_table_goes_on_in_further_rows(place, nparam_lint):
     (place / "long.py").write_text(LONG)
     done = nparam_lint("formula", "long.py::Decoder", "-v", cwd=place, COLUMNS="72")
-    assert done.stdout.partition("built\n\n")[2] == NARROW
+    assert done.stdout.partition("places\n\n")[2] == NARROW
     assert max(map(len, done.stdout.splitlines())) <= 72
 
 

@@ -45,7 +45,7 @@ class Wide(nn.Module):
 class Root(nn.Module):
     def __init__(self, n=16):
         super().__init__()
-        self.layer = nn.Linear(math.isqrt(n**3), 3)
+        self.layer = nn.Linear(n * n + int(str(n)[-1]), 3)
 
 
 class Strict(nn.Module):
@@ -199,7 +199,7 @@ def test_what_nothing_meets_names_the_conditions(solve):
 def test_without_a_closed_form_it_is_searched_by_building(solve):
     done = solve("nets.py::Root", "--budget", "10k", "--vary", "n=1..1000", "--number", "2")
     rows = re.findall(r"^ *(\d+) +([\d,]+) ", done.stdout, re.MULTILINE)
-    assert rows == [("223", "9,993"), ("224", "10,059")]
+    assert rows == [("58", "10,119"), ("57", "9,771")]
     assert "each was built; no closed form: others that were not built may be near" in done.stdout
 
 
@@ -237,7 +237,7 @@ def test_a_document_says_why_there_is_no_answer(solve):
         ),
         (
             ["nets.py::Strict", "--budget", "1M", "--vary", "mode"],
-            "mode cannot be varied in Strict(): Strict(mode=3) raised ValueError: mode must be 2",
+            "mode cannot be varied in Strict(): ValueError: mode must be 2",
         ),
         (
             ["nets.py::GPT[bytes]", "--budget", "1M", "--vary", "n_embd"],

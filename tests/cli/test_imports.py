@@ -94,7 +94,9 @@ def test_an_answer_that_is_given_again_loads_nothing_but_the_cache(first, loaded
     ]
 
 
-@pytest.mark.parametrize("command", ["rule", "clean", "doctor"])
+@pytest.mark.parametrize(
+    "command", ["rule", "clean", pytest.param("doctor", marks=pytest.mark.thorough)]
+)
 def test_a_command_loads_no_other(loaded, command):
     modules = loaded(command, cache="other")
     commands = "check show compare formula solve diff update init install_hook rule doctor clean"

@@ -61,6 +61,7 @@ def test_it_is_declared_judged_and_in_json(copy: PackageCopy) -> None:
     assert rows == {"": 10, "body": 7, "head": 3, "again": 3}
 
 
+@pytest.mark.thorough  # the test above has its counts
 def test_it_is_shown(copy: PackageCopy) -> None:
     done = copy.run("show", "net.py::Right")
     assert any(line.split() == ["bias", "10", "named", "bias"] for line in done.stdout.splitlines())

@@ -9,6 +9,7 @@ import pytest
 
 from nparam_lint.discover import parallel_scan, scan_source, source_tree
 from nparam_lint.discover.parallel_scan import scan_many
+from nparam_lint.discover.scan import import_statements
 from nparam_lint.discover.source_tree import SourceTree
 
 SOURCES = {
@@ -48,20 +49,23 @@ def importable(monkeypatch):
 
 @pytest.mark.usefixtures("three_processes")
 def test_the_facts_are_the_same():
-    expected = {path: scan_source(path, source) for path, source in SOURCES.items()}
+    expected = {p: (scan_source(p, s), import_statements(s)) for p, s in SOURCES.items()}
+    assert expected["net0.py"][1] == ((0, "torch", ("nn",), True),)
     assert dict(scan_many(SOURCES, scan_source, 60)) == expected
 
 
 @pytest.mark.usefixtures("three_processes", "importable")
 def test_each_core_has_a_process():
     found = dict(scan_many(SOURCES, with_process_id, 60))
-    assert {path: facts.path.split()[0] for path, facts in found.items()} == {p: p for p in SOURCES}
-    assert len({facts.path.split()[1] for facts in found.values()}) == 3
+    assert {path: facts.path.split()[0] for path, (facts, _) in found.items()} == {
+        path: path for path in SOURCES
+    }
+    assert len({facts.path.split()[1] for facts, _ in found.values()}) == 3
 
 
 def test_a_few_files_need_no_other_process():
     found = dict(scan_many(SOURCES, with_process_id, 60))
-    assert {facts.path.split()[1] for facts in found.values()} == {str(os.getpid())}
+    assert {facts.path.split()[1] for facts, _ in found.values()} == {str(os.getpid())}
 
 
 @pytest.mark.usefixtures("three_processes", "importable")

@@ -59,7 +59,7 @@ def sample(shared, repository, nparam_lint, tmp_path):
 
 
 # The others take the same path through git as one of these.
-AT_EVERY_COMMIT = {"cherry-pick", "rebase", "amend --no-verify"}
+AT_EVERY_COMMIT = {"cherry-pick", "rebase"}
 
 
 @pytest.mark.parametrize(

@@ -166,6 +166,7 @@ def test_a_commit_from_a_graphical_interface(framework):
     assert (done.stdout + done.stderr).count("1 budget holds") == 1
 
 
+@pytest.mark.thorough  # test_interpreter.py finds it on PATH
 def test_an_active_environment_is_found_behind_that_of_the_hook(framework, tmp_path):
     # pre-commit puts its own environment into VIRTUAL_ENV and in front of PATH.
     active = environment(tmp_path / "active")
@@ -215,6 +216,7 @@ def judged(framework):
     return make
 
 
+@pytest.mark.thorough  # test_index.py has what is staged in part
 def test_changes_that_are_not_staged_are_put_aside_and_come_back(judged):
     sample = judged({"net.py": model(10), "other.py": model(10)})
     sample.add({"net.py": model(20, UNREADABLE)})

@@ -13,8 +13,8 @@ from diff_samples import samples
 from report_checks import check_html
 from report_samples import broken_net, everything, failed, report, unmeasured
 
+from nparam_lint.analysis.closed_forms.form_records import ClosedForm
 from nparam_lint.analysis.closed_forms.observations import Variable
-from nparam_lint.analysis.closed_forms.parameter_forms import ClosedForm
 from nparam_lint.analysis.closed_forms.polynomial import Polynomial
 from nparam_lint.analysis.documents.compare_document import (
     Compared,

@@ -4,6 +4,7 @@ them."""
 from __future__ import annotations
 
 import ast
+import math
 from fractions import Fraction
 from functools import partial, reduce
 from math import lcm, prod
@@ -15,8 +16,10 @@ from nparam_lint.analysis.closed_forms.polynomial import (
     ZERO,
     Generator,
     Kind,
+    Opaque,
     Operation,
     Polynomial,
+    multiplied,
     names_of,
     power_of_two,
     rounded,
@@ -32,7 +35,7 @@ if TYPE_CHECKING:
 
 NOWHERE = 1 << 256  # the count where a form has no value: no budget allows it
 _MOST_POWER = 16  # the largest exponent that is multiplied out
-_BUILTINS = {"__builtins__": {}, "max": max, "min": min, "int": int}
+_BUILTINS = {"__builtins__": {}, "max": max, "min": min, "int": int, "math": math}
 
 
 class NoPolynomial(Exception):
@@ -66,10 +69,27 @@ def substituted(form: Polynomial, values: Mapping[str, Polynomial]) -> Polynomia
     def replaced(generator: Generator) -> Polynomial:
         if isinstance(generator, str):
             return values.get(generator, Polynomial.generator(generator))
+        if isinstance(generator, Opaque):
+            return _replaced(generator, values)
         left, right = (substituted(part, values) for part in (generator.left, generator.right))
         return applied(generator.kind, left, right)
 
     return _transformed(form, replaced)
+
+
+def _replaced(own: Opaque, values: Mapping[str, Polynomial]) -> Polynomial:
+    if not own.names & values.keys():
+        return Polynomial.generator(own)
+    new = _with(own, values)
+    return Polynomial.generator(new) if new.names else Polynomial.constant(new.value({}))
+
+
+def _with(own: Opaque, values: Mapping[str, Polynomial]) -> Opaque:
+    parts = (
+        _with(part, values) if isinstance(part, Opaque) else substituted(part, values)
+        for part in own.parts
+    )
+    return Opaque(own.operation, tuple(parts), own.text)
 
 
 def _transformed(form: Polynomial, replaced: Callable[[Generator], Polynomial]) -> Polynomial:
@@ -92,8 +112,44 @@ def applied(kind: Kind, left: Polynomial, right: Polynomial) -> Polynomial:
     if kind in ("floor", "ceil"):
         if right == ZERO:
             raise ZeroDivisionError
+        exact = _quotient(left, right)
+        if exact is not None:
+            return exact
+        above = left - right + ONE
+        if kind == "floor" and () not in dict(above.terms) and above.terms and right != ONE:
+            return applied("ceil", above, right)  # ⌊(a + b - 1)/b⌋
+        inner = _inner(left, kind)
+        if inner is not None:  # ⌊(⌊a/b⌋ + c)/d⌋ is ⌊(a + b*c)/(b*d)⌋
+            return applied(kind, inner[0], inner[1] * right)
         return rounded(left, right, kind)
     return Polynomial.generator(Operation(kind, left, right)) * Fraction(1, whole)
+
+
+def _quotient(left: Polynomial, right: Polynomial) -> Polynomial | None:
+    """left / right, where a product divides every term and the coefficients stay whole."""
+    if len(right.terms) != 1:
+        return None
+    ((below, number),) = right.terms
+    terms = {}
+    for monomial, coefficient in left.terms:
+        powers = dict(monomial)
+        for generator, exponent in below:
+            powers[generator] = powers.get(generator, 0) - exponent
+        share = coefficient / number
+        if share.denominator != 1 or any(exponent < 0 for exponent in powers.values()):
+            return None
+        terms[multiplied((), tuple((g, e) for g, e in powers.items() if e))] = share
+    return Polynomial.of(terms)
+
+
+def _inner(left: Polynomial, kind: Kind) -> tuple[Polynomial, Polynomial] | None:
+    """Top and bottom of what is rounded alike, if `left` is that and a whole number."""
+    constant = dict(left.terms).get((), Fraction(0))
+    match [(m, c) for m, c in left.terms if m]:
+        case [(((Operation() as own, 1),), Fraction(numerator=1, denominator=1))]:
+            if own.kind == kind and constant.denominator == 1:
+                return own.left + own.right * constant, own.right
+    return None
 
 
 def _power_of_two(exponent: Polynomial) -> Polynomial:
@@ -167,7 +223,7 @@ def growing(form: Polynomial, least: Mapping[str, int]) -> frozenset[str]:
 
 def _above_one(generator: Generator) -> Polynomial:
     """What a power of two has above one, which is positive too."""
-    if isinstance(generator, str) or generator.kind != "**":
+    if isinstance(generator, str | Opaque) or generator.kind != "**":
         return Polynomial.generator(generator)
     (name,) = generator.names
     return Polynomial.generator(f"2**{name}") + ONE
@@ -184,6 +240,8 @@ def _rises(form: Polynomial, name: str) -> bool:
 def _follows(generator: Generator, name: str) -> bool:
     if isinstance(generator, str):
         return True
+    if isinstance(generator, Opaque):
+        return name not in generator.names
     left, right = generator.left, generator.right
     if generator.is_rounded:
         return _rises(left, name) and name not in right.names and _positive(right)
@@ -197,5 +255,7 @@ def _positive(form: Polynomial) -> bool:
 def _is_positive(generator: Generator) -> bool:
     if isinstance(generator, str):
         return True
+    if isinstance(generator, Opaque):
+        return False
     signs = _positive(generator.left), _positive(generator.right)
     return any(signs) if generator.kind == "max" else all(signs)

@@ -1,76 +1,55 @@
-"""The closed form of a count: builds the model at chosen points, fits exactly, verifies at others.
+"""The closed form of a count: the constructor is run with numbers that carry their expression, on
+all sides of the decisions that it takes; what counts loops is fitted, in these numbers alone.
 
 Nothing is taken on trust: a form is returned only if it has the right value at every point that was
-built, including points that were chosen afterwards to break it.
+built on its path, including points that were chosen afterwards.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
-from fractions import Fraction
-from itertools import combinations, product
 from typing import TYPE_CHECKING
 
-from nparam_lint.analysis.closed_forms.constraints import Constraint
-from nparam_lint.analysis.closed_forms.experiments import ROUNDS, Experiments
-from nparam_lint.analysis.closed_forms.observations import (
-    BuildHistory,
-    Built,
-    Point,
-    Value,
-    Variable,
-    exactly,
-    whole_numbers,
-    written,
-)
-from nparam_lint.analysis.closed_forms.parameter_forms import (
-    ClosedForm,
-    Derived,
-    NoForm,
-    ParameterForms,
-    Wrong,
-)
-from nparam_lint.analysis.closed_forms.sample_points import line, probes
+from nparam_lint.analysis.closed_forms.compiled_form import substituted
+from nparam_lint.analysis.closed_forms.exploration import LOOP, RESTARTS
+from nparam_lint.analysis.closed_forms.expressions import at
+from nparam_lint.analysis.closed_forms.form_records import ClosedForm, Derived, NoForm
+from nparam_lint.analysis.closed_forms.implications import divided, solved
+from nparam_lint.analysis.closed_forms.observations import Built, differs, whole_numbers
+from nparam_lint.analysis.closed_forms.regions import ArgumentRule, FormCase, merged
+from nparam_lint.analysis.closed_forms.traced_runs import Tracer
+from nparam_lint.analysis.closed_forms.verified_forms import PathForms
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Mapping, Sequence
+    from typing import Protocol
 
-    from nparam_lint.analysis.closed_forms.experiments import Seen
-    from nparam_lint.analysis.closed_forms.polynomial import Generator
+    from nparam_lint.analysis.closed_forms.observations import BuildHistory, Point, Value, Variable
+    from nparam_lint.analysis.closed_forms.paths import PathTree
+    from nparam_lint.analysis.closed_forms.verified_forms import PathForm
+    from nparam_lint.records import Traces
+
+    class TracedModel(Protocol):
+        """`hints`: whole numbers in its source."""
+
+        @property
+        def hints(self) -> Sequence[int]: ...
+
+        def trace(self, points: Sequence[Point]) -> Traces | None: ...
+        def is_counted(self, name: str, is_trained: bool) -> bool: ...
+
 
 MANY = 128  # parameters; of a larger model a smaller version is built, if its arguments allow it
-FEW = 4  # layers, experts, … that it has then
-SCATTERED = 40  # points in a round, beyond those along lines
-EDGES = 32  # points at which something that is rounded is about to change
-FRESH = 16  # points at which a form is verified
-VERIFIED = 4  # the least of those that could be built
-OFF = "0 turns something off; to have it in the formula, give it a value in the call"
-LEAST = (2, 3)  # of an argument, where the form does not hold for what is smaller
+FEW_LAYERS = 4  # layers, experts, … that it has then
 
 
-def derive(
-    history: BuildHistory, variables: Sequence[Variable], case: Point | None = None
-) -> Derived:
-    """The closed form in those of the `variables` that are numbers; in a `case`, with other values
-    for others."""
-    history, case = history.case(case or {}), case or {}
-    ((base, first),) = history.build([{}])
-    if not isinstance(first, Built):
-        return NoForm(f"the model cannot be built: {first.reason}", case=case)
-    shallow = _shallow(history, variables, first)
-    variables = [replace(v, base=shallow.get(v.name, v.base)) for v in variables]
-    return replace(_Derivation(history.case(shallow), variables, (base, first)).run(), case=case)
-
-
-def _shallow(
-    history: BuildHistory, variables: Sequence[Variable], first: Built
-) -> dict[str, Value]:
+def shallow(history: BuildHistory, variables: Sequence[Variable], first: Built) -> dict[str, Value]:
     """Fewer layers and experts if there are many: forms are derived from small models, which are
     built quickly, and are then verified with the requested one."""
     if len(first.tensors) < MANY:
         return {}
-    bases = {name: base for name, base in whole_numbers(variables).items() if base > FEW}
-    more = history.build([{name: 2 * base} for name, base in bases.items()])
+    bases = {name: base for name, base in whole_numbers(variables).items() if base > FEW_LAYERS}
+    more = history.build([{name: base + 1} for name, base in bases.items()])
     deep = [
         name
         for name, (_, built) in zip(bases, more, strict=True)
@@ -78,219 +57,196 @@ def _shallow(
     ]
     if not deep:
         return {}
-    ways: list[dict[str, Value]] = [dict.fromkeys(deep, FEW)]
-    ways += [{name: FEW} for name in deep]
+    ways: list[dict[str, Value]] = [dict.fromkeys(deep, FEW_LAYERS)]
+    ways += [{name: FEW_LAYERS} for name in deep]
     done = zip(ways, history.build(ways), strict=True)
     return next((way for way, (_, built) in done if isinstance(built, Built)), {})
 
 
-class _Derivation(Experiments):
+def derive(
+    history: BuildHistory,
+    variables: Sequence[Variable],
+    traces: TracedModel,
+    case: Point | None = None,
+) -> list[Derived]:
+    """The closed forms in those of the `variables` that are numbers, one for each part of their
+    values, that of the call first; in a `case`, with other values for other variables."""
+    history, case = history.case(case or {}), case or {}
+    ((asked, first),) = history.build([{}])
+    if not isinstance(first, Built):
+        return [NoForm(f"the model cannot be built: {first.reason}", case=case)]
+    small = shallow(history, variables, first)
+    numbers = [replace(v, base=small.get(v.name, v.base)) for v in variables if v.is_number]
+    others = {v.name: asked[v.name] for v in variables if not v.is_number}
+    base = {v.name: v.base for v in numbers}
+    tracer = Tracer(
+        lambda points: traces.trace([{**others, **point} for point in points]),
+        traces.is_counted,
+        numbers,
+        base,
+    )
+    is_large = len(first.tensors) >= MANY
+    named = {n: asked[n] for n in base}
+    found = Derivation(tracer, named, traces.hints, is_large=is_large).run()
+    if isinstance(found, NoForm):
+        return [replace(found, case=case)]
+    sources = {tensor.name: tensor.source for tensor in first.tensors}
+    return [
+        replace(
+            form,
+            case=case,
+            base={**others, **form.base},
+            shapes=tuple(replace(s, source=sources.get(s.first)) for s in form.shapes),
+        )
+        for form in found
+    ]
+
+
+class Derivation(PathForms):
+    """`asked`: the arguments of the call that was asked about."""
+
     def __init__(
-        self, history: BuildHistory, variables: Sequence[Variable], asked: tuple[Point, Built]
+        self,
+        tracer: Tracer,
+        asked: Mapping[str, Value],
+        hints: Sequence[int],
+        *,
+        is_large: bool = False,
     ) -> None:
-        """`asked`: the arguments of the call that was asked about, and what they give."""
-        super().__init__(history, variables)
+        super().__init__(tracer, hints, is_large=is_large)
         self.asked = asked
-        self.fixed: dict[str, str] = {}  # what cannot be varied, and why
-        self.suspect = ""  # parameters that had no form
-        self.renaming: list[str] = []  # what only moves parameters: a dropout that is a module
-        self.fresh = 0  # points at which the form was verified
-        self.missed: tuple[Point, int] | None = None  # where it was found to be wrong
 
-    # --- the course of it ---
+    def run(self) -> list[ClosedForm] | NoForm:
+        (base,) = self.tracer.build([{}])
+        if base is None:
+            return NoForm("the model cannot be built with traced numbers")
+        if base.error is not None:
+            return NoForm(f"the model cannot be built: {base.error}")
+        self.base = base
+        for kind, form in base.lost:
+            if kind == "loop":
+                self.lose(set(form.names), LOOP)
+        if self.lost:
+            self.ignore_loops(base)
+        alone = self.vary_alone()
+        tree = self.grown([base, *alone])
+        if tree is None:
+            return NoForm("builds with the same decisions give different models")
+        forms = self.forms(tree)
+        for _ in range(RESTARTS):
+            if forms is not None:
+                break
+            forms = self.forms(tree)
+        if not any(self.is_asked(form) for form in forms or ()):
+            return NoForm("no closed form found", self.lost)
+        found = self.closed(tree, forms or [])
+        if found:
+            return found
+        only = "the model can only be built as called"
+        why = next(iter(self.fixed.values()), "")
+        few = "too few other arguments could be built to verify a form"
+        return NoForm(f"{only}: {why}" if why else few, self.lost)
 
-    def run(self) -> Derived:
-        known, free = self.history.lines, self.sampler.free
-        self.along({v.name: probes(v)[: 1 if known else None] for v in self.numbers})
-        # What could not be varied may matter all the more.
-        influence = self.seen.influence
-        matters = [v for v in self.numbers if self.differ(v.name) or not influence[v.name]]
-        off = {v.name: OFF for v in matters if v.base == 0 and self.differ(v.name)}
-        self.renaming = [name for name in off if not self.differ(name, named=False)]
-        self.forget(off)
-        matters = [v for v in matters if v.name not in off]
-        self.along({v.name: line(v) for v in matters if not known.get(v.name)})
-        self.together()
-        self.learn_rules()
-        influence = self.seen.influence
-        stuck = {v.name: self.why_fixed(v.name) for v in matters if not influence[v.name]}
-        self.fixed = {**off, **stuck}
-        # What makes no difference alone may make one together with others: a bound, for instance.
-        self.sampler.variables = [v for v in self.numbers if v.name not in self.fixed]
-        for name, indices in influence.items():
-            values = [self.seen.points[index][name] for index in indices]
-            values += [value for value in known.get(name, ()) if value not in values]
-            self.sampler.lines[name] = values
-        free |= {v.name for v in matters} | self.history.free
-        free |= {name for rule in self.rules for name in rule.names}
-        for _ in range(ROUNDS):
-            self.scatter(SCATTERED)
-            forms = self.forms()
-            if forms.unknown:
-                free |= {v.name for v in self.varied}
-                self.suspect = forms.unknown.name
-            elif self.verify(forms) or self.holds_above_zero(forms):
-                return self.closed(forms)
-        absent = self.no_form(forms)
-        limited = self.limited()
-        return absent if limited is None else self.closed(limited)
+    def pin(self, tree: PathTree, cases: Sequence[FormCase]) -> None:
+        """What the model accepts one value of alone is no argument of the form."""
+        for case in cases:
+            for rule in list(case.rules):
+                condition = rule.condition
+                if rule.is_limit or condition is None or condition.operation != "==":
+                    continue
+                name, *others = condition.names
+                value = None if others else solved(condition.form, name)
+                if value is None:
+                    continue
+                self.fixed[name] = next(
+                    (
+                        run.error
+                        for leaf in tree.leaves()
+                        for run in leaf.runs
+                        if run.error and differs(run.point[name], self.base.point[name])
+                    ),
+                    "it has no other values",
+                )
+                case.rules.remove(rule)
+                case.total = substituted(case.total, {name: value})
+                case.shapes = [s.substituted({name: value}) for s in case.shapes]
 
-    def forms(self, *, simple: bool = False) -> ParameterForms:
-        names = [v.name for v in self.varied if v.name not in self.tied]
-        return ParameterForms(self.seen.within(self.limits), names, self.suspect, simple=simple)
-
-    def holds_above_zero(self, forms: ParameterForms) -> bool:
-        """Whether a form is right wherever none of its rounded quotients is zero, as in
-        `int(ratio*width) or width`; then it is limited to these arguments."""
-        quotients = {g for part in forms.parts() for g in part.generators}
-        limits = [rule for g in quotients if (rule := self.limit_of(g))]
-        seen, fresh = self.built_since(forms)
-        found: set[Constraint] = set()
-        for index in forms.misses(seen, fresh):
-            point = exactly(seen.points[index])
-            broken = {limit for limit in limits if not limit.holds(point)}
-            if not broken:
-                return False
-            found |= broken
-        self.limits += sorted(found, key=str)
-        self.learn_rules()
-        return self.stands(forms)
-
-    def limit_of(self, generator: Generator) -> Constraint | None:
-        """The limit that keeps it from being zero, if it is one product over another, rounded down,
-        and the call is within that limit."""
-        if isinstance(generator, str) or generator.kind != "floor":
-            return None
-        top, bottom = generator.left.factors, generator.right.factors
-        if top is None or bottom is None or not top[1]:
-            return None
-        names = sorted(top[1], key=lambda name: not isinstance(self.base[name], int))
-        limit = Constraint(names[0], ">=", bottom[1], bottom[0] / top[0], tuple(names[1:]))
-        return limit if self.keeps(limit) else None
-
-    def keeps(self, limit: Constraint) -> bool:
-        """Whether the call that was asked about, and the base, are within a limit."""
-        return limit.holds(self.exactly) and limit.holds(exactly(self.asked[0]))
-
-    def limited(self) -> ParameterForms | None:
-        """The forms where one of the arguments is not among its smallest values (a single head, or
-        layer, is often made in another way), or where two of them are not the same (a shortcut
-        between equal widths has no parameters)."""
-        # What does not hold without these, whatever else is wrong.
-        known = list(self.limits)
-        for limit in self.limits_to_try():
-            self.limits = [*known, limit]
-            self.learn_rules()
-            for _ in range(ROUNDS):
-                # There are many limits to try.
-                forms = self.forms(simple=True)
-                if forms.unknown:
-                    break
-                if self.verify(forms):
-                    return forms
-        self.limits = []
-        return None
-
-    def limits_to_try(self) -> Iterator[Constraint]:
-        """Those that the call keeps, and that something that was built does not."""
-        whole = [v.name for v in self.varied if isinstance(v.base, int)]
-        least = (Constraint(name, ">=", (), Fraction(n)) for n, name in product(LEAST, whole))
-        apart = (Constraint(one, "!=", (other,)) for one, other in combinations(whole, 2))
-        for limit in (*least, *apart):
-            there = map(limit.holds, map(exactly, self.seen.points))
-            if self.keeps(limit) and not all(there):
-                yield limit
-
-    def vanishing(self, forms: ParameterForms) -> list[Constraint]:
-        """The arguments that the form does not hold for where they are zero (something is off), as
-        far as its limits do not say so."""
-        zeros = {
-            v.name: type(v.base)(0)
-            for v in self.varied
-            if v.base
-            and not v.choices
-            and all(limit.holds({**self.exactly, v.name: Fraction(0)}) for limit in self.limits)
-        }
-        done = self.history.build([{name: zero} for name, zero in zeros.items()])
-        return [
-            Constraint(name, ">", (), Fraction(0))
-            for name, (point, outcome) in zip(zeros, done, strict=True)
-            if isinstance(outcome, Built) and forms.total_at(point) != outcome.total
-        ]
-
-    def verify(self, forms: ParameterForms) -> bool:
-        """Whether the form is right wherever it was not made from; those points are kept."""
-        self.scatter(FRESH)
-        base = exactly(self.base)
-        whole = [name for name, value in self.base.items() if isinstance(value, int)]
-        close = [
-            {name: written(value) for name, value in point.items()}
-            for form in dict.fromkeys(forms.parts())
-            for point in self.sampler.edges(form, base)
-            if all(point[name].denominator == 1 for name in whole)
-        ]
-        self.ask(
-            [
-                *self.sampler.far(self.seen.points),
-                *self.sampler.wild(),
-                *self.sampler.equal(),
-                *self.sampler.low(),
-                self.asked[0],
-                *close[:EDGES],
+    def zeros(self, cases: Sequence[FormCase]) -> None:
+        """Limit the forms that do not hold where an argument is zero: something is off there."""
+        for case in cases:
+            start = case.runs[0].point
+            names = [
+                v.name
+                for v in self.tracer.variables
+                if v.base and v.name in case.total.names and v.name not in self.choices
             ]
-        )
-        self.learn_rules()
-        self.doubt_rules()
-        return self.stands(forms, bool(self.varied or self.refused))
+            points = [
+                {**start, name: 0.0 if isinstance(start[name], float) else 0} for name in names
+            ]
+            for name, run in zip(names, self.tracer.build(points), strict=True):
+                if run is None or run.error is not None:
+                    continue
+                try:
+                    is_right = case.total.value(at(run.point)) == run.total
+                except ArithmeticError:
+                    is_right = False
+                is_within = any(
+                    self.tracer.holds(part.conditions, run.point) for part in case.parts
+                )
+                if is_within and not is_right:
+                    above = ArgumentRule(f"{name} > 0", frozenset((name,)), is_limit=True)
+                    case.rules.append(above)
 
-    def stands(self, forms: ParameterForms, challenged: bool = True) -> bool:
-        """Whether a form is right at the points that were built since it was made; there must be
-        enough of them, unless nothing can be varied."""
-        self.missed = None
-        seen, fresh = self.built_since(forms)
-        self.fresh = len(fresh)
-        if self.fresh < VERIFIED and challenged:
-            return False
-        index = next(forms.misses(seen, fresh), None)
-        self.missed = None if index is None else (seen.points[index], seen.builds[index].total)
-        return index is None
-
-    def built_since(self, forms: ParameterForms) -> tuple[Seen, range]:
-        """What was seen within the limits, and which of it a form was not made from."""
-        seen = self.seen.within(self.limits)
-        known = sum(all(limit.holds(p) for limit in self.limits) for p in forms.points)
-        return seen, range(known, len(seen.points))
-
-    def closed(self, forms: ParameterForms) -> ClosedForm:
-        if not self.history.lines:
-            self.history.lines.update(self.sampler.lines)
-            self.history.free |= self.sampler.free
-        used = {name for part in forms.parts() for name in part.names}
-        limits = self.vanishing(forms)
-        used |= {limit.left for limit in (*self.limits, *limits)}
-        fixed = {name: why for name, why in self.fixed.items() if name not in self.renaming}
-        idle = [v.name for v in self.numbers if v.name not in {*used, *self.tied, *fixed}]
-        at = exactly(self.asked[0])
-        return ClosedForm(
-            total=forms.total,
-            shapes=tuple(replace(f, value=int(f.size.value(at))) for f in forms.shapes),
-            base=self.asked[0],
-            value=self.asked[1].total,
-            rules=(*self.rules, *limits),
-            idle=tuple(idle),
-            fixed=fixed,
-            built=len(self.seen.points),
-            verified=self.fresh,
+    @staticmethod
+    def rests_on_enough(case: FormCase) -> bool:
+        """Whether what is not proved was seen with more values of each argument than its degree."""
+        return not case.why or all(
+            len({run.point[name] for run in case.runs}) > case.total.degree_in(name)
+            for name in case.total.names
         )
 
-    def no_form(self, forms: ParameterForms) -> NoForm:
-        if len(self.seen.points) == 1 and self.refused:
-            why = self.refused[0][1].reason
-            return NoForm(f"the model can only be built as called: {why}")
-        if forms.unknown:
-            return NoForm("no closed form found", forms.wrong(forms.unknown))
-        if self.missed is None:
-            built = f"only {self.fresh} other" if self.fresh else "no other"
-            return NoForm(f"{built} arguments could be built, too few to verify a form")
-        wrong = Wrong("", "parameters", forms.total, *self.missed)
-        return NoForm("a form that fits some arguments is wrong for others", wrong)
+    def closed(self, tree: PathTree, forms: Sequence[PathForm]) -> list[ClosedForm]:
+        there = {id(form.leaf) for form in forms}
+        left_out = sum(id(one.node) not in there for one in tree.leaves() if not one.is_refused)
+        left_out += sum(not end.runs and not end.node.is_out_of_reach for end in tree.ends())
+        cases = merged(tree, forms, self.tracer, self.base.point)
+        if not self.rests_on_enough(cases[0]):
+            return []
+        cases = [*filter(self.rests_on_enough, cases)]
+        for case in cases:
+            divides = [r.condition for r in case.rules if r.condition is not None]
+            case.total = divided(case.total, divides)
+            case.shapes = [replace(s, size=divided(s.size, divides)) for s in case.shapes]
+        self.zeros(cases)
+        self.pin(tree, cases)
+        if self.fixed and not set(self.tracer.names) - self.fixed.keys():
+            return []
+        used = {
+            name
+            for case in cases
+            for names in (case.total.names, *(rule.names for rule in case.rules if rule.is_limit))
+            for name in names
+        }
+        idle = tuple(n for n in self.tracer.names if n not in used and n not in self.fixed)
+        point = at(self.asked)
+        found = []
+        for case in cases:
+            values = {n: {repr(run.point[n]) for run in case.runs} for n in self.tracer.names}
+            here = point if case is cases[0] else at(case.runs[0].point)
+            found.append(
+                ClosedForm(
+                    total=case.total,
+                    shapes=tuple(replace(f, value=int(f.size.value(here))) for f in case.shapes),
+                    base=self.asked if case is cases[0] else case.runs[0].point,
+                    value=int(case.total.value(here)),
+                    rules=tuple(case.rules),
+                    idle=idle,
+                    fixed=self.fixed,
+                    built=len(self.tracer.runs),
+                    verified=len(case.runs) - 1,
+                    unproved=tuple(dict.fromkeys(case.why)),
+                    left_out=left_out,
+                    distinct={n: len(v) for n, v in values.items() if len(v) > 1},
+                )
+            )
+        return found

@@ -6,6 +6,7 @@ more points than unknowns. The caller verifies it at other points before it prin
 
 from __future__ import annotations
 
+from collections import Counter
 from fractions import Fraction
 from functools import lru_cache
 from itertools import combinations, combinations_with_replacement, islice, permutations, product
@@ -182,7 +183,7 @@ def _bounded(samples: Samples, names: Sequence[str], spare: int) -> Polynomial |
     observed = samples.observed
     ends: tuple[tuple[Kind, Fraction], ...] = ("max", min(observed)), ("min", max(observed))
     for kind, end in ends:
-        for bound in [Polynomial.constant(end), *map(Polynomial.generator, names)]:
+        for bound in [Polynomial.constant(end), *_multiples(samples, names)]:
             limits = [bound.value(point) for point in samples.points]
             free = [i for i, o in enumerate(observed) if o != limits[i]]
             beyond = any((observed[i] < limits[i]) is (kind == "max") for i in free)
@@ -196,6 +197,20 @@ def _bounded(samples: Samples, names: Sequence[str], spare: int) -> Polynomial |
             if samples.agree(whole):
                 return whole
     return None
+
+
+def _multiples(samples: Samples, names: Sequence[str]) -> Iterator[Polynomial]:
+    """Names, times what is most often observed for one of each."""
+    for name in names:
+        there = [
+            observed / point[name]
+            for point, observed in zip(samples.points, samples.observed, strict=True)
+            if point[name]
+        ]
+        often = Counter(there).most_common(2)
+        for factor in dict.fromkeys([Fraction(1), *(f for f, _ in often)]):
+            if factor > 0:
+                yield Polynomial.generator(name) * factor
 
 
 def _doubling(samples: Samples, names: Sequence[str], spare: int) -> Polynomial | None:

@@ -12,6 +12,7 @@ from nparam_lint.analysis.closed_forms.polynomial import (
     ONE,
     Generator,
     Monomial,
+    Opaque,
     Operation,
     Polynomial,
     multiplied,
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 _PLAIN = 16  # larger numbers before or inside of a bracket are no clearer than those without it
+
+_INFIX = frozenset("+ - * / // % ** & | ^ << >>".split())
 
 Language = Literal["budget", "python", "latex"]
 
@@ -189,6 +192,8 @@ class _Writer:
         """Whether it is written with `//`, which binds no closer than `*`."""
         if self.language == "latex" or exponent != 1 or isinstance(base, str):
             return False
+        if isinstance(base, Opaque):
+            return base.operation in ("/", "*")
         if base.right == ONE or (base.kind == "ceil" and self.language == "budget"):
             return False
         return base.is_rounded
@@ -206,12 +211,15 @@ class _Writer:
         if isinstance(base, Operation) and base.kind == "**":
             (levels,) = map(self.name, base.names)
             return f"{2**exponent}^{{{levels}}}" if latex else f"{2**exponent}**{levels}"
-        text = self.name(base) if isinstance(base, str) else self.operation(base)
+        if isinstance(base, Opaque):
+            text = self.opaque(base)
+        else:
+            text = self.name(base) if isinstance(base, str) else self.operation(base)
         if exponent == 1:
             return text
         # `(a + b)//(2*c)` ends in a bracket, and has none around it.
-        called = re.match(r"(ceil|floor|int|max|min)\(", text)
-        if isinstance(base, Operation) and not latex and not called:
+        called = re.match(r"(\w+|math\.\w+)\(", text)
+        if not isinstance(base, str) and not latex and not called:
             text = self.brackets(text)
         return f"{text}^{{{exponent}}}" if latex else f"{text}**{exponent}"
 
@@ -222,6 +230,50 @@ class _Writer:
         if len(name) > 1:
             name = f"\\mathit{{{name.replace('_', chr(92) + '_')}}}"
         return name + (f"_{{{','.join(indices)}}}" if indices else "")
+
+    def opaque(self, own: Opaque, *, inside: bool = False) -> str:
+        """As it stands in the source: the order of what is done with floats matters. `inside`: of
+        brackets."""
+        latex, name = self.language == "latex", own.operation
+        if name == "number":
+            return own.text
+        parts = [
+            self.opaque(part, inside=name not in _INFIX)
+            if isinstance(part, Opaque)
+            else self.sum(_flat(part, self.order))
+            for part in own.parts
+        ]
+        if name in ("float", "whole"):
+            return parts[0]
+        if name in _INFIX:
+            if latex and name == "/":
+                return f"\\frac{{{parts[0]}}}{{{parts[1]}}}"
+            plain = r"[\w.\[\]]+|\w*\([^()]*\)" + (r"|[\w.]+\*[\w.]+" if name in "+-" else "")
+            texts = [t if re.fullmatch(plain, t) else self.brackets(t) for t in parts]
+            if name == "**":
+                return f"{texts[0]}^{{{parts[1]}}}" if latex else "**".join(texts)
+            sign = {"*": self.times, "&": r" \mathbin{\&} "}.get(name, name) if latex else name
+            text = texts[0] + (sign if name in "*/" else f" {sign} ") + texts[1]
+            return text if inside or name in "*/" else self.brackets(text)
+        if name in ("trunc", "floor", "ceil") and latex:
+            kind = "ceil" if name == "ceil" else "floor"
+            return f"\\left\\l{kind} {parts[0]} \\right\\r{kind}"
+        if name in ("bit_length", "bit_count") and not latex:
+            return f"({parts[0]}).{name}()"
+        if name in ("neg", "invert"):
+            return ("-" if name == "neg" else "~") + self.brackets(parts[0])
+        if latex:
+            return f"\\operatorname{{{name.replace('_', chr(92) + '_')}}}" + self.brackets(
+                ", ".join(parts)
+            )
+        return f"{self.called(name)}({', '.join(parts)})"
+
+    def called(self, name: str) -> str:
+        """The function of this name in the language."""
+        if name == "trunc":
+            return "floor" if self.language == "budget" else "int"
+        plain = self.language == "budget" or name in ("abs", "round", "max", "min")
+        return name if plain else f"math.{name}"
 
     def operation(self, own: Operation) -> str:
         """What is no power of two."""

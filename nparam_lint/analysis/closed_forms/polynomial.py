@@ -7,6 +7,7 @@ larger or smaller of two values (`max(8, d // 16)`), or a power of two (`2**dept
 
 from __future__ import annotations
 
+import math
 import operator
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -15,7 +16,7 @@ from math import gcd, prod
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     Values = Mapping[str, Fraction]
 
@@ -52,7 +53,81 @@ class Operation:
         return self.left.names | self.right.names
 
 
-Generator = str | Operation
+@dataclass(frozen=True)
+class Opaque:
+    """What is no polynomial and has no rules here: `gcd(a, b)`, `size & 3`, or arithmetic of floats
+    that rounds twice. It is computed as Python does. `operation`: an operator, a function, `float`
+    (a variable that is one), or `number` (the `text`)."""
+
+    operation: str
+    parts: tuple[Polynomial | Opaque, ...]
+    text: str = ""
+
+    kind = "opaque"
+    is_rounded = False
+
+    def number(self, values: Values) -> float:
+        """Its value as Python has it. Raises what Python raises there."""
+        parts = [_as_python(part, values) for part in self.parts]
+        match self.operation:
+            case "number":
+                return float(self.text)
+            case "float":
+                return float(parts[0])
+            case "bit_length" | "bit_count":
+                return int(getattr(int(parts[0]), self.operation)())
+            case "round":
+                return round(parts[0], *map(int, parts[1:]))
+            case operation:
+                return _PYTHON[operation](*parts)
+
+    def value(self, values: Values) -> Fraction:
+        """Raises ZeroDivisionError where Python has no value."""
+        try:
+            return Fraction(self.number(values))
+        except (ValueError, OverflowError, TypeError) as error:
+            raise ZeroDivisionError(str(error)) from None
+
+    @property
+    def names(self) -> frozenset[str]:
+        return frozenset().union(*(part.names for part in self.parts))
+
+
+_PYTHON: dict[str, Callable[..., float]] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "/": operator.truediv,
+    "//": operator.floordiv,
+    "%": operator.mod,
+    "**": operator.pow,
+    "neg": operator.neg,
+    "&": operator.and_,
+    "|": operator.or_,
+    "^": operator.xor,
+    "invert": operator.invert,
+    "<<": operator.lshift,
+    ">>": operator.rshift,
+    "abs": abs,
+    "max": max,
+    "min": min,
+    "whole": int,
+    "trunc": math.trunc,
+    "floor": math.floor,
+    "ceil": math.ceil,
+    **{name: getattr(math, name) for name in ("sqrt", "log", "log2", "log10", "exp", "pow")},
+    **{name: getattr(math, name) for name in ("isqrt", "gcd", "lcm", "comb", "factorial")},
+}
+
+
+def _as_python(part: Polynomial | Opaque, values: Values) -> float:
+    if isinstance(part, Opaque):
+        return part.number(values)
+    exact = part.value(values)
+    return exact.numerator if exact.denominator == 1 else float(exact)
+
+
+Generator = str | Operation | Opaque
 Monomial = tuple[tuple[Generator, int], ...]  # (generator, exponent), sorted; () is the constant
 
 
@@ -60,6 +135,8 @@ def place_of(generator: Generator) -> tuple[int, str]:
     """What generators are sorted by: names, then operations of each kind."""
     if isinstance(generator, str):
         return 0, generator
+    if isinstance(generator, Opaque):
+        return len(_PLACES) + 1, repr(generator)
     return _PLACES[generator.kind], repr(generator)
 
 
@@ -68,6 +145,13 @@ class Polynomial:
     """A sum of terms: monomial → coefficient, without zeros."""
 
     terms: tuple[tuple[Monomial, Fraction], ...] = ()
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    @cached_property
+    def _hash(self) -> int:  # asked for often, and slow for many fractions
+        return hash(self.terms)
 
     @staticmethod
     def of(terms: Mapping[Monomial, Fraction]) -> Polynomial:
@@ -87,6 +171,15 @@ class Polynomial:
         terms = dict(self.terms)
         for monomial, coefficient in other.terms:
             terms[monomial] = terms.get(monomial, Fraction(0)) + coefficient
+        return Polynomial.of(terms)
+
+    @staticmethod
+    def sum(forms: Iterable[Polynomial]) -> Polynomial:
+        """Of many: one after another would sort the terms each time."""
+        terms: dict[Monomial, Fraction] = {}
+        for form in forms:
+            for monomial, coefficient in form.terms:
+                terms[monomial] = terms.get(monomial, Fraction(0)) + coefficient
         return Polynomial.of(terms)
 
     def __neg__(self) -> Polynomial:
@@ -124,6 +217,11 @@ class Polynomial:
     @property
     def names(self) -> frozenset[str]:
         return frozenset().union(*map(names_of, self.generators))
+
+    def degree_in(self, name: str) -> int:
+        """The highest power of a name; one, where it stands only inside of operations."""
+        powers = [e for m, _ in self.terms for g, e in m if g == name]
+        return max(powers, default=1)
 
     @property
     def factors(self) -> tuple[Fraction, tuple[str, ...]] | None:

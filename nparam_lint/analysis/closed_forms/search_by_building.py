@@ -10,7 +10,7 @@ from nparam_lint.analysis.closed_forms.search import DOUBLED, FINE, WIDE, Candid
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from nparam_lint.analysis.closed_forms.constraints import Requirements
+    from nparam_lint.analysis.closed_forms.requirements import Requirements
     from nparam_lint.analysis.closed_forms.search import Goal, Unknown, Whole
 
     CountAll = Callable[[Sequence[Whole]], Sequence[int | None]]

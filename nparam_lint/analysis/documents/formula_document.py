@@ -6,22 +6,21 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from nparam_lint import report as doc
+from nparam_lint.analysis.closed_forms.form_records import ClosedForm, NoForm
 from nparam_lint.analysis.closed_forms.form_writer import expanded, factored
-from nparam_lint.analysis.closed_forms.observations import exactly
-from nparam_lint.analysis.closed_forms.parameter_forms import ClosedForm, NoForm, Wrong
 from nparam_lint.analysis.closed_forms.polynomial import ZERO, Polynomial
-from nparam_lint.claims import exact_text
 from nparam_lint.report import style
 from nparam_lint.report.style import clean
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterator, Mapping, Sequence
 
+    from nparam_lint.analysis.closed_forms.form_records import Derived, ShapeForm
     from nparam_lint.analysis.closed_forms.observations import Value, Variable
-    from nparam_lint.analysis.closed_forms.parameter_forms import Derived, ShapeForm
     from nparam_lint.records import Environment
 
 _DEPTH = 2  # of the table of modules
+_CASES = 6  # that are shown
 _MANY = 6  # values of names, reasons, … on a line of facts
 
 
@@ -81,9 +80,10 @@ def _page(formula: FormulaResult, options: doc.Options) -> doc.Page:
     if formula.reason is not None:
         reason = doc.Text(f"– not built: {formula.reason}", "red", hang="  ")
         sections.append(doc.Section((reason,), always=True))
-    for number, case in enumerate(formula.cases):
+    shown = formula.cases if options.verbose else formula.cases[:_CASES]
+    for number, case in enumerate(shown):
         if isinstance(case, NoForm):
-            sections.append(doc.Section(tuple(_absent(case, formula)), always=True))
+            sections.append(doc.Section(tuple(_absent(case)), always=True))
             continue
         form = doc.Text(factored(case.total, formula.order), "bold", "  ", "    ", "formula")
         where = doc.Text(f"where {_equations(case.case)}:", "dim", kind="verbatim")
@@ -93,6 +93,10 @@ def _page(formula: FormulaResult, options: doc.Options) -> doc.Page:
             sections.append(doc.Section((_modules(case, formula, options),)))
         if options.verbose:
             sections.append(doc.Section((_shapes(case, formula.order),), always=True))
+    left = len(formula.cases) - len(shown)
+    if left:
+        more = doc.Text(f"and {style.plural(left, 'more case')}: -v", "dim", "  ")
+        sections.append(doc.Section((more,), always=True))
     return doc.Page(tuple(sections), headline=clean(formula.target))
 
 
@@ -123,7 +127,13 @@ def _facts(case: ClosedForm, formula: FormulaResult) -> Iterator[doc.Fact]:
         yield doc.Fact("fixed", _why_given(formula.call))
     else:
         places = style.plural(case.verified, "other place")
-        yield doc.Fact("verified", f"at {places}, of {style.plural(case.built, 'model')} built")
+        if case.is_proved:
+            yield doc.Fact("proved", f"by following the constructor; right at {places}")
+            return
+        own = [n for n in formula.order if n in case.distinct and n in used]
+        distinct = ", ".join(f"{n}: {style.plural(case.distinct[n], 'value')}" for n in own)
+        yield doc.Fact("verified", f"at {places} ({distinct})" if own else f"at {places}")
+        yield doc.Fact("not proved", _some(case.unproved, "; "))
 
 
 def _why_given(call: str) -> str:
@@ -138,9 +148,9 @@ def _why_given(call: str) -> str:
     )
 
 
-def _some(names: Sequence[str]) -> str:
+def _some(names: Sequence[str], between: str = ", ") -> str:
     left = len(names) - _MANY
-    return ", ".join(names[:_MANY]) + (f" and {left} more" if left > 0 else "")
+    return between.join(names[:_MANY]) + (f" and {left} more" if left > 0 else "")
 
 
 def _modules(case: ClosedForm, formula: FormulaResult, options: doc.Options) -> doc.Table:
@@ -172,22 +182,11 @@ def _shapes(case: ClosedForm, order: Sequence[str]) -> doc.Table:
     return doc.Table((*names, *sizes), tuple(rows), noun="parameter").filled
 
 
-def _absent(case: NoForm, formula: FormulaResult) -> Iterator[doc.Text]:
-    wrong = case.wrong or Wrong()
-    what = f" for {wrong.name}" if wrong.name else ""
+def _absent(case: NoForm) -> Iterator[doc.Text]:
     where = f" where {_equations(case.case)}" if case.case else ""
-    yield doc.Text(f"– {case.reason}{what}{where}", "red", hang="  ")
-    if wrong.guess is not None and wrong.actual is not None:
-        guess = factored(wrong.guess, formula.order)
-        base = {variable.name: variable.base for variable in formula.variables} | {**case.case}
-        shown = [n for n in wrong.point if n in wrong.guess.names or wrong.point[n] != base.get(n)]
-        point = _equations({n: wrong.point[n] for n in formula.order if n in shown})
-        value = exact_text(wrong.guess.value(exactly(wrong.point))).replace("_", ",")
-        text = (
-            f"first counterexample, {wrong.what}: with {point} it is {wrong.actual:,}, but "
-            f"{guess}, right until then, gives {value}"
-        )
-        yield doc.Text(text, "", "  ", "  ")
+    yield doc.Text(f"– {case.reason}{where}", "red", hang="  ")
+    for name, why in case.lost.items():
+        yield doc.Text(f"{name} could not be followed: {why}", "dim", "  ", "    ")
 
 
 # --- modules --------------------------------------------------------------------------------------
@@ -298,17 +297,8 @@ def _data(formula: FormulaResult) -> doc.Json:
 
 def _case_data(case: Derived, order: Sequence[str]) -> doc.Json:
     if isinstance(case, NoForm):
-        wrong = case.wrong or Wrong()
-        return {
-            "case": dict(case.case),
-            "formula": None,
-            "reason": case.reason,
-            "parameters": wrong.name or None,
-            "quantity": wrong.what or None,
-            "guess": None if wrong.guess is None else factored(wrong.guess, order),
-            "counterexample": dict(wrong.point) or None,
-            "actual": wrong.actual,
-        }
+        lost = dict(case.lost)
+        return {"case": dict(case.case), "formula": None, "reason": case.reason, "lost": lost}
     return {
         "case": dict(case.case),
         "formula": factored(case.total, order),
@@ -322,6 +312,9 @@ def _case_data(case: Derived, order: Sequence[str]) -> doc.Json:
         "fixed": dict(case.fixed),
         "built": case.built,
         "verified": case.verified,
+        "proof": "proved" if case.is_proved else "verified",
+        "unproved": list(case.unproved),
+        "distinct": dict(case.distinct),
         "parameters": [_shape_data(form, order) for form in case.shapes],
     }
 

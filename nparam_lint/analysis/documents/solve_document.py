@@ -167,6 +167,8 @@ class _Sections:
             how = "no others are nearer" + (" within the limits" if one.limits else "")
         elif one.cut:
             how = "not all combinations were tried: set narrower limits"
+        elif one.form and not one.is_complete:
+            how = "for other arguments there is no closed form: others may be nearer there"
         elif not one.form:
             how = "no closed form: others that were not built may be nearer"
         else:

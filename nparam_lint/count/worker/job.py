@@ -238,6 +238,10 @@ class ModelBuild:
             self.job["names"], call.arguments, model
         )
         result["variables"] = call.variables()
+        if self.job["points"]:
+            from .traced_builds import traces
+
+            result["traces"] = traces(self, result["types"])
         return result
 
     def inside(self, count):

@@ -87,6 +87,7 @@ class State:
         self.keeps_arguments = False  # whether they hold the arguments, too
         self.own_classes = {}  # id of a class -> its OwnClass
         self.config_classes = {}  # id of a class -> it, whose objects constructors got
+        self.trace = None  # the Recorder, while a model is built with traced numbers
         self.signatures = {}  # id of a constructor's code -> its Signature
 
 

@@ -14,6 +14,7 @@ from ..tracing.failures import Failure
 PLAIN = (bool, int, float, str, type(None))
 POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 NAMED = (*POSITIONAL[1:], inspect.Parameter.KEYWORD_ONLY)
+SYMBOL = "__nparam_symbol__"  # the function that makes a traced number
 ELEMENTS = 32  # numbers in one list or dictionary that are varied one by one; more are data
 _KEY = re.compile(r"\[(?:(-?\d+)|'(\w+)')\]")
 _PART = re.compile(rf"(\w+)((?:{_KEY.pattern})*)")
@@ -52,10 +53,10 @@ class Calls:
                 value = lists[name] = with_element(whole, path, value)
             set_argument(*found, name, literal(value))
 
-    def scale(self, factors):
-        """Multiply whole numbers among the arguments."""
+    def modify(self, wanted):
+        """Multiply whole numbers among the arguments, and add to them: (name, times, plus)."""
         changes = {}
-        for name, factor in factors.items():
+        for name, times, plus in wanted:
             argument, path = parted(name)
             call = self.taking(argument)
             value = None if call is None else self.now(*call, argument)
@@ -63,7 +64,7 @@ class Calls:
                 value = element(value, path)
             if type(value) is not int:
                 raise Failure("NPL004", "raised", f"{name!r} is {value!r}, not a whole number")
-            changes[name] = value * factor
+            changes[name] = value * times + plus
         self.change(changes)
 
     def now(self, node, signature, name):
@@ -191,8 +192,18 @@ def with_element(value, path, new):
     return tuple(changed) if isinstance(value, tuple) else changed
 
 
+class TracedValue:
+    """A value that is to be traced, under the name of its variable."""
+
+    def __init__(self, name, value):
+        self.name, self.value = name, value
+
+
 def literal(value):
     """The expression for a value."""
+    if isinstance(value, TracedValue):
+        parts = [ast.Constant(value.name), ast.Constant(value.value)]
+        return ast.Call(ast.Name(SYMBOL, ast.Load()), parts, [])
     if isinstance(value, dict):
         keys = [ast.Constant(key) for key in value]
         return ast.Dict(keys, [literal(part) for part in value.values()])

@@ -9,9 +9,11 @@ import inspect
 import os
 import re
 
+from ..state import STATE
+from ..symbolic.traced_numbers import symbol
 from ..tracing.failures import Failure, describe, install, missing_package
 from ..tracing.project_paths import line_of_error
-from .call_arguments import PLAIN, Calls, element, parted, parts
+from .call_arguments import PLAIN, SYMBOL, Calls, TracedValue, element, parted, parts
 from .partial_exec import Loss, loss_of, partial_file_of
 
 CONFIG_PARAMETER = re.compile("conf|cfg|args|hparam|params|settings|opt", re.IGNORECASE)
@@ -110,12 +112,15 @@ class Call:
             names.setdefault(first, getattr(self.module, first))
             self.text = f"{self.job['callable']}({arguments})"
         tree = ast.parse(self.text.strip(), "<nparam call>", "eval")
-        if any(self.job[name] for name in ("vary", "scale", "variables")):
+        if any(self.job[name] for name in ("vary", "change", "variables")):
             self.calls = Calls(tree, names)
             self.calls.change(dict(self.job["vary"]))
-            self.calls.scale(dict(self.job["scale"]))
-            if self.job["vary"] or self.job["scale"]:
+            self.calls.modify(self.job["change"])
+            if self.job["vary"] or self.job["change"]:
                 self.text = ast.unparse(tree)
+            if STATE.trace is not None:
+                names[SYMBOL] = symbol
+                self.calls.change({n: TracedValue(n, v) for n, v in self.job["vary"]})
         return self.evaluate(tree, names)
 
     def evaluate(self, tree, names):

@@ -1,0 +1,209 @@
+"""Conditions on arguments: decisions that a constructor took, in one canonical form each."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from fractions import Fraction
+from math import gcd, lcm
+from typing import TYPE_CHECKING
+
+from nparam_lint.analysis.closed_forms.compiled_form import substituted
+from nparam_lint.analysis.closed_forms.expressions import (
+    Quotient,
+    Value,
+    as_opaque,
+    is_positive,
+    lower_bound,
+)
+from nparam_lint.analysis.closed_forms.form_writer import expanded
+from nparam_lint.analysis.closed_forms.polynomial import (
+    ONE,
+    ZERO,
+    Opaque,
+    Operation,
+    Polynomial,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+_NEGATED = {"==": "!=", "!=": "==", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
+_TURNED = {"<": ">", ">": "<", "<=": ">=", ">=": "<="}
+
+
+@dataclass(frozen=True)
+class Condition:
+    """`form` is zero (`==`), is not (`!=`), or is not below zero (`>=`), where it is whole; or
+    `left operation right` of floats."""
+
+    operation: str
+    form: Polynomial = ZERO
+    left: Opaque | None = None
+    right: Opaque | None = None
+
+    @property
+    def names(self) -> frozenset[str]:
+        if self.left is None or self.right is None:
+            return self.form.names
+        return self.left.names | self.right.names
+
+    @property
+    def negated(self) -> Condition:
+        if self.left is not None:
+            return Condition(_NEGATED[self.operation], ZERO, self.left, self.right)
+        if self.operation == ">=":
+            return Condition(">=", -self.form - ONE)
+        return Condition(_NEGATED[self.operation], self.form)
+
+    def is_certain(self, least: Mapping[str, Fraction]) -> bool:
+        """Whether it holds for all values from the `least` on, by the signs of its terms."""
+        if self.left is not None or self.operation == "==":
+            return not self.names and self.left is None and self.form == ZERO
+        above = {n: Polynomial.generator(n) + Polynomial.constant(v) for n, v in least.items()}
+        try:
+            shifted = substituted(self.form, above)
+        except ArithmeticError:
+            return False
+        if self.operation == ">=":
+            return is_positive(shifted)
+        bounds = (lower_bound(part) for part in (shifted, -shifted))
+        return any(bound is not None and bound > 0 for bound in bounds)
+
+    def text(self, order: Sequence[str]) -> str:
+        """As in Python, and in budgets as far as these have its functions."""
+        if self.left is not None and self.right is not None:
+            left, right = (_opaque_text(part, order) for part in (self.left, self.right))
+            return f"{left} {self.operation} {right}"
+        remainder = _remainder(self.form, order) if self.operation != ">=" else None
+        if remainder is not None:
+            return f"{remainder[0]} {self.operation} {remainder[1]}"
+        return _two_sides(self.operation, self.form, order)
+
+
+def _opaque_text(part: Opaque, order: Sequence[str]) -> str:
+    return expanded(Polynomial.generator(part), order)
+
+
+def _remainder(form: Polynomial, order: Sequence[str]) -> tuple[str, str] | None:
+    """`a % b` and what it is compared with, for a - b*(a//b) - c."""
+    for generator in form.generators:
+        if isinstance(generator, Operation) and generator.kind == "floor":
+            top, bottom = generator.left, generator.right
+            rest = form - (top - bottom * Polynomial.generator(generator))
+            if rest.number is None:
+                rest = -form - (top - bottom * Polynomial.generator(generator))
+            if rest.number is not None:
+                left, right = expanded(top, order), expanded(bottom, order)
+                sides = (t if re.fullmatch(r"\w+", t) else f"({t})" for t in (left, right))
+                return " % ".join(sides), str(-rest.number)
+    return None
+
+
+def _two_sides(operation: str, form: Polynomial, order: Sequence[str]) -> str:
+    constant = dict(form.terms).get((), Fraction(0))
+    rest = form - Polynomial.constant(constant)
+    positive = Polynomial.of({m: c for m, c in rest.terms if c > 0})
+    negative = Polynomial.of({m: -c for m, c in rest.terms if c < 0})
+    if operation != ">=":
+        if not positive.terms or (constant > 0 and negative.terms):
+            positive, negative, constant = negative, positive, -constant
+        if not constant and _is_first(negative, positive, order):
+            positive, negative = negative, positive
+        right = negative - Polynomial.constant(constant)
+        return f"{expanded(positive, order)} {operation} {expanded(right, order)}"
+    if not positive.terms:  # at most
+        return _bound(expanded(negative, order), "<=", constant)
+    if not negative.terms:
+        return _bound(expanded(positive, order), ">=", -constant)
+    if constant == -1:
+        return f"{expanded(positive, order)} > {expanded(negative, order)}"
+    if constant < 0:
+        right = negative - Polynomial.constant(constant)
+        return f"{expanded(positive, order)} >= {expanded(right, order)}"
+    left = positive + Polynomial.constant(constant)
+    return f"{expanded(left, order)} >= {expanded(negative, order)}"
+
+
+def _is_first(one: Polynomial, other: Polynomial, order: Sequence[str]) -> bool:
+    """Whether an equation begins with one side: a name alone, the first of two."""
+
+    def place(form: Polynomial) -> int:
+        is_name = form.factors is not None and form.factors[0] == 1 and len(form.factors[1]) == 1
+        return next((n for n, name in enumerate(order) if is_name and name in form.names), 1000)
+
+    return place(one) < place(other)
+
+
+def _bound(text: str, operation: str, bound: Fraction) -> str:
+    """`x > 10000` rather than `x >= 10001`."""
+    other = bound - 1 if operation == ">=" else bound + 1
+    if bound.denominator == 1 and _digits(other) < _digits(bound):
+        return f"{text} {operation[0]} {other}"
+    return f"{text} {operation} {bound}"
+
+
+def _digits(number: Fraction) -> int:
+    return len(str(number).rstrip("0"))
+
+
+def condition_of(operation: str, left: Value, right: Value) -> Condition | bool:
+    """The condition; its truth value where there is no variable in it."""
+    sides = [_over_one(side) for side in (left, right)]
+    if None not in sides and all(bottom.number for _, bottom in sides):  # type: ignore[misc]
+        (top, below), (other, under) = sides  # type: ignore[misc]
+        return _whole(operation, top * under - other * below)
+    if isinstance(left, Opaque) and left.operation == "sqrt" and right == ZERO:
+        return condition_of(operation, left.parts[0], right)
+    first, second = as_opaque(left), as_opaque(right)
+    if not (first.names | second.names):
+        return Condition(operation, ZERO, first, second).names == frozenset()
+    return Condition(operation, ZERO, first, second)
+
+
+def _over_one(value: Value) -> tuple[Polynomial, Polynomial] | None:
+    if isinstance(value, Polynomial):
+        return value, ONE
+    return (value.top, value.bottom) if isinstance(value, Quotient) else None
+
+
+def _whole(operation: str, form: Polynomial) -> Condition | bool:
+    """With whole coefficients that have nothing in common, and one sign for both of `==`."""
+    number = form.number
+    if number is not None:
+        zero = Fraction(0)
+        return {
+            "==": number == zero,
+            "!=": number != zero,
+            "<": number < zero,
+            "<=": number <= zero,
+            ">": number > zero,
+            ">=": number >= zero,
+        }[operation]
+    form = form * lcm(*(c.denominator for _, c in form.terms))
+    match form.terms:
+        case (((((Operation(kind="floor") as own), 1),), _),) if is_positive(own.left):
+            # ⌊a/b⌋ is nothing below b.
+            if operation == "==":
+                return Condition(">=", own.right - own.left - ONE)
+            if operation == "!=":
+                return Condition(">=", own.left - own.right)
+    if operation in ("==", "!="):
+        share = gcd(*(c.numerator for _, c in form.terms))
+        sign = -1 if form.terms[-1][1] < 0 else 1
+        return Condition(operation, form * Fraction(sign, share))
+    if operation in ("<", "<="):
+        form, operation = -form, _TURNED[operation]
+    return Condition(">=", _without_floor(form - ONE if operation == ">" else form))
+
+
+def _without_floor(form: Polynomial) -> Polynomial:
+    """`d//4 >= 17` is `d >= 68`."""
+    constant = dict(form.terms).get((), Fraction(0))
+    match [(m, c) for m, c in form.terms if m]:
+        case [(((Operation(kind="floor") as own, 1),), Fraction(denominator=1) as sign)]:
+            if sign == 1:
+                return _without_floor(own.left + own.right * constant)
+            if sign == -1:
+                return _without_floor(own.right * (constant + 1) - own.left - ONE)
+    return form

@@ -1,0 +1,155 @@
+"""What a constructor loses of its arguments, and the tree of its paths."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from nparam_lint.analysis.closed_forms.observations import differs
+from nparam_lint.analysis.closed_forms.paths import Diverged, PathTree
+from nparam_lint.analysis.closed_forms.point_search import PointSearch
+from nparam_lint.analysis.closed_forms.polynomial import Polynomial
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from nparam_lint.analysis.closed_forms.conditions import Condition
+    from nparam_lint.analysis.closed_forms.observations import Value
+    from nparam_lint.analysis.closed_forms.traced_runs import Run, Tracer
+
+ALONE = 3  # values with which each variable is tried alone
+RESTARTS = 8  # where another variable turns out to be lost
+LOOP = "a loop"  # what was lost in a way that a fit makes good
+IN_LOOP = "decisions in a loop"
+
+
+class Exploration:
+    """The builds that show what a count depends on. `base`: the run of the call; `lost`: variables
+    that cannot be followed, and what showed it; `is_large`: each build
+    takes long, so that there are fewer; `ignored`: places of decisions inside loops;
+    `choices`: the values of what has a few only; `fixed`: what cannot be varied, and why."""
+
+    base: Run
+
+    def __init__(self, tracer: Tracer, hints: Sequence[int], *, is_large: bool) -> None:
+        self.tracer, self.hints, self.is_large = tracer, hints, is_large
+        self.search = PointSearch(tracer)
+        self.lost: dict[str, str] = {}
+        self.ignored: set[str] = set()
+        self.choices: dict[str, list[Value]] = {}
+        self.fixed: dict[str, str] = {}
+
+    def ignore_loops(self, run: Run) -> None:
+        """What is asked on one line with one number after another is asked in a loop."""
+        met: dict[tuple[str, Polynomial], set[Condition]] = {}
+        for decision in run.decisions:
+            form = decision.condition.form
+            constant = Polynomial.of({m: c for m, c in form.terms if not m})
+            for rest in (form - constant, constant - form):
+                met.setdefault((decision.place, rest), set()).add(decision.condition)
+        for (place, rest), conditions in met.items():
+            if rest.terms and len(conditions) > 1:
+                self.ignored.add(place)
+                self.lose(set(rest.names), IN_LOOP)
+
+    def vary_alone(self) -> list[Run]:
+        """Each variable with a few other values, on the path of the call."""
+        conditions = [d.condition for d in self.base.decisions]
+        todo: list[tuple[str, Value]] = []
+        for variable in self.tracer.variables:
+            values = [
+                value
+                for value in self.search.pool(variable)
+                if differs(value, variable.base)
+                and self.tracer.holds(conditions, {**self.base.point, variable.name: value})
+            ]
+            base = variable.base
+            most = 4 * abs(base) + 8 if isinstance(base, int | float) else 0
+            near = [v for v in values if isinstance(v, int | float) and v <= most]
+            todo += [(variable.name, value) for value in (near or values)[: ALONE - self.is_large]]
+        runs = self.tracer.build([{name: value} for name, value in todo])
+        refused: dict[str, list[Run]] = {}
+        kept = []
+        for (name, _), run in zip(todo, runs, strict=True):
+            if run is None:
+                continue
+            if run.error is not None and self.is_prefix(run):
+                refused.setdefault(name, []).append(run)
+                continue
+            kept.append(run)
+            self.compare(name, run)
+        for name, failed in refused.items():
+            kept += self.few_values(name, failed)
+        self.search.repeated |= self.lost.keys()
+        return kept
+
+    def is_prefix(self, run: Run) -> bool:
+        """Whether a refused build took no other decision than that of the call."""
+        own = {d.condition for d in run.decisions}
+        return own <= {d.condition for d in self.base.decisions}
+
+    def few_values(self, name: str, failed: Sequence[Run]) -> list[Run]:
+        """What takes some values only, for a reason that no decision shows: a key of a table."""
+        tried = [run.point[name] for run in failed]
+        whole = name in self.tracer.whole
+        more = [v for v in (*self.hints, *range(1, 17)) if v not in tried] if whole else []
+        points = [{name: value} for value in dict.fromkeys(more) if value != self.base.point[name]]
+        found = [run for run in self.tracer.build(points) if run is not None]
+        built = [run for run in found if run.error is None]
+        if not built:
+            self.fixed[name] = failed[0].error or ""
+            return []
+        for run in built:
+            self.compare(name, run)
+        self.choices[name] = [self.base.point[name], *(run.point[name] for run in built)]
+        return built
+
+    def compare(self, name: str, run: Run) -> None:
+        """Learn that a variable is lost, where a build on the same path differs in more than its
+        value."""
+        self.differ(self.base, run, {name})
+
+    def differ(self, one: Run, other: Run, changed: set[str]) -> bool:
+        first, second = ({d.condition: d.place for d in run.decisions} for run in (one, other))
+        extra = {c: p for c, p in (first | second).items() if (c in first) != (c in second)}
+        sides = {c for c in extra if c.negated in extra}
+        extra = {c: p for c, p in extra.items() if c not in sides and p not in self.ignored}
+        if sides and not extra:
+            return False  # another path, that is all
+        if extra and other.error is None:
+            self.ignored |= set(extra.values())
+            names = {n for c in extra for n in c.names} | (changed if not sides else set())
+            self.lose(names, IN_LOOP)
+            return True
+        if not extra and other.error is None and one.form != other.form:
+            self.lose(changed, "a loop or an index")
+            return True
+        return False
+
+    def lose(self, names: set[str], why: str) -> None:
+        for name in names:
+            if name in self.tracer.names:
+                self.lost.setdefault(name, why)
+        self.search.repeated |= self.lost.keys()
+
+    def grown(self, runs: list[Run]) -> PathTree | None:
+        """The tree of all paths; None where builds differ for no visible reason."""
+        for _ in range(RESTARTS):
+            tree = PathTree(self.tracer, frozenset(self.ignored))
+            try:
+                for run in runs:
+                    tree.insert(run)
+                tree.explore(self.search)
+                return tree
+            except Diverged as error:
+                one, other = error.runs
+                changed = {n for n, v in one.point.items() if differs(v, other.point[n])}
+                before = set(self.lost), set(self.ignored)
+                self.differ(one, other, changed)
+                if before == (set(self.lost), set(self.ignored)):
+                    places = {d.place for d in one.decisions} ^ {d.place for d in other.decisions}
+                    if not places - self.ignored:
+                        return None
+                    self.ignored |= places
+                    self.lose(changed, IN_LOOP)
+                runs = [run for run in self.tracer.runs.values() if run is not None]
+        return None

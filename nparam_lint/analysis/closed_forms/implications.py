@@ -1,0 +1,124 @@
+"""What follows from conditions, proved by the signs of terms or by solving what is linear."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from nparam_lint.analysis.closed_forms.compiled_form import NoPolynomial, substituted
+from nparam_lint.analysis.closed_forms.conditions import Condition
+from nparam_lint.analysis.closed_forms.expressions import is_positive
+from nparam_lint.analysis.closed_forms.polynomial import (
+    Monomial,
+    Operation,
+    Polynomial,
+    multiplied,
+    names_of,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+
+def solved(form: Polynomial, name: str) -> Polynomial | None:
+    """The value of a name with which the form is zero, where it is linear in it."""
+    own = Polynomial.of({m: c for m, c in form.terms if any(name in names_of(g) for g, _ in m)})
+    if len(own.terms) != 1:
+        return None
+    ((monomial, coefficient),) = own.terms
+    if monomial != ((name, 1),):
+        return None
+    return (form - own) * (Fraction(-1) / coefficient)
+
+
+def divided(form: Polynomial, conditions: Iterable[Condition]) -> Polynomial:
+    """The form, where `b*(a//b)` is `a` because `a % b == 0`."""
+    for condition in conditions:
+        for own in condition.form.generators if condition.operation == "==" else ():
+            if not isinstance(own, Operation) or own.kind != "floor" or own.right.factors is None:
+                continue
+            whole = own.left - own.right * Polynomial.generator(own)
+            if condition.form in (whole, -whole) and own.right.factors[0] == 1:
+                form = Polynomial.sum(_multiplied_out(term, own) for term in form.terms)
+    return form
+
+
+def _multiplied_out(term: tuple[Monomial, Fraction], own: Operation) -> Polynomial:
+    monomial, coefficient = term
+    ((below, _),) = own.right.terms
+    powers = dict(monomial)
+    need = {**dict(below), own: 1}
+    if any(powers.get(g, 0) < exponent for g, exponent in need.items()):
+        return Polynomial(((monomial, coefficient),))
+    left = tuple((g, e - need.get(g, 0)) for g, e in powers.items() if e > need.get(g, 0))
+    return own.left * Polynomial(((multiplied((), left), coefficient),))
+
+
+class Implications:
+    """`least`: the least value of each variable."""
+
+    def __init__(self, least: Mapping[str, Fraction]) -> None:
+        self.least = least
+
+    def contradict(self, conditions: Sequence[Condition]) -> bool:
+        """Whether it is certain that not all of these hold."""
+        *above, last = conditions
+        if self.follows(last.negated, above) or last.negated in above:
+            return True
+        values = {c.names: c for c in above if c.operation == "==" and c.left is None}
+        for condition in values.values():
+            for name in sorted(condition.names):
+                value = solved(condition.form, name)
+                if value is not None and last.left is None:
+                    try:
+                        form = substituted(last.form, {name: value})
+                    except (NoPolynomial, ArithmeticError):
+                        continue
+                    other = Condition(last.operation, form).negated
+                    if other.is_certain(self.least):
+                        return True
+        return self.is_empty([c for c in conditions if c.names == last.names])
+
+    def is_empty(self, conditions: Sequence[Condition]) -> bool:
+        """Whether no value of one variable meets conditions that are bounds and equalities."""
+        if len(conditions[-1].names) != 1 or any(c.left is not None for c in conditions):
+            return False
+        (name,) = conditions[-1].names
+        low, high = self.least[name], None
+        values = set()
+        for condition in conditions:
+            bound = solved(condition.form, name)
+            if bound is None or bound.number is None:
+                return False
+            sign = dict(condition.form.terms)[((name, 1),)]
+            if condition.operation == "==":
+                values.add(bound.number)
+            elif condition.operation == ">=" and sign > 0:
+                low = max(low, bound.number)
+            elif condition.operation == ">=":
+                high = bound.number if high is None else min(high, bound.number)
+        is_outside = any(v < low or (high is not None and v > high) for v in values)
+        excluded = {
+            bound.number
+            for c in conditions
+            if c.operation == "!=" and (bound := solved(c.form, name)) is not None
+        }
+        is_narrow = high is not None and (
+            high < low or (low == high and low in excluded) or (values and values <= excluded)
+        )
+        return is_outside or len(values) > 1 or bool(values & excluded) or bool(is_narrow)
+
+    def follows(self, condition: Condition, others: Sequence[Condition]) -> bool:
+        """Whether a bound follows from another one, by the signs of what lies between."""
+        if condition.left is not None or condition.operation != ">=":
+            return False
+        least = self.least
+        above = {n: Polynomial.generator(n) + Polynomial.constant(v) for n, v in least.items()}
+        for other in others:
+            if other.operation == ">=" and other.left is None and other != condition:
+                try:
+                    if is_positive(substituted(condition.form - other.form, above)):
+                        return True
+                except (NoPolynomial, ArithmeticError):
+                    continue
+        return False

@@ -1,0 +1,228 @@
+"""The form of one path: exact in what was traced, fitted in what counts loops."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import partial
+from itertools import product
+from typing import TYPE_CHECKING
+
+from nparam_lint.analysis.closed_forms.compiled_form import NoPolynomial, substituted
+from nparam_lint.analysis.closed_forms.expressions import at
+from nparam_lint.analysis.closed_forms.fitting import fit
+from nparam_lint.analysis.closed_forms.form_records import ShapeForm
+from nparam_lint.analysis.closed_forms.polynomial import (
+    ONE,
+    Monomial,
+    Polynomial,
+    Samples,
+)
+from nparam_lint.analysis.closed_forms.traced_runs import size_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from nparam_lint.analysis.closed_forms.traced_runs import Run, TracedParameter
+
+LEAST = 5  # different points that a fit rests on
+_NUMBER = re.compile(r"\d+")
+
+
+@dataclass(frozen=True, slots=True)
+class Fitted:
+    """What depends on numbers that were lost. `symbols`: name → the expression that it stands for,
+    a variable itself or what a loop was run for."""
+
+    symbols: Mapping[str, Polynomial]
+
+    def replaced(self) -> dict[str, Polynomial]:
+        """The variables that are numbers while a form is fitted in them."""
+        return {n: form for n, form in self.symbols.items() if form == Polynomial.generator(n)}
+
+
+def form_of(
+    quantities: Sequence[Polynomial], runs: Sequence[Run], fitted: Fitted
+) -> Polynomial | None:
+    """The form of a quantity that has one of these in each run; None where none was found."""
+    if not fitted.symbols:
+        return quantities[0] if all(q == quantities[0] for q in quantities) else None
+    points: list[dict[str, Fraction]] = []
+    rows: list[Mapping[Monomial, Fraction]] = []
+    for quantity, run in zip(quantities, runs, strict=True):
+        known = at(run.point)
+        try:
+            own = {n: Polynomial.constant(known[n]) for n in fitted.replaced()}
+            rows.append(dict(substituted(quantity, own).terms))
+            points.append({name: form.value(known) for name, form in fitted.symbols.items()})
+        except (NoPolynomial, ArithmeticError):
+            return None
+    parts: list[Polynomial] = []
+    for monomial in dict.fromkeys(m for row in rows for m in row):
+        observed = [row.get(monomial, Fraction(0)) for row in rows]
+        coefficient = _coefficient(points, observed, list(fitted.symbols))
+        if coefficient is None:
+            return None
+        parts.append(coefficient * Polynomial(((monomial, Fraction(1)),)))
+    total = Polynomial.sum(parts)
+    try:
+        others = {n: f for n, f in fitted.symbols.items() if f != Polynomial.generator(n)}
+        return substituted(total, others)
+    except (NoPolynomial, ArithmeticError):
+        return None
+
+
+def _coefficient(
+    points: Sequence[Mapping[str, Fraction]], observed: Sequence[Fraction], names: Sequence[str]
+) -> Polynomial | None:
+    if len(set(observed)) == 1:
+        return Polynomial.constant(observed[0])
+    if len({tuple(point.values()) for point in points}) < LEAST:
+        return None
+    samples = Samples(list(points), list(observed))
+    for number in range(1, len(names) + 1):  # in as few of them as will do
+        for chosen in _combinations(names, number):
+            if samples.depend_only_on(chosen):
+                found = fit(samples, chosen)
+                if found is not None:
+                    return found
+    return None
+
+
+def _combinations(names: Sequence[str], number: int) -> list[list[str]]:
+    flags = product((True, False), repeat=len(names))
+    picked = ([n for n, f in zip(names, flag, strict=True) if f] for flag in flags)
+    return [names for names in picked if len(names) == number]
+
+
+def families_of(runs: Sequence[Run]) -> dict[str, list[list[TracedParameter]]]:
+    """Name with `*` for indices that run → the parameters of that name in each run."""
+    found: dict[str, list[list[TracedParameter]]] = defaultdict(lambda: [[] for _ in runs])
+    for number, run in enumerate(runs):
+        for parameter in run.parameters:
+            found[_NUMBER.sub("*", parameter.name)][number].append(parameter)
+    parted: dict[str, list[list[TracedParameter]]] = {}
+    for pattern, members in found.items():
+        for name, own in _parted(pattern, members):
+            parted[name] = own
+    return parted
+
+
+def _parted(
+    pattern: str, members: list[list[TracedParameter]]
+) -> list[tuple[str, list[list[TracedParameter]]]]:
+    """By the indices that do not run, as those of a Sequential; then, where that makes their shapes
+    the same, the first and the last apart from the others."""
+    width = pattern.count("*")
+    indices = [[_indices(p) for p in own] for own in members]
+    there = [own for own in indices if own]
+    running = [
+        place
+        for place in range(width)
+        if len({frozenset(i[place] for i in own) for own in there}) > 1
+    ]
+    groups = _grouped(members, lambda p, _: _starred(p.name, dict.fromkeys(running, "*")))
+    return [part for name, own in groups for part in _split(name, own, running)]
+
+
+# The first and the last of a stack may differ from the others: the simplest way first.
+_ENDS = ((True, False), (False, True), (True, True))
+
+
+def _split(
+    name: str, members: list[list[TracedParameter]], running: Sequence[int]
+) -> list[tuple[str, list[list[TracedParameter]]]]:
+    if not running or _is_uniform(members):
+        return [(name, members)]
+    for place, ends in product(running, _ENDS):
+        parts = _grouped(members, partial(_marked, running=running, place=place, ends=ends))
+        if all(_is_uniform(own) for _, own in parts):
+            return parts
+    return [(name, members)]
+
+
+def _marked(
+    parameter: TracedParameter,
+    own: Sequence[TracedParameter],
+    *,
+    running: Sequence[int],
+    place: int,
+    ends: tuple[bool, bool],
+) -> str:
+    """The name of a parameter, with `0` and `-1` where it is the first and the last of its own."""
+    numbers = [int(_indices(p)[place]) for p in own]
+    number = int(_indices(parameter)[place])
+    is_first, is_last = ends[0] and number == min(numbers), ends[1] and number == max(numbers)
+    mark = "0" if is_first else "-1" if is_last else "*"
+    return _starred(parameter.name, {**dict.fromkeys(running, "*"), place: mark})
+
+
+def _is_uniform(members: Sequence[Sequence[TracedParameter]]) -> bool:
+    return all(len({p.shape for p in own}) < 2 for own in members)
+
+
+def _indices(parameter: TracedParameter) -> list[str]:
+    return _NUMBER.findall(parameter.name)
+
+
+def _starred(name: str, marks: Mapping[int, str]) -> str:
+    """A name with these in the place of some of its numbers."""
+    places = iter(range(len(_NUMBER.findall(name))))
+    return _NUMBER.sub(lambda match: marks.get(next(places), match.group()), name)
+
+
+def _grouped(
+    members: Sequence[Sequence[TracedParameter]],
+    name: Callable[[TracedParameter, Sequence[TracedParameter]], str],
+) -> list[tuple[str, list[list[TracedParameter]]]]:
+    groups: dict[str, list[list[TracedParameter]]] = defaultdict(lambda: [[] for _ in members])
+    for number, own in enumerate(members):
+        for parameter in own:
+            groups[name(parameter, own)][number].append(parameter)
+    return list(groups.items())
+
+
+def shape_forms(
+    runs: Sequence[Run], fitted: Fitted, value_at: Mapping[str, Fraction]
+) -> list[ShapeForm] | None:
+    """The forms of all families; None where one of them has none."""
+    found = []
+    for name, members in families_of(runs).items():
+        size = form_of([size_of(own) for own in members], runs, fitted)
+        if size is None:
+            return None
+        counts = [Polynomial.constant(len(own)) for own in members]
+        number = form_of(counts, runs, fitted)
+        shape = _shape(members, runs, fitted) if number is not None else None
+        found.append(
+            ShapeForm(
+                name,
+                number or ONE,
+                shape,
+                size,
+                int(size.value(value_at)),
+                first=next(p.name for own in members for p in own),
+            )
+        )
+    return found
+
+
+def _shape(
+    members: Sequence[Sequence[TracedParameter]], runs: Sequence[Run], fitted: Fitted
+) -> tuple[Polynomial, ...] | None:
+    """Where all members have the same."""
+    shapes = [{parameter.shape for parameter in own} for own in members]
+    if any(len(own) != 1 or None in own for own in shapes if own):
+        return None
+    there = [(next(iter(own)), run) for own, run in zip(shapes, runs, strict=True) if own]
+    ranks = {len(shape) for shape, _ in there if shape is not None}
+    if len(ranks) != 1:
+        return None
+    kept = [run for _, run in there]
+    dims = [
+        form_of([shape[axis] for shape, _ in there if shape is not None], kept, fitted)
+        for axis in range(ranks.pop())
+    ]
+    return None if None in dims else tuple(dim for dim in dims if dim is not None)

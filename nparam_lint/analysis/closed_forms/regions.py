@@ -1,0 +1,267 @@
+"""Where a form holds, said briefly: paths with one form are one case, and what follows from the
+rest is left out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from nparam_lint.analysis.closed_forms.compiled_form import NoPolynomial, substituted
+from nparam_lint.analysis.closed_forms.implications import solved
+from nparam_lint.analysis.closed_forms.polynomial import ZERO, Polynomial
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from fractions import Fraction
+
+    from nparam_lint.analysis.closed_forms.conditions import Condition
+    from nparam_lint.analysis.closed_forms.form_records import ShapeForm
+    from nparam_lint.analysis.closed_forms.observations import Value
+    from nparam_lint.analysis.closed_forms.paths import PathNode, PathTree
+    from nparam_lint.analysis.closed_forms.traced_runs import Run, Tracer
+    from nparam_lint.analysis.closed_forms.verified_forms import PathForm
+
+    Conjunction = tuple[Condition, ...]
+
+FAR = 4200  # up to where the values that meet conditions on one variable are listed
+FEW = 8  # values that are named one by one
+
+
+@dataclass(frozen=True, slots=True)
+class ArgumentRule:
+    """A condition on arguments, as text. `is_limit`: the form holds there, and the model can be
+    built elsewhere too; otherwise the model requires it. `condition`: where it is a single one."""
+
+    text: str
+    names: frozenset[str]
+    is_limit: bool = False
+    condition: Condition | None = None
+
+    def __str__(self) -> str:
+        return self.text
+
+
+@dataclass
+class FormCase:
+    """A form, and all that it holds for."""
+
+    total: Polynomial
+    shapes: Sequence[ShapeForm]
+    runs: list[Run]
+    why: list[str]
+    parts: list[PathForm]
+    conditions: list[Condition] = field(default_factory=list)
+    rules: list[ArgumentRule] = field(default_factory=list)
+
+    @property
+    def names(self) -> frozenset[str]:
+        return frozenset().union(*(rule.names for rule in self.rules))
+
+
+def merged(
+    tree: PathTree, forms: Sequence[PathForm], tracer: Tracer, base: Mapping[str, Value]
+) -> list[FormCase]:
+    """The cases, that of the call first, then the more general ones."""
+    asked = next(form for form in forms if tracer.holds(form.conditions, base))
+    cases: list[FormCase] = []
+    unseen = [
+        end.conditions
+        for end in tree.ends()
+        if end.node.is_out_of_reach
+        and not end.runs
+        and not tracer.implied.contradict(end.conditions)
+    ]
+    for form in sorted(forms, key=lambda f: (f is not asked, _equalities(f), len(f.conditions))):
+        known = next((case for case in cases if _covers(case.total, form)), None)
+        if known is None:
+            case = FormCase(form.total, form.shapes, [*form.runs], [*form.why], [form])
+            cases.append(case)
+        else:
+            known.parts.append(form)
+            known.runs += form.runs
+            known.why += form.why
+        own = [c for c in unseen if c[:-1] == form.conditions[: len(c) - 1]]
+        (known or cases[-1]).why += [
+            f"no arguments were found with {c[-1].text(tracer.names)}" for c in own
+        ]
+    writer = _Writer(tracer, base)
+    every = {id(leaf.node) for leaf in tree.leaves() if not leaf.is_refused}
+    required = _region(tree.root, lambda node: [()] if id(node) in every else [])
+    needed = set(_shared(required or [()]))
+    for case in cases:
+        ends = _own_conditions(tree, case.parts)
+        region = _region(tree.root, lambda node, own=ends: own.get(id(node), []))  # type: ignore[misc]
+        case.rules = writer.rules(region or [()], needed)
+    return cases
+
+
+def _equalities(form: PathForm) -> int:
+    return sum(c.operation == "==" for c in form.conditions)
+
+
+def _covers(total: Polynomial, form: PathForm) -> bool:
+    """Whether a form is that of a path too, where its conditions hold: it may be simpler there."""
+    if total == form.total:
+        return True
+    difference = total - form.total
+    for condition in form.conditions:
+        if condition.operation == "==" and condition.left is None:
+            for name in sorted(condition.names):
+                value = solved(condition.form, name)
+                try:
+                    if value is not None and substituted(difference, {name: value}) == ZERO:
+                        return True
+                except (NoPolynomial, ArithmeticError):
+                    continue
+    return False
+
+
+def _own_conditions(tree: PathTree, parts: Sequence[PathForm]) -> dict[int, list[Conjunction]]:
+    """The node of each path of a case → what holds there beyond its decisions."""
+    found: dict[int, list[Conjunction]] = {}
+    for leaf in tree.leaves():
+        depth = len(leaf.conditions)
+        own = [p for p in parts if p.conditions[:depth] == leaf.conditions and p.runs]
+        own = [p for p in own if p.leaf is leaf.node]
+        if own:
+            found[id(leaf.node)] = [tuple(p.conditions[depth:]) for p in own]
+    return found
+
+
+def _region(
+    node: PathNode, at_end: Callable[[PathNode], list[Conjunction]]
+) -> list[Conjunction] | None:
+    """The alternatives under which a path ends where `at_end` gives any; None where no point was
+    found, so that it does not matter."""
+    if node.condition is None:
+        return None if node.is_out_of_reach and not node.runs else at_end(node)
+    yes, no = (_region(node.sides[side], at_end) for side in (True, False))
+    if yes is None or no is None or yes == no:
+        return no if yes is None else yes
+    found = [(node.condition, *rest) for rest in yes]
+    return found + [(node.condition.negated, *rest) for rest in no]
+
+
+def _shared(region: Sequence[Conjunction]) -> list[Condition]:
+    return [c for c in region[0] if all(c in other for other in region)]
+
+
+class _Writer:
+    def __init__(self, tracer: Tracer, base: Mapping[str, Value]) -> None:
+        self.tracer, self.base, self.order = tracer, base, tracer.names
+
+    def rules(self, region: Sequence[Conjunction], needed: set[Condition]) -> list[ArgumentRule]:
+        region = [tuple(dict.fromkeys(own)) for own in region]
+        shared = _without_settled(_shared(region))
+        found = []
+        for is_limit in (False, True):
+            own = [c for c in shared if (c not in needed) is is_limit]
+            found += [
+                ArgumentRule(text, names, is_limit, condition)
+                for text, names, condition in self.written(own, shared)
+            ]
+        common = _shared(region)
+        rest = _absorbed([tuple(c for c in own if c not in common) for own in region])
+        if len(rest) > 1 and all(rest):
+            found.append(self.either(rest))
+        return found
+
+    def either(self, region: Sequence[Conjunction]) -> ArgumentRule:
+        names = frozenset().union(*(c.names for own in region for c in own))
+        values = [_fixed(own) for own in region]
+        known = {value[0] for value in values if value is not None}
+        if len(known) == 1 and None not in values:
+            (name,) = known
+            among = ", ".join(str(v[1]) for v in sorted(values, key=lambda v: v[1]) if v)  # type: ignore[index]
+            return ArgumentRule(f"{name} in ({among})", names, is_limit=True)
+        texts = []
+        for own in region:
+            parts = [text for text, *_ in self.written(own, own)]
+            texts.append(" and ".join(parts))
+        texts = list(dict.fromkeys(t for t in texts))
+        return ArgumentRule(
+            " or ".join(f"({t})" if " and " in t else t for t in texts), names, is_limit=True
+        )
+
+    def written(
+        self, conditions: Sequence[Condition], all_: Sequence[Condition]
+    ) -> list[tuple[str, frozenset[str], Condition | None]]:
+        """Texts for conditions of which all hold."""
+        kept = [
+            c
+            for c in conditions
+            if not self.tracer.implied.follows(c, [o for o in all_ if o is not c])
+        ]
+        found: list[tuple[str, frozenset[str], Condition | None]] = []
+        alone: dict[str, list[Condition]] = {}
+        for condition in kept:
+            if len(condition.names) == 1:
+                alone.setdefault(next(iter(condition.names)), []).append(condition)
+            else:
+                found.append((condition.text(self.order), condition.names, condition))
+        for name, own in alone.items():
+            brief = self.brief(name, own)
+            if brief is not None:
+                only = own[0] if len(own) == 1 else None
+                found += [(brief, frozenset((name,)), only)] if brief else []
+            else:
+                found += [(c.text(self.order), c.names, c) for c in own]
+        return found
+
+    def brief(self, name: str, conditions: Sequence[Condition]) -> str | None:
+        """All values of one variable that meet the conditions, where they are an interval or a
+        few; None where they are neither. Empty where all do."""
+        if name not in self.tracer.whole:
+            return None
+        simple = len(conditions) == 1 and all(
+            isinstance(g, str) for g in conditions[0].form.generators
+        )
+        if simple and conditions[0].left is None:
+            return None
+        least = int(self.tracer.least[name])
+        far = [v for k in range(13, 31) for v in (2**k - 1, 2**k, 2**k + 1, 3 * 2**k)]
+        far += [v for c in self.tracer.constants for v in (c - 1, c, c + 1) if v >= FAR]
+        near = range(least, FAR)
+        met = [v for v in near if self.meets(conditions, name, v)]
+        beyond = [v for v in far if self.meets(conditions, name, v)]
+        if not beyond and 0 < len(met) <= FEW and met[-1] - met[0] >= len(met):
+            return f"{name} in ({', '.join(map(str, met))})"
+        if not met or met[-1] - met[0] + 1 != len(met):
+            return None
+        if not beyond and met[-1] < FAR - 1:
+            low, high = met[0], met[-1]
+            if low == high:
+                return f"{name} == {low}"
+            return f"{low} <= {name} <= {high}" if low > least else f"{name} <= {high}"
+        if len(beyond) == len(far) and met[-1] == FAR - 1:
+            return f"{name} >= {met[0]}" if met[0] > least else ""
+        return None
+
+    def meets(self, conditions: Sequence[Condition], name: str, value: int) -> bool:
+        return self.tracer.holds(conditions, {**self.base, name: value})
+
+
+def _fixed(own: Conjunction) -> tuple[str, Fraction] | None:
+    """The name and value where a conjunction says that it has one."""
+    for condition in own:
+        if condition.operation == "==" and len(condition.names) == 1 and condition.left is None:
+            (name,) = condition.names
+            value = solved(condition.form, name)
+            others = [c for c in own if c is not condition]
+            is_alone = all(c.names == condition.names for c in others)
+            if is_alone and value is not None and value.number is not None:
+                return name, value.number
+    return None
+
+
+def _without_settled(conditions: Sequence[Condition]) -> list[Condition]:
+    """Without what else is said of a variable that has one value."""
+    values = {c.names: c for c in conditions if c.operation == "==" and len(c.names) == 1}
+    return [c for c in conditions if values.get(c.names, c) is c]
+
+
+def _absorbed(region: list[Conjunction]) -> list[Conjunction]:
+    """`a or (not a and b)` is `a or b`."""
+    alone = {own[0] for own in region if len(own) == 1}
+    without = {condition.negated for condition in alone}
+    return [own if len(own) == 1 else tuple(c for c in own if c not in without) for own in region]

@@ -1,0 +1,140 @@
+"""The conditions of a question: what a model and the user ask of arguments, as tests of points."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+from math import gcd, lcm, prod
+from typing import TYPE_CHECKING
+
+from nparam_lint.analysis.closed_forms.compiled_form import NoPolynomial, read
+from nparam_lint.claims import FormulaError, read_expression
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from nparam_lint.claims.expression import Formula
+    from nparam_lint.records import NameValue
+
+    Whole = Mapping[str, int]
+    Test = Callable[[Mapping[str, NameValue]], bool]
+
+_CALLS = {"__builtins__": {}, "min": min, "max": max, "abs": abs, "ceil": int, "floor": int}
+
+
+@dataclass(frozen=True, slots=True)
+class _Multiple:
+    """`times` of a name has to be a multiple of `number` of the `factors`."""
+
+    name: str
+    times: int
+    number: int
+    factors: tuple[str, ...]
+
+
+class Requirements:
+    """`base`: values of the arguments that are neither unknown nor tied; `ties`: formulas of what
+    follows from the unknowns. Where a formula divides by zero, nothing holds."""
+
+    def __init__(
+        self,
+        base: Whole,
+        unknowns: Iterable[str],
+        ties: Mapping[str, Formula],
+        tests: Sequence[Formula],
+    ) -> None:
+        self.ties = ties
+        self.known = {n: v for n, v in base.items() if n not in {*unknowns, *ties}}
+        self.tests = [(test.names, _test(test)) for test in tests]
+        self.multiples = [found for test in tests if (found := _multiple(test, ties))]
+        self.excluded: set[frozenset[tuple[str, int]]] = set()
+
+    def completed(self, point: Whole) -> dict[str, NameValue]:
+        """The point, with the fixed values and all ties that can be computed from them."""
+        full: dict[str, NameValue] = {**self.known, **point}
+        for name, formula in self.ties.items():
+            if formula.names <= full.keys():
+                full[name] = _value(formula, full)
+        return full
+
+    def hold(self, point: Whole) -> bool:
+        """Whether a point breaks no condition; those on unknowns that it lacks are not checked."""
+        if self.excluded and frozenset(point.items()) in self.excluded:
+            return False
+        full = self.completed(point)
+        if any(type(full.get(name, 0)) is not int for name in self.ties):
+            return False
+        return all(test(full) for names, test in self.tests if names <= full.keys())
+
+    def exclude(self, point: Whole) -> None:
+        """Exclude a point that turned out to be useless."""
+        self.excluded.add(frozenset(point.items()))
+
+    def step(self, point: Whole, name: str) -> int:
+        """A number that divides every value that a name may have, given the values of a point; 0 if
+        it may have none."""
+        step = 1
+        here = [multiple for multiple in self.multiples if multiple.name == name]
+        full = self.completed(point) if here else {}
+        for multiple in here:
+            factors = [full.get(factor) for factor in multiple.factors]
+            if all(type(factor) is int for factor in factors):
+                bound = prod((multiple.number, *factors))  # type: ignore[arg-type]
+                step = lcm(step, abs(bound) // gcd(bound, multiple.times)) if bound else 0
+        return step
+
+
+def _value(formula: Formula, full: Mapping[str, NameValue]) -> int | float | None:
+    try:
+        value = formula.evaluate(full)
+    except FormulaError:
+        return None
+    return int(value) if value.denominator == 1 else float(value)
+
+
+def _multiple(test: Formula, ties: Mapping[str, Formula]) -> _Multiple | None:
+    """`a % (8*b) == 0`; of what is a multiple of an unknown by a tie, of that."""
+    match read_expression(test.text):
+        case ast.Compare(
+            left=ast.BinOp(left=ast.Name() | ast.Subscript() as left, op=ast.Mod(), right=right),
+            ops=[ast.Eq()],
+            comparators=[ast.Constant(value=0)],
+        ) if product := _product(right):
+            number, factors = product
+        case _:
+            return None
+    name = ast.unparse(left)
+    if name not in ties:
+        return _Multiple(name, 1, number, factors)
+    tied = _product(read_expression(ties[name].text))
+    if tied is None or len(tied[1]) != 1:
+        return None
+    return _Multiple(tied[1][0], tied[0], number, factors)
+
+
+def _product(node: ast.expr) -> tuple[int, tuple[str, ...]] | None:
+    """A whole number and the names that it is multiplied with."""
+    try:
+        factors = read(node).factors
+    except NoPolynomial:
+        return None
+    if factors is None or factors[0].denominator != 1:
+        return None
+    return int(factors[0]), factors[1]
+
+
+def _test(condition: Formula) -> Test:
+    """A condition on whole numbers. It is compiled, since it is evaluated a hundred thousand times;
+    it was parsed before, and contains only names, numbers and operators. A condition with
+    divisions, decimals or elements of lists is evaluated exactly instead."""
+    if any(sign in condition.text for sign in "/.["):
+        return lambda point: bool(_value(condition, point))
+    code = compile(condition.text, "<condition>", "eval")
+
+    def holds(point: Mapping[str, NameValue]) -> bool:
+        try:
+            return bool(eval(code, _CALLS, point))
+        except ZeroDivisionError:
+            return False
+
+    return holds

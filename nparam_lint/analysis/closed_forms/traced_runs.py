@@ -1,0 +1,200 @@
+"""Builds with traced numbers, read: the form of every parameter, and the decisions on the way."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
+from math import prod
+from typing import TYPE_CHECKING
+
+from nparam_lint.analysis.closed_forms.conditions import Condition, condition_of
+from nparam_lint.analysis.closed_forms.expressions import ExpressionTable
+from nparam_lint.analysis.closed_forms.implications import Implications
+from nparam_lint.analysis.closed_forms.polynomial import ONE, Polynomial
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from nparam_lint.analysis.closed_forms.observations import Value, Variable
+    from nparam_lint.records import TracedBuild, Traces
+
+    Trace = Callable[[Sequence[Mapping[str, Value]]], Traces | None]
+    Test = Callable[[Mapping[str, Value]], bool]
+
+SECONDS = 40.0  # for one form; what is not found by then is left out
+BATCH = 48  # points of one job
+
+
+@dataclass(frozen=True, slots=True)
+class TracedParameter:
+    """`shape`: the form of each length, None where its origin was lost."""
+
+    name: str
+    shape: tuple[Polynomial, ...] | None
+    size: int
+
+
+def size_of(parameters: Sequence[TracedParameter]) -> Polynomial:
+    """The form of the number of all their elements; a number, where their origin was lost."""
+    shapes = Counter(p.shape for p in parameters if p.shape is not None)
+    lost = sum(p.size for p in parameters if p.shape is None)
+    sizes = (prod(shape, start=ONE) * number for shape, number in shapes.items())
+    return Polynomial.sum([*sizes, Polynomial.constant(lost)])
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    condition: Condition
+    place: str
+
+
+@dataclass
+class Run:
+    """`decisions`: as they were taken, in their order, each once."""
+
+    point: Mapping[str, Value]
+    parameters: list[TracedParameter]
+    decisions: list[Decision]
+    lost: list[tuple[str, Polynomial]]
+    error: str | None = None
+
+    @cached_property
+    def form(self) -> Polynomial:
+        return size_of(self.parameters)
+
+    @cached_property
+    def total(self) -> int:
+        return sum(parameter.size for parameter in self.parameters)
+
+
+@dataclass
+class Tracer:
+    """Builds each point once. `tests`: of each condition that was met, whether it holds at a
+    point, as Python finds it."""
+
+    trace: Trace
+    is_counted: Callable[[str, bool], bool]
+    variables: Sequence[Variable]
+    base: Mapping[str, Value]
+    tests: dict[Condition, Test] = field(default_factory=dict)
+    runs: dict[tuple[tuple[str, str], ...], Run | None] = field(default_factory=dict)
+    deadline: float = field(default_factory=lambda: time.monotonic() + SECONDS)
+    constants: set[int] = field(default_factory=set)  # in the conditions
+
+    @property
+    def names(self) -> list[str]:
+        return [variable.name for variable in self.variables]
+
+    @cached_property
+    def whole(self) -> frozenset[str]:
+        return frozenset(v.name for v in self.variables if isinstance(v.base, int))
+
+    @cached_property
+    def least(self) -> dict[str, Fraction]:
+        """The least value that is tried, of each."""
+        return {
+            v.name: Fraction(int(v.base != 0)) if isinstance(v.base, int) else Fraction(0)
+            for v in self.variables
+        }
+
+    @property
+    def is_late(self) -> bool:
+        """Whether no more should be begun."""
+        return time.monotonic() > self.deadline
+
+    def build(self, points: Sequence[Mapping[str, Value]]) -> list[Run | None]:
+        """None for a point that could not be traced."""
+        full = [{**self.base, **point} for point in points]
+        new = {_key(point): point for point in full if _key(point) not in self.runs}
+        todo = list(new.items())
+        while todo:
+            batch, todo = todo[:BATCH], todo[BATCH:]
+            answer = self.trace([point for _, point in batch])
+            done = answer.runs if answer else ()
+            if answer:
+                table = ExpressionTable(answer.expressions, self.whole)
+                for (key, point), run in zip(batch, done, strict=False):
+                    self.runs[key] = self._read(table, point, run)
+            if not done:
+                self.runs.update((key, None) for key, _ in batch)
+            else:  # there was no time for the others
+                todo = batch[len(done) :] + todo
+        return [self.runs[_key(point)] for point in full]
+
+    def _read(self, table: ExpressionTable, point: Mapping[str, Value], run: TracedBuild) -> Run:
+        parameters = [
+            TracedParameter(
+                name,
+                tuple(map(table.polynomial, rows)) if rows or not shape else None,
+                prod(shape),
+            )
+            for name, is_trained, shape, rows in run.parameters
+            if self.is_counted(name, is_trained)
+        ]
+        decisions: dict[Condition, Decision] = {}
+        for row, held, place in run.decisions:
+            condition = self.condition(table, row, place)
+            if condition is not None:
+                condition = condition if held else condition.negated
+                decisions.setdefault(condition, Decision(condition, place))
+        lost = [(kind, table.polynomial(row)) for kind, row in run.lost]
+        return Run(point, parameters, list(decisions.values()), lost, run.error)
+
+    def condition(self, table: ExpressionTable, row: int, place: str) -> Condition | None:
+        """None for what always holds, or never."""
+        if row not in table.conditions:
+            table.conditions[row] = self._condition(table, row, place)
+        return table.conditions[row]
+
+    def _condition(self, table: ExpressionTable, row: int, place: str) -> Condition | None:
+        operation, left, right = table.rows[row]
+        values = table.value(int(left)), table.value(int(right))
+        found = condition_of(str(operation), *values)
+        if isinstance(found, bool):
+            return None
+        if found.left is not None and "torch/nn/" in place:
+            return None  # only values with which weights begin are computed so
+        for one in (found, found.negated):
+            if one.is_certain(self.least):
+                return None
+        if found not in self.tests:
+            self._learn(table, row, found)
+        return found
+
+    def _learn(self, table: ExpressionTable, row: int, condition: Condition) -> None:
+        function = table.function([row], self.names)
+        names = self.names
+
+        def test(point: Mapping[str, Value], wanted: bool = True) -> bool:
+            try:
+                (outcome,) = function(*(point[name] for name in names))
+            except (ArithmeticError, ValueError, TypeError):
+                return False
+            return bool(outcome) is wanted
+
+        self.tests[condition] = test
+        self.tests[condition.negated] = lambda point: test(point, False)
+        for monomial, number in condition.form.terms:
+            self.constants.update({abs(number.numerator)} if not monomial else ())
+        for generator in condition.form.generators:
+            if not isinstance(generator, str) and hasattr(generator, "right"):
+                self.constants.update(abs(c.numerator) for _, c in generator.right.terms)
+
+    def holds(self, conditions: Sequence[Condition], point: Mapping[str, Value]) -> bool:
+        return self.test_of(conditions)(point)
+
+    def test_of(self, conditions: Sequence[Condition]) -> Test:
+        """Whether all of them hold at a point; the last one is asked first."""
+        tests = [self.tests[condition] for condition in reversed(conditions)]
+        return lambda point: all(test(point) for test in tests)
+
+    @cached_property
+    def implied(self) -> Implications:
+        return Implications(self.least)
+
+
+def _key(point: Mapping[str, Value]) -> tuple[tuple[str, str], ...]:
+    return tuple((name, repr(value)) for name, value in sorted(point.items()))

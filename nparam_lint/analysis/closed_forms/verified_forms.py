@@ -1,0 +1,267 @@
+"""The forms of all paths: fitted where something was lost, and verified."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from nparam_lint.analysis.closed_forms.compiled_form import substituted
+from nparam_lint.analysis.closed_forms.conditions import Condition
+from nparam_lint.analysis.closed_forms.exploration import IN_LOOP, LOOP, Exploration
+from nparam_lint.analysis.closed_forms.expressions import at
+from nparam_lint.analysis.closed_forms.observations import differs
+from nparam_lint.analysis.closed_forms.path_forms import Fitted, form_of, shape_forms
+from nparam_lint.analysis.closed_forms.polynomial import Polynomial
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from nparam_lint.analysis.closed_forms.form_records import ShapeForm
+    from nparam_lint.analysis.closed_forms.observations import Point, Value
+    from nparam_lint.analysis.closed_forms.paths import Leaf, PathNode, PathTree
+    from nparam_lint.analysis.closed_forms.traced_runs import Run, Test
+
+FEW = 4  # values of a choice for which forms are derived, where more than that one was lost
+KEPT = 8  # the same, where nothing else was
+VERIFIED = 6  # points at which the form of a path is verified
+BASE_VERIFIED = 16  # the same, on the path of the call
+LINE, GRID = 9, 40  # points along one lost variable, and in several
+FURTHER = (11, 14, 19)  # values of what was fitted, beyond those of the fit
+USES = {  # what became of a value, in words
+    "key": "a key of a table",
+    "int()": "made a plain number",
+    "float()": "made a plain number",
+    "shape": "a tensor that was joined or cut",
+}
+
+
+@dataclass
+class PathForm:
+    """The form of the paths that meet `conditions`. `runs`: those that it is right for; `why`: what
+    is not proved about it."""
+
+    total: Polynomial
+    conditions: list[Condition]
+    runs: list[Run]
+    why: list[str]
+    leaf: PathNode
+    shapes: list[ShapeForm] = field(default_factory=list)
+
+
+def _equals(name: str, value: Value) -> Test:
+    return lambda point: point[name] == value
+
+
+class PathForms(Exploration):
+    """The forms of the paths of a tree."""
+
+    def is_asked(self, form: PathForm) -> bool:
+        return self.tracer.holds(form.conditions, self.base.point)
+
+    def forms(self, tree: PathTree) -> list[PathForm] | None:
+        """Those that were verified; None where something was learned that makes others."""
+        leaves = [leaf for leaf in tree.leaves() if not leaf.is_refused]
+        sampled = zip(leaves, self.samples(leaves), strict=True)
+        samples = {id(leaf.node): runs for leaf, runs in sampled}
+        found: list[PathForm] = []
+        for leaf in leaves:
+            found += self.of_leaf(leaf, samples[id(leaf.node)])
+        kept = self.verified(found)
+        if kept is None or not self.lost:
+            return kept
+        right = {id(form.leaf) for form in kept}
+        again = [
+            form
+            for leaf in leaves
+            if id(leaf.node) not in right
+            for form in self.by_value(leaf, samples[id(leaf.node)])
+        ]
+        more = self.verified(again)
+        return None if more is None else [*kept, *more]
+
+    def samples(self, leaves: Sequence[Leaf]) -> list[list[Run]]:
+        """For each path, runs with several values of what was lost."""
+        points = [self.grid(leaf) for leaf in leaves]
+        runs = iter(self.tracer.build([point for own in points for point in own]))
+        found = []
+        for leaf, own in zip(leaves, points, strict=True):
+            built = [run for run in (next(runs) for _ in own) if run is not None]
+            good = [run for run in [*leaf.runs, *built] if run.error is None]
+            found.append(list({id(run): run for run in good}.values()))
+        return found
+
+    def grid(self, leaf: Leaf) -> list[dict[str, Value]]:
+        if not self.lost:
+            return []
+        start = next(run for run in leaf.runs if run.error is None).point
+        lines = {name: self.line(name, leaf, start) for name in self.lost}
+        points = [{**start, name: value} for name, values in lines.items() for value in values]
+        if len(self.lost) > 1:
+            draw = self.search.random
+            points += [
+                {**start, **{name: draw.choice(values) for name, values in lines.items()}}
+                for _ in range(GRID * (len(self.lost) - 1))
+            ]
+        kept = [p for p in points if self.tracer.holds(leaf.conditions, p)]
+        return [dict(one) for one in {tuple(p.items()): p for p in kept}.values()]
+
+    def line(self, name: str, leaf: Leaf, start: Point) -> list[Value]:
+        """Values of a lost variable on a path: small ones, then ever larger ones, unless it is the
+        number of something."""
+        base = self.tracer.base[name]
+        if name in self.choices:
+            return self.choices[name]
+        if not isinstance(base, int):
+            return [base, *(base * f for f in (0.5, 2.0, 1.5, 3.0))]  # type: ignore[operator]
+        values = [*range(int(self.tracer.least[name]), LINE - 2 * self.is_large), base]
+        if base > 3 * LINE:
+            steps = (base + step for step in (0, 1, -1, 2, 3, 5, base, -(base // 2)))
+            values = [*values, *steps, *(n << k for k in range(2, 12) for n in (1, 3))]
+        met = [v for v in dict.fromkeys(values) if self.meets(leaf, {**start, name: v})]
+        if len(met) < LINE // 2:
+            variable = next(v for v in self.tracer.variables if v.name == name)
+            more = self.search.pool(variable)
+            met += [v for v in more if v not in met and self.meets(leaf, {**start, name: v})][:LINE]
+        return met or [start[name]]
+
+    def meets(self, leaf: Leaf, point: Point) -> bool:
+        return self.tracer.holds(leaf.conditions, point)
+
+    def of_leaf(self, leaf: Leaf, runs: Sequence[Run]) -> list[PathForm]:
+        for fitted in self.ways_to_fit(runs):
+            total = form_of([run.form for run in runs], runs, fitted)
+            if total is not None and self.is_supported(total, runs, fitted):
+                return [self.path_form(leaf, leaf.conditions, runs, fitted, total)]
+        return self.by_value(leaf, runs)
+
+    def is_supported(self, total: Polynomial, runs: Sequence[Run], fitted: Fitted) -> bool:
+        """Whether each lost variable in it had more values than a straight line needs."""
+        for name in fitted.replaced():
+            if name in total.names and len({run.point[name] for run in runs}) < 4:
+                return False
+        return True
+
+    def ways_to_fit(self, runs: Sequence[Run]) -> list[Fitted]:
+        if not self.lost:
+            return [Fitted({})]
+        own = {name: Polynomial.generator(name) for name in self.lost}
+        loops = {
+            form
+            for run in runs
+            for kind, form in run.lost
+            if kind == "loop" and form.names and form.names <= own.keys()
+        }
+        ways = []
+        if any(form not in own.values() for form in loops):
+            numbered = enumerate(sorted(loops, key=repr))
+            ways.append(Fitted({f"#{number}": form for number, form in numbered}))
+        return [*ways, Fitted(own)]
+
+    def by_value(self, leaf: Leaf, runs: Sequence[Run]) -> list[PathForm]:
+        """One form for each value of a choice, where there is none for all of them."""
+        if self.tracer.is_late:
+            return []
+        for name in sorted(self.lost, key=lambda n: n not in self.choices):
+            forms = []
+            others = {n: Polynomial.generator(n) for n in self.lost if n != name}
+            values = list(dict.fromkeys(run.point[name] for run in runs))
+            values.sort(key=lambda v: abs(float(v) - float(self.tracer.base[name])))  # type: ignore[arg-type]
+            for value in values[: KEPT if not others else FEW]:
+                own = self.with_value(leaf, runs, name, value) if others else list(runs)
+                own = [run for run in own if run.point[name] == value]
+                fitted = Fitted(others)
+                total = form_of([self.at_value(run, name) for run in own], own, fitted)
+                if total is None or not self.is_supported(total, own, fitted):
+                    continue
+                if total.number is not None and name not in self.choices:
+                    continue  # a list of counts is no form
+                only = Condition(
+                    "==", Polynomial.generator(name) - Polynomial.constant(at({name: value})[name])
+                )
+                self.tracer.tests.setdefault(only, _equals(name, value))
+                forms.append(self.path_form(leaf, [*leaf.conditions, only], own, fitted, total))
+            if forms:
+                return forms
+        return []
+
+    def with_value(self, leaf: Leaf, runs: Sequence[Run], name: str, value: Value) -> list[Run]:
+        """Runs at which a lost variable has one value, and the others many."""
+        points = [p for p in ({**p, name: value} for p in self.grid(leaf)) if self.meets(leaf, p)]
+        more = [run for run in self.tracer.build(points) if run is not None and run.error is None]
+        return [*runs, *more]
+
+    def at_value(self, run: Run, name: str) -> Polynomial:
+        return substituted(run.form, {name: Polynomial.constant(at(run.point)[name])})
+
+    def path_form(
+        self,
+        leaf: Leaf,
+        conditions: Sequence[Condition],
+        runs: Sequence[Run],
+        fitted: Fitted,
+        total: Polynomial,
+    ) -> PathForm:
+        unknown = [n for n in fitted.symbols if n in total.names and self.lost.get(n) != LOOP]
+        why = [f"{name}: {self.lost[name]}" for name in unknown]
+        for kind, form in {lost for run in runs for lost in run.lost}:
+            if kind in USES and form.names & total.names:
+                why.append(f"{', '.join(sorted(form.names))}: {USES[kind]}")
+        why += [f"{name}: {why}" for name, why in self.lost.items() if why == IN_LOOP]
+        shapes = shape_forms(runs, fitted, at(runs[0].point)) or []
+        return PathForm(total, list(conditions), list(runs), why, leaf.node, shapes)
+
+    # --- verification ---
+
+    def verified(self, forms: Sequence[PathForm]) -> list[PathForm] | None:
+        """The forms that are right at points that were chosen to break them; None where a mistake
+        shows that another variable is lost."""
+        fixed = frozenset(self.fixed) | frozenset(self.choices)
+        points = []
+        beyond = FURTHER[:1] if self.is_large else FURTHER
+        for form in forms:
+            number = BASE_VERIFIED if self.is_asked(form) and not self.is_large else VERIFIED
+            near = form.runs[0].point
+            further = [{**near, name: value} for name in self.loops() for value in beyond]
+            points.append(
+                [
+                    *self.search.spread(form.conditions, near, number, fixed),
+                    *(p for p in further if self.tracer.holds(form.conditions, p)),
+                ]
+            )
+        runs = iter(self.tracer.build([point for own in points for point in own]))
+        kept = []
+        for form, own in zip(forms, points, strict=True):
+            built = [run for run in (next(runs) for _ in own) if run is not None]
+            good = [run for run in built if run.error is None]
+            wrong = next((run for run in good if not self.is_right(form, run)), None)
+            if wrong is None:
+                kept.append(replace(form, runs=[*form.runs, *good]))
+            elif self.learn(form, wrong):
+                return None
+        return kept
+
+    def learn(self, form: PathForm, wrong: Run) -> bool:
+        """Whether the variables are found that a form has to know more of: those without whose
+        change it is right."""
+        start = form.runs[0].point
+        changed = [n for n, v in wrong.point.items() if differs(v, start[n]) and n not in self.lost]
+        points = [{**wrong.point, name: start[name]} for name in changed]
+        kept = [p for p in points if self.tracer.holds(form.conditions, p)]
+        runs = self.tracer.build(kept)
+        names = {
+            next(n for n in changed if p[n] == start[n] and differs(wrong.point[n], start[n]))
+            for p, run in zip(kept, runs, strict=True)
+            if run is not None and run.error is None and self.is_right(form, run)
+        }
+        self.lose(names, "a loop or an index")
+        return bool(names)
+
+    def loops(self) -> list[str]:
+        """What was fitted, and goes on beyond the values that it was fitted with."""
+        return [n for n in self.lost if n in self.tracer.whole and n not in self.choices]
+
+    def is_right(self, form: PathForm, run: Run) -> bool:
+        try:
+            return form.total.value(at(run.point)) == run.total
+        except (ArithmeticError, KeyError):
+            return False

@@ -1,0 +1,77 @@
+"""What is written down while a constructor runs with traced numbers.
+
+Expressions are rows of one table, each once: `("s", name)` is a variable, `("n", text)` a number,
+`(operation, row, …)` anything else. So what is shared stays small, and all of it travels as one
+list. The table serves all builds of a job: a number that a cache of the project kept from an
+earlier build still means the same.
+"""
+
+import os
+import sys
+
+OWN = os.path.dirname(__file__)
+MOST_ROWS = 200_000  # of the table; what comes after is a plain number
+MOST_DECISIONS = 20_000  # of one build
+
+
+class Recorder:
+    """`decisions`: (row of a comparison, whether it held, line) of one build, in their order;
+    `lost`: (kind, row) of values whose origin could not be followed further."""
+
+    def __init__(self):
+        self.rows, self.numbers = [], {}
+        self.constant = []  # of each row, whether no variable is in it
+        self.begin()
+
+    def begin(self):
+        """Before a build."""
+        self.decisions, self.seen, self.lost = [], set(), {}
+        self.keys = set()  # (row, line) of values that were looked up
+        self.paused = 0  # while torch itself computes
+
+    def row(self, *row):
+        """The number of a row; None where there are too many."""
+        number = self.numbers.get(row)
+        if number is None and len(self.rows) < MOST_ROWS:
+            number = self.numbers[row] = len(self.rows)
+            self.rows.append(row)
+            parts = row[1:] if row[0] not in "sn" else ()
+            self.constant.append(row[0] == "n" or (row[0] != "s" and self.are_constant(parts)))
+        return number
+
+    def are_constant(self, rows):
+        return all(self.constant[row] for row in rows)
+
+    def number(self, value):
+        return self.row("n", repr(int(value) if isinstance(value, bool) else value))
+
+    def decide(self, operation, left, right, outcome):
+        """A branch may have been taken on this."""
+        if self.paused or left is None or right is None or self.are_constant((left, right)):
+            return
+        row = self.row(operation, left, right)
+        if row is None or (row, outcome) in self.seen or len(self.decisions) >= MOST_DECISIONS:
+            return
+        line = line_of_caller()
+        if operation == "==" and {(left, line), (right, line)} & self.keys:
+            return  # a dictionary compares only what is in the same place: this is no branch
+        self.seen.add((row, outcome))
+        self.decisions.append((row, outcome, line))
+
+    def key(self, row):
+        """A value is looked up in a dictionary or a set."""
+        self.lose("key", row)
+        self.keys.add((row, line_of_caller()))
+
+    def lose(self, kind, row):
+        is_wanted = not self.paused or kind == "shape"
+        if is_wanted and row is not None and not self.constant[row]:
+            self.lost.setdefault((kind, row))
+
+
+def line_of_caller():
+    """The line of what asked a traced number."""
+    frame = sys._getframe(2)
+    while frame.f_code.co_filename.startswith(OWN):
+        frame = frame.f_back
+    return f"{frame.f_code.co_filename}:{frame.f_lineno}"

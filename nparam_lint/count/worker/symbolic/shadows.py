@@ -1,0 +1,174 @@
+"""Names that are replaced in the modules of a model while its constructor is traced.
+
+`int(width * 2 / 3)`, `max(8, width)` and `range(depth)` give plain numbers or ask nothing; what
+stands here in their place says what it was given. A float on the left (`0.9 * width`) does not ask
+either: such constants are replaced in the code of the functions.
+"""
+
+import contextlib
+import math
+import types
+
+from ..state import STATE
+from .traced_numbers import Traced, TracedInt, constant, made, plain
+
+MATH = ("sqrt", "log", "log2", "log10", "exp", "pow", "isqrt", "gcd", "lcm", "comb", "factorial")
+
+
+def is_traced(values):
+    return any(isinstance(value, Traced) for value in values)
+
+
+class LikeThe(type):
+    """The class of what stands in for a built-in class, of which it has all instances."""
+
+    def __instancecheck__(cls, value):
+        return isinstance(value, cls.__base__)
+
+    def __subclasscheck__(cls, other):
+        return issubclass(other, cls.__base__)
+
+
+class Whole(int, metaclass=LikeThe):
+    def __new__(cls, *values, **more):
+        if len(values) == 1 and not more and isinstance(values[0], Traced):
+            return values[0].__trunc__()
+        return int(*values, **more)
+
+
+class Real(float, metaclass=LikeThe):
+    def __new__(cls, *values):
+        if is_traced(values):
+            return made(float(plain(values[0])), "float", values[0])
+        return float(*values)
+
+
+def extreme(original, name):
+    """`max` or `min` of numbers."""
+
+    def choose(*values, **more):
+        found = values[0] if len(values) == 1 else values
+        if more or isinstance(found, Traced):
+            return original(*values, **more)
+        found = tuple(found)
+        if not is_traced(found) or not all(isinstance(v, (int, float)) for v in found):
+            return original(found)
+        best = found[0]
+        for other in found[1:]:
+            best = made(original(plain(best), plain(other)), name, best, other)
+        return best
+
+    return choose
+
+
+def counted(*values):
+    """`range`."""
+    for value in values:
+        if isinstance(value, TracedInt):
+            STATE.trace.lose("loop", value.row)
+    return range(*map(plain, values))
+
+
+def function_of_math(original, name):
+    def compute(*values):
+        if not is_traced(values):
+            return original(*values)
+        return made(original(*map(plain, values)), name, *values)
+
+    return compute
+
+
+def shadows():
+    """Identity of what is replaced -> (it, its replacement)."""
+    of_math = [getattr(math, name) for name in MATH if hasattr(math, name)]
+    pairs = [(one, function_of_math(one, one.__name__)) for one in of_math]
+    return {id(one): (one, other) for one, other in pairs}
+
+
+BUILTINS = {
+    "int": Whole,
+    "float": Real,
+    "max": extreme(max, "max"),
+    "min": extreme(min, "min"),
+    "range": counted,
+}
+
+
+@contextlib.contextmanager
+def shadowed(modules, looping):
+    """While a model is built: in these modules, and in `math` itself; `range` in those that are
+    `looping`, too."""
+    of_math = shadows()
+    undo = []
+    for module in modules:
+        own = vars(module)
+        for name, value in list(own.items()):
+            if id(value) in of_math:
+                undo.append((own, name, value))
+                own[name] = of_math[id(value)][1]
+        for name, value in BUILTINS.items():
+            if name not in own:
+                undo.append((own, name, None))
+                own[name] = value
+    for module in looping:
+        undo.append((vars(module), "range", vars(module).get("range")))
+        module.range = counted
+    for one, other in of_math.values():
+        undo.append((vars(math), one.__name__, one))
+        setattr(math, one.__name__, other)
+    codes = [found for module in modules for found in with_constants(module)]
+    try:
+        yield
+    finally:
+        for function, code in codes:
+            function.__code__ = code
+        for own, name, value in reversed(undo):
+            if value is None:
+                own.pop(name, None)
+            else:
+                own[name] = value
+
+
+def with_constants(module):
+    """Replace the floats in the code of a module's functions; gives what they had before."""
+    found = []
+    for function in functions_of(module):
+        code = traced_code(function.__code__)
+        if code is not None:
+            found.append((function, function.__code__))
+            function.__code__ = code
+    return found
+
+
+def functions_of(module):
+    """The functions and methods that a module defines."""
+    name, todo, seen = module.__name__, list(vars(module).values()), set()
+    while todo:
+        value = todo.pop()
+        if id(value) in seen or getattr(value, "__module__", name) != name:
+            continue
+        seen.add(id(value))
+        if isinstance(value, types.FunctionType):
+            yield value
+            todo.append(getattr(value, "__wrapped__", None))
+        elif isinstance(value, (staticmethod, classmethod)):
+            todo.append(value.__func__)
+        elif isinstance(value, property):
+            todo += [value.fget, value.fset]
+        elif isinstance(value, type):
+            todo += vars(value).values()
+
+
+def traced_code(code):
+    """The code with traced floats; None where it has none."""
+    changed = False
+    constants = []
+    for value in code.co_consts:
+        new = None
+        if type(value) is float:
+            new = constant(value)
+        elif isinstance(value, types.CodeType):
+            new = traced_code(value)
+        changed |= new is not None
+        constants.append(value if new is None else new)
+    return code.replace(co_consts=tuple(constants)) if changed else None

@@ -1,0 +1,99 @@
+"""Builds a model at several points with traced numbers, and tells what was recorded."""
+
+import contextlib
+import sys
+import time
+import types
+
+from .building.device_ladder import RUNGS, rung
+from .counting.count_model import Count
+from .state import STATE
+from .symbolic.recorder import Recorder
+from .symbolic.shadows import shadowed
+from .symbolic.shapes import ROWS, carried
+from .tracing.failures import describe
+from .tracing.project_paths import is_ours, relative
+
+LAYERS = "torch.nn.modules."
+SHARE = 0.5  # of a model's time, after which no further point is begun
+
+
+def traces(build, model_types):
+    """What `records.Traces` has: one run for each point of the job, as many as there is time for.
+    `build`: a ModelBuild; `model_types`: the full names of the classes of the modules in it."""
+    start = time.monotonic()
+    STATE.trace = Recorder()
+    runs = []
+    try:
+        layers = [m for name, m in list(sys.modules.items()) if name.startswith(LAYERS)]
+        with shadowed(own_modules(build.module, model_types), layers):
+            for point in build.job["points"]:
+                if time.monotonic() - start > SHARE * build.job["seconds"]:
+                    break
+                runs.append(run(build, dict(point)))
+        return {"expressions": STATE.trace.rows, "runs": runs}
+    finally:
+        STATE.trace = None
+
+
+def own_modules(module, model_types):
+    """The loaded modules of the project, and of the packages whose layers are in the model. Those
+    of torch ask for their numbers themselves."""
+    packages = {name.partition(".")[0] for name in model_types} - {"torch", "builtins"}
+    return [
+        one
+        for name, one in list(sys.modules.items())
+        if isinstance(one, types.ModuleType)
+        and (one is module or is_ours(one) or name.partition(".")[0] in packages)
+    ]
+
+
+def run(build, point):
+    """One build. A point that the constructor refuses has `error`."""
+    trace, torch = STATE.trace, build.torch
+    trace.begin()
+    job, sources = build.job, build.sources
+    build.job = dict(job, vary=list(point.items()))
+    build.sources = {"parameters": {}, "modules": {}, "objects": []}
+    parameters, error = [], None
+    try:
+        model, _ = build.build(stacked(rung(build.mode, RUNGS[0]), carried(torch)))
+        trace.paused += 1
+        count = Count(build.originals, model, build.sources)
+        parameters = [row(build, held) for held in count.parameters.values()]
+    except Exception as raised:
+        error = describe(raised)
+    finally:
+        build.job, build.sources = job, sources
+    return {
+        "parameters": parameters,
+        "decisions": [(row, held, place(line)) for row, held, line in trace.decisions],
+        "lost": list(trace.lost),
+        "error": error,
+    }
+
+
+@contextlib.contextmanager
+def stacked(*contexts):
+    with contextlib.ExitStack() as stack:
+        for context in contexts:
+            stack.enter_context(context)
+        yield
+
+
+def row(build, held):
+    """[name, whether it is trained, lengths, the row of each length; none where they were lost]."""
+    tensor = held.tensor
+    shape = [int(length) for length in held.shape]
+    rows = getattr(tensor, ROWS, None) or []
+    return [
+        held.name,
+        build.originals.requires_grad(tensor),
+        shape,
+        list(rows) if len(rows) == len(shape) else [],
+    ]
+
+
+def place(line):
+    file, _, number = line.rpartition(":")
+    return f"{relative(file)}:{number}"
