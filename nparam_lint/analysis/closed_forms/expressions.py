@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 from nparam_lint.analysis.closed_forms.compiled_form import NoPolynomial, applied
@@ -66,21 +65,6 @@ class ExpressionTable:
         self.rows, self.whole = rows, whole
         self._values: dict[int, Value] = {}
         self.conditions: dict[int, Condition | None] = {}  # of rows that are comparisons
-
-    def names(self, number: int) -> frozenset[str]:
-        return self._names[number]
-
-    @cached_property
-    def _names(self) -> list[frozenset[str]]:
-        found: list[frozenset[str]] = []
-        for operation, *parts in self.rows:
-            if operation == "s":
-                found.append(frozenset(map(str, parts)))
-            elif operation == "n":
-                found.append(frozenset())
-            else:
-                found.append(frozenset().union(*(found[int(part)] for part in parts)))
-        return found
 
     def polynomial(self, number: int) -> Polynomial:
         """A whole number."""

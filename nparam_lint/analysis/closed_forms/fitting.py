@@ -10,7 +10,7 @@ from collections import Counter
 from fractions import Fraction
 from functools import lru_cache
 from itertools import combinations, combinations_with_replacement, islice, permutations, product
-from math import ceil, comb, gcd
+from math import comb
 from typing import TYPE_CHECKING
 
 from nparam_lint.analysis.closed_forms.polynomial import (
@@ -24,7 +24,6 @@ from nparam_lint.analysis.closed_forms.polynomial import (
     multiplied,
     power_of_two,
     residue,
-    rounded,
 )
 
 if TYPE_CHECKING:
@@ -39,21 +38,17 @@ DIVISORS = (2, 3, 4, 8, 16, 32, 64, 5, 6, 10, 12, 128, 256)  # the usual ones fi
 PAIRS = 16  # pairs of rounded quotients that are tried
 
 
-def fit(
-    samples: Samples, names: Iterable[str], spare: int = SPARE, *, rounding: bool = True
-) -> Polynomial | None:
+def fit(samples: Samples, names: Iterable[str], spare: int = SPARE) -> Polynomial | None:
     """The simplest form in these names that gives what was observed at every point: a polynomial,
     then one in powers of two, or in rounded quotients; None where there is none, or where the
-    points are too few: there must be `spare` more than unknowns. Without `rounding`, of which there
-    are many ways, it takes no time."""
+    points are too few: there must be `spare` more than unknowns."""
     names = sorted(names)
     if not samples.points:
         return None
     found = polynomial(samples, names, range(DEGREE + 1 if names else 1), spare)
-    found = found or multiple(samples, names)
     found = found or _bounded(samples, names, spare)
     found = found or _doubling(samples, names, spare)
-    if found or not rounding:
+    if found:
         return found
     lines = {name: samples.line(name, names) for name in names}
     # Those that are long enough to tell, and whether there is a polynomial in the name alone.
@@ -190,7 +185,7 @@ def _bounded(samples: Samples, names: Sequence[str], spare: int) -> Polynomial |
             if beyond or not free or len(observed) - len(free) < max(spare, 1):
                 continue
             there = samples.some(free)
-            form = polynomial(there, names, (1, 2), spare) or multiple(there, names)
+            form = polynomial(there, names, (1, 2), spare)
             if form is None:
                 continue
             whole = Polynomial.generator(Operation(kind, bound, form))
@@ -240,91 +235,7 @@ def _doubles(line: Samples, name: str, spare: int) -> bool:
     return any(polynomial(line, way, range(1, DEGREE), spare) for way in ways)
 
 
-# --- rounding: a share cut to a whole number, or rounded to a multiple ----------------------------
-
-
-def multiple(samples: Samples, names: Sequence[str]) -> Polynomial | None:
-    """`unit * ceil(share * what / unit)` and its like: a share, rounded to a whole multiple of a
-    unit, which is a number or a name. The share may be cut to a whole number before."""
-    points, observed = samples.points, samples.observed
-    for unit in _units(observed, names):
-        sizes = [unit.value(point) for point in points]
-        if any(not s or (o / s).denominator > 1 for o, s in zip(observed, sizes, strict=True)):
-            continue
-        for top, bottom in _quotients([n for n in names if n not in unit.names]):
-            try:
-                amounts = [top.value(point) / bottom.value(point) for point in points]
-            except ZeroDivisionError:
-                continue
-            if min(amounts) <= 0:
-                continue
-            for rounding in _REACH:
-                for share in _shares([*zip(amounts, observed, sizes, strict=True)], rounding):
-                    form = _rounded(
-                        top * share.numerator, bottom * share.denominator, unit, rounding
-                    )
-                    if samples.agree(form):
-                        return form
-    return None
-
-
-def _units(observed: Sequence[Fraction], names: Sequence[str]) -> Iterator[Polynomial]:
-    yield ONE
-    common = gcd(*(o.numerator for o in observed if o.denominator == 1))
-    if common > 1:
-        yield Polynomial.constant(common)
-    yield from map(Polynomial.generator, names)
-
-
-def _quotients(names: Sequence[str]) -> Iterator[tuple[Polynomial, Polynomial]]:
-    """A name, a product of two, or one over another."""
-    plain = [Polynomial.generator(name) for name in names]
-    yield from ((one, ONE) for one in plain)
-    yield from ((one * other, ONE) for one, other in combinations(plain, 2))
-    yield from permutations(plain, 2)
-
-
-# From how far below a multiple to how far above it (in units, and in wholes) is rounded to it.
-_HALF = Fraction(1, 2)
-_REACH: dict[str, tuple[tuple[Fraction | int, int], tuple[Fraction | int, int]]] = {
-    "down": ((0, 0), (1, 0)),
-    "up": ((-1, 0), (0, 0)),
-    "cut, then up": ((-1, 1), (0, 1)),
-    "to the nearest": ((-_HALF, 0), (_HALF, 0)),
-}
-
-
-def _shares(
-    rows: Iterable[tuple[Fraction, Fraction, Fraction]], rounding: str
-) -> Iterator[Fraction]:
-    """The two simplest shares such that each amount times it, rounded to a multiple of the unit,
-    may be what was observed: one alone may be an end of the range that the rounding excludes."""
-    (below, less), (above, more) = _REACH[rounding]
-    low, high = Fraction(0), Fraction(1 << 40)
-    for amount, seen, unit in rows:
-        low = max(low, (seen + below * unit + less) / amount)
-        high = min(high, (seen + above * unit + more) / amount)
-        if low > high:
-            return
-    found = 0
-    for denominator in range(1, 65):
-        numerator = ceil(low * denominator)
-        for one in (numerator, numerator + 1):
-            if one and one <= high * denominator:
-                yield Fraction(one, denominator)
-                found += 1
-        if found >= 2:
-            return
-
-
-def _rounded(top: Polynomial, bottom: Polynomial, unit: Polynomial, rounding: str) -> Polynomial:
-    """A quotient as a multiple of a unit."""
-    whole = bottom * unit
-    if rounding == "cut, then up" and bottom != ONE:
-        top, whole = rounded(top, bottom), unit
-    elif rounding == "to the nearest":
-        top, whole = top * 2 + whole, whole * 2
-    return rounded(top, whole, "ceil" if "up" in rounding else "floor") * unit
+# --- rounded quotients ------------------------------------------------------------------------
 
 
 def quotients(samples: Samples, names: Sequence[str]) -> Iterator[tuple[Operation, ...]]:

@@ -103,17 +103,13 @@ def exactly(point: Point) -> dict[str, Fraction]:
 
 
 class BuildHistory:
-    """Every point that was built so far, once. `base`: values for names that a point lacks. Two
-    results of the first derivation say where to build for the next one: `lines`, the values with
-    which each variable was built, and `free`, the variables that may have others."""
+    """Every point that was built so far, once. `base`: values for names that a point lacks."""
 
     def __init__(self, ask: Ask, variables: Sequence[Variable]) -> None:
         self._ask = ask
         self._origin: dict[str, Value] = {v.name: v.base for v in variables}
         self._outcomes: dict[tuple[tuple[str, str], ...], Outcome] = {}
         self.base = self._origin
-        self.lines: dict[str, list[Value]] = {}
-        self.free: set[str] = set()
 
     def case(self, values: Point) -> BuildHistory:
         """The same with another base. Both share what they build."""

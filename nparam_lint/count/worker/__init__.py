@@ -8,6 +8,7 @@ processes    the server, its groups and their builders, and who watches over the
 job          builds the model of one job, and has it counted
 counting     counts a model that was built
 building     imports what defines a model, and builds it on one device after the other
+symbolic     runs constructors with numbers that carry their expression
 tracing      records what a build reads and changes, and where things are
 torch_compat the private parts of torch that are used, and why
 path_facts   questions about paths, and their answers; the front end reads it too
