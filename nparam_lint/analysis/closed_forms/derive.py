@@ -21,7 +21,7 @@ from nparam_lint.analysis.closed_forms.traced_runs import Tracer
 from nparam_lint.analysis.closed_forms.verified_forms import PathForms
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from typing import Protocol
 
     from nparam_lint.analysis.closed_forms.observations import BuildHistory, Point, Value, Variable
@@ -100,6 +100,18 @@ def derive(
         )
         for form in found
     ]
+
+
+def _by_reason(texts: Iterable[str]) -> tuple[str, ...]:
+    """`a: why`, `b: why` as `a, b: why`."""
+    found: dict[str, list[str]] = {}
+    for text in dict.fromkeys(texts):
+        names, _, why = text.rpartition(": ")
+        found.setdefault(why, []).extend(names.split(", ") if names else ())
+    return tuple(
+        f"{', '.join(dict.fromkeys(names))}: {why}" if names else why
+        for why, names in found.items()
+    )
 
 
 class Derivation(PathForms):
@@ -244,7 +256,7 @@ class Derivation(PathForms):
                     fixed=self.fixed,
                     built=len(self.tracer.runs),
                     verified=len(case.runs) - 1,
-                    unproved=tuple(dict.fromkeys(case.why)),
+                    unproved=_by_reason(case.why),
                     left_out=left_out,
                     distinct={n: len(v) for n, v in values.items() if len(v) > 1},
                 )
