@@ -20,7 +20,9 @@ CLASSES = {
     for name, one in vars(constructors).items()
     if isinstance(one, type) and issubclass(one, nn.Module) and one is not nn.Module
 }
-LOOPS = set("n depth L groups first every E num_layers levels stages last global_every".split())
+LOOPS = set(
+    "n fields depth L groups first every E num_layers levels stages last global_every".split()
+)
 WIDTHS = (1, 2, 3, 7, 8, 12, 16, 24, 32, 33, 48, 64, 96, 100, 128, 224, 256, 257, 300, 512, 1000)
 TRIED = 120  # places at which each form is tried
 # Shown at every commit; the others once a night.

@@ -35,7 +35,8 @@ if TYPE_CHECKING:
 
 NOWHERE = 1 << 256  # the count where a form has no value: no budget allows it
 _MOST_POWER = 16  # the largest exponent that is multiplied out
-_BUILTINS = {"__builtins__": {}, "max": max, "min": min, "int": int, "math": math}
+_FUNCTIONS = {"max": max, "min": min, "int": int, "abs": abs, "round": round, "math": math}
+_BUILTINS = {"__builtins__": {}, **_FUNCTIONS}
 
 
 class NoPolynomial(Exception):
