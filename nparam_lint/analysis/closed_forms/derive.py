@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING
 
 from nparam_lint.analysis.closed_forms.compiled_form import substituted
 from nparam_lint.analysis.closed_forms.exploration import LOOP, RESTARTS
-from nparam_lint.analysis.closed_forms.expressions import at
 from nparam_lint.analysis.closed_forms.form_records import ClosedForm, Derived, NoForm
 from nparam_lint.analysis.closed_forms.implications import divided, solved
-from nparam_lint.analysis.closed_forms.observations import Built, differs, whole_numbers
+from nparam_lint.analysis.closed_forms.observations import Built, differs, exactly, whole_numbers
 from nparam_lint.analysis.closed_forms.regions import ArgumentRule, FormCase, merged
 from nparam_lint.analysis.closed_forms.traced_runs import Tracer
 from nparam_lint.analysis.closed_forms.verified_forms import PathForms
@@ -199,7 +198,7 @@ class Derivation(PathForms):
                 if run is None or run.error is not None:
                     continue
                 try:
-                    is_right = case.total.value(at(run.point)) == run.total
+                    is_right = case.total.value(exactly(run.point)) == run.total
                 except ArithmeticError:
                     is_right = False
                 is_within = any(
@@ -240,11 +239,11 @@ class Derivation(PathForms):
             for name in names
         }
         idle = tuple(n for n in self.tracer.names if n not in used and n not in self.fixed)
-        point = at(self.asked)
+        point = exactly(self.asked)
         found = []
         for case in cases:
             values = {n: {repr(run.point[n]) for run in case.runs} for n in self.tracer.names}
-            here = point if case is cases[0] else at(case.runs[0].point)
+            here = point if case is cases[0] else exactly(case.runs[0].point)
             found.append(
                 ClosedForm(
                     total=case.total,

@@ -20,6 +20,7 @@ ALONE = 3  # values with which each variable is tried alone
 RESTARTS = 8  # where another variable turns out to be lost
 LOOP = "a loop"  # what was lost in a way that a fit makes good
 IN_LOOP = "decisions in a loop"
+UNSEEN = "a loop or an index"  # what torch, or Python itself, did not ask for
 
 
 class Exploration:
@@ -121,7 +122,7 @@ class Exploration:
             self.lose(names, IN_LOOP)
             return True
         if not extra and other.error is None and one.form != other.form:
-            self.lose(changed, "a loop or an index")
+            self.lose(changed, UNSEEN)
             return True
         return False
 

@@ -22,7 +22,7 @@ from nparam_lint.analysis.closed_forms.polynomial import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
 
     from nparam_lint.analysis.closed_forms.conditions import Condition
     from nparam_lint.records import NameValue
@@ -59,7 +59,7 @@ Value = Polynomial | Quotient | Opaque
 
 
 class ExpressionTable:
-    """The rows of one answer of the worker. `kinds`: of each variable, whether it is whole."""
+    """The rows of one answer of the worker. `whole`: the variables that are whole numbers."""
 
     def __init__(self, rows: Sequence[Row], whole: frozenset[str]) -> None:
         self.rows, self.whole = rows, whole
@@ -114,9 +114,8 @@ class ExpressionTable:
                     texts[number] = f"t{number}"
             return texts[number]
 
-        for row in range(max(numbers, default=-1)):  # those below first: no deep recursion
-            if row in self._below(numbers):
-                text(row)
+        for row in sorted(self._below(numbers)):  # those below first: no deep recursion
+            text(row)
         results = ", ".join(text(number) for number in numbers)
         body = "\n".join([*lines, f" return ({results}{',' if len(numbers) == 1 else ''})"])
         space: dict[str, object] = {"math": math}
@@ -124,18 +123,15 @@ class ExpressionTable:
         return space["f"]  # type: ignore[return-value]
 
     def _below(self, numbers: Sequence[int]) -> set[int]:
-        key = tuple(numbers)
-        if getattr(self, "_last", (None, None))[0] != key:
-            found: set[int] = set()
-            todo = [*numbers]
-            while todo:
-                number = todo.pop()
-                if number not in found:
-                    found.add(number)
-                    operation, *parts = self.rows[number]
-                    todo += [int(p) for p in parts] if operation not in ("s", "n") else []
-            self._last = key, found
-        return self._last[1]
+        found: set[int] = set()
+        todo = [*numbers]
+        while todo:
+            number = todo.pop()
+            if number not in found:
+                found.add(number)
+                operation, *parts = self.rows[number]
+                todo += [int(p) for p in parts] if operation not in ("s", "n") else []
+        return found
 
 
 def python_text(operation: str, parts: Sequence[str]) -> str:
@@ -282,7 +278,8 @@ def _power(base: Polynomial, exponent: Polynomial) -> Value | None:
 
 def is_positive(form: Polynomial) -> bool:
     """Whether it is never below zero where no variable is."""
-    return lower_bound(form) is not None and (lower_bound(form) or 0) >= 0
+    low = lower_bound(form)
+    return low is not None and low >= 0
 
 
 def lower_bound(form: Polynomial) -> Fraction | None:
@@ -329,12 +326,3 @@ def _is_above_zero(part: Polynomial | Opaque) -> bool:
     if part.operation == "number":
         return float(part.text) >= 0
     return part.operation in _RISING and all(map(_is_above_zero, part.parts))
-
-
-def at(values: Mapping[str, NameValue]) -> dict[str, Fraction]:
-    """The numbers among some values, exactly as written."""
-    return {
-        name: Fraction(repr(value)) if isinstance(value, float) else Fraction(value)
-        for name, value in values.items()
-        if isinstance(value, int | float) and not isinstance(value, bool)
-    }

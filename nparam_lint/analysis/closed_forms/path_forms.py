@@ -7,13 +7,13 @@ from collections import defaultdict
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
-from itertools import product
+from itertools import combinations, product
 from typing import TYPE_CHECKING
 
 from nparam_lint.analysis.closed_forms.compiled_form import NoPolynomial, substituted
-from nparam_lint.analysis.closed_forms.expressions import at
 from nparam_lint.analysis.closed_forms.fitting import fit
 from nparam_lint.analysis.closed_forms.form_records import ShapeForm
+from nparam_lint.analysis.closed_forms.observations import exactly
 from nparam_lint.analysis.closed_forms.polynomial import (
     ONE,
     Monomial,
@@ -52,7 +52,7 @@ def form_of(
     points: list[dict[str, Fraction]] = []
     rows: list[Mapping[Monomial, Fraction]] = []
     for quantity, run in zip(quantities, runs, strict=True):
-        known = at(run.point)
+        known = exactly(run.point)
         try:
             own = {n: Polynomial.constant(known[n]) for n in fitted.replaced()}
             rows.append(dict(substituted(quantity, own).terms))
@@ -83,18 +83,12 @@ def _coefficient(
         return None
     samples = Samples(list(points), list(observed))
     for number in range(1, len(names) + 1):  # in as few of them as will do
-        for chosen in _combinations(names, number):
+        for chosen in combinations(names, number):
             if samples.depend_only_on(chosen):
                 found = fit(samples, chosen)
                 if found is not None:
                     return found
     return None
-
-
-def _combinations(names: Sequence[str], number: int) -> list[list[str]]:
-    flags = product((True, False), repeat=len(names))
-    picked = ([n for n, f in zip(names, flag, strict=True) if f] for flag in flags)
-    return [names for names in picked if len(names) == number]
 
 
 def families_of(runs: Sequence[Run]) -> dict[str, list[list[TracedParameter]]]:

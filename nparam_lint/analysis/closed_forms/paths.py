@@ -29,7 +29,6 @@ class PathNode:
     """A decision with both its sides, or a path's end with the runs that came there."""
 
     condition: Condition | None = None
-    place: str = ""
     sides: dict[bool, PathNode] = field(default_factory=dict)
     runs: list[Run] = field(default_factory=list)
     is_out_of_reach: bool = False  # no point was found there
@@ -67,7 +66,7 @@ class PathTree:
                 if node.runs and any(one.error is None for one in node.runs):
                     raise Diverged(node.runs[0], run)
                 early, node.runs = node.runs, []  # refused before they came here
-                node.condition, node.place = decision.condition, decision.place
+                node.condition = decision.condition
                 node.sides = {True: PathNode(), False: PathNode()}
                 for one in early:
                     side = self.tracer.tests[decision.condition](one.point)

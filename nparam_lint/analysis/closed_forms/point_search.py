@@ -124,10 +124,7 @@ class PointSearch:
         self, conditions: Sequence[Condition], near: Point, number: int, fixed: frozenset[str]
     ) -> list[dict[str, Value]]:
         """Points in general position that meet all conditions, some of them near the edges."""
-        found: list[dict[str, Value]] = []
-        for point in islice(self._scattered(conditions, near, fixed), number):
-            found.append(point)
-        return found
+        return list(islice(self._scattered(conditions, near, fixed), number))
 
     def _scattered(
         self, conditions: Sequence[Condition], near: Point, fixed: frozenset[str]
@@ -136,12 +133,7 @@ class PointSearch:
         pools = {v.name: self.pool(v) for v in variables}
         meets = self.tracer.test_of(conditions)
         equal = [
-            [self.solver(c, name) for name in sorted(c.names - fixed)]
-            for c in conditions
-            if c.operation == "==" and c.left is None and c.names - fixed
-        ]
-        names = [
-            sorted(c.names - fixed)
+            [(name, self.solver(c, name)) for name in sorted(c.names - fixed)]
             for c in conditions
             if c.operation == "==" and c.left is None and c.names - fixed
         ]
@@ -155,10 +147,10 @@ class PointSearch:
                     values = [v for v in values if v in _LOW] or values
                 if self.random.random() < share:
                     point[name] = self.random.choice(values)
-            for solvers, own in zip(equal, names, strict=True):
-                place = self.random.randrange(len(own))
-                for value in solvers[place](point)[:1]:
-                    point[own[place]] = value
+            for own in equal:
+                name, solve = own[self.random.randrange(len(own))]
+                for value in solve(point)[:1]:
+                    point[name] = value
             if meets(point) and point not in seen:
                 seen.append(point)
                 yield point

@@ -50,12 +50,7 @@ class FormCase:
     runs: list[Run]
     why: list[str]
     parts: list[PathForm]
-    conditions: list[Condition] = field(default_factory=list)
     rules: list[ArgumentRule] = field(default_factory=list)
-
-    @property
-    def names(self) -> frozenset[str]:
-        return frozenset().union(*(rule.names for rule in self.rules))
 
 
 def merged(
@@ -121,8 +116,7 @@ def _own_conditions(tree: PathTree, parts: Sequence[PathForm]) -> dict[int, list
     found: dict[int, list[Conjunction]] = {}
     for leaf in tree.leaves():
         depth = len(leaf.conditions)
-        own = [p for p in parts if p.conditions[:depth] == leaf.conditions and p.runs]
-        own = [p for p in own if p.leaf is leaf.node]
+        own = [p for p in parts if p.leaf is leaf.node]
         if own:
             found[id(leaf.node)] = [tuple(p.conditions[depth:]) for p in own]
     return found
@@ -178,7 +172,7 @@ class _Writer:
         for own in region:
             parts = [text for text, *_ in self.written(own, own)]
             texts.append(" and ".join(parts))
-        texts = list(dict.fromkeys(t for t in texts))
+        texts = list(dict.fromkeys(texts))
         return ArgumentRule(
             " or ".join(f"({t})" if " and " in t else t for t in texts), names, is_limit=True
         )

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 
 from nparam_lint.analysis.closed_forms.compiled_form import substituted
 from nparam_lint.analysis.closed_forms.conditions import Condition
-from nparam_lint.analysis.closed_forms.exploration import IN_LOOP, LOOP, Exploration
-from nparam_lint.analysis.closed_forms.expressions import at
-from nparam_lint.analysis.closed_forms.observations import differs
+from nparam_lint.analysis.closed_forms.exploration import IN_LOOP, LOOP, UNSEEN, Exploration
+from nparam_lint.analysis.closed_forms.observations import differs, exactly
 from nparam_lint.analysis.closed_forms.path_forms import Fitted, form_of, shape_forms
 from nparam_lint.analysis.closed_forms.polynomial import Polynomial
 
@@ -175,9 +174,8 @@ class PathForms(Exploration):
                     continue
                 if total.number is not None and name not in self.choices:
                     continue  # a list of counts is no form
-                only = Condition(
-                    "==", Polynomial.generator(name) - Polynomial.constant(at({name: value})[name])
-                )
+                number = Polynomial.constant(exactly({name: value})[name])
+                only = Condition("==", Polynomial.generator(name) - number)
                 self.tracer.tests.setdefault(only, _equals(name, value))
                 forms.append(self.path_form(leaf, [*leaf.conditions, only], own, fitted, total))
             if forms:
@@ -191,7 +189,7 @@ class PathForms(Exploration):
         return [*runs, *more]
 
     def at_value(self, run: Run, name: str) -> Polynomial:
-        return substituted(run.form, {name: Polynomial.constant(at(run.point)[name])})
+        return substituted(run.form, {name: Polynomial.constant(exactly(run.point)[name])})
 
     def path_form(
         self,
@@ -207,7 +205,7 @@ class PathForms(Exploration):
             if kind in USES and form.names & total.names:
                 why.append(f"{', '.join(sorted(form.names))}: {USES[kind]}")
         why += [f"{name}: {why}" for name, why in self.lost.items() if why == IN_LOOP]
-        shapes = shape_forms(runs, fitted, at(runs[0].point)) or []
+        shapes = shape_forms(runs, fitted, exactly(runs[0].point)) or []
         return PathForm(total, list(conditions), list(runs), why, leaf.node, shapes)
 
     # --- verification ---
@@ -253,7 +251,7 @@ class PathForms(Exploration):
             for p, run in zip(kept, runs, strict=True)
             if run is not None and run.error is None and self.is_right(form, run)
         }
-        self.lose(names, "a loop or an index")
+        self.lose(names, UNSEEN)
         return bool(names)
 
     def loops(self) -> list[str]:
@@ -262,6 +260,6 @@ class PathForms(Exploration):
 
     def is_right(self, form: PathForm, run: Run) -> bool:
         try:
-            return form.total.value(at(run.point)) == run.total
+            return form.total.value(exactly(run.point)) == run.total
         except (ArithmeticError, KeyError):
             return False
