@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+import time
 from itertools import product
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nparam_lint.analysis.closed_forms import search as searching
 from nparam_lint.analysis.closed_forms.requirements import Requirements
-from nparam_lint.analysis.closed_forms.search import MOST, Searching, Unknown, limited
+from nparam_lint.analysis.closed_forms.search import MOST, Aim, Searching, Unknown, limited
 from nparam_lint.analysis.closed_forms.search_by_building import SearchByBuilding
 from nparam_lint.claims.expression import parse_formula
 
@@ -25,8 +25,10 @@ def asked(*conditions):
     return Requirements({}, ["n", "d"], {}, [parse_formula(text) for text in conditions])
 
 
-def search(*question):
-    return Searching(*question).run()
+def search(count, requirements, unknowns, growing, budget, goal, number, **more):
+    return Searching(
+        count, requirements, unknowns, growing, Aim(budget, goal, number, **more)
+    ).run()
 
 
 def every(budget, holds, goal, high):
@@ -62,7 +64,6 @@ def test_those_found_are_the_best_of_all(budget, goal, step, divided, growing, n
 def test_what_cannot_be_nearer_is_not_looked_at():
     unknowns = [Unknown("n", 1, 5000), Unknown("d", 1, 5000)]
     found = search(count, asked(), unknowns, BOTH, 1_000_000, "closest", 3)
-    assert found.solved == "n"
     assert count(1, found.combinations) < 1_010_000
     assert found.combinations < 300  # of 5,000
 
@@ -70,22 +71,32 @@ def test_what_cannot_be_nearer_is_not_looked_at():
 def test_combinations_that_a_condition_forbids_are_not_looked_at():
     unknowns = [Unknown("n", 1, 300), Unknown("d", 1, 5000)]
     found = search(count, asked("n % 60 == 0"), unknowns, BOTH, 100_000_000, "closest", 3)
-    assert found.solved == "d"
     assert found.combinations == 5
 
 
-@pytest.mark.parametrize(
-    ("limit", "goal", "condition"),
-    [("COMBINATIONS", "exact", "n > 0"), ("WALKED", "closest", "n + d < 0")],
-)
-def test_more_than_can_be_looked_at_is_said(limit, goal, condition, monkeypatch):
-    monkeypatch.setattr(searching, limit, 1000)
-    unknowns = [Unknown("n", 1, 10**9), Unknown("d", 1, 10**9)]
-    odd = 10**10 + 1
-    found = search(lambda n, d: 2 * n + 2 * d, asked(condition), unknowns, BOTH, odd, goal, 3)
+def test_what_there_was_no_time_for_is_said():
+    unknowns = [Unknown("n", 1, 10**9, base=6), Unknown("d", 1, 10**9, base=6)]
+    until = time.monotonic() + 0.2
+    growing = frozenset("d")
+    found = search(
+        lambda n, d: n * d, asked("n > 5"), unknowns, growing, 36, "closest", 3, until=until
+    )
     assert found.cut
-    assert found.candidates == ()
-    assert found.combinations <= 1000
+    assert time.monotonic() - until < 1
+    assert dict(found.candidates[0].point) == {"n": 6, "d": 6}
+
+
+def test_what_makes_no_difference_meets_the_conditions():
+    unknowns, heads = [Unknown("n", 2, 2), Unknown("d", 1, 100)], Unknown("heads", 2, 5, base=4)
+    requirements = Requirements({}, ["n", "d", "heads"], {}, [parse_formula("d % heads == 0")])
+    aim = Aim(count(2, 49), "closest", 4)
+    found = Searching(count, requirements, unknowns, BOTH, aim, [heads]).run()
+    assert [(one.point["d"], one.point["heads"]) for one in found.candidates] == [
+        (48, 4),
+        (50, 5),
+        (51, 3),
+        (46, 2),
+    ]
 
 
 # --- limits -----------------------------------------------------------------------------------
@@ -93,7 +104,7 @@ def test_more_than_can_be_looked_at_is_said(limit, goal, condition, monkeypatch)
 
 def test_several_without_limits_keep_to_the_proportions_of_the_call():
     unknowns = [Unknown("n", base=12), Unknown("d", base=768)]
-    small = {u.name: u for u in limited(count, unknowns, BOTH, 1_000_000)}
+    small = {u.name: u for u in limited(count, unknowns, BOTH, Aim(1_000_000, "closest", 1))}
     assert abs(count(small["n"].base, small["d"].base) / 1_000_000 - 1) < 0.5
     assert (small["d"].low, small["d"].high) == (small["d"].base // 2, small["d"].base * 2)
     found = search(count, asked(), unknowns, BOTH, 1_000_000, "closest", 5)
@@ -129,8 +140,8 @@ def test_of_equally_good_ones_the_most_usual_comes_first():
     found = search(lambda n, d: n * d, asked(), unknowns, BOTH, 64, "exact", 3)
     assert [dict(s.point) for s in found.candidates] == [
         {"n": 8, "d": 8},
-        {"n": 16, "d": 4},
         {"n": 4, "d": 16},
+        {"n": 16, "d": 4},
     ]
 
 
@@ -146,7 +157,7 @@ def test_what_is_built_comes_close_without_a_form(goal):
         return [None if p["d"] % 2 else count(**p) for p in points]
 
     unknowns = [Unknown("n", base=2), Unknown("d", base=16)]
-    found = SearchByBuilding(count_all, asked(), unknowns, 1_000_000).run(goal, 3)
+    found = SearchByBuilding(count_all, asked(), unknowns, Aim(1_000_000, goal, 3)).run()
     off = [abs(s.count - 1_000_000) for s in found.candidates]
     assert off == sorted(off)
     assert off[0] < 10_000
@@ -166,6 +177,7 @@ def test_builds_do_not_grow_with_the_limits():
         built.extend(points)
         return [p["n"] for p in points]
 
-    found = SearchByBuilding(count_all, asked(), [Unknown("n", 1, MOST)], 5_000_123).run("exact", 1)
+    aim = Aim(5_000_123, "exact", 1)
+    found = SearchByBuilding(count_all, asked(), [Unknown("n", 1, MOST)], aim).run()
     assert [s.count for s in found.candidates] == [5_000_123]
     assert len(built) < 300
