@@ -58,9 +58,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     ask.add_argument(
         "--free",
         action="store_true",
-        help="without the defaults: widths in multiples of 64 or 8, and proportions of published "
-        "models, where the call has them; several unknowns without limits stay between half and "
-        "twice the proportions of the call",
+        help="without the defaults, which are: widths in multiples of 64 or 8, and proportions of "
+        "published models, where the call has them; several unknowns without limits between half "
+        "and twice the proportions of the call",
     )
     goal = ask.add_mutually_exclusive_group()
     for name, text in (
