@@ -36,6 +36,14 @@ class Met:
 
 
 @dataclass(frozen=True, slots=True)
+class CaseForm:
+    """A closed form, and the conditions of its case, where there are others."""
+
+    form: str
+    where: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Solved:
     """One target and one budget. `call`: as it was built first; `forms`: its closed form, by cases;
     `points`: the best first; `limits`: of unknowns that were given none; `defaults`: the
@@ -47,7 +55,7 @@ class Solved:
     target: str
     budget: int
     call: str = ""
-    forms: tuple[str, ...] = ()
+    forms: tuple[CaseForm, ...] = ()
     points: tuple[Met, ...] = ()
     limits: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     defaults: tuple[str, ...] = ()

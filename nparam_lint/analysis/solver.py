@@ -17,7 +17,7 @@ from nparam_lint.analysis.closed_forms.observations import BuildHistory, Built, 
 from nparam_lint.analysis.closed_forms.search import Aim
 from nparam_lint.analysis.closed_forms.where import Arguments, told_apart
 from nparam_lint.analysis.model_builder import Model, NothingBuilt
-from nparam_lint.analysis.solutions import Solved
+from nparam_lint.analysis.solutions import CaseForm, Solved
 from nparam_lint.count.worker_process import reused_worker
 from nparam_lint.records import Measured
 
@@ -255,9 +255,9 @@ class _Answers:
         return f"{what}{where}; next: other limits, as in --vary {min(open_)}=1..4096"
 
 
-def _written(form: ClosedForm, cases: int) -> str:
-    text, limits = factored(form.total, list(form.base)), " and ".join(map(str, form.limits))
-    return f"{text}  where {limits}" if limits and (cases > 1 or form.left_out) else text
+def _written(form: ClosedForm, cases: int) -> CaseForm:
+    limits = form.limits if cases > 1 or form.left_out else []
+    return CaseForm(factored(form.total, list(form.base)), " and ".join(map(str, limits)))
 
 
 def _is_met(answer: Solved, goal: Goal) -> bool:

@@ -11,7 +11,7 @@ from functools import partial
 import pytest
 
 from nparam_lint.analysis.documents.solve_document import solve_document
-from nparam_lint.analysis.solutions import Met, Solutions, Solved
+from nparam_lint.analysis.solutions import CaseForm, Met, Solutions, Solved
 from nparam_lint.report import Options
 from nparam_lint.report.formats import render
 
@@ -120,7 +120,7 @@ def gpt(n_layer, n_embd):
 def test_several_unknowns_and_what_the_model_asks(solve):
     question = ["nets.py::GPT", "--budget", "1M", "--vary", "n_embd,n_layer=1..12"]
     (found,) = answers(solve(*question, "--format", "json"))
-    assert found["forms"] == ["n_embd*(3*n_layer*(n_embd + 1) + vocab)"]
+    assert found["forms"] == [{"form": "n_embd*(3*n_layer*(n_embd + 1) + vocab)", "where": ""}]
     best = min(abs(gpt(n, d) - 1_000_000) for n in range(1, 13) for d in range(32, 2000, 8))
     assert abs(found["points"][0]["count"] - 1_000_000) == best
     for point in found["points"]:
@@ -185,7 +185,7 @@ def test_the_defaults_are_those_of_published_models(solve):
     question = ["nets.py::Encoder", "--vary", "width,depth,hidden,heads", "--format", "json"]
     (found,) = answers(solve(*question, "--budget", "5M"))
     assert found["defaults"] == [
-        "width and hidden in multiples of 64 (below 256 of 8, below 32 any)",
+        "width, hidden in multiples of 64 (below 256 of 8, below 32 any)",
         "width/depth from 16 to 160",
         "hidden/width from 2 to 8",
     ]
@@ -235,8 +235,8 @@ def test_all_cases_of_a_form_are_searched(solve):
     (found,) = answers(solve(*question, str(256 * 64 * 2), "--format", "json"))
     assert [point["values"] for point in found["points"]] == [{"cin": 256}]
     assert found["forms"] == [
-        "6*cin*cout  where cin != 4*cout",
-        "2*cin*cout  where cin == 4*cout",
+        {"form": "6*cin*cout", "where": "cin != 4*cout"},
+        {"form": "2*cin*cout", "where": "cin == 4*cout"},
     ]
 
 
@@ -376,14 +376,21 @@ def answer(target, budget, form, *rows, **more):
 
 
 DEEP = answer(
-    "Deep", 100_000, ("3*d*n",), ({"d": 64, "n": 520}, 99_840), ({"d": 63, "n": 530}, 100_170)
+    "Deep",
+    100_000,
+    (CaseForm("3*d*n"),),
+    ({"d": 64, "n": 520}, 99_840),
+    ({"d": 63, "n": 530}, 100_170),
 )
 WIDE = answer(
     "Wide", 100_000, (), ({"d": 100, "n": 330}, 99_000), doubts=("why",), limits={"d": (50, 200)}
 )
 NONE = Solved("nets.py::None_", 100_000, reason="the model cannot be built")
 LONG = answer(
-    "Long", 100_000, ("a*b",), ({"a_long_name": 12, "another": 3, "a_third_name": 40}, 100_000)
+    "Long",
+    100_000,
+    (CaseForm("a*b"),),
+    ({"a_long_name": 12, "another": 3, "a_third_name": 40}, 100_000),
 )
 
 SHARED = """\

@@ -46,7 +46,7 @@ def conventions(form: ClosedForm, call: Mapping[str, int]) -> Iterator[Conventio
         widths = [name for name in widths if name not in own]
         if own:
             conditions = (parse_formula(text.format(name)) for name in own)
-            yield Convention(f"{' and '.join(own)} in {words}", tuple(conditions))
+            yield Convention(f"{', '.join(own)} in {words}", tuple(conditions))
     for (low, high), pairs in (
         (WIDTH_BY_DEPTH, roles.streams_and_depths()),
         (HIDDEN_BY_WIDTH, roles.hidden_and_streams()),

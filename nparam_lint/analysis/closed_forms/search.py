@@ -269,25 +269,29 @@ class Searching:
             self.walk(fixed, count, values[ideal + 1 :])
 
     def walk(self, fixed: Whole, count_of: Callable[[int], int], values: Iterable[int]) -> None:
-        """Away from the budget, until it is too far."""
+        """Away from the budget, until it is too far; of values that give the same, one is taken."""
+        taken = None
         for value in values:
             count = count_of(value)
             if self.reach is not None and abs(count - self.budget) > self.reach:
                 return
-            self.offer({**fixed, self.solved: value}, count)
+            if count != taken and self.offer({**fixed, self.solved: value}, count):
+                taken = count
 
-    def offer(self, point: Whole, count: int) -> None:
+    def offer(self, point: Whole, count: int) -> bool:
+        """Whether this is a solution."""
         distance, reach = abs(count - self.budget), self.reach
         beyond = count == NOWHERE or (self.aim.goal == "under" and count > self.budget)
         if beyond or (reach is not None and distance > reach):
-            return
+            return False
         full = self.completed(point)
         if full is None:
-            return
+            return False
         # Of equally good ones that with the usual proportions stays, then the first.
         item = (-distance, -self.oddness(point), -next(self.turn), Candidate(full, count))
         push = heapq.heappush if len(self.best) < self.aim.number else heapq.heappushpop
         push(self.best, item)
+        return True
 
     def completed(self, point: Whole) -> dict[str, int] | None:
         """With values for the passive unknowns, near those in the call, so that all conditions hold

@@ -13,7 +13,7 @@ from nparam_lint.report.style import clean
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from nparam_lint.analysis.solutions import Met, Solutions, Solved
+    from nparam_lint.analysis.solutions import CaseForm, Met, Solutions, Solved
 
 _GOALS = {"closest": "closest to", "under": "no more than", "exact": "exactly"}
 
@@ -73,8 +73,18 @@ class _Sections:
         yield doc.Section(tuple(self.defaults()))
 
     def titled(self, one: Solved, calls: tuple[doc.Text, ...] = ()) -> doc.Section:
-        forms = (doc.Text(form, "", "  ", "    ", "formula") for form in one.forms)
+        forms = (text for case in one.forms for text in self.form(case))
         return doc.Section((*forms, *calls), one.target)
+
+    def form(self, case: CaseForm) -> Iterator[doc.Text]:
+        """On one line, if it fits there."""
+        line = f"{case.form}  where {case.where}"
+        if case.where and len(line) + 2 <= self.options.width:
+            yield doc.Text(line, "", "  ", "    ", "verbatim")
+            return
+        yield doc.Text(case.form, "", "  ", "    ", "formula")
+        if case.where:
+            yield doc.Text(f"where {case.where}", "", "    ", "      ")
 
     # --- the table ---
 
@@ -142,7 +152,8 @@ class _Sections:
         indent = "  " if self.several else ""
         widest = max((len(f"{one.budget:,}") for one in found), default=0)
         for one in found:
-            before = "best" if len(found) == 1 else f"{one.budget:,}".rjust(widest)
+            best = "nearest" if one.reason else "best"
+            before = best if len(found) == 1 else f"{one.budget:,}".rjust(widest)
             for place, met in enumerate(one.points):
                 if place == 0 or self.options.verbose:
                     hang = " " * (len(indent + before) + 2)
