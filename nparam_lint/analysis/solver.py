@@ -14,6 +14,7 @@ from nparam_lint.analysis.closed_forms.derive import derive
 from nparam_lint.analysis.closed_forms.form_records import ClosedForm, Derived, NoForm
 from nparam_lint.analysis.closed_forms.form_writer import factored
 from nparam_lint.analysis.closed_forms.observations import BuildHistory, Built, Variable
+from nparam_lint.analysis.closed_forms.requirements import Requirements, as_formula
 from nparam_lint.analysis.closed_forms.search import Aim
 from nparam_lint.analysis.closed_forms.where import Arguments, told_apart
 from nparam_lint.analysis.model_builder import Model, NothingBuilt
@@ -137,12 +138,13 @@ class _Answers:
         derived: Sequence[Derived],
     ) -> None:
         self.question, self.asked, self.history = question, asked, history
+        derived = [form for form in derived if self.is_about(form)]
         self.forms = [form if isinstance(form, ClosedForm) else None for form in derived]
         self.conventions = self.usual()
         self.cases = self.cases_with(self.conventions)
         kept = [case.idle for case in self.cases]
         self.idle = {n: v for n, v in kept[0].items() if all(n in other for other in kept)}
-        texts = [_written(form, len(derived)) for form in derived if isinstance(form, ClosedForm)]
+        texts = [self.written(form) for form in self.forms if form]
         self.answer = Solved(
             given,
             0,
@@ -153,6 +155,19 @@ class _Answers:
             doubts=tuple(_doubts(derived)),
         )
         self.check(call)
+
+    def is_about(self, form: Derived) -> bool:
+        """Whether a case may hold, with the values of what is not varied."""
+        if isinstance(form, NoForm):
+            return True
+        fixed = [rule for rule in form.rules if not rule.names & self.asked.open]
+        return Requirements(self.history.base, (), {}, [*map(as_formula, fixed)]).hold({})
+
+    def written(self, form: ClosedForm) -> CaseForm:
+        is_one_of_several = len(self.forms) > 1 or form.left_out
+        limits = [str(rule) for rule in form.limits if rule.names & self.asked.open]
+        text = factored(form.total, list(form.base))
+        return CaseForm(text, " and ".join(limits) if is_one_of_several else "")
 
     def check(self, call: str) -> None:
         """Raises UsageError for unknowns that cannot be varied, or need not be."""
@@ -246,18 +261,13 @@ class _Answers:
         if answer.reason is not None:
             return f"the model rejects the arguments that its closed form gives: {answer.reason}"
         case, open_ = self.cases[0], self.asked.open
-        asked = [c.text for c in case.conditions if c.names & open_]
+        asked = [c.text for c in case.conditions if c.names & open_ or c in self.asked.conditions]
         given = {u.name: (u.low, u.high) for u in self.asked.unknowns.values() if u.high}
         within = [f"{n} {low}..{high}" for n, (low, high) in {**answer.limits, **given}.items()]
         where = f" with {', '.join(within)}" if within else ""
         none = "nothing was found that meets" if answer.doubts else "nothing meets"
         what = f"{none} {' and '.join(asked)}" if asked else "nothing can be built"
         return f"{what}{where}; next: other limits, as in --vary {min(open_)}=1..4096"
-
-
-def _written(form: ClosedForm, cases: int) -> CaseForm:
-    limits = form.limits if cases > 1 or form.left_out else []
-    return CaseForm(factored(form.total, list(form.base)), " and ".join(map(str, limits)))
 
 
 def _is_met(answer: Solved, goal: Goal) -> bool:

@@ -51,28 +51,30 @@ def conventions(form: ClosedForm, call: Mapping[str, int]) -> Iterator[Conventio
         (WIDTH_BY_DEPTH, roles.streams_and_depths()),
         (HIDDEN_BY_WIDTH, roles.hidden_and_streams()),
     ):
-        for name, other in sorted(pairs):
+        for name, other in sorted(pair for pair in pairs if {*pair} <= call.keys()):
             condition = parse_formula(f"{low}*{other} <= {name} <= {high}*{other}")
-            if {name, other} <= call.keys() and condition.evaluate(call):
+            if condition.evaluate(call):
                 yield Convention(f"{name}/{other} from {low} to {high}", (condition,))
 
 
 class _Roles:
     """What arguments are, by where they stand in the shapes of parameters. `widths`: lengths of
-    what goes into a layer and comes out of another one, so not sizes of vocabularies; `streams`:
-    widths of which a layer makes the same width."""
+    what goes into a layer and comes out of another one, so not sizes of vocabularies; `partners`:
+    what they come from or go to; `streams`: widths that are normed, or have a bias."""
 
     def __init__(self, shapes: Sequence[ShapeForm]) -> None:
-        self.lengths = [[_name(length) for length in s.shape or ()] for s in shapes]
+        lengths = [[*map(_factor, s.shape or ())] for s in shapes]
+        self.widths = {a[0] for a in lengths if a} & {name for a in lengths for name in a[1:]}
+        self.partners = {
+            name: {a[1 - a.index(name)] for a in lengths if name in a[:2] and a[1:]}
+            for name in self.widths
+        }
         self.layers = [(s.shape, _added(s.number)) for s in shapes]
-        out = {lengths[0] for lengths in self.lengths if lengths}
-        into = {name for lengths in self.lengths for name in lengths[1:]}
-        self.widths = (out & into) - {""}
-        self.streams = {n for n in self.widths for lengths in self.lengths if lengths.count(n) > 1}
+        self.streams = {n for n in self.widths if len(self.partners[n]) > 1}
 
     def streams_and_depths(self) -> set[tuple[str, str]]:
-        """With the numbers of layers that are normed or have a bias: not those of LSTMs, whose
-        published widths are larger, and not of experts."""
+        """With the numbers of layers that have a norm or a bias of that width: not those of LSTMs,
+        whose published widths are larger, and not of experts."""
         return {
             (stream, depth)
             for stream in self.streams
@@ -82,18 +84,19 @@ class _Roles:
         }
 
     def hidden_and_streams(self) -> set[tuple[str, str]]:
+        """With the widths that nothing else goes to, or comes from."""
         return {
             (hidden, stream)
-            for lengths in self.lengths
-            for stream in self.streams.intersection(lengths)
-            for hidden in (self.widths - self.streams).intersection(lengths)
+            for hidden in self.widths
+            for stream in self.streams
+            if self.partners[hidden] == {stream}
         }
 
 
-def _name(length: Polynomial) -> str:
-    """The argument that a length is a multiple of."""
+def _factor(length: Polynomial) -> str:
+    """What a length is a multiple of: an argument, or a text that is none."""
     factors = length.factors
-    return factors[1][0] if factors is not None and len(factors[1]) == 1 else ""
+    return repr(length) if factors is None else "*".join(factors[1])
 
 
 def _added(number: Polynomial) -> set[str]:
