@@ -196,28 +196,27 @@ class _Answers:
         answer = self.found(self.cases, Aim(budget, goal, question.number, question.is_free))
         if _is_met(answer, goal):
             return answer
-        free = self.free(budget)
-        if free is not None and answer.points:
-            return replace(answer, nearer=free)
+        lifted = [] if question.is_free else self.cases_with(())
+        free = self.found(lifted, Aim(budget, goal, 1, is_free=True)) if lifted else answer
+        if _is_met(free, goal) and answer.points:
+            return replace(answer, nearer=free.points[0])
         nearest = answer
-        if goal != "closest":
-            nearest = self.found(self.cases, Aim(budget, "closest", 1, question.is_free))
+        for cases, is_free in ((self.cases, question.is_free), (lifted, True)):
+            if cases and not nearest.points:
+                nearest = self.found(cases, Aim(budget, "closest", 1, is_free))
         reason = self.why_not(answer, nearest)
-        if free is not None:
-            reason += f"; with --free: {free.call} has {free.count:,}"
+        if _is_met(free, goal):
+            best = free.points[0]
+            reason += f"; with --free: {best.call} has {best.count:,}"
         return replace(answer, reason=reason)
-
-    def free(self, budget: int) -> Met | None:
-        """What there is without defaults."""
-        if self.question.is_free:
-            return None
-        free = self.found(self.cases_with(()), Aim(budget, self.question.goal, 1, is_free=True))
-        return free.points[0] if _is_met(free, self.question.goal) else None
 
     def found(self, cases: Sequence[CaseSolver], aim: Aim) -> Solved:
         """The best over the cases, which share the time."""
-        aim = replace(aim, until=time.monotonic() + SECONDS)
-        answers = [case.answer(aim) for case in cases]
+        start, share = time.monotonic(), SECONDS / len(cases)
+        answers = [
+            case.answer(replace(aim, until=start + share * number))
+            for number, case in enumerate(cases, 1)
+        ]
         points = {met.call: self.shown(met) for one in answers for met in one.met}
         best = sorted(points.values(), key=lambda met: abs(met.count - aim.budget))[: aim.number]
         is_exact = best and abs(best[-1].count - aim.budget) == 0
@@ -250,7 +249,7 @@ class _Answers:
         }[goal]
         text = " ".join(filter(None, ("no arguments", verb, wanted)))
         best = nearest.points[0]
-        if goal != "closest":
+        if not answer.points:
             text += f"; the nearest give {best.count:,} ({best.count - budget:+,}): {best.call}"
         constant = min(case.constant for case in self.cases)
         if constant > budget:

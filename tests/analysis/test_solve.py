@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from nparam_lint.analysis.closed_forms.requirements import Requirements
 from nparam_lint.analysis.closed_forms.search import MOST, Aim, Searching, Unknown, limited
 from nparam_lint.analysis.closed_forms.search_by_building import SearchByBuilding
+from nparam_lint.analysis.closed_forms.where import comparisons, told_apart
 from nparam_lint.claims.expression import parse_formula
 
 BOTH = frozenset(("n", "d"))
@@ -143,6 +144,47 @@ def test_of_equally_good_ones_the_most_usual_comes_first():
         {"n": 4, "d": 16},
         {"n": 16, "d": 4},
     ]
+
+
+# --- what was asked ---------------------------------------------------------------------------
+
+
+def asked_of(text, *unknowns):
+    known = {"d_model", "d_ff", "heads", "depth"}
+    given = {name: Unknown(name, base=8) for name in unknowns}
+    return told_apart(given, comparisons(text), known)
+
+
+def test_one_condition_is_told_apart():
+    found = asked_of(
+        "heads == 8 and 4*d_model == d_ff and 256 <= d_model < 1024 and d_model % 3 == 0"
+        " and depth > 1",
+        "d_model",
+        "d_ff",
+        "depth",
+    )
+    assert {name: tie.text for name, tie in found.ties.items()} == {
+        "heads": "8",
+        "d_ff": "4*d_model",
+    }
+    ranges = {name: (u.low, u.high) for name, u in found.unknowns.items()}
+    assert ranges == {"d_model": (256, 1023), "depth": (2, None)}
+    assert "d_model % 3 == 0" in [condition.text for condition in found.conditions]
+    assert found.chosen == {"d_model", "depth"}
+
+
+def test_ties_go_in_no_circle():
+    found = asked_of("d_ff == 4*d_model and d_model == d_ff/4", "d_model", "d_ff")
+    assert [*found.ties] == ["d_ff"]
+    assert [condition.text for condition in found.conditions] == ["d_model == d_ff/4"]
+    chain = asked_of("depth == 2*d_ff and d_ff == 4*d_model", "d_model")
+    assert [*chain.ties] == ["d_ff", "depth"]  # each after what it is computed from
+
+
+def test_what_follows_from_no_unknown_is_a_condition():
+    found = asked_of("d_ff == 4*d_model", "d_ff")
+    assert ([*found.unknowns], found.ties) == (["d_ff"], {})
+    assert [condition.text for condition in found.conditions] == ["d_ff == 4*d_model"]
 
 
 # --- by building ------------------------------------------------------------------------------

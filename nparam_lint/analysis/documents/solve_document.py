@@ -134,13 +134,14 @@ class _Sections:
     def absent(self) -> Iterator[doc.Text]:
         for one in self.solutions.targets:
             if one.reason is not None:
-                text = ": ".join(filter(None, (self.about([one]), one.reason)))
+                about = self.about([one], self.targets[one.target])
+                text = ": ".join(filter(None, (about, one.reason)))
                 yield doc.Text(f"– {text}", "red", hang="  ")
 
-    def about(self, found: Sequence[Solved]) -> str:
-        """Which of all answers these are, all of one target; nothing where there are no others."""
+    def about(self, found: Sequence[Solved], every: Sequence[Solved]) -> str:
+        """Which of the answers of one target these are; nothing where there are no others."""
         budgets = ""
-        if len(found) < len(self.targets[found[0].target]):
+        if len(found) < len(every):
             budgets = ", ".join(f"{one.budget:,}" for one in found)
         if not self.several:
             return budgets
@@ -164,12 +165,13 @@ class _Sections:
         """What is to be said, and, before it, about which answers, where it is not about all."""
         said: dict[str, dict[str, list[Solved]]] = {}
         answers = [one for one in self.solutions.targets if one.points]
+        every = style.grouped(answers, lambda one: one.target)
         for one in answers:
             for text in texts(one):
                 said.setdefault(text, {}).setdefault(one.target, []).append(one)
         found = []
         for text, about in said.items():
-            whom = "; ".join(map(self.about, about.values()))
+            whom = "; ".join(self.about(own, every[target]) for target, own in about.items())
             everybody = sum(map(len, about.values())) == len(answers)
             found.append(text if everybody or not whom else f"{whom}: {text}")
         return found
