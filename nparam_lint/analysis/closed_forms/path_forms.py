@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import partial
 from itertools import combinations, product
 from typing import TYPE_CHECKING
@@ -17,6 +16,7 @@ from nparam_lint.analysis.closed_forms.observations import exactly
 from nparam_lint.analysis.closed_forms.polynomial import (
     ONE,
     Monomial,
+    Number,
     Polynomial,
     Samples,
 )
@@ -49,8 +49,8 @@ def form_of(
     """The form of a quantity that has one of these in each run; None where none was found."""
     if not fitted.symbols:
         return quantities[0] if all(q == quantities[0] for q in quantities) else None
-    points: list[dict[str, Fraction]] = []
-    rows: list[Mapping[Monomial, Fraction]] = []
+    points: list[dict[str, Number]] = []
+    rows: list[Mapping[Monomial, Number]] = []
     for quantity, run in zip(quantities, runs, strict=True):
         known = exactly(run.point)
         try:
@@ -61,11 +61,11 @@ def form_of(
             return None
     parts: list[Polynomial] = []
     for monomial in dict.fromkeys(m for row in rows for m in row):
-        observed = [row.get(monomial, Fraction(0)) for row in rows]
+        observed = [row.get(monomial, 0) for row in rows]
         coefficient = _coefficient(points, observed, list(fitted.symbols))
         if coefficient is None:
             return None
-        parts.append(coefficient * Polynomial(((monomial, Fraction(1)),)))
+        parts.append(coefficient * Polynomial(((monomial, 1),)))
     total = Polynomial.sum(parts)
     try:
         others = {n: f for n, f in fitted.symbols.items() if f != Polynomial.generator(n)}
@@ -75,7 +75,7 @@ def form_of(
 
 
 def _coefficient(
-    points: Sequence[Mapping[str, Fraction]], observed: Sequence[Fraction], names: Sequence[str]
+    points: Sequence[Mapping[str, Number]], observed: Sequence[Number], names: Sequence[str]
 ) -> Polynomial | None:
     if len(set(observed)) == 1:
         return Polynomial.constant(observed[0])
@@ -179,7 +179,7 @@ def _grouped(
 
 
 def shape_forms(
-    runs: Sequence[Run], fitted: Fitted, value_at: Mapping[str, Fraction]
+    runs: Sequence[Run], fitted: Fitted, value_at: Mapping[str, Number]
 ) -> list[ShapeForm] | None:
     """The forms of all families; None where one of them has none."""
     found = []

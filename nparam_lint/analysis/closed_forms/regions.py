@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING
 
 from nparam_lint.analysis.closed_forms.compiled_form import NoPolynomial, substituted
 from nparam_lint.analysis.closed_forms.implications import solved
-from nparam_lint.analysis.closed_forms.polynomial import ZERO, Polynomial
+from nparam_lint.analysis.closed_forms.polynomial import ZERO, Number, Polynomial
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
-    from fractions import Fraction
 
     from nparam_lint.analysis.closed_forms.conditions import Condition
     from nparam_lint.analysis.closed_forms.form_records import ShapeForm
@@ -235,7 +234,7 @@ class _Writer:
         return self.tracer.holds(conditions, {**self.base, name: value})
 
 
-def _fixed(own: Conjunction) -> tuple[str, Fraction] | None:
+def _fixed(own: Conjunction) -> tuple[str, Number] | None:
     """The name and value where a conjunction says that it has one."""
     for condition in own:
         if condition.operation == "==" and len(condition.names) == 1 and condition.left is None:
