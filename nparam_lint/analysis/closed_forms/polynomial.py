@@ -323,7 +323,8 @@ class Samples:
 
     def some(self, indices: Sequence[int]) -> Samples:
         """Those at some of the points."""
-        return Samples([self.points[i] for i in indices], [self.observed[i] for i in indices])
+        observed = [self.observed[i] for i in indices] if self.observed else []
+        return Samples([self.points[i] for i in indices], observed)
 
     def line(self, name: str, names: Sequence[str]) -> Samples:
         """Those at points that differ from the first in one of the names alone, the first among

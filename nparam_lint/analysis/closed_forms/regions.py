@@ -45,11 +45,11 @@ class FormCase:
     """A form, and all that it holds for."""
 
     total: Polynomial
-    shapes: Sequence[ShapeForm]
     runs: list[Run]
     why: list[str]
     parts: list[PathForm]
     rules: list[ArgumentRule] = field(default_factory=list)
+    shapes: Sequence[ShapeForm] = ()
 
 
 def merged(
@@ -68,7 +68,7 @@ def merged(
     for form in sorted(forms, key=lambda f: (f is not asked, _equalities(f), len(f.conditions))):
         known = next((case for case in cases if _covers(case.total, form)), None)
         if known is None:
-            case = FormCase(form.total, form.shapes, [*form.runs], [*form.why], [form])
+            case = FormCase(form.total, [*form.runs], [*form.why], [form])
             cases.append(case)
         else:
             known.parts.append(form)
