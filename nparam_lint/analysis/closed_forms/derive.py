@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from nparam_lint.analysis.closed_forms.observations import BuildHistory, Point, Value, Variable
     from nparam_lint.analysis.closed_forms.paths import PathTree
-    from nparam_lint.analysis.closed_forms.verified_forms import PathForm
+    from nparam_lint.analysis.closed_forms.verified_forms import Doubt, PathForm
     from nparam_lint.records import Traces
 
     class TracedModel(Protocol):
@@ -102,16 +102,12 @@ def derive(
     ]
 
 
-def _by_reason(texts: Iterable[str]) -> tuple[str, ...]:
-    """`a: why`, `b: why` as `a, b: why`."""
-    found: dict[str, list[str]] = {}
-    for text in dict.fromkeys(texts):
-        names, _, why = text.rpartition(": ")
-        found.setdefault(why, []).extend(names.split(", ") if names else ())
-    return tuple(
-        f"{', '.join(dict.fromkeys(names))}: {why}" if names else why
-        for why, names in found.items()
-    )
+def _by_reason(doubts: Iterable[Doubt]) -> tuple[str, ...]:
+    """What is not proved, as text: `a, b: a key of a table`."""
+    found: dict[str, dict[str, None]] = {}
+    for names, why in doubts:
+        found.setdefault(why, {}).update(dict.fromkeys(names))
+    return tuple(f"{', '.join(names)}: {why}" if names else why for why, names in found.items())
 
 
 class Derivation(PathForms):
@@ -212,9 +208,9 @@ class Derivation(PathForms):
     @staticmethod
     def rests_on_enough(case: FormCase) -> bool:
         """Whether what is not proved was seen with more values of each argument than its degree."""
-        return not case.why or all(
+        return all(
             len({run.point[name] for run in case.runs}) > case.total.degree_in(name)
-            for name in case.total.names
+            for name in case.total.names.intersection(n for own, _ in case.doubts for n in own)
         )
 
     def closed(self, tree: PathTree, forms: Sequence[PathForm]) -> list[ClosedForm]:
@@ -257,7 +253,7 @@ class Derivation(PathForms):
                     fixed=self.fixed,
                     built=len(self.tracer.runs),
                     verified=len(case.runs) - 1,
-                    unproved=_by_reason(case.why),
+                    unproved=_by_reason(case.doubts),
                     left_out=left_out,
                     distinct={n: len(v) for n, v in values.items() if len(v) > 1},
                 )

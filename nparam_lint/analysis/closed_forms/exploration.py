@@ -41,13 +41,13 @@ class Exploration:
 
     def ignore_loops(self, run: Run) -> None:
         """What is asked on one line with one number after another is asked in a loop."""
-        met: dict[tuple[str, Polynomial], set[Condition]] = {}
+        met: dict[tuple[str, bool, Polynomial], set[Condition]] = {}
         for decision in run.decisions:
-            form = decision.condition.form
+            form, is_bound = decision.condition.form, decision.condition.operation == ">="
             constant = Polynomial.of({m: c for m, c in form.terms if not m})
             for rest in (form - constant, constant - form):
-                met.setdefault((decision.place, rest), set()).add(decision.condition)
-        for (place, rest), conditions in met.items():
+                met.setdefault((decision.place, is_bound, rest), set()).add(decision.condition)
+        for (place, _, rest), conditions in met.items():
             if rest.terms and len(conditions) > 1:
                 self.ignored.add(place)
                 self.lose(set(rest.names), IN_LOOP)

@@ -143,27 +143,25 @@ class Tracer:
         ]
         decisions: dict[Condition, Decision] = {}
         for row, held, place in run.decisions:
-            condition = self.condition(table, row, place)
+            condition = self.condition(table, row)
             if condition is not None:
                 condition = condition if held else condition.negated
                 decisions.setdefault(condition, Decision(condition, place))
         lost = [(kind, table.polynomial(row)) for kind, row in run.lost]
         return Run(point, parameters, list(decisions.values()), lost, run.error)
 
-    def condition(self, table: ExpressionTable, row: int, place: str) -> Condition | None:
+    def condition(self, table: ExpressionTable, row: int) -> Condition | None:
         """None for what always holds, or never."""
         if row not in table.conditions:
-            table.conditions[row] = self._condition(table, row, place)
+            table.conditions[row] = self._condition(table, row)
         return table.conditions[row]
 
-    def _condition(self, table: ExpressionTable, row: int, place: str) -> Condition | None:
+    def _condition(self, table: ExpressionTable, row: int) -> Condition | None:
         operation, left, right = table.rows[row]
         values = table.value(int(left)), table.value(int(right))
         found = condition_of(str(operation), *values)
         if isinstance(found, bool):
             return None
-        if found.left is not None and "torch/nn/" in place:
-            return None  # only values with which weights begin are computed so
         for one in (found, found.negated):
             if one.is_certain(self.least):
                 return None

@@ -32,16 +32,17 @@ USES = {  # what became of a value, in words
     "shape": "a tensor that was joined or cut",
 }
 
+Doubt = tuple[tuple[str, ...], str]  # variables, and what is not proved about them
+
 
 @dataclass
 class PathForm:
-    """The form of the paths that meet `conditions`. `runs`: those that it is right for; `why`: what
-    is not proved about it."""
+    """The form of the paths that meet `conditions`. `runs`: those that it is right for."""
 
     total: Polynomial
     conditions: list[Condition]
     runs: list[Run]
-    why: list[str]
+    doubts: list[Doubt]
     leaf: PathNode
     fitted: Fitted
 
@@ -199,12 +200,12 @@ class PathForms(Exploration):
         total: Polynomial,
     ) -> PathForm:
         unknown = [n for n in fitted.symbols if n in total.names and self.lost.get(n) != LOOP]
-        why = [f"{name}: {self.lost[name]}" for name in unknown]
+        doubts: list[Doubt] = [((name,), self.lost[name]) for name in unknown]
         for kind, form in {lost for run in runs for lost in run.lost}:
             if kind in USES and form.names & total.names:
-                why.append(f"{', '.join(sorted(form.names))}: {USES[kind]}")
-        why += [f"{name}: {why}" for name, why in self.lost.items() if why == IN_LOOP]
-        return PathForm(total, list(conditions), list(runs), why, leaf.node, fitted)
+                doubts.append((tuple(sorted(form.names)), USES[kind]))
+        doubts += [((name,), why) for name, why in self.lost.items() if why == IN_LOOP]
+        return PathForm(total, list(conditions), list(runs), doubts, leaf.node, fitted)
 
     # --- verification ---
 
