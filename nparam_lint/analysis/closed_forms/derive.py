@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from nparam_lint.analysis.closed_forms.compiled_form import substituted
-from nparam_lint.analysis.closed_forms.exploration import LOOP, RESTARTS
+from nparam_lint.analysis.closed_forms.exploration import LOOP, RESTARTS, Learned
 from nparam_lint.analysis.closed_forms.form_records import ClosedForm, Derived, NoForm
 from nparam_lint.analysis.closed_forms.implications import divided, solved
 from nparam_lint.analysis.closed_forms.observations import Built, differs, exactly, whole_numbers
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
         @property
         def hints(self) -> Sequence[int]: ...
 
-        def trace(self, points: Sequence[Point]) -> Traces | None: ...
+        def trace(self, points: Sequence[Point], base: Point) -> Traces | None: ...
         def is_counted(self, name: str, is_trained: bool) -> bool: ...
 
 
@@ -68,10 +68,12 @@ def derive(
     variables: Sequence[Variable],
     traces: TracedModel,
     case: Point | None = None,
+    learned: Learned | None = None,
 ) -> list[Derived]:
     """The closed forms in those of the `variables` that are numbers, one for each part of their
-    values, that of the call first; in a `case`, with other values for other variables."""
-    history, case = history.case(case or {}), case or {}
+    values, that of the call first; in a `case`, with other values for other variables. `learned`:
+    in other cases."""
+    history, case, learned = history.case(case or {}), case or {}, learned or Learned()
     ((asked, first),) = history.build([{}])
     if not isinstance(first, Built):
         return [NoForm(f"the model cannot be built: {first.reason}", case=case)]
@@ -80,14 +82,15 @@ def derive(
     others = {v.name: asked[v.name] for v in variables if not v.is_number}
     base = {v.name: v.base for v in numbers}
     tracer = Tracer(
-        lambda points: traces.trace([{**others, **point} for point in points]),
+        lambda points: traces.trace([{**others, **p} for p in points], {**others, **base}),
         traces.is_counted,
         numbers,
         base,
+        is_late=lambda: learned.is_late,
     )
     is_large = len(first.tensors) >= MANY
     named = {n: asked[n] for n in base}
-    found = Derivation(tracer, named, traces.hints, is_large=is_large).run()
+    found = Derivation(tracer, named, traces.hints, learned, is_large=is_large).run()
     if isinstance(found, NoForm):
         return [replace(found, case=case)]
     sources = {tensor.name: tensor.source for tensor in first.tensors}
@@ -118,10 +121,11 @@ class Derivation(PathForms):
         tracer: Tracer,
         asked: Mapping[str, Value],
         hints: Sequence[int],
+        learned: Learned,
         *,
         is_large: bool = False,
     ) -> None:
-        super().__init__(tracer, hints, is_large=is_large)
+        super().__init__(tracer, hints, learned, is_large=is_large)
         self.asked = asked
 
     def run(self) -> list[ClosedForm] | NoForm:
@@ -250,7 +254,7 @@ class Derivation(PathForms):
                     value=int(case.total.value(here)),
                     rules=tuple(case.rules),
                     idle=idle,
-                    fixed=self.fixed,
+                    fixed=dict(self.fixed),
                     built=len(self.tracer.runs),
                     verified=len(case.runs) - 1,
                     unproved=_by_reason(case.doubts),

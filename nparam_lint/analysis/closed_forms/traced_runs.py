@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections import Counter
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -26,7 +25,6 @@ if TYPE_CHECKING:
     Trace = Callable[[Sequence[Mapping[str, Value]]], Traces | None]
     Test = Callable[[Mapping[str, Value]], bool]
 
-SECONDS = 40.0  # for one form; what is not found by then is left out
 BATCH = 48  # points of one job
 
 
@@ -86,9 +84,9 @@ class Tracer:
     is_counted: Callable[[str, bool], bool]
     variables: Sequence[Variable]
     base: Mapping[str, Value]
+    is_late: Callable[[], bool] = bool
     tests: dict[Condition, Test] = field(default_factory=dict)
     runs: dict[tuple[tuple[str, str], ...], Run | None] = field(default_factory=dict)
-    deadline: float = field(default_factory=lambda: time.monotonic() + SECONDS)
     constants: set[int] = field(default_factory=set)  # in the conditions
 
     @property
@@ -107,17 +105,12 @@ class Tracer:
             for v in self.variables
         }
 
-    @property
-    def is_late(self) -> bool:
-        """Whether no more should be begun."""
-        return time.monotonic() > self.deadline
-
     def build(self, points: Sequence[Mapping[str, Value]]) -> list[Run | None]:
-        """None for a point that could not be traced."""
+        """None for a point that could not be traced, or for which there was no time."""
         full = [{**self.base, **point} for point in points]
         new = {_key(point): point for point in full if _key(point) not in self.runs}
         todo = list(new.items())
-        while todo:
+        while todo and not self.is_late():
             batch, todo = todo[:BATCH], todo[BATCH:]
             answer = self.trace([point for _, point in batch])
             done = answer.runs if answer else ()
@@ -129,7 +122,7 @@ class Tracer:
                 self.runs.update((key, None) for key, _ in batch)
             else:  # there was no time for the others
                 todo = batch[len(done) :] + todo
-        return [self.runs[_key(point)] for point in full]
+        return [self.runs.get(_key(point)) for point in full]
 
     def _read(self, table: ExpressionTable, point: Mapping[str, Value], run: TracedBuild) -> Run:
         parameters = [
