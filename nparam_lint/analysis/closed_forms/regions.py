@@ -8,18 +8,17 @@ from typing import TYPE_CHECKING
 
 from nparam_lint.analysis.closed_forms.compiled_form import NoPolynomial, substituted
 from nparam_lint.analysis.closed_forms.implications import solved
-from nparam_lint.analysis.closed_forms.polynomial import ZERO, Polynomial
+from nparam_lint.analysis.closed_forms.polynomial import ZERO, Number, Polynomial
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
-    from fractions import Fraction
 
     from nparam_lint.analysis.closed_forms.conditions import Condition
     from nparam_lint.analysis.closed_forms.form_records import ShapeForm
     from nparam_lint.analysis.closed_forms.observations import Value
     from nparam_lint.analysis.closed_forms.paths import PathNode, PathTree
     from nparam_lint.analysis.closed_forms.traced_runs import Run, Tracer
-    from nparam_lint.analysis.closed_forms.verified_forms import PathForm
+    from nparam_lint.analysis.closed_forms.verified_forms import Doubt, PathForm
 
     Conjunction = tuple[Condition, ...]
 
@@ -46,11 +45,11 @@ class FormCase:
     """A form, and all that it holds for."""
 
     total: Polynomial
-    shapes: Sequence[ShapeForm]
     runs: list[Run]
-    why: list[str]
+    doubts: list[Doubt]
     parts: list[PathForm]
     rules: list[ArgumentRule] = field(default_factory=list)
+    shapes: Sequence[ShapeForm] = ()
 
 
 def merged(
@@ -69,15 +68,15 @@ def merged(
     for form in sorted(forms, key=lambda f: (f is not asked, _equalities(f), len(f.conditions))):
         known = next((case for case in cases if _covers(case.total, form)), None)
         if known is None:
-            case = FormCase(form.total, form.shapes, [*form.runs], [*form.why], [form])
+            case = FormCase(form.total, [*form.runs], [*form.doubts], [form])
             cases.append(case)
         else:
             known.parts.append(form)
             known.runs += form.runs
-            known.why += form.why
+            known.doubts += form.doubts
         own = [c for c in unseen if c[:-1] == form.conditions[: len(c) - 1]]
-        (known or cases[-1]).why += [
-            f"no arguments were found with {c[-1].text(tracer.names)}" for c in own
+        (known or cases[-1]).doubts += [
+            ((), f"no arguments were found with {c[-1].text(tracer.names)}") for c in own
         ]
     writer = _Writer(tracer, base)
     every = {id(leaf.node) for leaf in tree.leaves() if not leaf.is_refused}
@@ -235,7 +234,7 @@ class _Writer:
         return self.tracer.holds(conditions, {**self.base, name: value})
 
 
-def _fixed(own: Conjunction) -> tuple[str, Fraction] | None:
+def _fixed(own: Conjunction) -> tuple[str, Number] | None:
     """The name and value where a conjunction says that it has one."""
     for condition in own:
         if condition.operation == "==" and len(condition.names) == 1 and condition.left is None:
