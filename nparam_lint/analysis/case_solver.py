@@ -102,7 +102,9 @@ class CaseSolver:
     def prepare(self, form: ClosedForm) -> None:
         """The count as a function of the unknowns, and which of them are known to add to it."""
         unknowns, ties = self.asked.unknowns, self.asked.ties
-        known = exactly({n: v for n, v in self.history.base.items() if n not in self.asked.open})
+        base = self.history.base
+        floats = {n: v for n, v in base.items() if isinstance(v, float)}
+        known = exactly({n: v for n, v in base.items() if n not in {*self.asked.open, *floats}})
         fixed = {name: Polynomial.constant(value) for name, value in known.items()}
         total = substituted(form.total, fixed)
         try:
@@ -110,7 +112,7 @@ class CaseSolver:
                 tie = substituted(polynomial_of(formula), fixed)
                 total = substituted(total, {name: tie})
         except NoPolynomial:
-            self.opaque(total)
+            self.opaque(total, floats)
             return
         needed = self.asked.behind(n for c in self.conditions for n in c.names)
         self.active = [self.limited(u, form) for u in self.active if u.name in total.names]
@@ -118,7 +120,8 @@ class CaseSolver:
         used = {u.name for u in (*self.active, *self.passive)}
         self.idle = {name: u.base for name, u in unknowns.items() if name not in used}
         self.constant = int(dict(total.terms).get((), 0))
-        self.count: Callable[..., int] = compiled(total, [u.name for u in self.active])
+        count = compiled(total, [*(u.name for u in self.active), *floats])
+        self.count: Callable[..., int] = lambda *values: count(*values, *floats.values())
         self.growing = growing(total, {u.name: u.low for u in self.active})
 
     def limited(self, unknown: Unknown, form: ClosedForm) -> Unknown:
@@ -135,16 +138,16 @@ class CaseSolver:
             if any(met.values[unknown.name] == most for met in points):
                 yield f"more than {unknown.name}={most} was not tried: it takes minutes to build"
 
-    def opaque(self, total: Polynomial) -> None:
+    def opaque(self, total: Polynomial, floats: Mapping[str, float]) -> None:
         """The count if a tie is a conditional, for instance: only its values are known, not its
         form."""
         unknowns, ties = list(self.asked.unknowns), list(self.asked.ties)
-        count = compiled(total, [*unknowns, *ties])
+        count = compiled(total, [*unknowns, *ties, *floats])
 
         def at(*values: int) -> int:
             full = self.requirements.completed(dict(zip(unknowns, values, strict=True)))
             tied = [full[name] for name in ties]
-            return NOWHERE if None in tied else count(*values, *tied)
+            return NOWHERE if None in tied else count(*values, *tied, *floats.values())
 
         self.count, self.growing = at, frozenset()
 

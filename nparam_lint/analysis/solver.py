@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 from nparam_lint import UsageError
 from nparam_lint.analysis.case_solver import CaseSolver
 from nparam_lint.analysis.closed_forms.conventions import conventions
+from nparam_lint.analysis.closed_forms.coverage import uncovered
 from nparam_lint.analysis.closed_forms.derive import derive
-from nparam_lint.analysis.closed_forms.form_records import ClosedForm, Derived, NoForm
+from nparam_lint.analysis.closed_forms.form_records import ClosedForm, Derived
 from nparam_lint.analysis.closed_forms.form_writer import factored
 from nparam_lint.analysis.closed_forms.observations import BuildHistory, Built, Variable
 from nparam_lint.analysis.closed_forms.requirements import Requirements, as_formula
@@ -63,21 +64,30 @@ def solve(
                     arguments = ", ".join(f"{name}=…" for name in first.missing)
                     why += f"; next: give them values: {given.partition('(')[0]}({arguments})"
                 return [Solved(given, budget, reason=why) for budget in question.budgets]
-            variables = [
-                Variable(r.name, r.value, r.holder) for r in first.variables if type(r.value) is int
-            ]
             asked = _asked(question, first, given)
-            history = BuildHistory(model.build, variables)
-            ((_, as_asked),) = history.build([{}])
-            if isinstance(as_asked, Built) and not as_asked.tensors:
-                raise UsageError(
-                    f"{given} has no parameters: {selector.module!r} matches no module"
-                )
-            derived = derive(history, variables, model)
-            answers = _Answers(question, asked, given, first.call, history, derived)
-            return [answers.solved(budget) for budget in question.budgets]
+            return _answers(question, asked, first, model, given)
         except NothingBuilt as error:
             raise UsageError(str(error)) from None
+
+
+def _answers(
+    question: Question, asked: Arguments, first: Measured, model: Model, given: str
+) -> list[Solved]:
+    """Floats are only followed where there is no complete form with those of the call."""
+    whole = [row for row in first.variables if type(row.value) is int]
+    floats = [row for row in first.variables if type(row.value) is float]
+    for rows in (whole, [*whole, *floats]):
+        variables = [Variable(row.name, row.value, row.holder) for row in rows]
+        history = BuildHistory(model.build, variables)
+        ((_, as_asked),) = history.build([{}])
+        if isinstance(as_asked, Built) and not as_asked.tensors:
+            what = f"{model.selector.module!r} matches no module"
+            raise UsageError(f"{given} has no parameters: {what}")
+        derived = derive(history, variables, model)
+        answers = _Answers(question, asked, given, first.call, history, derived)
+        if None not in answers.forms or not floats:
+            break
+    return [answers.solved(budget) for budget in question.budgets]
 
 
 # --- the question, for one target -------------------------------------------------------------
@@ -138,8 +148,11 @@ class _Answers:
         derived: Sequence[Derived],
     ) -> None:
         self.question, self.asked, self.history = question, asked, history
-        derived = [form for form in derived if self.is_about(form)]
-        self.forms = [form if isinstance(form, ClosedForm) else None for form in derived]
+        forms = [f for f in derived if isinstance(f, ClosedForm) and self.is_about(f)]
+        gap = uncovered(forms, asked, history) if forms else None
+        # Where there is no form, models are built.
+        more = [None] if not forms or gap or any(form.left_out for form in forms) else []
+        self.forms: list[ClosedForm | None] = [*forms, *more]
         self.conventions = self.usual()
         self.cases = self.cases_with(self.conventions)
         kept = [case.idle for case in self.cases]
@@ -152,14 +165,12 @@ class _Answers:
             tuple(texts),
             defaults=tuple(one.words for one in self.conventions),
             idle=self.idle,
-            doubts=tuple(_doubts(derived)),
+            doubts=tuple(_doubts(forms, gap)),
         )
         self.check(call)
 
-    def is_about(self, form: Derived) -> bool:
+    def is_about(self, form: ClosedForm) -> bool:
         """Whether a case may hold, with the values of what is not varied."""
-        if isinstance(form, NoForm):
-            return True
         fixed = [rule for rule in form.rules if not rule.names & self.asked.open]
         return Requirements(self.history.base, (), {}, [*map(as_formula, fixed)]).hold({})
 
@@ -275,13 +286,14 @@ def _is_met(answer: Solved, goal: Goal) -> bool:
     return abs(answer.points[0].count - answer.budget) * NEAR <= answer.budget
 
 
-def _doubts(derived: Sequence[Derived]) -> Iterator[str]:
+def _doubts(forms: Sequence[ClosedForm], gap: Mapping[str, int] | None) -> Iterator[str]:
     """Why others may be nearer, whatever is found."""
-    if any(isinstance(form, NoForm) for form in derived):
+    if not forms:
         yield "no closed form: others that were not built may be nearer"
-        return
-    forms = [form for form in derived if isinstance(form, ClosedForm)]
-    if any(form.left_out for form in forms):
+    elif gap:
+        where = ", ".join(f"{name}={value}" for name, value in gap.items())
+        yield f"no closed form at {where} and others: others may be nearer there"
+    elif any(form.left_out for form in forms):
         yield "some paths of the constructor have no closed form: others may be nearer there"
     if not all(form.is_proved for form in forms):
         yield "the closed form is verified, not proved: others may be nearer"

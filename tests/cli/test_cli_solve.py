@@ -7,6 +7,7 @@ import math
 import re
 from dataclasses import replace
 from functools import partial
+from itertools import product
 
 import pytest
 
@@ -74,6 +75,12 @@ class Wide(nn.Module):
         super().__init__()
         self.up = nn.Linear(d_model, d_ff, bias=bias)
         self.down = nn.Linear(d_ff, d_model, bias=bias)
+
+
+class Rounded(nn.Module):
+    def __init__(self, d=512, multiple=16, scale=1.3):
+        super().__init__()
+        self.l = nn.Embedding(d, multiple * math.ceil(int(scale * int(8 * d / 3)) / multiple))
 
 
 class Text(nn.Module):
@@ -244,6 +251,16 @@ def test_all_cases_of_a_form_are_searched(solve):
         {"form": "6*cin*cout", "where": "cin != 4*cout"},
         {"form": "2*cin*cout", "where": "cin == 4*cout"},
     ]
+
+
+def test_floats_of_the_call_are_followed(solve):
+    question = ["nets.py::Rounded", "--vary", "d=1..300,multiple=1..20", "--budget", "123_456"]
+    (found,) = answers(solve(*question, "--format", "json"))
+    sizes = product(range(1, 301), range(1, 21))
+    counts = [d * m * math.ceil(int(1.3 * int(8 * d / 3)) / m) for d, m in sizes]
+    best = min(abs(count - 123_456) for count in counts)
+    assert abs(found["points"][0]["count"] - 123_456) == best
+    assert found["doubts"] == []
 
 
 def test_a_form_that_is_not_proved_gives_no_guarantee(solve):
