@@ -203,20 +203,40 @@ class _Answers:
         return [CaseSolver(self.asked, self.history, form, conditions) for form in self.forms]
 
     def solved(self, budget: int) -> Solved:
+        question = self.question
+        aim = Aim(budget, question.goal, question.number, question.is_free)
+        answer = self.found(self.cases, aim)
+        return answer if _is_met(answer, question.goal) else self.missed(answer, budget)
+
+    def missed(self, answer: Solved, budget: int) -> Solved:
+        """With what there is without the defaults; if there is nothing either, with the reason."""
         question, goal = self.question, self.question.goal
-        answer = self.found(self.cases, Aim(budget, goal, question.number, question.is_free))
-        if _is_met(answer, goal):
-            return answer
-        lifted = [] if question.is_free else self.cases_with(())
+        has_defaults = bool(self.conventions or answer.limits) and not question.is_free
+        lifted = self.cases_with(()) if has_defaults else []
         free = self.found(lifted, Aim(budget, goal, 1, is_free=True)) if lifted else answer
-        if _is_met(free, goal) and answer.points:
+        is_free_met = _is_met(free, goal)
+        if is_free_met and answer.points:
             return replace(answer, nearer=free.points[0])
-        nearest = answer
-        for cases, is_free in ((self.cases, question.is_free), (lifted, True)):
-            if cases and not nearest.points:
-                nearest = self.found(cases, Aim(budget, "closest", 1, is_free))
-        reason = self.why_not(answer, nearest)
-        if _is_met(free, goal):
+        # What is nearest is asked for in the same arguments as the budget.
+        asked, cases = (free, lifted) if lifted and not is_free_met else (answer, self.cases)
+        nearest = asked
+        if not asked.points:
+            is_free = cases is lifted or question.is_free
+            nearest = self.found(cases, Aim(budget, "closest", 1, is_free))
+        if not nearest.points:
+            return replace(answer, reason=self.why_nothing(nearest))
+        reason = "no arguments " + self.wanted(budget)
+        if is_free_met:
+            reason = "no arguments within the defaults " + self.wanted(budget)
+        elif asked.doubts:
+            reason = "no arguments were found that " + self.wanted(budget)
+        if not answer.points:
+            best = nearest.points[0]
+            reason += f"; the nearest give {best.count:,} ({best.count - budget:+,}): {best.call}"
+        constant = min(case.constant for case in self.cases)
+        if constant > budget:
+            reason += f"; {constant:,} do not depend on {' or '.join(self.asked.open)}"
+        if is_free_met:
             best = free.points[0]
             reason += f"; with --free: {best.call} has {best.count:,}"
         return replace(answer, reason=reason)
@@ -248,24 +268,14 @@ class _Answers:
 
     # --- why there is no answer ---
 
-    def why_not(self, answer: Solved, nearest: Solved) -> str:
-        budget, goal = answer.budget, self.question.goal
-        if not nearest.points:
-            return self.why_nothing(nearest)
-        verb = "were found that" if answer.doubts else ""
-        wanted = {
-            "exact": f"give {budget:,}",
-            "under": f"give {budget:,} or less",
-            "closest": f"come within {100 // NEAR} % of {budget:,}",
-        }[goal]
-        text = " ".join(filter(None, ("no arguments", verb, wanted)))
-        best = nearest.points[0]
-        if not answer.points:
-            text += f"; the nearest give {best.count:,} ({best.count - budget:+,}): {best.call}"
-        constant = min(case.constant for case in self.cases)
-        if constant > budget:
-            text += f"; {constant:,} do not depend on {' or '.join(self.asked.open)}"
-        return text
+    def wanted(self, budget: int) -> str:
+        match self.question.goal:
+            case "exact":
+                return f"give {budget:,}"
+            case "under":
+                return f"give {budget:,} or less"
+            case "closest":
+                return f"come within {100 // NEAR} % of {budget:,}"
 
     def why_nothing(self, answer: Solved) -> str:
         if answer.reason is not None:
