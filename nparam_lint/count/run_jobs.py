@@ -50,8 +50,9 @@ class Job:
     values for arguments of the call, or for fields of the config object that is made in it;
     `change`: the same, times a number and plus another; `parameters`, `variables`: whether these
     are to be told too; `points`: values of arguments at which it is also built with traced numbers,
-    in no more than a part of its `seconds`; `way`: it is evidence of how the project builds a
-    model: its setup may set names of the file, and weights are left out rather than downloaded."""
+    none of which is begun after so many `seconds`; `way`: it is evidence of how the project builds
+    a model: its setup may set names of the file, and weights are left out rather than
+    downloaded."""
 
     id: int
     label: str
@@ -70,7 +71,7 @@ class Job:
     change: tuple[tuple[str, int, int], ...] = ()
     variables: bool = False
     points: tuple[tuple[tuple[str, NameValue], ...], ...] = ()
-    seconds: float = 60.0
+    seconds: float = 0.0
     way: bool = False
 
 

@@ -50,8 +50,8 @@ class ModelRequest:
     declared about it. `values`: other values for arguments of the call; `changes`: what to multiply
     whole-number arguments by, and to add. `parameters`, `variables`: whether the answer lists every
     parameter, and the arguments that can be varied; `points`: where it is also built with traced
-    numbers. `because`, `way`: see `ModelReport`. `file`: the one whose names the call is written
-    in, where it is not the target's own."""
+    numbers, none begun after so many `seconds`. `because`, `way`: see `ModelReport`. `file`: the
+    one whose names the call is written in, where it is not the target's own."""
 
     target: Target
     position: Position
@@ -64,6 +64,7 @@ class ModelRequest:
     parameters: bool = False
     variables: bool = False
     points: Sequence[Mapping[str, NameValue]] = ()
+    seconds: float = 0.0
     because: str = ""
     way: Way | None = None
     file: str = ""
