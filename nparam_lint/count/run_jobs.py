@@ -48,10 +48,12 @@ class Job:
     uses, where declared; `device`: meta, or another as well, or "meta only" where none is to be
     tried after it; `vary`: other
     values for arguments of the call, or for fields of the config object that is made in it;
-    `change`: the same, times a number and plus another; `parameters`, `variables`: whether these
-    are to be told too; `points`: values of arguments at which it is also built with traced numbers,
-    in no more than a part of its `seconds`; `way`: it is evidence of how the project builds a
-    model: its setup may set names of the file, and weights are left out rather than downloaded."""
+    `change`: the same, times a number and plus another, or the next prime from there on;
+    `parameters`, `variables`: whether these are to be told too; `points`: values of arguments at
+    which it is also built with traced numbers, in no more than a part of its `seconds`; an empty
+    one for the values in the call of its `names`, if these are `variables`; `way`: it is evidence
+    of how the project builds a model: its setup may set names of the file, and weights are left out
+    rather than downloaded."""
 
     id: int
     label: str
@@ -67,7 +69,7 @@ class Job:
     names: tuple[str, ...] = ()
     parameters: bool = False
     vary: tuple[tuple[str, NameValue], ...] = ()
-    change: tuple[tuple[str, int, int], ...] = ()
+    change: tuple[tuple[str, int, int | None], ...] = ()
     variables: bool = False
     points: tuple[tuple[tuple[str, NameValue], ...], ...] = ()
     seconds: float = 60.0

@@ -241,7 +241,7 @@ class ModelBuild:
         if self.job["points"]:
             from .traced_builds import traces
 
-            result["traces"] = traces(self, result["types"])
+            result["traces"] = traces(self, result["types"], result["variables"])
         return result
 
     def inside(self, count):

@@ -18,9 +18,14 @@ LAYERS = "torch.nn.modules."
 SHARE = 0.5  # of a model's time, after which no further point is begun
 
 
-def traces(build, model_types):
+def traces(build, model_types, variables):
     """What `records.Traces` has: one run for each point of the job, as many as there is time for.
-    `build`: a ModelBuild; `model_types`: the full names of the classes of the modules in it."""
+    `build`: a ModelBuild; `model_types`: the full names of the classes of the modules in it;
+    `variables`: the arguments of its call."""
+    own, names = [], set(build.job["names"])
+    for row in variables:
+        if row["name"] in names and type(row["value"]) in (int, float):
+            own.append((row["name"], row["value"]))
     start = time.monotonic()
     STATE.trace = Recorder()
     runs = []
@@ -30,7 +35,7 @@ def traces(build, model_types):
             for point in build.job["points"]:
                 if time.monotonic() - start > SHARE * build.job["seconds"]:
                     break
-                runs.append(run(build, dict(point)))
+                runs.append(run(build, dict(point or own)))
         return {"expressions": STATE.trace.rows, "runs": runs}
     finally:
         STATE.trace = None
