@@ -16,10 +16,12 @@ from nparam_lint.analysis.closed_forms.polynomial import (
     ZERO,
     Generator,
     Kind,
+    Monomial,
+    Number,
     Opaque,
     Operation,
     Polynomial,
-    multiplied,
+    monomial_of,
     names_of,
     power_of_two,
     rounded,
@@ -67,38 +69,56 @@ def compiled(form: Polynomial, names: Sequence[str]) -> Count:
 def substituted(form: Polynomial, values: Mapping[str, Polynomial]) -> Polynomial:
     """The form with other forms in place of some names. Raises NoPolynomial, ZeroDivisionError."""
 
-    def replaced(generator: Generator) -> Polynomial:
+    return _Substitution(values).form(form)
+
+
+class _Substitution:
+    """`known`: what came out for a generator, which often stands in many terms."""
+
+    def __init__(self, values: Mapping[str, Polynomial]) -> None:
+        self.values, self.names = values, frozenset(values)
+        self.known: dict[Generator, Polynomial] = {}
+
+    def form(self, form: Polynomial) -> Polynomial:
+        if self.names.isdisjoint(form.names):
+            return form
+        return _transformed(form, self.of)
+
+    def of(self, generator: Generator) -> Polynomial | None:
         if isinstance(generator, str):
-            return values.get(generator, Polynomial.generator(generator))
-        if isinstance(generator, Opaque):
-            return _replaced(generator, values)
-        left, right = (substituted(part, values) for part in (generator.left, generator.right))
-        return applied(generator.kind, left, right)
+            return self.values.get(generator)
+        if self.names.isdisjoint(generator.names):
+            return None
+        if generator not in self.known:
+            self.known[generator] = self.operation(generator)
+        return self.known[generator]
 
-    return _transformed(form, replaced)
+    def operation(self, own: Operation | Opaque) -> Polynomial:
+        if isinstance(own, Operation):
+            return applied(own.kind, self.form(own.left), self.form(own.right))
+        new = self.opaque(own)
+        return Polynomial.generator(new) if new.names else Polynomial.constant(new.value({}))
 
-
-def _replaced(own: Opaque, values: Mapping[str, Polynomial]) -> Polynomial:
-    if not own.names & values.keys():
-        return Polynomial.generator(own)
-    new = _with(own, values)
-    return Polynomial.generator(new) if new.names else Polynomial.constant(new.value({}))
-
-
-def _with(own: Opaque, values: Mapping[str, Polynomial]) -> Opaque:
-    parts = (
-        _with(part, values) if isinstance(part, Opaque) else substituted(part, values)
-        for part in own.parts
-    )
-    return Opaque(own.operation, tuple(parts), own.text)
+    def opaque(self, own: Opaque) -> Opaque:
+        parts = (self.opaque(p) if isinstance(p, Opaque) else self.form(p) for p in own.parts)
+        return Opaque(own.operation, tuple(parts), own.text)
 
 
-def _transformed(form: Polynomial, replaced: Callable[[Generator], Polynomial]) -> Polynomial:
-    terms = (
-        prod((replaced(g) ** exponent for g, exponent in monomial), start=ONE) * coefficient
-        for monomial, coefficient in form.terms
-    )
-    return sum(terms, ZERO)
+def _transformed(
+    form: Polynomial, replaced: Callable[[Generator], Polynomial | None]
+) -> Polynomial:
+    """With something else for each generator; None: it stays."""
+    kept: list[tuple[Monomial, Number]] = []
+    changed: list[Polynomial] = []
+    for monomial, coefficient in form.terms:
+        new = [(g, exponent, replaced(g)) for g, exponent in monomial]
+        same = tuple((g, exponent) for g, exponent, other in new if other is None)
+        if len(same) == len(new):
+            kept.append((monomial, coefficient))
+            continue
+        factors = (other**exponent for _, exponent, other in new if other is not None)
+        changed.append(prod(factors, start=Polynomial(((same, coefficient),))))
+    return Polynomial.sum([Polynomial(tuple(kept)), *changed])
 
 
 def applied(kind: Kind, left: Polynomial, right: Polynomial) -> Polynomial:
@@ -136,18 +156,18 @@ def _quotient(left: Polynomial, right: Polynomial) -> Polynomial | None:
         powers = dict(monomial)
         for generator, exponent in below:
             powers[generator] = powers.get(generator, 0) - exponent
-        share = coefficient / number
+        share = Fraction(coefficient, number)
         if share.denominator != 1 or any(exponent < 0 for exponent in powers.values()):
             return None
-        terms[multiplied((), tuple((g, e) for g, e in powers.items() if e))] = share
+        terms[monomial_of((g, e) for g, e in powers.items() if e)] = share
     return Polynomial.of(terms)
 
 
 def _inner(left: Polynomial, kind: Kind) -> tuple[Polynomial, Polynomial] | None:
     """Top and bottom of what is rounded alike, if `left` is that and a whole number."""
-    constant = dict(left.terms).get((), Fraction(0))
+    constant = left.constant_term
     match [(m, c) for m, c in left.terms if m]:
-        case [(((Operation() as own, 1),), Fraction(numerator=1, denominator=1))]:
+        case [(((Operation() as own, 1),), 1)]:
             if own.kind == kind and constant.denominator == 1:
                 return own.left + own.right * constant, own.right
     return None
@@ -155,7 +175,7 @@ def _inner(left: Polynomial, kind: Kind) -> tuple[Polynomial, Polynomial] | None
 
 def _power_of_two(exponent: Polynomial) -> Polynomial:
     """2 to the power of a name and a whole number."""
-    constant = dict(exponent.terms).get((), Fraction(0))
+    constant = exponent.constant_term
     number = Fraction(2) ** constant.numerator
     match (exponent - Polynomial.constant(constant)).terms:
         case () if constant.denominator == 1:
@@ -200,7 +220,7 @@ def _combined(left: Polynomial, op: ast.operator, right: Polynomial) -> Polynomi
         case ast.Mult():
             return left * right
         case ast.Div() if number:
-            return left * (1 / number)
+            return left * Fraction(1, number)
         case ast.FloorDiv() if right != ZERO:
             return applied("floor", left, right)
         case ast.Pow() if number is not None and number in range(_MOST_POWER + 1):
@@ -222,10 +242,10 @@ def growing(form: Polynomial, least: Mapping[str, int]) -> frozenset[str]:
     return frozenset(name for name in least.keys() & form.names if _rises(shifted, name))
 
 
-def _above_one(generator: Generator) -> Polynomial:
+def _above_one(generator: Generator) -> Polynomial | None:
     """What a power of two has above one, which is positive too."""
     if isinstance(generator, str | Opaque) or generator.kind != "**":
-        return Polynomial.generator(generator)
+        return None
     (name,) = generator.names
     return Polynomial.generator(f"2**{name}") + ONE
 

@@ -20,6 +20,7 @@ from nparam_lint.analysis.closed_forms.form_writer import expanded
 from nparam_lint.analysis.closed_forms.polynomial import (
     ONE,
     ZERO,
+    Number,
     Opaque,
     Operation,
     Polynomial,
@@ -56,7 +57,7 @@ class Condition:
             return Condition(">=", -self.form - ONE)
         return Condition(_NEGATED[self.operation], self.form)
 
-    def is_certain(self, least: Mapping[str, Fraction]) -> bool:
+    def is_certain(self, least: Mapping[str, Number]) -> bool:
         """Whether it holds for all values from the `least` on, by the signs of its terms."""
         if self.left is not None or self.operation == "==":
             return not self.names and self.left is None and self.form == ZERO
@@ -101,7 +102,7 @@ def _remainder(form: Polynomial, order: Sequence[str]) -> tuple[str, str] | None
 
 
 def _two_sides(operation: str, form: Polynomial, order: Sequence[str]) -> str:
-    constant = dict(form.terms).get((), Fraction(0))
+    constant = form.constant_term
     rest = form - Polynomial.constant(constant)
     positive = Polynomial.of({m: c for m, c in rest.terms if c > 0})
     negative = Polynomial.of({m: -c for m, c in rest.terms if c < 0})
@@ -135,7 +136,7 @@ def _is_first(one: Polynomial, other: Polynomial, order: Sequence[str]) -> bool:
     return place(one) < place(other)
 
 
-def _bound(text: str, operation: str, bound: Fraction) -> str:
+def _bound(text: str, operation: str, bound: Number) -> str:
     """`x > 10000` rather than `x >= 10001`."""
     other = bound - 1 if operation == ">=" else bound + 1
     if bound.denominator == 1 and _digits(other) < _digits(bound):
@@ -143,7 +144,7 @@ def _bound(text: str, operation: str, bound: Fraction) -> str:
     return f"{text} {operation} {bound}"
 
 
-def _digits(number: Fraction) -> int:
+def _digits(number: Number) -> int:
     return len(str(number).rstrip("0"))
 
 
@@ -171,14 +172,13 @@ def _whole(operation: str, form: Polynomial) -> Condition | bool:
     """With whole coefficients that have nothing in common, and one sign for both of `==`."""
     number = form.number
     if number is not None:
-        zero = Fraction(0)
         return {
-            "==": number == zero,
-            "!=": number != zero,
-            "<": number < zero,
-            "<=": number <= zero,
-            ">": number > zero,
-            ">=": number >= zero,
+            "==": number == 0,
+            "!=": number != 0,
+            "<": number < 0,
+            "<=": number <= 0,
+            ">": number > 0,
+            ">=": number >= 0,
         }[operation]
     form = form * lcm(*(c.denominator for _, c in form.terms))
     match form.terms:
@@ -199,9 +199,9 @@ def _whole(operation: str, form: Polynomial) -> Condition | bool:
 
 def _without_floor(form: Polynomial) -> Polynomial:
     """`d//4 >= 17` is `d >= 68`."""
-    constant = dict(form.terms).get((), Fraction(0))
+    constant = form.constant_term
     match [(m, c) for m, c in form.terms if m]:
-        case [(((Operation(kind="floor") as own, 1),), Fraction(denominator=1) as sign)]:
+        case [(((Operation(kind="floor") as own, 1),), sign)]:
             if sign == 1:
                 return _without_floor(own.left + own.right * constant)
             if sign == -1:

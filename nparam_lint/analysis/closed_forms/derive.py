@@ -15,6 +15,7 @@ from nparam_lint.analysis.closed_forms.exploration import LOOP, RESTARTS
 from nparam_lint.analysis.closed_forms.form_records import ClosedForm, Derived, NoForm
 from nparam_lint.analysis.closed_forms.implications import divided, solved
 from nparam_lint.analysis.closed_forms.observations import Built, differs, exactly, whole_numbers
+from nparam_lint.analysis.closed_forms.path_forms import shape_forms
 from nparam_lint.analysis.closed_forms.regions import ArgumentRule, FormCase, merged
 from nparam_lint.analysis.closed_forms.traced_runs import Tracer
 from nparam_lint.analysis.closed_forms.verified_forms import PathForms
@@ -198,7 +199,7 @@ class Derivation(PathForms):
                 if run is None or run.error is not None:
                     continue
                 try:
-                    is_right = case.total.value(exactly(run.point)) == run.total
+                    is_right = case.total.value(run.numbers) == run.total
                 except ArithmeticError:
                     is_right = False
                 is_within = any(
@@ -227,7 +228,8 @@ class Derivation(PathForms):
         for case in cases:
             divides = [r.condition for r in case.rules if r.condition is not None]
             case.total = divided(case.total, divides)
-            case.shapes = [replace(s, size=divided(s.size, divides)) for s in case.shapes]
+            shapes = shape_forms(case.parts[0].runs, case.parts[0].fitted, case.runs[0].numbers)
+            case.shapes = [replace(s, size=divided(s.size, divides)) for s in shapes or ()]
         self.zeros(cases)
         self.pin(tree, cases)
         if self.fixed and not set(self.tracer.names) - self.fixed.keys():
@@ -243,7 +245,7 @@ class Derivation(PathForms):
         found = []
         for case in cases:
             values = {n: {repr(run.point[n]) for run in case.runs} for n in self.tracer.names}
-            here = point if case is cases[0] else exactly(case.runs[0].point)
+            here = point if case is cases[0] else case.runs[0].numbers
             found.append(
                 ClosedForm(
                     total=case.total,

@@ -18,10 +18,11 @@ from nparam_lint.analysis.closed_forms.polynomial import (
     PRIME,
     Generator,
     Kind,
+    Number,
     Operation,
     Polynomial,
     Samples,
-    multiplied,
+    monomial_of,
     power_of_two,
     residue,
 )
@@ -103,7 +104,7 @@ def polynomial(
         solution = _solve(rows, monomials, spare)
         if solution is None:
             continue
-        names = (multiplied((), tuple((generators[place], 1) for place in m)) for m in monomials)
+        names = (monomial_of((generators[place], 1) for place in m) for m in monomials)
         found = Polynomial.of(dict(zip(names, solution, strict=True)))
         if samples.agree(found):
             return found
@@ -128,7 +129,7 @@ def _values(monomials: Sequence[tuple[int, ...]], row: Sequence[int]) -> list[in
 
 def _solve(
     rows: Sequence[tuple[tuple[int, ...], int]], monomials: Sequence[tuple[int, ...]], spare: int
-) -> list[Fraction] | None:
+) -> list[Number] | None:
     """The coefficients of a solution that has to hold at more points than it has unknowns; None
     where there is none. Where the points cannot tell monomials apart (`d` is always `h * (d//h)`),
     those of low degree are taken, then those in the first generators."""
@@ -162,7 +163,7 @@ def _solve(
     return fractions if len(fractions) == width else None
 
 
-def _rational(residue: int) -> Fraction | None:
+def _rational(residue: int) -> Number | None:
     """The fraction of small numbers that has this residue (half of Euclid's algorithm)."""
     high, low = PRIME, residue
     before, now = 0, 1
@@ -176,7 +177,7 @@ def _rational(residue: int) -> Fraction | None:
 def _bounded(samples: Samples, names: Sequence[str], spare: int) -> Polynomial | None:
     """What is never below, or never above, a name or a number: `max(8, d // 16)`."""
     observed = samples.observed
-    ends: tuple[tuple[Kind, Fraction], ...] = ("max", min(observed)), ("min", max(observed))
+    ends: tuple[tuple[Kind, Number], ...] = ("max", min(observed)), ("min", max(observed))
     for kind, end in ends:
         for bound in [Polynomial.constant(end), *_multiples(samples, names)]:
             limits = [bound.value(point) for point in samples.points]
@@ -198,7 +199,7 @@ def _multiples(samples: Samples, names: Sequence[str]) -> Iterator[Polynomial]:
     """Names, times what is most often observed for one of each."""
     for name in names:
         there = [
-            observed / point[name]
+            Fraction(observed, point[name])
             for point, observed in zip(samples.points, samples.observed, strict=True)
             if point[name]
         ]

@@ -12,10 +12,11 @@ from nparam_lint.analysis.closed_forms.polynomial import (
     ONE,
     Generator,
     Monomial,
+    Number,
     Opaque,
     Operation,
     Polynomial,
-    multiplied,
+    monomial_of,
     place_of,
 )
 
@@ -32,7 +33,7 @@ Language = Literal["budget", "python", "latex"]
 class _Term(NamedTuple):
     """A number times powers times sums in brackets."""
 
-    number: Fraction
+    number: Number
     powers: Monomial = ()
     sums: tuple[_Sum, ...] = ()
 
@@ -58,7 +59,7 @@ class _Order:
         known = self.places.get(generator) if isinstance(generator, str) else None
         return (len(self.places) if known is None else known, *place_of(generator))
 
-    def term(self, term: tuple[Monomial, Fraction]) -> tuple[object, ...]:
+    def term(self, term: tuple[Monomial, Number]) -> tuple[object, ...]:
         """High degrees first, then in the order of the names."""
         monomial, coefficient = term
         places = sorted((self.of(g), -e) for g, e in monomial)
@@ -86,11 +87,9 @@ def _nested(form: Polynomial, order: _Order) -> _Sum:
 
 def _times(left: _Sum, right: _Sum) -> _Sum:
     """The product: one term, in which a sum of several is a factor."""
-    if left == (_Term(Fraction(1)),):
+    if left == (_Term(1),):
         return right
-    one, other = (
-        part[0] if len(part) == 1 else _Term(Fraction(1), (), (part,)) for part in (left, right)
-    )
+    one, other = (part[0] if len(part) == 1 else _Term(1, (), (part,)) for part in (left, right))
     return (_Term(one.number * other.number, one.powers + other.powers, one.sums + other.sums),)
 
 
@@ -108,7 +107,7 @@ def _taken_out(form: Polynomial) -> tuple[Fraction, Monomial, Polynomial]:
     if not common and number.denominator == 1 and largest > _PLAIN:
         number = Fraction(-1 if number < 0 else 1)
     rest = {_without(m, common): c / number for m, c in form.terms}
-    return number, multiplied((), tuple(common.items())), Polynomial.of(rest)
+    return number, monomial_of(common.items()), Polynomial.of(rest)
 
 
 def _without(monomial: Monomial, less: Mapping[Generator, int]) -> Monomial:
@@ -139,7 +138,7 @@ def _divided(form: Polynomial, by: Polynomial) -> Polynomial | None:
     """The exact quotient; None where there is a remainder."""
     order = _Order(sorted(form.names | by.names))
 
-    def leading(polynomial: Polynomial) -> tuple[Monomial, Fraction]:
+    def leading(polynomial: Polynomial) -> tuple[Monomial, Number]:
         return min(polynomial.terms, key=order.term)
 
     quotient = Polynomial()
@@ -151,7 +150,7 @@ def _divided(form: Polynomial, by: Polynomial) -> Polynomial | None:
         powers = dict(monomial)
         if any(powers.get(g, 0) < e for g, e in top):
             return None
-        step = Polynomial.of({_without(monomial, dict(top)): coefficient / number})
+        step = Polynomial.of({_without(monomial, dict(top)): Fraction(coefficient, number)})
         quotient, form = quotient + step, form - step * by
     return None
 
@@ -170,7 +169,7 @@ class _Writer:
             texts.sort(key=lambda text: text.startswith("-"))
         return " + ".join(texts).replace(" + -", " - ") or "0"
 
-    def term(self, number: Fraction, powers: Monomial, sums: Sequence[_Sum]) -> str:
+    def term(self, number: Number, powers: Monomial, sums: Sequence[_Sum]) -> str:
         several = len(powers) + len(sums) > 1 or abs(number) != 1
         factors = [
             self.brackets(text) if several and self.is_loose(*power) else text
@@ -179,7 +178,7 @@ class _Writer:
         ]
         factors += [self.brackets(self.sum(terms)) for terms in sums]
         sign = "-" if number < 0 else ""
-        top, bottom = abs(number).as_integer_ratio()
+        top, bottom = abs(number.numerator), number.denominator
         if top != 1 or not factors:
             factors.insert(0, self.number(top))
         if bottom != 1 and self.language == "latex":

@@ -10,9 +10,10 @@ from nparam_lint.analysis.closed_forms.conditions import Condition
 from nparam_lint.analysis.closed_forms.expressions import is_positive
 from nparam_lint.analysis.closed_forms.polynomial import (
     Monomial,
+    Number,
     Operation,
     Polynomial,
-    multiplied,
+    monomial_of,
     names_of,
 )
 
@@ -43,7 +44,7 @@ def divided(form: Polynomial, conditions: Iterable[Condition]) -> Polynomial:
     return form
 
 
-def _multiplied_out(term: tuple[Monomial, Fraction], own: Operation) -> Polynomial:
+def _multiplied_out(term: tuple[Monomial, Number], own: Operation) -> Polynomial:
     monomial, coefficient = term
     ((below, _),) = own.right.terms
     powers = dict(monomial)
@@ -51,13 +52,13 @@ def _multiplied_out(term: tuple[Monomial, Fraction], own: Operation) -> Polynomi
     if any(powers.get(g, 0) < exponent for g, exponent in need.items()):
         return Polynomial(((monomial, coefficient),))
     left = tuple((g, e - need.get(g, 0)) for g, e in powers.items() if e > need.get(g, 0))
-    return own.left * Polynomial(((multiplied((), left), coefficient),))
+    return own.left * Polynomial(((monomial_of(left), coefficient),))
 
 
 class Implications:
     """`least`: the least value of each variable."""
 
-    def __init__(self, least: Mapping[str, Fraction]) -> None:
+    def __init__(self, least: Mapping[str, Number]) -> None:
         self.least = least
 
     def contradict(self, conditions: Sequence[Condition]) -> bool:

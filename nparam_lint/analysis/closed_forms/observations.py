@@ -76,12 +76,12 @@ Outcome = Built | NotMeasured
 Ask = Callable[[Sequence[Point]], Sequence[Outcome]]
 
 
-def exact(value: Value) -> Fraction:
+def exact(value: Value) -> int | Fraction:
     """A number as it was written: 0.1 is one tenth, not its binary neighbour."""
     if isinstance(value, float):
         return Fraction(repr(value))
     if isinstance(value, int):
-        return Fraction(value)
+        return int(value)
     raise TypeError(f"{value!r} is no number")
 
 
@@ -90,7 +90,7 @@ def written(number: Fraction) -> int | float:
     return int(number) if number.denominator == 1 else float(number)
 
 
-def exactly(point: Point) -> dict[str, Fraction]:
+def exactly(point: Point) -> dict[str, int | Fraction]:
     """The numbers of a point."""
     return {
         name: exact(value)

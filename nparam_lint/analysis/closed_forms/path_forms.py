@@ -4,27 +4,28 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from dataclasses import dataclass
-from fractions import Fraction
-from functools import partial
+from dataclasses import dataclass, field, replace
+from functools import lru_cache, partial
 from itertools import combinations, product
 from typing import TYPE_CHECKING
 
 from nparam_lint.analysis.closed_forms.compiled_form import NoPolynomial, substituted
 from nparam_lint.analysis.closed_forms.fitting import fit
 from nparam_lint.analysis.closed_forms.form_records import ShapeForm
-from nparam_lint.analysis.closed_forms.observations import exactly
 from nparam_lint.analysis.closed_forms.polynomial import (
     ONE,
-    Monomial,
+    Generator,
+    Operation,
     Polynomial,
     Samples,
+    monomial_of,
 )
 from nparam_lint.analysis.closed_forms.traced_runs import size_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Hashable, Mapping, Sequence
 
+    from nparam_lint.analysis.closed_forms.polynomial import Columns, Number
     from nparam_lint.analysis.closed_forms.traced_runs import Run, TracedParameter
 
 LEAST = 5  # different points that a fit rests on
@@ -34,9 +35,11 @@ _NUMBER = re.compile(r"\d+")
 @dataclass(frozen=True, slots=True)
 class Fitted:
     """What depends on numbers that were lost. `symbols`: name → the expression that it stands for,
-    a variable itself or what a loop was run for."""
+    a variable itself or what a loop was run for; `columns`: of the points of some runs, as many
+    quantities are fitted to the same."""
 
     symbols: Mapping[str, Polynomial]
+    columns: dict[tuple[int, ...], Columns] = field(default_factory=dict)
 
     def replaced(self) -> dict[str, Polynomial]:
         """The variables that are numbers while a form is fitted in them."""
@@ -49,39 +52,43 @@ def form_of(
     """The form of a quantity that has one of these in each run; None where none was found."""
     if not fitted.symbols:
         return quantities[0] if all(q == quantities[0] for q in quantities) else None
-    points: list[dict[str, Fraction]] = []
-    rows: list[Mapping[Monomial, Fraction]] = []
-    for quantity, run in zip(quantities, runs, strict=True):
-        known = exactly(run.point)
-        try:
-            own = {n: Polynomial.constant(known[n]) for n in fitted.replaced()}
-            rows.append(dict(substituted(quantity, own).terms))
-            points.append({name: form.value(known) for name, form in fitted.symbols.items()})
-        except (NoPolynomial, ArithmeticError):
-            return None
-    parts: list[Polynomial] = []
-    for monomial in dict.fromkeys(m for row in rows for m in row):
-        observed = [row.get(monomial, Fraction(0)) for row in rows]
-        coefficient = _coefficient(points, observed, list(fitted.symbols))
-        if coefficient is None:
-            return None
-        parts.append(coefficient * Polynomial(((monomial, Fraction(1)),)))
-    total = Polynomial.sum(parts)
+    own = fitted.replaced()
+    others = {n: form for n, form in fitted.symbols.items() if n not in own}
     try:
-        others = {n: f for n, f in fitted.symbols.items() if f != Polynomial.generator(n)}
-        return substituted(total, others)
+        rows = [
+            substituted(quantity, {n: Polynomial.constant(run.numbers[n]) for n in own})
+            for quantity, run in zip(quantities, runs, strict=True)
+        ]
+        points = [{n: f.value(run.numbers) for n, f in fitted.symbols.items()} for run in runs]
+        columns = fitted.columns.setdefault(tuple(map(id, runs)), {})
+        total = _fitted(rows, Samples(points, [], columns), list(fitted.symbols))
+        return None if total is None else substituted(total, others)
     except (NoPolynomial, ArithmeticError):
         return None
 
 
-def _coefficient(
-    points: Sequence[Mapping[str, Fraction]], observed: Sequence[Fraction], names: Sequence[str]
+def _fitted(
+    rows: Sequence[Polynomial], samples: Samples, names: Sequence[str]
 ) -> Polynomial | None:
-    if len(set(observed)) == 1:
-        return Polynomial.constant(observed[0])
-    if len({tuple(point.values()) for point in points}) < LEAST:
+    """The form that is each row at its point."""
+    if all(row == rows[0] for row in rows):
+        return rows[0]
+    if len({tuple(point.values()) for point in samples.points}) < LEAST:
         return None
-    samples = Samples(list(points), list(observed))
+    terms = [dict(row.terms) for row in _aligned(rows, samples, names)]
+    parts: list[Polynomial] = []
+    for monomial in dict.fromkeys(m for row in terms for m in row):
+        observed = [row.get(monomial, 0) for row in terms]
+        coefficient = _coefficient(replace(samples, observed=observed), names)
+        if coefficient is None:
+            return None
+        parts.append(coefficient * Polynomial(((monomial, 1),)))
+    return Polynomial.sum(parts)
+
+
+def _coefficient(samples: Samples, names: Sequence[str]) -> Polynomial | None:
+    if len(set(samples.observed)) == 1:
+        return Polynomial.constant(samples.observed[0])
     for number in range(1, len(names) + 1):  # in as few of them as will do
         for chosen in combinations(names, number):
             if samples.depend_only_on(chosen):
@@ -89,6 +96,50 @@ def _coefficient(
                 if found is not None:
                     return found
     return None
+
+
+def _aligned(
+    rows: Sequence[Polynomial], samples: Samples, names: Sequence[str]
+) -> list[Polynomial]:
+    """The rows with one operation for those that differ in coefficients alone: `(2*d + c)//2` and
+    `(5*d + c)//2` are `(n*d + c)//2`."""
+    alike: dict[Hashable, list[tuple[int, Operation]]] = defaultdict(list)
+    for place, row in enumerate(rows):
+        for own in row.generators:
+            if isinstance(own, Operation):
+                alike[outline(own)].append((place, own))
+    renamed: list[dict[Generator, Generator]] = [{} for _ in rows]
+    for members in alike.values():
+        places, operations = zip(*members, strict=True)
+        if len(set(operations)) == 1 or len(set(places)) < len(places):
+            continue
+        there = samples.some(places)
+        left, right = (
+            _fitted([getattr(one, side) for one in operations], there, names)
+            for side in ("left", "right")
+        )
+        if left is not None and right is not None:
+            joint = Operation(operations[0].kind, left, right)
+            for place, own in members:
+                renamed[place][own] = joint
+    return [
+        Polynomial.of({monomial_of((new.get(g, g), e) for g, e in m): c for m, c in row.terms})
+        if new
+        else row
+        for row, new in zip(rows, renamed, strict=True)
+    ]
+
+
+@lru_cache(maxsize=4096)
+def outline(generator: Generator) -> Hashable:
+    """A generator without its coefficients."""
+    if not isinstance(generator, Operation):
+        return generator
+    sides = (
+        frozenset(frozenset((outline(g), e) for g, e in m) for m, _ in side.terms if m)
+        for side in (generator.left, generator.right)
+    )
+    return generator.kind, *sides
 
 
 def families_of(runs: Sequence[Run]) -> dict[str, list[list[TracedParameter]]]:
@@ -179,7 +230,7 @@ def _grouped(
 
 
 def shape_forms(
-    runs: Sequence[Run], fitted: Fitted, value_at: Mapping[str, Fraction]
+    runs: Sequence[Run], fitted: Fitted, value_at: Mapping[str, Number]
 ) -> list[ShapeForm] | None:
     """The forms of all families; None where one of them has none."""
     found = []

@@ -18,11 +18,12 @@ from typing import TYPE_CHECKING, Literal
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    Values = Mapping[str, Fraction]
+    Values = Mapping[str, "Number"]
 
+Number = int | Fraction  # exact; a whole one is an `int`, with which arithmetic is fast
 Kind = Literal["**", "max", "min", "floor", "ceil"]
-_VALUES: dict[Kind, Callable[[Fraction, Fraction], Fraction | int]] = {
-    "**": lambda base, exponent: base**exponent.numerator,
+_VALUES: dict[Kind, Callable[[Number, Number], Number]] = {
+    "**": lambda base, exponent: Fraction(base) ** int(exponent),
     "max": max,
     "min": min,
     "floor": operator.floordiv,
@@ -40,15 +41,26 @@ class Operation:
     left: Polynomial
     right: Polynomial
 
-    def value(self, values: Values) -> Fraction:
+    def __hash__(self) -> int:
+        return self._hash
+
+    @cached_property
+    def _hash(self) -> int:
+        return hash((self.kind, self.left, self.right))
+
+    @cached_property
+    def place(self) -> tuple[int, str]:
+        return _PLACES[self.kind], repr(self)
+
+    def value(self, values: Values) -> Number:
         """Raises ZeroDivisionError where it divides by zero."""
-        return Fraction(_VALUES[self.kind](self.left.value(values), self.right.value(values)))
+        return _VALUES[self.kind](self.left.value(values), self.right.value(values))
 
     @property
     def is_rounded(self) -> bool:
         return self.kind in ("floor", "ceil")
 
-    @property
+    @cached_property
     def names(self) -> frozenset[str]:
         return self.left.names | self.right.names
 
@@ -66,6 +78,17 @@ class Opaque:
     kind = "opaque"
     is_rounded = False
 
+    def __hash__(self) -> int:
+        return self._hash
+
+    @cached_property
+    def _hash(self) -> int:
+        return hash((self.operation, self.parts, self.text))
+
+    @cached_property
+    def place(self) -> tuple[int, str]:
+        return len(_PLACES) + 1, repr(self)
+
     def number(self, values: Values) -> float:
         """Its value as Python has it. Raises what Python raises there."""
         parts = [_as_python(part, values) for part in self.parts]
@@ -81,14 +104,14 @@ class Opaque:
             case operation:
                 return _PYTHON[operation](*parts)
 
-    def value(self, values: Values) -> Fraction:
+    def value(self, values: Values) -> Number:
         """Raises ZeroDivisionError where Python has no value."""
         try:
             return Fraction(self.number(values))
         except (ValueError, OverflowError, TypeError) as error:
             raise ZeroDivisionError(str(error)) from None
 
-    @property
+    @cached_property
     def names(self) -> frozenset[str]:
         return frozenset().union(*(part.names for part in self.parts))
 
@@ -133,18 +156,18 @@ Monomial = tuple[tuple[Generator, int], ...]  # (generator, exponent), sorted; (
 
 def place_of(generator: Generator) -> tuple[int, str]:
     """What generators are sorted by: names, then operations of each kind."""
-    if isinstance(generator, str):
-        return 0, generator
-    if isinstance(generator, Opaque):
-        return len(_PLACES) + 1, repr(generator)
-    return _PLACES[generator.kind], repr(generator)
+    return (0, generator) if isinstance(generator, str) else generator.place
+
+
+def plain(number: Number) -> Number:
+    return number.numerator if number.denominator == 1 else number
 
 
 @dataclass(frozen=True)
 class Polynomial:
     """A sum of terms: monomial → coefficient, without zeros."""
 
-    terms: tuple[tuple[Monomial, Fraction], ...] = ()
+    terms: tuple[tuple[Monomial, Number], ...] = ()
 
     def __hash__(self) -> int:
         return self._hash
@@ -154,32 +177,31 @@ class Polynomial:
         return hash(self.terms)
 
     @staticmethod
-    def of(terms: Mapping[Monomial, Fraction]) -> Polynomial:
+    def of(terms: Mapping[Monomial, Number]) -> Polynomial:
         """A polynomial of these terms, those with coefficient zero left out."""
-        kept = [(m, c) for m, c in terms.items() if c]
-        return Polynomial(tuple(sorted(kept, key=lambda term: [place_of(g) for g, _ in term[0]])))
+        kept = [(m, plain(c)) for m, c in terms.items() if c]
+        if len(kept) > 1:
+            kept.sort(key=lambda term: [place_of(g) for g, _ in term[0]])
+        return Polynomial(tuple(kept))
 
     @staticmethod
-    def constant(number: int | Fraction) -> Polynomial:
-        return Polynomial.of({(): Fraction(number)})
+    def constant(number: Number) -> Polynomial:
+        return Polynomial.of({(): number})
 
     @staticmethod
     def generator(generator: Generator) -> Polynomial:
-        return Polynomial(((((generator, 1),), Fraction(1)),))
+        return Polynomial(((((generator, 1),), 1),))
 
     def __add__(self, other: Polynomial) -> Polynomial:
-        terms = dict(self.terms)
-        for monomial, coefficient in other.terms:
-            terms[monomial] = terms.get(monomial, Fraction(0)) + coefficient
-        return Polynomial.of(terms)
+        return Polynomial.sum((self, other))
 
     @staticmethod
     def sum(forms: Iterable[Polynomial]) -> Polynomial:
         """Of many: one after another would sort the terms each time."""
-        terms: dict[Monomial, Fraction] = {}
+        terms: dict[Monomial, Number] = {}
         for form in forms:
             for monomial, coefficient in form.terms:
-                terms[monomial] = terms.get(monomial, Fraction(0)) + coefficient
+                terms[monomial] = terms.get(monomial, 0) + coefficient
         return Polynomial.of(terms)
 
     def __neg__(self) -> Polynomial:
@@ -188,22 +210,24 @@ class Polynomial:
     def __sub__(self, other: Polynomial) -> Polynomial:
         return self + -other
 
-    def __mul__(self, other: Polynomial | int | Fraction) -> Polynomial:
+    def __mul__(self, other: Polynomial | Number) -> Polynomial:
         if not isinstance(other, Polynomial):
-            return Polynomial(tuple((m, c * other) for m, c in self.terms if other))
-        terms: dict[Monomial, Fraction] = {}
+            return Polynomial(tuple((m, plain(c * other)) for m, c in self.terms if other))
+        if other.number is not None:
+            return self if other.number == 1 else self * other.number
+        terms: dict[Monomial, Number] = {}
         for left, a in self.terms:
             for right, b in other.terms:
-                monomial = multiplied(left, right)
-                terms[monomial] = terms.get(monomial, Fraction(0)) + a * b
+                monomial = monomial_of(left + right) if left and right else left or right
+                terms[monomial] = terms.get(monomial, 0) + a * b
         return Polynomial.of(terms)
 
     def __pow__(self, exponent: int) -> Polynomial:
         return prod([self] * exponent, start=ONE)
 
-    def value(self, values: Values) -> Fraction:
+    def value(self, values: Values) -> Number:
         """Its value where the names have these `values`. Raises KeyError for a name without."""
-        total = Fraction(0)
+        total: Number = 0
         for monomial, coefficient in self.terms:
             for generator, exponent in monomial:
                 coefficient *= evaluate(generator, values) ** exponent
@@ -214,7 +238,7 @@ class Polynomial:
     def generators(self) -> frozenset[Generator]:
         return frozenset(g for monomial, _ in self.terms for g, _ in monomial)
 
-    @property
+    @cached_property
     def names(self) -> frozenset[str]:
         return frozenset().union(*map(names_of, self.generators))
 
@@ -224,7 +248,7 @@ class Polynomial:
         return max(powers, default=1)
 
     @property
-    def factors(self) -> tuple[Fraction, tuple[str, ...]] | None:
+    def factors(self) -> tuple[Number, tuple[str, ...]] | None:
         """A number and the names that it is multiplied with, if it is nothing else."""
         if len(self.terms) != 1 or not all(isinstance(g, str) for g in self.generators):
             return None
@@ -232,15 +256,19 @@ class Polynomial:
         return number, tuple(str(name) for name, power in monomial for _ in range(power))
 
     @property
-    def number(self) -> Fraction | None:
+    def number(self) -> Number | None:
         """Its value where it is a constant."""
-        return None if self.generators else dict(self.terms).get((), Fraction(0))
+        return None if self.generators else self.constant_term
+
+    @property
+    def constant_term(self) -> Number:
+        return next((c for m, c in self.terms if not m), 0)
 
 
 ZERO, ONE = Polynomial(), Polynomial.constant(1)
 
 
-def evaluate(generator: Generator, values: Values) -> Fraction:
+def evaluate(generator: Generator, values: Values) -> Number:
     """The value of a generator. Raises KeyError or ZeroDivisionError."""
     return values[generator] if isinstance(generator, str) else generator.value(values)
 
@@ -260,9 +288,10 @@ def power_of_two(name: str) -> Operation:
     return Operation("**", Polynomial.constant(2), Polynomial.generator(name))
 
 
-def multiplied(left: Monomial, right: Monomial) -> Monomial:
-    exponents = dict(left)
-    for generator, exponent in right:
+def monomial_of(powers: Iterable[tuple[Generator, int]]) -> Monomial:
+    """The product of these, in any order."""
+    exponents: dict[Generator, int] = {}
+    for generator, exponent in powers:
         exponents[generator] = exponents.get(generator, 0) + exponent
     return tuple(sorted(exponents.items(), key=lambda power: place_of(power[0])))
 
@@ -279,7 +308,7 @@ class Samples:
     all that was observed at the same points may share them."""
 
     points: Sequence[Values]
-    observed: Sequence[Fraction]
+    observed: Sequence[Number]
     columns: Columns = field(default_factory=dict)
 
     def column(self, generator: Generator) -> list[int] | None:
@@ -294,7 +323,8 @@ class Samples:
 
     def some(self, indices: Sequence[int]) -> Samples:
         """Those at some of the points."""
-        return Samples([self.points[i] for i in indices], [self.observed[i] for i in indices])
+        observed = [self.observed[i] for i in indices] if self.observed else []
+        return Samples([self.points[i] for i in indices], observed)
 
     def line(self, name: str, names: Sequence[str]) -> Samples:
         """Those at points that differ from the first in one of the names alone, the first among
@@ -310,14 +340,14 @@ class Samples:
 
     def depend_only_on(self, names: Sequence[str]) -> bool:
         """Whether what was observed is the same at points that agree in these names."""
-        seen: dict[tuple[Fraction, ...], Fraction] = {}
+        seen: dict[tuple[Number, ...], Number] = {}
         return all(
             seen.setdefault(tuple(point[name] for name in names), value) == value
             for point, value in zip(self.points, self.observed, strict=True)
         )
 
 
-def residue(number: Fraction) -> int:
+def residue(number: Number) -> int:
     """A fraction modulo PRIME."""
     if number.denominator == 1:
         return number.numerator % PRIME

@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING
 
 from nparam_lint.analysis.closed_forms.compiled_form import NoPolynomial, substituted
 from nparam_lint.analysis.closed_forms.implications import solved
-from nparam_lint.analysis.closed_forms.polynomial import ZERO, Polynomial
+from nparam_lint.analysis.closed_forms.polynomial import ZERO, Number, Polynomial
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
-    from fractions import Fraction
 
     from nparam_lint.analysis.closed_forms.conditions import Condition
     from nparam_lint.analysis.closed_forms.form_records import ShapeForm
@@ -46,11 +45,11 @@ class FormCase:
     """A form, and all that it holds for."""
 
     total: Polynomial
-    shapes: Sequence[ShapeForm]
     runs: list[Run]
     why: list[str]
     parts: list[PathForm]
     rules: list[ArgumentRule] = field(default_factory=list)
+    shapes: Sequence[ShapeForm] = ()
 
 
 def merged(
@@ -69,7 +68,7 @@ def merged(
     for form in sorted(forms, key=lambda f: (f is not asked, _equalities(f), len(f.conditions))):
         known = next((case for case in cases if _covers(case.total, form)), None)
         if known is None:
-            case = FormCase(form.total, form.shapes, [*form.runs], [*form.why], [form])
+            case = FormCase(form.total, [*form.runs], [*form.why], [form])
             cases.append(case)
         else:
             known.parts.append(form)
@@ -235,7 +234,7 @@ class _Writer:
         return self.tracer.holds(conditions, {**self.base, name: value})
 
 
-def _fixed(own: Conjunction) -> tuple[str, Fraction] | None:
+def _fixed(own: Conjunction) -> tuple[str, Number] | None:
     """The name and value where a conjunction says that it has one."""
     for condition in own:
         if condition.operation == "==" and len(condition.names) == 1 and condition.left is None:

@@ -13,12 +13,14 @@ from typing import TYPE_CHECKING
 from nparam_lint.analysis.closed_forms.conditions import Condition, condition_of
 from nparam_lint.analysis.closed_forms.expressions import ExpressionTable
 from nparam_lint.analysis.closed_forms.implications import Implications
+from nparam_lint.analysis.closed_forms.observations import exactly
 from nparam_lint.analysis.closed_forms.polynomial import ONE, Polynomial
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from nparam_lint.analysis.closed_forms.observations import Value, Variable
+    from nparam_lint.analysis.closed_forms.polynomial import Number
     from nparam_lint.records import TracedBuild, Traces
 
     Trace = Callable[[Sequence[Mapping[str, Value]]], Traces | None]
@@ -68,6 +70,11 @@ class Run:
     @cached_property
     def total(self) -> int:
         return sum(parameter.size for parameter in self.parameters)
+
+    @cached_property
+    def numbers(self) -> Mapping[str, Number]:
+        """The point, as far as it is numbers: exact."""
+        return exactly(self.point)
 
 
 @dataclass

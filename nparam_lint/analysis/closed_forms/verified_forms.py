@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from nparam_lint.analysis.closed_forms.compiled_form import substituted
 from nparam_lint.analysis.closed_forms.conditions import Condition
 from nparam_lint.analysis.closed_forms.exploration import IN_LOOP, LOOP, UNSEEN, Exploration
 from nparam_lint.analysis.closed_forms.observations import differs, exactly
-from nparam_lint.analysis.closed_forms.path_forms import Fitted, form_of, shape_forms
+from nparam_lint.analysis.closed_forms.path_forms import Fitted, form_of
 from nparam_lint.analysis.closed_forms.polynomial import Polynomial
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from nparam_lint.analysis.closed_forms.form_records import ShapeForm
     from nparam_lint.analysis.closed_forms.observations import Point, Value
     from nparam_lint.analysis.closed_forms.paths import Leaf, PathNode, PathTree
     from nparam_lint.analysis.closed_forms.traced_runs import Run, Test
@@ -44,7 +43,7 @@ class PathForm:
     runs: list[Run]
     why: list[str]
     leaf: PathNode
-    shapes: list[ShapeForm] = field(default_factory=list)
+    fitted: Fitted
 
 
 def _equals(name: str, value: Value) -> Test:
@@ -189,7 +188,7 @@ class PathForms(Exploration):
         return [*runs, *more]
 
     def at_value(self, run: Run, name: str) -> Polynomial:
-        return substituted(run.form, {name: Polynomial.constant(exactly(run.point)[name])})
+        return substituted(run.form, {name: Polynomial.constant(run.numbers[name])})
 
     def path_form(
         self,
@@ -205,8 +204,7 @@ class PathForms(Exploration):
             if kind in USES and form.names & total.names:
                 why.append(f"{', '.join(sorted(form.names))}: {USES[kind]}")
         why += [f"{name}: {why}" for name, why in self.lost.items() if why == IN_LOOP]
-        shapes = shape_forms(runs, fitted, exactly(runs[0].point)) or []
-        return PathForm(total, list(conditions), list(runs), why, leaf.node, shapes)
+        return PathForm(total, list(conditions), list(runs), why, leaf.node, fitted)
 
     # --- verification ---
 
@@ -260,6 +258,6 @@ class PathForms(Exploration):
 
     def is_right(self, form: PathForm, run: Run) -> bool:
         try:
-            return form.total.value(exactly(run.point)) == run.total
+            return form.total.value(run.numbers) == run.total
         except (ArithmeticError, KeyError):
             return False
