@@ -72,8 +72,8 @@ def _sides(condition: Condition, tracer: Tracer) -> list[Condition]:
     other = condition.negated
     if condition.operation != ">=" or condition.left is not None:
         return [other]
-    bound = Polynomial.of({m: abs(c) for m, c in condition.form.terms if not m})
-    farther = Condition(">=", other.form - bound)
+    bound = Polynomial.constant(condition.form.constant_term)
+    farther = Condition(">=", other.form - (bound if bound.constant_term > 0 else -bound))
     edge = Condition("==", condition.form)
     tracer.tests.setdefault(farther, lambda point: farther.form.value(exactly(point)) >= 0)
     tracer.tests.setdefault(edge, lambda point: edge.form.value(exactly(point)) == 0)

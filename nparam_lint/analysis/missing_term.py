@@ -26,7 +26,7 @@ def missing_term(budget: Budget, context: RunContext) -> str:
     parameters that it stands for; empty where the form was not derived. If the formula is right for
     the declared arguments, this is about the first others for which it is wrong."""
     formula = next((t for t in budget.value.terms if isinstance(t, Formula)), None)
-    if formula is None or budget.selector.metric not in ("total", "trainable"):
+    if formula is None:
         return ""
     try:
         declared = polynomial_of(formula)
@@ -52,7 +52,7 @@ def _derived(budget: Budget, context: RunContext) -> list[ClosedForm]:
     one = replace(budget.selector, module=budget.selector.module.replace("*", "0"))
     model = Model(context.settings, budget.target, one, context.environ)
     first = model.first()
-    if not isinstance(first, Measured):
+    if not isinstance(first, Measured) or model.why_unknown(first):
         return []
     rows = [row for row in first.variables if row.value is not None or row.choices]
     variables = [variable_of(row) for row in rows]

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from fractions import Fraction
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from nparam_lint import UsageError
 from nparam_lint.analysis.closed_forms.observations import Built, Outcome, Point
 from nparam_lint.claims import Selector, Target, matches
+from nparam_lint.count.worker.capabilities import METRICS
 from nparam_lint.discover import Discovery, discover
 from nparam_lint.gate import RunContext, count_models
 from nparam_lint.gate.requests import request_model
-from nparam_lint.records import Measured, Measurement, Position
+from nparam_lint.records import Measured, Measurement, NotMeasured, Position
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -54,7 +56,7 @@ class Model:
         self.request = request_model(target, Position(target.location), settings, self.found)
         at = target.location, target.callable
         self.request.definitions = [d for d in self.found.definitions if (d.path, d.qualname) == at]
-        self.request.parameters = True
+        self.request.parameters, self.request.metric = True, selector.metric
         self.request.device = "meta"  # the others would give the same result, and take time
         self.environment: Environment | None = None
         # What was built: of several of one name, the one that Python uses.
@@ -93,12 +95,19 @@ class Model:
     def _outcome(self, found: Measurement) -> Outcome:
         if not isinstance(found, Measured):
             return found
-        tensors = (row for row in found.parameters if self.is_counted(row.name, row.trainable))
-        return Built(tuple(tensors), found.call)
+        if why := self.why_unknown(found):
+            return NotMeasured("NPL004", why, cause="raised")
+        weights = found.weights or ["1"] * len(found.parameters)
+        pairs = zip(found.parameters, weights, strict=True)
+        rows = [(row, Fraction(weight)) for row, weight in pairs if self.is_counted(row.name)]
+        return Built(tuple(r for r, _ in rows), found.call, tuple(weight for _, weight in rows))
 
-    def is_counted(self, name: str, is_trained: bool) -> bool:
-        """Whether the selector counts a parameter."""
-        return self._is_selected(name) and (is_trained or self.selector.metric == "total")
+    def why_unknown(self, found: Measured) -> str | None:
+        """Why a model that was built has no count; None where it has one."""
+        metric = METRICS[self.selector.metric]
+        if metric.needs_routing and found.no_routing:
+            return f"the {metric.words} are unknown: {found.no_routing}"
+        return None
 
     @property
     def hints(self) -> list[int]:
@@ -113,7 +122,7 @@ class Model:
         numbers = dict.fromkeys(int(n) for n in re.findall(r"(?<![\w.])\d{1,5}(?![\w.])", source))
         return [n for n in numbers if n > 1][:HINTS]
 
-    def _is_selected(self, name: str) -> bool:
+    def is_counted(self, name: str) -> bool:
         """Whether a parameter lies in a module that the selector names."""
         if not self.selector.module:
             return True

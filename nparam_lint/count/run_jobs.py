@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from nparam_lint.records import ImportAttempt, NameValue
     from nparam_lint.repository.snapshot import Snapshot
 
-PROTOCOL = 6
+PROTOCOL = 7
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,11 +49,11 @@ class Job:
     tried after it; `vary`: other
     values for arguments of the call, or for fields of the config object that is made in it;
     `change`: the same, times a number and plus another, or the next prime from there on;
-    `parameters`, `variables`: whether these are to be told too; `points`: values of arguments at
-    which it is also built with traced numbers, in no more than a part of its `seconds`; an empty
-    one for the values in the call of its `names`, if these are `variables`; `way`: it is evidence
-    of how the project builds a model: its setup may set names of the file, and weights are left out
-    rather than downloaded."""
+    `parameters`, `variables`: whether these are to be told too; `metric`: which counts the
+    parameters and buffers that are told; `points`: values of arguments at which it is also built
+    with traced numbers, in no more than a part of its `seconds`; an empty one for the values in the
+    call of its `names`, if these are `variables`; `way`: it is evidence of how the project builds a
+    model: its setup may set names of the file, and weights are left out rather than downloaded."""
 
     id: int
     label: str
@@ -68,6 +68,7 @@ class Job:
     device: str = "meta"
     names: tuple[str, ...] = ()
     parameters: bool = False
+    metric: str = "total"
     vary: tuple[tuple[str, NameValue], ...] = ()
     change: tuple[tuple[str, int, int | None], ...] = ()
     variables: bool = False

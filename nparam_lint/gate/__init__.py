@@ -586,6 +586,7 @@ def _job(
         device=request.device or settings.for_file(target.location).device,
         names=tuple(sorted(names)),
         parameters=request.parameters or bool(names),  # they show which term a formula lacks
+        metric=request.metric,
         vary=tuple(request.values.items()),
         change=tuple((n, *change) for n, change in request.changes.items()),
         variables=request.variables,

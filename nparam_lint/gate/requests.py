@@ -49,10 +49,10 @@ class ModelRequest:
     """A model to build: its target, where it is defined or declared, how to build it, and what is
     declared about it. `values`: other values for arguments of the call; `changes`: what to multiply
     whole-number arguments by, and to add; None: the next prime. `parameters`, `variables`: whether
-    the answer lists every parameter, and the arguments that can be varied; `points`: where it is
-    also built with traced numbers, an empty one for its own arguments. `because`, `way`: see
-    `ModelReport`. `file`: the one whose names the call is written in, where it is not the target's
-    own."""
+    the answer lists every parameter that the `metric` counts, and the arguments that can be varied;
+    `points`: where it is also built with traced numbers, an empty one for its own arguments.
+    `because`, `way`: see `ModelReport`. `file`: the one whose names the call is written in, where
+    it is not the target's own."""
 
     target: Target
     position: Position
@@ -63,6 +63,7 @@ class ModelRequest:
     values: Mapping[str, NameValue] = field(default_factory=dict)
     changes: Mapping[str, tuple[int, int | None]] = field(default_factory=dict)
     parameters: bool = False
+    metric: str = "total"
     variables: bool = False
     points: Sequence[Mapping[str, NameValue]] = ()
     because: str = ""

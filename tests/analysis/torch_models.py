@@ -91,7 +91,7 @@ class InProcess:
                 model = self.make(**{n: symbol(n, v) for n, v in point.items()})
             trace.paused += 1
             rows = tuple(
-                (name, p.requires_grad, tuple(p.shape), tuple(getattr(p, ROWS, ())))
+                (name, "1", tuple(p.shape), tuple(getattr(p, ROWS, ())), ())
                 for name, p in model.named_parameters()
             )
         except Exception as raised:

@@ -229,3 +229,39 @@ def test_the_other_sides_of_conditions_are_tried_and_primes(check):
             "missing: (h - 4*(h//4))//3 (rest)",
         ),
     }
+
+
+MIXTURE = '''\
+class Mixture(nn.Module):
+    """
+    nparam[active]: d*E + 2*k*d*f
+    nparam[trainable]: 2*d*f*E
+    nparam[bytes]: 8*d*f*E + 4*E*d
+    nparam[experts.*, bytes]: 8*d*f
+    """
+
+    def __init__(self, d=8, f=16, E=4, k=2):
+        super().__init__()
+        self.top_k, self.num_experts = k, E
+        self.gate = nn.Linear(d, E, bias=False)
+        self.gate.weight.requires_grad = False
+        self.experts = nn.ModuleList(
+            nn.ModuleList([nn.Linear(d, f, bias=k > 2), nn.Linear(f, d, bias=False)])
+            for _ in range(E)
+        )
+'''
+
+
+def test_formulas_of_other_metrics_are_held_against_others_too(check):
+    assert check(MIXTURE) == [
+        (
+            "NPL011",
+            "the formula is right for Mixture() and wrong for others: with k=4 it gives 1,056, the "
+            "model has 1,120: +64",
+            [
+                "built: Mixture(k=4)",
+                "missing: f*k (experts.*.0.bias) where E >= k and k >= 3",
+                "to derive one that holds for all: nparam-lint formula net.py::Mixture",
+            ],
+        )
+    ]

@@ -7,17 +7,17 @@ from collections import Counter
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
-from math import prod
+from math import ceil, prod
 from typing import TYPE_CHECKING
 
 from nparam_lint.analysis.closed_forms.conditions import Condition, condition_of
 from nparam_lint.analysis.closed_forms.expressions import ExpressionTable
-from nparam_lint.analysis.closed_forms.implications import Implications
+from nparam_lint.analysis.closed_forms.implications import Implications, divided_by
 from nparam_lint.analysis.closed_forms.observations import exactly
-from nparam_lint.analysis.closed_forms.polynomial import ONE, Polynomial
+from nparam_lint.analysis.closed_forms.polynomial import ONE, Polynomial, plain
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from nparam_lint.analysis.closed_forms.observations import Value, Variable
     from nparam_lint.analysis.closed_forms.polynomial import Number
@@ -32,19 +32,40 @@ BATCH = 48  # points of one job
 
 @dataclass(frozen=True, slots=True)
 class TracedParameter:
-    """`shape`: the form of each length, None where its origin was lost."""
+    """`shape`: the form of each length, None where its origin was lost; `factors`: what makes the
+    form of what is counted of it, whose value is `size`."""
 
     name: str
     shape: tuple[Polynomial, ...] | None
-    size: int
+    size: Number
+    factors: tuple[Polynomial, ...] | None
 
 
 def size_of(parameters: Sequence[TracedParameter]) -> Polynomial:
-    """The form of the number of all their elements; a number, where their origin was lost."""
-    shapes = Counter(p.shape for p in parameters if p.shape is not None)
-    lost = sum(p.size for p in parameters if p.shape is None)
-    sizes = (prod(shape, start=ONE) * number for shape, number in shapes.items())
+    """The form of the count of all of them; a number, where their origin was lost."""
+    products = Counter(p.factors for p in parameters if p.factors is not None)
+    lost = sum(p.size for p in parameters if p.factors is None)
+    sizes = (prod(factors, start=ONE) * number for factors, number in products.items())
     return Polynomial.sum([*sizes, Polynomial.constant(lost)])
+
+
+def factors_of(
+    shape: tuple[Polynomial, ...], weight: Number, uses: Iterable[tuple[Polynomial, Polynomial]]
+) -> tuple[Polynomial, ...] | None:
+    """What is counted of a parameter; None where that is no product. `uses`: how many experts are
+    used, of how many: a length, a part of one, or a number of modules, that is."""
+    factors, is_mixture = list(shape), False
+    for used, number in uses:
+        is_mixture = True
+        places = (n for n, f in enumerate(factors) if divided_by(f, number) is not None)
+        place = next(places, None)
+        if number.number is not None:
+            factors.append(used * Fraction(1, number.number))
+        elif place is None:
+            return None
+        else:
+            factors[place] = divided_by(factors[place], number) * used  # type: ignore[operator]
+    return (*factors, *([] if is_mixture or weight == 1 else [Polynomial.constant(weight)]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +90,7 @@ class Run:
 
     @cached_property
     def total(self) -> int:
-        return sum(parameter.size for parameter in self.parameters)
+        return ceil(sum(parameter.size for parameter in self.parameters))
 
     @cached_property
     def numbers(self) -> Mapping[str, Number]:
@@ -83,7 +104,7 @@ class Tracer:
     point, as Python finds it."""
 
     trace: Trace
-    is_counted: Callable[[str, bool], bool]
+    is_counted: Callable[[str], bool]
     variables: Sequence[Variable]
     base: Mapping[str, Value]
     tests: dict[Condition, Test] = field(default_factory=dict)
@@ -132,15 +153,8 @@ class Tracer:
         return [self.runs[_key(point)] for point in full]
 
     def _read(self, table: ExpressionTable, point: Mapping[str, Value], run: TracedBuild) -> Run:
-        parameters = [
-            TracedParameter(
-                name,
-                tuple(map(table.polynomial, rows)) if rows or not shape else None,
-                prod(shape),
-            )
-            for name, is_trained, shape, rows in run.parameters
-            if self.is_counted(name, is_trained)
-        ]
+        tensors = [tensor for tensor in run.parameters if self.is_counted(tensor[0])]
+        parameters = [_parameter(table, *tensor) for tensor in tensors]
         decisions: dict[Condition, Decision] = {}
         for row, held, place in run.decisions:
             condition = self.condition(table, row, place)
@@ -201,6 +215,23 @@ class Tracer:
     @cached_property
     def implied(self) -> Implications:
         return Implications(self.least)
+
+
+def _parameter(
+    table: ExpressionTable,
+    name: str,
+    weight: str,
+    lengths: Sequence[int],
+    rows: Sequence[int],
+    uses: Sequence[tuple[int, int]],
+) -> TracedParameter:
+    counted = plain(Fraction(weight))
+    size = prod(lengths) * counted
+    if lengths and not rows:
+        return TracedParameter(name, None, size, None)
+    shape = tuple(map(table.polynomial, rows))
+    pairs = [(table.polynomial(used), table.polynomial(number)) for used, number in uses]
+    return TracedParameter(name, shape, size, factors_of(shape, counted, pairs))
 
 
 def _key(point: Mapping[str, Value]) -> tuple[tuple[str, str], ...]:

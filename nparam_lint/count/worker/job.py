@@ -217,7 +217,7 @@ class ModelBuild:
             raise Failure("NPL009", "lazy", reason, hint=hint)
         record_classes({type(module) for module in count.modules.values()})
         record_held()  # as long as the model is there
-        result = count.result(self.job["parameters"])
+        result = count.result(self.job["parameters"], self.job["metric"])
         result["inside"] = self.inside(count)
         total = result["modules"][0]["total"]
         for another in (1, 2, 3) if drew(before, random_state(torch)) else ():

@@ -6,11 +6,13 @@ import time
 import types
 
 from .building.device_ladder import RUNGS, rung
+from .capabilities import METRICS
 from .counting.count_model import Count
 from .state import STATE
 from .symbolic.recorder import Recorder
 from .symbolic.shadows import shadowed
 from .symbolic.shapes import ROWS, carried
+from .symbolic.traced_numbers import row_of
 from .tracing.failures import describe
 from .tracing.project_paths import is_ours, relative
 
@@ -64,8 +66,12 @@ def run(build, point):
     try:
         model, _ = build.build(stacked(rung(build.mode, RUNGS[0]), carried(torch)))
         trace.paused += 1
-        count = Count(build.originals, model, build.sources)
-        parameters = [row(build, held) for held in count.parameters.values()]
+        metric = METRICS[job["metric"]]
+        declared = job["experts_per_token"]
+        count = Count(build.originals, model, build.sources, declared, metric.name)
+        if metric.needs_routing and count.routing.unknown:
+            error = f"the {metric.words} are unknown: {count.routing.unknown}"
+        parameters = rows(count, metric.name)
     except Exception as raised:
         error = describe(raised)
     finally:
@@ -86,17 +92,18 @@ def stacked(*contexts):
         yield
 
 
-def row(build, held):
-    """[name, whether it is trained, lengths, the row of each length; none where they were lost]."""
-    tensor = held.tensor
-    shape = [int(length) for length in held.shape]
-    rows = getattr(tensor, ROWS, None) or []
-    return [
-        held.name,
-        build.originals.requires_grad(tensor),
-        shape,
-        list(rows) if len(rows) == len(shape) else [],
-    ]
+def rows(count, metric):
+    """[name, what the metric counts of an element, lengths, the row of each length, `uses`]: no
+    rows where they were lost; uses: the rows of how many experts are used, of how many."""
+    found = []
+    for key, held, amount in count.weighed(metric):
+        shape = [int(length) for length in held.shape]
+        known = list(getattr(held.tensor, ROWS, None) or ())
+        uses = count.routing.uses.get(key, ()) if METRICS[metric].needs_routing else ()
+        is_lost = len(known) != len(shape) or None in uses
+        uses = [] if is_lost else [[row_of(used), row_of(number)] for used, number in uses]
+        found.append([held.name, str(amount), shape, [] if is_lost else known, uses])
+    return found
 
 
 def place(line):
