@@ -7,7 +7,7 @@ from itertools import zip_longest
 from typing import TYPE_CHECKING
 
 from nparam_lint.analysis.closed_forms.conditions import Condition
-from nparam_lint.analysis.closed_forms.exploration import LOOP, Exploration
+from nparam_lint.analysis.closed_forms.exploration import LOOP, Exploration, Learned
 from nparam_lint.analysis.closed_forms.observations import differs, exactly, variable_of
 from nparam_lint.analysis.closed_forms.polynomial import Polynomial
 from nparam_lint.analysis.closed_forms.traced_runs import Tracer
@@ -46,7 +46,7 @@ def boundaries(traced: Measured) -> list[dict[str, NameValue]]:
 
 def _beyond(run: Run, tracer: Tracer) -> Iterator[Point]:
     """A point on each side; what the project itself asks comes first."""
-    way = Exploration(tracer, (), is_large=True)
+    way = Exploration(tracer, (), Learned(), is_large=True)
     for kind, form in run.lost:
         way.lose(set(form.names) if kind == "loop" else set(), LOOP)
     way.ignore_loops(run)

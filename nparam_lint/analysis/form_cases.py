@@ -6,6 +6,7 @@ from itertools import product
 from typing import TYPE_CHECKING
 
 from nparam_lint.analysis.closed_forms.derive import derive
+from nparam_lint.analysis.closed_forms.exploration import Learned
 from nparam_lint.analysis.closed_forms.form_records import ClosedForm, Derived
 from nparam_lint.analysis.closed_forms.observations import (
     BuildHistory,
@@ -34,7 +35,8 @@ def derive_all(
     """(the forms, the base's case first; the names of choices that have an effect but were
     skipped). `chosen`: all combinations of the choices are requested; otherwise each choice that
     has an effect is changed alone, to the values that give other parameters."""
-    found = derive(history, variables, traces)
+    learned = Learned()
+    found = derive(history, variables, traces, learned=learned)
     base = found[0]
     if not isinstance(base, ClosedForm):
         return found, []
@@ -53,7 +55,10 @@ def derive_all(
     known = [(form.total, {*form.rules}) for form in found if isinstance(form, ClosedForm)]
     for case in cases:
         if any(differs(value, history.base[name]) for name, value in case.items()):
-            for form in derive(history, variables, traces, case):
+            if learned.is_late:
+                left += [name for name in case if name not in left]
+                continue
+            for form in derive(history, variables, traces, case, learned):
                 if not isinstance(form, ClosedForm) or (form.total, {*form.rules}) not in known:
                     found.append(form)
     return found, left

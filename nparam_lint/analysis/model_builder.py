@@ -78,9 +78,10 @@ class Model:
         """One build for each point, in their order. Raises NothingBuilt."""
         return list(map(self._outcome, self._measure(points)))
 
-    def trace(self, points: Sequence[Point]) -> Traces | None:
-        """Build with traced numbers at these points; None where nothing could be traced."""
-        found = self._measure([{}], points)[0]
+    def trace(self, points: Sequence[Point], base: Point) -> Traces | None:
+        """Build with traced numbers at these points; None where nothing could be traced. `base`: a
+        point that was built."""
+        found = self._measure([base], points)[0]
         return found.traces if isinstance(found, Measured) else None
 
     def _measure(self, points: Sequence[Point], traced: Sequence[Point] = ()) -> list[Measurement]:

@@ -71,7 +71,7 @@ class InProcess:
     def is_counted(self, *_):
         return True
 
-    def trace(self, points):
+    def trace(self, points, *_):
         STATE.trace = Recorder()
         layers = [m for n, m in list(sys.modules.items()) if n.startswith("torch.nn.modules.")]
         own = [m for m in self.modules if not m.__name__.startswith("torch.")]

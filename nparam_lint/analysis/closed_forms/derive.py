@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from nparam_lint.analysis.closed_forms.compiled_form import substituted
-from nparam_lint.analysis.closed_forms.exploration import LOOP, RESTARTS
+from nparam_lint.analysis.closed_forms.exploration import LOOP, RESTARTS, Learned
 from nparam_lint.analysis.closed_forms.form_records import ClosedForm, Derived, NoForm
 from nparam_lint.analysis.closed_forms.implications import divided, solved
 from nparam_lint.analysis.closed_forms.observations import Built, differs, exactly, whole_numbers
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from nparam_lint.analysis.closed_forms.observations import BuildHistory, Point, Value, Variable
     from nparam_lint.analysis.closed_forms.paths import PathTree
-    from nparam_lint.analysis.closed_forms.verified_forms import PathForm
+    from nparam_lint.analysis.closed_forms.verified_forms import Doubt, PathForm
     from nparam_lint.records import Traces
 
     class TracedModel(Protocol):
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
         @property
         def hints(self) -> Sequence[int]: ...
 
-        def trace(self, points: Sequence[Point]) -> Traces | None: ...
+        def trace(self, points: Sequence[Point], base: Point) -> Traces | None: ...
         def is_counted(self, name: str) -> bool: ...
 
 
@@ -68,10 +68,12 @@ def derive(
     variables: Sequence[Variable],
     traces: TracedModel,
     case: Point | None = None,
+    learned: Learned | None = None,
 ) -> list[Derived]:
     """The closed forms in those of the `variables` that are numbers, one for each part of their
-    values, that of the call first; in a `case`, with other values for other variables."""
-    history, case = history.case(case or {}), case or {}
+    values, that of the call first; in a `case`, with other values for other variables. `learned`:
+    in other cases."""
+    history, case, learned = history.case(case or {}), case or {}, learned or Learned()
     ((asked, first),) = history.build([{}])
     if not isinstance(first, Built):
         return [NoForm(f"the model cannot be built: {first.reason}", case=case)]
@@ -80,14 +82,15 @@ def derive(
     others = {v.name: asked[v.name] for v in variables if not v.is_number}
     base = {v.name: v.base for v in numbers}
     tracer = Tracer(
-        lambda points: traces.trace([{**others, **point} for point in points]),
+        lambda points: traces.trace([{**others, **p} for p in points], {**others, **base}),
         traces.is_counted,
         numbers,
         base,
+        is_late=lambda: learned.is_late,
     )
     is_large = len(first.tensors) >= MANY
     named = {n: asked[n] for n in base}
-    found = Derivation(tracer, named, traces.hints, is_large=is_large).run()
+    found = Derivation(tracer, named, traces.hints, learned, is_large=is_large).run()
     if isinstance(found, NoForm):
         return [replace(found, case=case)]
     sources = {tensor.name: tensor.source for tensor in first.tensors}
@@ -102,16 +105,12 @@ def derive(
     ]
 
 
-def _by_reason(texts: Iterable[str]) -> tuple[str, ...]:
-    """`a: why`, `b: why` as `a, b: why`."""
-    found: dict[str, list[str]] = {}
-    for text in dict.fromkeys(texts):
-        names, _, why = text.rpartition(": ")
-        found.setdefault(why, []).extend(names.split(", ") if names else ())
-    return tuple(
-        f"{', '.join(dict.fromkeys(names))}: {why}" if names else why
-        for why, names in found.items()
-    )
+def _by_reason(doubts: Iterable[Doubt]) -> tuple[str, ...]:
+    """What is not proved, as text: `a, b: a key of a table`."""
+    found: dict[str, dict[str, None]] = {}
+    for names, why in doubts:
+        found.setdefault(why, {}).update(dict.fromkeys(names))
+    return tuple(f"{', '.join(names)}: {why}" if names else why for why, names in found.items())
 
 
 class Derivation(PathForms):
@@ -122,10 +121,11 @@ class Derivation(PathForms):
         tracer: Tracer,
         asked: Mapping[str, Value],
         hints: Sequence[int],
+        learned: Learned,
         *,
         is_large: bool = False,
     ) -> None:
-        super().__init__(tracer, hints, is_large=is_large)
+        super().__init__(tracer, hints, learned, is_large=is_large)
         self.asked = asked
 
     def run(self) -> list[ClosedForm] | NoForm:
@@ -212,9 +212,9 @@ class Derivation(PathForms):
     @staticmethod
     def rests_on_enough(case: FormCase) -> bool:
         """Whether what is not proved was seen with more values of each argument than its degree."""
-        return not case.why or all(
+        return all(
             len({run.point[name] for run in case.runs}) > case.total.degree_in(name)
-            for name in case.total.names
+            for name in case.total.names.intersection(n for own, _ in case.doubts for n in own)
         )
 
     def closed(self, tree: PathTree, forms: Sequence[PathForm]) -> list[ClosedForm]:
@@ -254,10 +254,10 @@ class Derivation(PathForms):
                     value=int(case.total.value(here)),
                     rules=tuple(case.rules),
                     idle=idle,
-                    fixed=self.fixed,
+                    fixed=dict(self.fixed),
                     built=len(self.tracer.runs),
                     verified=len(case.runs) - 1,
-                    unproved=_by_reason(case.why),
+                    unproved=_by_reason(case.doubts),
                     left_out=left_out,
                     distinct={n: len(v) for n, v in values.items() if len(v) > 1},
                 )

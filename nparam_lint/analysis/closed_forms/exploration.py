@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from nparam_lint.analysis.closed_forms.observations import differs
@@ -16,6 +18,7 @@ if TYPE_CHECKING:
     from nparam_lint.analysis.closed_forms.observations import Value
     from nparam_lint.analysis.closed_forms.traced_runs import Run, Tracer
 
+SECONDS = 40.0  # for the forms of a model; what is not found by then is left out
 ALONE = 3  # values with which each variable is tried alone
 RESTARTS = 8  # where another variable turns out to be lost
 LOOP = "a loop"  # what was lost in a way that a fit makes good
@@ -23,37 +26,58 @@ IN_LOOP = "decisions in a loop"
 UNSEEN = "a loop or an index"  # what torch, or Python itself, did not ask for
 
 
+@dataclass
+class Learned:
+    """What is known of a constructor, in all cases. `lost`: variables that cannot be followed, and
+    what showed it; `ignored`: places of decisions inside loops; `choices`: the values of what has a
+    few only; `fixed`: what cannot be varied, and why; `deadline`: for all that is derived."""
+
+    lost: dict[str, str] = field(default_factory=dict)
+    ignored: set[str] = field(default_factory=set)
+    choices: dict[str, list[Value]] = field(default_factory=dict)
+    fixed: dict[str, str] = field(default_factory=dict)
+    deadline: float = field(default_factory=lambda: time.monotonic() + SECONDS)
+    is_begun: bool = False
+
+    @property
+    def is_late(self) -> bool:
+        """Whether no more should be begun."""
+        return time.monotonic() > self.deadline
+
+
 class Exploration:
-    """The builds that show what a count depends on. `base`: the run of the call; `lost`: variables
-    that cannot be followed, and what showed it; `is_large`: each build
-    takes long, so that there are fewer; `ignored`: places of decisions inside loops;
-    `choices`: the values of what has a few only; `fixed`: what cannot be varied, and why."""
+    """The builds that show what a count depends on. `base`: the run of the call; `is_large`: each
+    build takes long, so that there are fewer."""
 
     base: Run
 
-    def __init__(self, tracer: Tracer, hints: Sequence[int], *, is_large: bool) -> None:
+    def __init__(
+        self, tracer: Tracer, hints: Sequence[int], learned: Learned, *, is_large: bool
+    ) -> None:
         self.tracer, self.hints, self.is_large = tracer, hints, is_large
         self.search = PointSearch(tracer)
-        self.lost: dict[str, str] = {}
-        self.ignored: set[str] = set()
-        self.choices: dict[str, list[Value]] = {}
-        self.fixed: dict[str, str] = {}
+        self.learned = learned
+        self.lost, self.ignored = learned.lost, learned.ignored
+        self.choices, self.fixed = learned.choices, learned.fixed
 
     def ignore_loops(self, run: Run) -> None:
         """What is asked on one line with one number after another is asked in a loop."""
-        met: dict[tuple[str, Polynomial], set[Condition]] = {}
+        met: dict[tuple[str, bool, Polynomial], set[Condition]] = {}
         for decision in run.decisions:
-            form = decision.condition.form
+            form, is_bound = decision.condition.form, decision.condition.operation == ">="
             constant = Polynomial.of({m: c for m, c in form.terms if not m})
             for rest in (form - constant, constant - form):
-                met.setdefault((decision.place, rest), set()).add(decision.condition)
-        for (place, rest), conditions in met.items():
+                met.setdefault((decision.place, is_bound, rest), set()).add(decision.condition)
+        for (place, _, rest), conditions in met.items():
             if rest.terms and len(conditions) > 1:
                 self.ignored.add(place)
                 self.lose(set(rest.names), IN_LOOP)
 
     def vary_alone(self) -> list[Run]:
-        """Each variable with a few other values, on the path of the call."""
+        """Each variable with a few other values, on the path of the call; in the first case."""
+        if self.learned.is_begun:
+            return []
+        self.learned.is_begun = True
         conditions = [d.condition for d in self.base.decisions]
         todo: list[tuple[str, Value]] = []
         for variable in self.tracer.variables:

@@ -112,7 +112,7 @@ class PathTree:
                     end.node.is_out_of_reach = True
                 else:
                     points.append((end, point))
-            if not points or self.tracer.is_late:
+            if not points or self.tracer.is_late():
                 return
             runs = self.tracer.build([point for _, point in points])
             for (end, _), run in zip(points, runs, strict=True):

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from nparam_lint.analysis.closed_forms.observations import Value
     from nparam_lint.analysis.closed_forms.paths import PathNode, PathTree
     from nparam_lint.analysis.closed_forms.traced_runs import Run, Tracer
-    from nparam_lint.analysis.closed_forms.verified_forms import PathForm
+    from nparam_lint.analysis.closed_forms.verified_forms import Doubt, PathForm
 
     Conjunction = tuple[Condition, ...]
 
@@ -46,7 +46,7 @@ class FormCase:
 
     total: Polynomial
     runs: list[Run]
-    why: list[str]
+    doubts: list[Doubt]
     parts: list[PathForm]
     rules: list[ArgumentRule] = field(default_factory=list)
     shapes: Sequence[ShapeForm] = ()
@@ -68,15 +68,15 @@ def merged(
     for form in sorted(forms, key=lambda f: (f is not asked, _equalities(f), len(f.conditions))):
         known = next((case for case in cases if _covers(case.total, form)), None)
         if known is None:
-            case = FormCase(form.total, [*form.runs], [*form.why], [form])
+            case = FormCase(form.total, [*form.runs], [*form.doubts], [form])
             cases.append(case)
         else:
             known.parts.append(form)
             known.runs += form.runs
-            known.why += form.why
+            known.doubts += form.doubts
         own = [c for c in unseen if c[:-1] == form.conditions[: len(c) - 1]]
-        (known or cases[-1]).why += [
-            f"no arguments were found with {c[-1].text(tracer.names)}" for c in own
+        (known or cases[-1]).doubts += [
+            ((), f"no arguments were found with {c[-1].text(tracer.names)}") for c in own
         ]
     writer = _Writer(tracer, base)
     every = {id(leaf.node) for leaf in tree.leaves() if not leaf.is_refused}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections import Counter
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -26,7 +25,6 @@ if TYPE_CHECKING:
     Trace = Callable[[Sequence[Mapping[str, Value]]], Traces | None]
     Test = Callable[[Mapping[str, Value]], bool]
 
-SECONDS = 40.0  # for one form; what is not found by then is left out
 BATCH = 48  # points of one job
 
 
@@ -107,9 +105,9 @@ class Tracer:
     is_counted: Callable[[str], bool]
     variables: Sequence[Variable]
     base: Mapping[str, Value]
+    is_late: Callable[[], bool] = bool
     tests: dict[Condition, Test] = field(default_factory=dict)
     runs: dict[tuple[tuple[str, str], ...], Run | None] = field(default_factory=dict)
-    deadline: float = field(default_factory=lambda: time.monotonic() + SECONDS)
     constants: set[int] = field(default_factory=set)  # in the conditions
 
     @property
@@ -128,17 +126,12 @@ class Tracer:
             for v in self.variables
         }
 
-    @property
-    def is_late(self) -> bool:
-        """Whether no more should be begun."""
-        return time.monotonic() > self.deadline
-
     def build(self, points: Sequence[Mapping[str, Value]]) -> list[Run | None]:
-        """None for a point that could not be traced."""
+        """None for a point that could not be traced, or for which there was no time."""
         full = [{**self.base, **point} for point in points]
         new = {_key(point): point for point in full if _key(point) not in self.runs}
         todo = list(new.items())
-        while todo:
+        while todo and not self.is_late():
             batch, todo = todo[:BATCH], todo[BATCH:]
             answer = self.trace([point for _, point in batch])
             done = answer.runs if answer else ()
@@ -150,34 +143,32 @@ class Tracer:
                 self.runs.update((key, None) for key, _ in batch)
             else:  # there was no time for the others
                 todo = batch[len(done) :] + todo
-        return [self.runs[_key(point)] for point in full]
+        return [self.runs.get(_key(point)) for point in full]
 
     def _read(self, table: ExpressionTable, point: Mapping[str, Value], run: TracedBuild) -> Run:
         tensors = [tensor for tensor in run.parameters if self.is_counted(tensor[0])]
         parameters = [_parameter(table, *tensor) for tensor in tensors]
         decisions: dict[Condition, Decision] = {}
         for row, held, place in run.decisions:
-            condition = self.condition(table, row, place)
+            condition = self.condition(table, row)
             if condition is not None:
                 condition = condition if held else condition.negated
                 decisions.setdefault(condition, Decision(condition, place))
         lost = [(kind, table.polynomial(row)) for kind, row in run.lost]
         return Run(point, parameters, list(decisions.values()), lost, run.error)
 
-    def condition(self, table: ExpressionTable, row: int, place: str) -> Condition | None:
+    def condition(self, table: ExpressionTable, row: int) -> Condition | None:
         """None for what always holds, or never."""
         if row not in table.conditions:
-            table.conditions[row] = self._condition(table, row, place)
+            table.conditions[row] = self._condition(table, row)
         return table.conditions[row]
 
-    def _condition(self, table: ExpressionTable, row: int, place: str) -> Condition | None:
+    def _condition(self, table: ExpressionTable, row: int) -> Condition | None:
         operation, left, right = table.rows[row]
         values = table.value(int(left)), table.value(int(right))
         found = condition_of(str(operation), *values)
         if isinstance(found, bool):
             return None
-        if found.left is not None and "torch/nn/" in place:
-            return None  # only values with which weights begin are computed so
         for one in (found, found.negated):
             if one.is_certain(self.least):
                 return None

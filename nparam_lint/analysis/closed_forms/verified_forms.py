@@ -32,16 +32,17 @@ USES = {  # what became of a value, in words
     "shape": "a tensor that was joined or cut",
 }
 
+Doubt = tuple[tuple[str, ...], str]  # variables, and what is not proved about them
+
 
 @dataclass
 class PathForm:
-    """The form of the paths that meet `conditions`. `runs`: those that it is right for; `why`: what
-    is not proved about it."""
+    """The form of the paths that meet `conditions`. `runs`: those that it is right for."""
 
     total: Polynomial
     conditions: list[Condition]
     runs: list[Run]
-    why: list[str]
+    doubts: list[Doubt]
     leaf: PathNode
     fitted: Fitted
 
@@ -59,6 +60,7 @@ class PathForms(Exploration):
     def forms(self, tree: PathTree) -> list[PathForm] | None:
         """Those that were verified; None where something was learned that makes others."""
         leaves = [leaf for leaf in tree.leaves() if not leaf.is_refused]
+        leaves.sort(key=lambda leaf: not self.meets(leaf, self.base.point))
         sampled = zip(leaves, self.samples(leaves), strict=True)
         samples = {id(leaf.node): runs for leaf, runs in sampled}
         found: list[PathForm] = []
@@ -126,7 +128,7 @@ class PathForms(Exploration):
         return self.tracer.holds(leaf.conditions, point)
 
     def of_leaf(self, leaf: Leaf, runs: Sequence[Run]) -> list[PathForm]:
-        for fitted in self.ways_to_fit(runs):
+        for fitted in self.ways_to_fit(runs) if not self.tracer.is_late() else ():
             total = form_of([run.form for run in runs], runs, fitted)
             if total is not None and self.is_supported(total, runs, fitted):
                 return [self.path_form(leaf, leaf.conditions, runs, fitted, total)]
@@ -157,14 +159,14 @@ class PathForms(Exploration):
 
     def by_value(self, leaf: Leaf, runs: Sequence[Run]) -> list[PathForm]:
         """One form for each value of a choice, where there is none for all of them."""
-        if self.tracer.is_late:
-            return []
         for name in sorted(self.lost, key=lambda n: n not in self.choices):
-            forms = []
+            forms: list[PathForm] = []
             others = {n: Polynomial.generator(n) for n in self.lost if n != name}
             values = list(dict.fromkeys(run.point[name] for run in runs))
             values.sort(key=lambda v: abs(float(v) - float(self.tracer.base[name])))  # type: ignore[arg-type]
             for value in values[: KEPT if not others else FEW]:
+                if self.tracer.is_late():
+                    return forms
                 own = self.with_value(leaf, runs, name, value) if others else list(runs)
                 own = [run for run in own if run.point[name] == value]
                 fitted = Fitted(others)
@@ -199,12 +201,12 @@ class PathForms(Exploration):
         total: Polynomial,
     ) -> PathForm:
         unknown = [n for n in fitted.symbols if n in total.names and self.lost.get(n) != LOOP]
-        why = [f"{name}: {self.lost[name]}" for name in unknown]
+        doubts: list[Doubt] = [((name,), self.lost[name]) for name in unknown]
         for kind, form in {lost for run in runs for lost in run.lost}:
             if kind in USES and form.names & total.names:
-                why.append(f"{', '.join(sorted(form.names))}: {USES[kind]}")
-        why += [f"{name}: {why}" for name, why in self.lost.items() if why == IN_LOOP]
-        return PathForm(total, list(conditions), list(runs), why, leaf.node, fitted)
+                doubts.append((tuple(sorted(form.names)), USES[kind]))
+        doubts += [((name,), why) for name, why in self.lost.items() if why == IN_LOOP]
+        return PathForm(total, list(conditions), list(runs), doubts, leaf.node, fitted)
 
     # --- verification ---
 
@@ -228,6 +230,8 @@ class PathForms(Exploration):
         kept = []
         for form, own in zip(forms, points, strict=True):
             built = [run for run in (next(runs) for _ in own) if run is not None]
+            if own and not built:
+                continue
             good = [run for run in built if run.error is None]
             wrong = next((run for run in good if not self.is_right(form, run)), None)
             if wrong is None:

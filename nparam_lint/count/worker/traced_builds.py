@@ -14,7 +14,7 @@ from .symbolic.shadows import shadowed
 from .symbolic.shapes import ROWS, carried
 from .symbolic.traced_numbers import row_of
 from .tracing.failures import describe
-from .tracing.project_paths import is_ours, relative
+from .tracing.project_paths import may_be_ours, relative
 
 LAYERS = "torch.nn.modules."
 SHARE = 0.5  # of a model's time, after which no further point is begun
@@ -46,13 +46,11 @@ def traces(build, model_types, variables):
 def own_modules(module, model_types):
     """The loaded modules of the project, and of the packages whose layers are in the model. Those
     of torch ask for their numbers themselves."""
-    packages = {name.partition(".")[0] for name in model_types} - {"torch", "builtins"}
-    return [
-        one
-        for name, one in list(sys.modules.items())
-        if isinstance(one, types.ModuleType)
-        and (one is module or is_ours(one) or name.partition(".")[0] in packages)
-    ]
+    loaded = [(n, m) for n, m in list(sys.modules.items()) if isinstance(m, types.ModuleType)]
+    tops = {name.partition(".")[0] for name, _ in loaded}
+    wanted = {name.partition(".")[0] for name in model_types} - {"torch", "builtins"}
+    wanted |= {name for name in tops if may_be_ours(name)}
+    return [one for name, one in loaded if one is module or name.partition(".")[0] in wanted]
 
 
 def run(build, point):

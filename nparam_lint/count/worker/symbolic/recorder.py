@@ -11,6 +11,7 @@ import os
 import sys
 
 OWN = os.path.dirname(__file__)
+INITIAL = ("reset_parameters", "_reset_parameters")
 MOST_ROWS = 200_000  # of the table; what comes after is a plain number
 MOST_DECISIONS = 20_000  # of one build
 
@@ -56,6 +57,8 @@ class Recorder:
         if row is None or (row, outcome) in self.seen or len(self.decisions) >= MOST_DECISIONS:
             return
         line = line_of_caller()
+        if line is None:
+            return
         if operation == "==" and {(left, line), (right, line)} & self.keys:
             return  # a dictionary compares only what is in the same place: this is no branch
         self.seen.add((row, outcome))
@@ -86,8 +89,12 @@ def resumed(trace, is_wanted):
 
 
 def line_of_caller():
-    """The line of what asked a traced number."""
+    """The line of what asked a traced number; None in torch, where it gives weights their first
+    values."""
     frame = sys._getframe(2)
     while frame.f_code.co_filename.startswith(OWN):
         frame = frame.f_back
-    return f"{frame.f_code.co_filename}:{frame.f_lineno}"
+    code, module = frame.f_code, frame.f_globals.get("__name__") or ""
+    if module == "torch.nn.init" or (code.co_name in INITIAL and module.startswith("torch.nn.")):
+        return None
+    return f"{code.co_filename}:{frame.f_lineno}"
