@@ -33,7 +33,7 @@ CHANGES: tuple[Change, ...] = ((2, 0), (3, 0), (4, 0), (1, 1), (2, None))
 # For all names at once: what has to divide still does.
 COMMON_CHANGES: tuple[Change, ...] = ((2, 0), (3, 0), (1, 1), (2, None))
 MAX_NAMES = 6
-MOST_TERMS = 3  # wrong formulas whose missing term is looked for
+MOST_TERMS = 4  # wrong formulas whose missing term is looked for
 
 
 def count_resized(
