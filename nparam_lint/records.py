@@ -260,7 +260,7 @@ class VariableRow:
 
 
 TracedTensor = tuple[
-    str, str, tuple[int, ...], tuple[int, ...], tuple[tuple[int, int], ...]
+    str, str, tuple[int, ...], tuple[int, ...], tuple[tuple[int, int], ...], str
 ]  # see TracedBuild
 
 
@@ -269,9 +269,9 @@ class TracedBuild:
     """A build with numbers that carry their expression. Expressions are numbers of rows in
     `Traces.expressions`. `parameters`: (name, what the metric counts of one element, its lengths,
     the expression of each; none where they were lost; for each mixture of experts that it is in,
-    how many of them are used, of how many). `decisions`: (comparison, whether it held,
-    `path:line`) in their order. `lost`: (what became of a value, its expression). `error`: why the
-    constructor refused the point."""
+    how many of them are used, of how many; its origin, where that was asked for). `decisions`:
+    (comparison, whether it held, `path:line`) in their order. `lost`: (what became of a value, its
+    expression). `error`: why the constructor refused the point."""
 
     parameters: tuple[TracedTensor, ...]
     decisions: tuple[tuple[int, bool, str], ...]

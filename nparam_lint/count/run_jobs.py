@@ -50,7 +50,8 @@ class Job:
     values for arguments of the call, or for fields of the config object that is made in it;
     `change`: the same, times a number and plus another, or the next prime from there on;
     `parameters`, `variables`: whether these are to be told too; `metric`: which counts the
-    parameters and buffers that are told; `points`: values of arguments at which it is also built
+    parameters and buffers that are told; `origins`: where each was made is told of traced ones,
+    too; `points`: values of arguments at which it is also built
     with traced numbers, in no more than a part of its `seconds`; an empty one for the values in the
     call of its `names`, if these are `variables`; `way`: it is evidence of how the project builds a
     model: its setup may set names of the file, and weights are left out rather than downloaded."""
@@ -69,6 +70,7 @@ class Job:
     names: tuple[str, ...] = ()
     parameters: bool = False
     metric: str = "total"
+    origins: bool = False
     vary: tuple[tuple[str, NameValue], ...] = ()
     change: tuple[tuple[str, int, int | None], ...] = ()
     variables: bool = False

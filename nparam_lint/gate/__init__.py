@@ -587,6 +587,7 @@ def _job(
         names=tuple(sorted(names)),
         parameters=request.parameters or bool(names),  # they show which term a formula lacks
         metric=request.metric,
+        origins=request.origins,
         vary=tuple(request.values.items()),
         change=tuple((n, *change) for n, change in request.changes.items()),
         variables=request.variables,

@@ -50,7 +50,8 @@ class ModelRequest:
     declared about it. `values`: other values for arguments of the call; `changes`: what to multiply
     whole-number arguments by, and to add; None: the next prime. `parameters`, `variables`: whether
     the answer lists every parameter that the `metric` counts, and the arguments that can be varied;
-    `points`: where it is also built with traced numbers, an empty one for its own arguments.
+    `points`: where it is also built with traced numbers, an empty one for its own arguments;
+    `origins`: as in `Job`.
     `because`, `way`: see `ModelReport`. `file`: the one whose names the call is written in, where
     it is not the target's own."""
 
@@ -64,6 +65,7 @@ class ModelRequest:
     changes: Mapping[str, tuple[int, int | None]] = field(default_factory=dict)
     parameters: bool = False
     metric: str = "total"
+    origins: bool = False
     variables: bool = False
     points: Sequence[Mapping[str, NameValue]] = ()
     because: str = ""

@@ -59,6 +59,16 @@ class Words(nn.Module):
         self.register_buffer("mask", torch.ones(places, places, dtype=torch.bool))
 
 
+class Stack(nn.Module):
+    """The head is behind as many layers as there are."""
+
+    def __init__(self, d=12, depth=3, classes=5):
+        super().__init__()
+        layers = [nn.Linear(d, d) for _ in range(depth)]
+        self.layers = nn.Sequential(*layers, nn.ReLU(), nn.Linear(d, classes))
+        self.blocks = nn.Sequential(*(Expert(d, 3) for _ in range(depth)), Mixture(d, 3, 2, 1))
+
+
 class Stacked(nn.Module):
     """All experts in one tensor; the router says how many are used."""
 
@@ -105,7 +115,7 @@ class Levels(nn.Module):
             group.top_k, group.n_experts = inner, experts
             group.experts = nn.ModuleList(nn.Linear(d, d) for _ in range(experts))
 '''
-LARGEST = {"n_layer": 5, "groups": 7, "experts": 7, "top_k": 6, "k": 6, "inner": 4}
+LARGEST = {"n_layer": 5, "groups": 7, "experts": 7, "top_k": 6, "k": 6, "inner": 4, "depth": 9}
 TRIED = 40  # places at which each form is tried
 FORMS = {
     "Words[non_embedding]": "d*(f + 2)",
@@ -118,7 +128,14 @@ FORMS = {
     "Stacked[active]": "d*(2*f*k + experts) + experts",
     "Below[active]": "d*width*k",
     "Silent[active]": "2*d*k",
+    "Stack[layers.4]": "classes*(d + 1)",
+    "Stack[layers.0]": "d*(d + 1)",
+    "Stack[blocks.3, active]": "2*(8*d + 3)",
     "Levels[active]": "d*k*inner*(d + 1)",
+}
+MOVING = {  # target and selector -> the module's place at other depths
+    "Stack[layers.4]": lambda depth: f"layers.{depth + 1}",
+    "Stack[blocks.3, active]": lambda depth: f"blocks.{depth}",
 }
 SLOW = ("LM[active]", "Levels[active]")  # once a night
 
@@ -155,7 +172,8 @@ def test_the_form_of_a_metric_is_its_count(settings, environ, given):
     for number, point in enumerate(points):
         measured = found.answers.measurements[number]
         assert isinstance(measured, Measured)
-        rows = selected(selector, measured.modules)
+        place = MOVING[given](point["depth"]) if given in MOVING else selector.module
+        rows = selected(replace(selector, module=place), measured.modules)
         counts = [row.of(selector.metric) for row in rows]
         own = [form.total.value(exactly(point)) for form in forms if holds(form, point)]
         assert own in ([], [None if None in counts else sum(counts)]), point

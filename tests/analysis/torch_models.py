@@ -68,8 +68,8 @@ class InProcess:
         self.make, self.hints = make, hints
         self.modules = [sys.modules[inspect.getmodule(make).__name__], sys.modules[__name__]]
 
-    def is_counted(self, *_):
-        return True
+    def selected(self, parameters):
+        return parameters
 
     def trace(self, points, *_):
         STATE.trace = Recorder()
@@ -91,7 +91,7 @@ class InProcess:
                 model = self.make(**{n: symbol(n, v) for n, v in point.items()})
             trace.paused += 1
             rows = tuple(
-                (name, "1", tuple(p.shape), tuple(getattr(p, ROWS, ())), ())
+                (name, "1", tuple(p.shape), tuple(getattr(p, ROWS, ())), (), "")
                 for name, p in model.named_parameters()
             )
         except Exception as raised:

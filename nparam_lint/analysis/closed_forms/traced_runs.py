@@ -16,11 +16,11 @@ from nparam_lint.analysis.closed_forms.observations import exactly
 from nparam_lint.analysis.closed_forms.polynomial import ONE, Polynomial, plain
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 
     from nparam_lint.analysis.closed_forms.observations import Value, Variable
     from nparam_lint.analysis.closed_forms.polynomial import Number
-    from nparam_lint.records import TracedBuild, Traces
+    from nparam_lint.records import TracedBuild, TracedTensor, Traces
 
     Trace = Callable[[Sequence[Mapping[str, Value]]], Traces | None]
     Test = Callable[[Mapping[str, Value]], bool]
@@ -98,11 +98,12 @@ class Run:
 
 @dataclass
 class Tracer:
-    """Builds each point once. `tests`: of each condition that was met, whether it holds at a
+    """Builds each point once. `selected`: which parameters are counted, of their names and origins;
+    `tests`: of each condition that was met, whether it holds at a
     point, as Python finds it."""
 
     trace: Trace
-    is_counted: Callable[[str], bool]
+    selected: Callable[[Mapping[str, str]], Container[str]]
     variables: Sequence[Variable]
     base: Mapping[str, Value]
     is_late: Callable[[], bool] = bool
@@ -146,8 +147,8 @@ class Tracer:
         return [self.runs.get(_key(point)) for point in full]
 
     def _read(self, table: ExpressionTable, point: Mapping[str, Value], run: TracedBuild) -> Run:
-        tensors = [tensor for tensor in run.parameters if self.is_counted(tensor[0])]
-        parameters = [_parameter(table, *tensor) for tensor in tensors]
+        wanted = self.selected({name: origin for name, *_, origin in run.parameters})
+        parameters = [_parameter(table, one) for one in run.parameters if one[0] in wanted]
         decisions: dict[Condition, Decision] = {}
         for row, held, place in run.decisions:
             condition = self.condition(table, row)
@@ -208,14 +209,8 @@ class Tracer:
         return Implications(self.least)
 
 
-def _parameter(
-    table: ExpressionTable,
-    name: str,
-    weight: str,
-    lengths: Sequence[int],
-    rows: Sequence[int],
-    uses: Sequence[tuple[int, int]],
-) -> TracedParameter:
+def _parameter(table: ExpressionTable, tensor: TracedTensor) -> TracedParameter:
+    name, weight, lengths, rows, uses, _ = tensor
     counted = plain(Fraction(weight))
     size = prod(lengths) * counted
     if lengths and not rows:

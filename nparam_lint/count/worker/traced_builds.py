@@ -66,10 +66,10 @@ def run(build, point):
         trace.paused += 1
         metric = METRICS[job["metric"]]
         declared = job["experts_per_token"]
-        count = Count(build.originals, model, build.sources, declared, metric.name)
+        count = Count(build.originals, model, sources, declared, metric.name)
         if metric.needs_routing and count.routing.unknown:
             error = f"the {metric.words} are unknown: {count.routing.unknown}"
-        parameters = rows(count, metric.name)
+        parameters = rows(count, metric.name, job["origins"])
     except Exception as raised:
         error = describe(raised)
     finally:
@@ -90,9 +90,10 @@ def stacked(*contexts):
         yield
 
 
-def rows(count, metric):
-    """[name, what the metric counts of an element, lengths, the row of each length, `uses`]: no
-    rows where they were lost; uses: the rows of how many experts are used, of how many."""
+def rows(count, metric, with_origins):
+    """[name, what the metric counts of an element, lengths, the row of each length, `uses`,
+    origin]: no rows where they were lost; uses: the rows of how many experts are used, of how
+    many."""
     found = []
     for key, held, amount in count.weighed(metric):
         shape = [int(length) for length in held.shape]
@@ -100,7 +101,8 @@ def rows(count, metric):
         uses = count.routing.uses.get(key, ()) if METRICS[metric].needs_routing else ()
         is_lost = len(known) != len(shape) or None in uses
         uses = [] if is_lost else [[row_of(used), row_of(number)] for used, number in uses]
-        found.append([held.name, str(amount), shape, [] if is_lost else known, uses])
+        origin = count.origin(held) if with_origins else ""
+        found.append([held.name, str(amount), shape, [] if is_lost else known, uses, origin])
     return found
 
 

@@ -278,6 +278,11 @@ class Count:
             found = self.lines.get(name)
         return found
 
+    def origin(self, held):
+        """The line that made a parameter, and the type of the module that holds it."""
+        source = self.source(held.tensor, held.name)
+        return "{} {}".format(source, self.originals.name(self.modules[held.owners[0]]))
+
     def hidden(self):
         """Parameters and modules in plain attributes, lists and dicts: unseen by parameters()."""
         torch = self.originals
