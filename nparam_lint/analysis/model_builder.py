@@ -14,7 +14,7 @@ from nparam_lint.claims import Selector, Target, matches
 from nparam_lint.count.worker.capabilities import METRICS
 from nparam_lint.discover import Discovery, discover
 from nparam_lint.gate import RunContext, count_models
-from nparam_lint.gate.requests import request_model
+from nparam_lint.gate.requests import ModelRequest, request_model
 from nparam_lint.records import Measured, Measurement, NotMeasured, Position
 
 if TYPE_CHECKING:
@@ -25,8 +25,9 @@ if TYPE_CHECKING:
     from nparam_lint.records import Definition, Environment, Traces
 
 
-_INDEX = re.compile(r"(^|\.)\d+(\.|$)")
+SHARE = 0.5  # of the time for one model, in which it is built at several points
 HINTS = 40  # numbers of a source file that are tried
+_INDEX = re.compile(r"(^|\.)\d+(\.|$)")
 
 
 class NothingBuilt(Exception):
@@ -69,7 +70,7 @@ class Model:
     def first(self) -> Measurement:
         """As the target names it, with the arguments that could be varied."""
         self.request.variables = True
-        found = self._measure([{}])[0]
+        (found,) = self._measured([self.request])
         self.request.variables = False
         if isinstance(found, Measured):
             self.definition, self.defined_at = self.request.used(found), found.definitions
@@ -80,22 +81,24 @@ class Model:
 
     def build(self, points: Sequence[Point]) -> list[Outcome]:
         """One build for each point, in their order. Raises NothingBuilt."""
-        return list(map(self._outcome, self._measure(points)))
+        requests = [replace(self.request, values=point) for point in points]
+        return list(map(self._outcome, self._measured(requests)))
 
-    def trace(self, points: Sequence[Point], base: Point) -> Traces | None:
-        """Build with traced numbers at these points; None where nothing could be traced. `base`: a
-        point that was built."""
-        found = self._measure([base], points)[0]
+    def trace(self, points: Sequence[Point], base: Point, seconds: float) -> Traces | None:
+        """Build with traced numbers at these points, as many as there is time for; None where
+        nothing could be traced. `base`: a point that was built."""
+        within = min(seconds, SHARE * self.settings.timeout)
+        request = replace(self.request, values=base, points=points, seconds=within)
+        (found,) = self._measured([request])
         return found.traces if isinstance(found, Measured) else None
 
-    def _measure(self, points: Sequence[Point], traced: Sequence[Point] = ()) -> list[Measurement]:
-        requests = [replace(self.request, values=point, points=traced) for point in points]
+    def _measured(self, requests: Sequence[ModelRequest]) -> list[Measurement]:
         counted = count_models(requests, self.found, self.context)
         if counted.error is not None:
             raise NothingBuilt(counted.error)
         self.context = replace(self.context, interpreter=counted.interpreter)
         self.environment = counted.environment(["meta"])
-        return [counted.answers.measurements[number] for number in range(len(points))]
+        return [counted.answers.measurements[number] for number in range(len(requests))]
 
     def _outcome(self, found: Measurement) -> Outcome:
         if not isinstance(found, Measured):

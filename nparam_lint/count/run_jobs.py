@@ -51,10 +51,10 @@ class Job:
     `change`: the same, times a number and plus another, or the next prime from there on;
     `parameters`, `variables`: whether these are to be told too; `metric`: which counts the
     parameters and buffers that are told; `origins`: where each was made is told of traced ones,
-    too; `points`: values of arguments at which it is also built
-    with traced numbers, in no more than a part of its `seconds`; an empty one for the values in the
-    call of its `names`, if these are `variables`; `way`: it is evidence of how the project builds a
-    model: its setup may set names of the file, and weights are left out rather than downloaded."""
+    too; `points`: values of arguments at which it is also built with traced numbers, none of which
+    is begun after so many `seconds`; an empty one for the values in the call of its `names`, if
+    these are `variables`; `way`: it is evidence of how the project builds a model: its setup may
+    set names of the file, and weights are left out rather than downloaded."""
 
     id: int
     label: str
@@ -75,7 +75,7 @@ class Job:
     change: tuple[tuple[str, int, int | None], ...] = ()
     variables: bool = False
     points: tuple[tuple[tuple[str, NameValue], ...], ...] = ()
-    seconds: float = 60.0
+    seconds: float = 0.0
     way: bool = False
 
 

@@ -592,6 +592,6 @@ def _job(
         change=tuple((n, *change) for n, change in request.changes.items()),
         variables=request.variables,
         points=tuple(tuple(point.items()) for point in request.points),
-        seconds=settings.timeout,
+        seconds=request.seconds,
         way=request.way is not None and bool(target.callable),
     )

@@ -34,6 +34,7 @@ CHANGES: tuple[Change, ...] = ((2, 0), (3, 0), (4, 0), (1, 1), (2, None))
 COMMON_CHANGES: tuple[Change, ...] = ((2, 0), (3, 0), (1, 1), (2, None))
 MAX_NAMES = 6
 MOST_TERMS = 4  # wrong formulas whose missing term is looked for
+TRACED = 10.0  # seconds in which a traced build has to begin
 
 
 def count_resized(
@@ -84,7 +85,7 @@ def names_in(budgets: Sequence[Budget]) -> list[str]:
 
 def traced_request(request: ModelRequest) -> ModelRequest:
     """The same, built with traced numbers at its own arguments."""
-    return replace(request, device="meta", variables=True, points=({},))
+    return replace(request, device="meta", variables=True, points=({},), seconds=TRACED)
 
 
 def resized_requests(request: ModelRequest) -> Iterator[ModelRequest]:

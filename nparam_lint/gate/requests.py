@@ -50,10 +50,9 @@ class ModelRequest:
     declared about it. `values`: other values for arguments of the call; `changes`: what to multiply
     whole-number arguments by, and to add; None: the next prime. `parameters`, `variables`: whether
     the answer lists every parameter that the `metric` counts, and the arguments that can be varied;
-    `points`: where it is also built with traced numbers, an empty one for its own arguments;
-    `origins`: as in `Job`.
-    `because`, `way`: see `ModelReport`. `file`: the one whose names the call is written in, where
-    it is not the target's own."""
+    `points`: where it is also built with traced numbers, an empty one for its own arguments, none
+    begun after so many `seconds`; `origins`: as in `Job`. `because`, `way`: see `ModelReport`.
+    `file`: the one whose names the call is written in, where it is not the target's own."""
 
     target: Target
     position: Position
@@ -68,6 +67,7 @@ class ModelRequest:
     origins: bool = False
     variables: bool = False
     points: Sequence[Mapping[str, NameValue]] = ()
+    seconds: float = 0.0
     because: str = ""
     way: Way | None = None
     file: str = ""

@@ -27,6 +27,7 @@ _FACTORS = (Fraction(1, 4), Fraction(1, 2), Fraction(2), Fraction(3), Fraction(4
 LOOPS = 12  # the most that something is repeated in a search
 PAIRS, RANDOM, SCANNED = 1500, 2000, 3000  # points that are tried
 NEAR = 64
+FURTHEST = 4  # times the base, of the values that a form is verified with
 
 
 class PointSearch:
@@ -131,6 +132,10 @@ class PointSearch:
     ) -> Iterator[dict[str, Value]]:
         variables = [v for v in self.tracer.variables if v.name not in fixed]
         pools = {v.name: self.pool(v) for v in variables}
+        for v in variables:  # where a table grows with the square, a large value takes minutes
+            if isinstance(v.base, int):
+                most = max(FURTHEST * v.base, 64, *self.tracer.constants) + 1
+                pools[v.name] = [value for value in pools[v.name] if value <= most]  # type: ignore[operator]
         meets = self.tracer.test_of(conditions)
         equal = [
             [(name, self.solver(c, name)) for name in sorted(c.names - fixed)]

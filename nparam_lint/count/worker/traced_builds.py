@@ -17,7 +17,6 @@ from .tracing.failures import describe
 from .tracing.project_paths import may_be_ours, relative
 
 LAYERS = "torch.nn.modules."
-SHARE = 0.5  # of a model's time, after which no further point is begun
 
 
 def traces(build, model_types, variables):
@@ -35,7 +34,7 @@ def traces(build, model_types, variables):
         layers = [m for name, m in list(sys.modules.items()) if name.startswith(LAYERS)]
         with shadowed(own_modules(build.module, model_types), layers):
             for point in build.job["points"]:
-                if time.monotonic() - start > SHARE * build.job["seconds"]:
+                if time.monotonic() - start > build.job["seconds"]:
                     break
                 runs.append(run(build, dict(point or own)))
         return {"expressions": STATE.trace.rows, "runs": runs}
