@@ -16,7 +16,7 @@ from nparam_lint.analysis.closed_forms.observations import exactly
 from nparam_lint.analysis.closed_forms.polynomial import ONE, Polynomial, plain
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Container, Mapping, Sequence
 
     from nparam_lint.analysis.closed_forms.observations import Value, Variable
     from nparam_lint.analysis.closed_forms.polynomial import Number
@@ -48,22 +48,23 @@ def size_of(parameters: Sequence[TracedParameter]) -> Polynomial:
 
 
 def factors_of(
-    shape: tuple[Polynomial, ...], weight: Number, uses: Iterable[tuple[Polynomial, Polynomial]]
+    shape: tuple[Polynomial, ...], weight: Number, uses: Sequence[tuple[Polynomial, Polynomial]]
 ) -> tuple[Polynomial, ...] | None:
     """What is counted of a parameter; None where that is no product. `uses`: how many experts are
     used, of how many: a length, a part of one, or a number of modules, that is."""
-    factors, is_mixture = list(shape), False
+    factors = list(shape)
     for used, number in uses:
-        is_mixture = True
-        places = (n for n, f in enumerate(factors) if divided_by(f, number) is not None)
-        place = next(places, None)
         if number.number is not None:
             factors.append(used * Fraction(1, number.number))
-        elif place is None:
+            continue
+        quotients = enumerate(divided_by(factor, number) for factor in factors)
+        found = next(((place, one) for place, one in quotients if one is not None), None)
+        if found is None:
             return None
-        else:
-            factors[place] = divided_by(factors[place], number) * used  # type: ignore[operator]
-    return (*factors, *([] if is_mixture or weight == 1 else [Polynomial.constant(weight)]))
+        factors[found[0]] = found[1] * used
+    if weight != 1 and not uses:
+        factors.append(Polynomial.constant(weight))
+    return tuple(factors)
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,7 +212,7 @@ class Tracer:
 
 def _parameter(table: ExpressionTable, tensor: TracedTensor) -> TracedParameter:
     name, weight, lengths, rows, uses, _ = tensor
-    counted = plain(Fraction(weight))
+    counted = 1 if weight == "1" else plain(Fraction(weight))
     size = prod(lengths) * counted
     if lengths and not rows:
         return TracedParameter(name, None, size, None)
