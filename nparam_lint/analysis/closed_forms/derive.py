@@ -21,7 +21,7 @@ from nparam_lint.analysis.closed_forms.traced_runs import Tracer
 from nparam_lint.analysis.closed_forms.verified_forms import PathForms
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Container, Iterable, Mapping, Sequence
     from typing import Protocol
 
     from nparam_lint.analysis.closed_forms.observations import BuildHistory, Point, Value, Variable
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
         def hints(self) -> Sequence[int]: ...
 
         def trace(self, points: Sequence[Point], base: Point, seconds: float) -> Traces | None: ...
-        def is_counted(self, name: str, is_trained: bool) -> bool: ...
+        def selected(self, parameters: Mapping[str, str]) -> Container[str]: ...
 
 
 MANY = 128  # parameters; of a larger model a smaller version is built, if its arguments allow it
@@ -85,7 +85,7 @@ def derive(
         lambda points: traces.trace(
             [{**others, **point} for point in points], {**others, **base}, learned.seconds_left
         ),
-        traces.is_counted,
+        traces.selected,
         numbers,
         base,
         is_late=lambda: learned.is_late,

@@ -263,7 +263,7 @@ class GroupTask:
                     mode=self.mode,
                     failures=failures,
                     # Only lines of the project are shown.
-                    traced=bool(self.own) and not job["points"],
+                    traced=bool(self.own) and (job["origins"] or not job["points"]),
                 ).run()
             except NextRung as rung:
                 channel.send(event="next rung", id=number, failures=rung.failures)
