@@ -259,15 +259,21 @@ class VariableRow:
     choices: tuple[NameValue, ...] = ()
 
 
+TracedTensor = tuple[
+    str, str, tuple[int, ...], tuple[int, ...], tuple[tuple[int, int], ...], str
+]  # see TracedBuild
+
+
 @dataclass(frozen=True, slots=True)
 class TracedBuild:
     """A build with numbers that carry their expression. Expressions are numbers of rows in
-    `Traces.expressions`. `parameters`: (name, whether it is trained, its lengths, the expression of
-    each; none where they were lost). `decisions`: (comparison, whether it held, `path:line`) in
-    their order. `lost`: (what became of a value, its expression). `error`: why the constructor
-    refused the point."""
+    `Traces.expressions`. `parameters`: (name, what the metric counts of one element, its lengths,
+    the expression of each; none where they were lost; for each mixture of experts that it is in,
+    how many of them are used, of how many; its origin, where that was asked for). `decisions`:
+    (comparison, whether it held, `path:line`) in their order. `lost`: (what became of a value, its
+    expression). `error`: why the constructor refused the point."""
 
-    parameters: tuple[tuple[str, bool, tuple[int, ...], tuple[int, ...]], ...]
+    parameters: tuple[TracedTensor, ...]
     decisions: tuple[tuple[int, bool, str], ...]
     lost: tuple[tuple[str, int], ...]
     error: str | None = None
@@ -322,7 +328,8 @@ class Measured:
     full name of the model's class; `types`: those of all modules inside it; `no_routing`: why its
     active parameters are unknown; `misdeclared`: what is wrong with what was declared about its
     experts; `variables`: the arguments that can be varied, where they were asked for; `inside`: the
-    project's own modules in it."""
+    project's own modules in it; `weights`: of each of the `parameters`, what the metric that was
+    asked for counts of one element; nothing where that is 1."""
 
     call: str
     modules: tuple[ModuleRow, ...]
@@ -331,6 +338,7 @@ class Measured:
     names: dict[str, NameValue] = field(default_factory=dict)
     known_names: tuple[str, ...] = ()
     parameters: tuple[ParameterRow, ...] = ()
+    weights: tuple[str, ...] = ()
     variables: tuple[VariableRow, ...] = ()
     hidden: tuple[Hidden, ...] = ()
     notes: tuple[str, ...] = ()

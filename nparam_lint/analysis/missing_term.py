@@ -23,16 +23,17 @@ if TYPE_CHECKING:
 
 def missing_term(budget: Budget, context: RunContext) -> str:
     """The term that must be added to a budget's formula, in the names of the arguments, and the
-    parameters that it stands for; empty where the form was not derived, or is another one for
-    other arguments than the declared ones."""
+    parameters that it stands for; empty where the form was not derived. If the formula is right for
+    the declared arguments, this is about the first others for which it is wrong."""
     formula = next((t for t in budget.value.terms if isinstance(t, Formula)), None)
-    if formula is None or budget.selector.metric not in ("total", "trainable"):
+    if formula is None:
         return ""
     try:
         declared = polynomial_of(formula)
-        form = _derived(budget, context)
+        forms = _derived(budget, context)
     except (NoPolynomial, NothingBuilt, ArithmeticError):
         return ""
+    form = next((form for form in forms if form.total != declared), None)
     if form is None or not formula.names <= {*form.base}:
         return ""
     missing = form.total - declared
@@ -46,17 +47,17 @@ def missing_term(budget: Budget, context: RunContext) -> str:
     return f"{word}: {text}{_parameters(missing, form)}" + (f" where {where}" if where else "")
 
 
-def _derived(budget: Budget, context: RunContext) -> ClosedForm | None:
-    """The form of what the budget counts, for the declared arguments."""
+def _derived(budget: Budget, context: RunContext) -> list[ClosedForm]:
+    """The forms of what the budget counts, that for the declared arguments first."""
     one = replace(budget.selector, module=budget.selector.module.replace("*", "0"))
     model = Model(context.settings, budget.target, one, context.environ)
     first = model.first()
-    if not isinstance(first, Measured):
-        return None
+    if not isinstance(first, Measured) or model.why_unknown(first):
+        return []
     rows = [row for row in first.variables if row.value is not None or row.choices]
     variables = [variable_of(row) for row in rows]
-    form = derive(BuildHistory(model.build, variables), variables, model)[0]
-    return form if isinstance(form, ClosedForm) else None
+    forms = derive(BuildHistory(model.build, variables), variables, model)
+    return [form for form in forms if isinstance(form, ClosedForm)]
 
 
 def _parameters(missing: Polynomial, form: ClosedForm) -> str:

@@ -4,26 +4,30 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from fractions import Fraction
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from nparam_lint import UsageError
 from nparam_lint.analysis.closed_forms.observations import Built, Outcome, Point
 from nparam_lint.claims import Selector, Target, matches
+from nparam_lint.count.worker.capabilities import METRICS
 from nparam_lint.discover import Discovery, discover
 from nparam_lint.gate import RunContext, count_models
-from nparam_lint.gate.requests import request_model
-from nparam_lint.records import Measured, Measurement, Position
+from nparam_lint.gate.requests import ModelRequest, request_model
+from nparam_lint.records import Measured, Measurement, NotMeasured, Position
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping, Sequence, Set
 
     from nparam_lint.config.settings import Settings
     from nparam_lint.gate import Progress
     from nparam_lint.records import Definition, Environment, Traces
 
 
+SHARE = 0.5  # of the time for one model, in which it is built at several points
 HINTS = 40  # numbers of a source file that are tried
+_INDEX = re.compile(r"(^|\.)\d+(\.|$)")
 
 
 class NothingBuilt(Exception):
@@ -54,8 +58,10 @@ class Model:
         self.request = request_model(target, Position(target.location), settings, self.found)
         at = target.location, target.callable
         self.request.definitions = [d for d in self.found.definitions if (d.path, d.qualname) == at]
-        self.request.parameters = True
+        self.request.parameters, self.request.metric = True, selector.metric
         self.request.device = "meta"  # the others would give the same result, and take time
+        self.request.origins = bool(_INDEX.search(selector.module)) and "*" not in selector.module
+        self.own: Set[str] = frozenset()  # origins of what only the selected module has
         self.environment: Environment | None = None
         # What was built: of several of one name, the one that Python uses.
         self.definition: Definition | None = None
@@ -64,42 +70,57 @@ class Model:
     def first(self) -> Measurement:
         """As the target names it, with the arguments that could be varied."""
         self.request.variables = True
-        found = self._measure([{}])[0]
+        (found,) = self._measured([self.request])
         self.request.variables = False
         if isinstance(found, Measured):
             self.definition, self.defined_at = self.request.used(found), found.definitions
+            self.own = self._own(_origins(found)) if self.request.origins else frozenset()
             if found.rung == "meta":  # what fails there from now on fails for its arguments
                 self.request.device = "meta only"
         return found
 
     def build(self, points: Sequence[Point]) -> list[Outcome]:
         """One build for each point, in their order. Raises NothingBuilt."""
-        return list(map(self._outcome, self._measure(points)))
+        requests = [replace(self.request, values=point) for point in points]
+        return list(map(self._outcome, self._measured(requests)))
 
-    def trace(self, points: Sequence[Point], base: Point) -> Traces | None:
-        """Build with traced numbers at these points; None where nothing could be traced. `base`: a
-        point that was built."""
-        found = self._measure([base], points)[0]
+    def trace(self, points: Sequence[Point], base: Point, seconds: float) -> Traces | None:
+        """Build with traced numbers at these points, as many as there is time for; None where
+        nothing could be traced. `base`: a point that was built."""
+        within = min(seconds, SHARE * self.settings.timeout)
+        request = replace(self.request, values=base, points=points, seconds=within)
+        (found,) = self._measured([request])
         return found.traces if isinstance(found, Measured) else None
 
-    def _measure(self, points: Sequence[Point], traced: Sequence[Point] = ()) -> list[Measurement]:
-        requests = [replace(self.request, values=point, points=traced) for point in points]
+    def _measured(self, requests: Sequence[ModelRequest]) -> list[Measurement]:
         counted = count_models(requests, self.found, self.context)
         if counted.error is not None:
             raise NothingBuilt(counted.error)
         self.context = replace(self.context, interpreter=counted.interpreter)
         self.environment = counted.environment(["meta"])
-        return [counted.answers.measurements[number] for number in range(len(points))]
+        return [counted.answers.measurements[number] for number in range(len(requests))]
 
     def _outcome(self, found: Measurement) -> Outcome:
         if not isinstance(found, Measured):
             return found
-        tensors = (row for row in found.parameters if self.is_counted(row.name, row.trainable))
-        return Built(tuple(tensors), found.call)
+        if why := self.why_unknown(found):
+            return NotMeasured("NPL004", why, cause="raised")
+        weights = found.weights or ["1"] * len(found.parameters)
+        pairs = zip(found.parameters, weights, strict=True)
+        wanted = self.selected(_origins(found))
+        rows = [(row, Fraction(weight)) for row, weight in pairs if row.name in wanted]
+        return Built(tuple(r for r, _ in rows), found.call, tuple(weight for _, weight in rows))
 
-    def is_counted(self, name: str, is_trained: bool) -> bool:
-        """Whether the selector counts a parameter."""
-        return self._is_selected(name) and (is_trained or self.selector.metric == "total")
+    def why_unknown(self, found: Measured) -> str | None:
+        """Why a model that was built has no count; None where it has one."""
+        metric = METRICS[self.selector.metric]
+        if metric.needs_routing and found.no_routing:
+            return f"the {metric.words} are unknown: {found.no_routing}"
+        return None
+
+    def _own(self, parameters: Mapping[str, str]) -> Set[str]:
+        selected = {origin for name, origin in parameters.items() if self._is_selected(name)}
+        return selected - {o for name, o in parameters.items() if not self._is_selected(name)}
 
     @property
     def hints(self) -> list[int]:
@@ -114,9 +135,26 @@ class Model:
         numbers = dict.fromkeys(int(n) for n in re.findall(r"(?<![\w.])\d{1,5}(?![\w.])", source))
         return [n for n in numbers if n > 1][:HINTS]
 
+    def selected(self, parameters: Mapping[str, str]) -> Set[str]:
+        """Those that the selector counts, of their names and origins. A module whose place changes
+        with the arguments is followed: it is the one with what only it has in the call."""
+        named = {name for name in parameters if self._is_selected(name)}
+        if not self.own or any(parameters[name] in self.own for name in named):
+            return named
+        first = next((name for name, origin in parameters.items() if origin in self.own), "")
+        level = len(self.selector.module.split("."))
+        path = [*first.split(".")[:level], ""] if first else [" "]
+        return {name for name in parameters if name.startswith(".".join(path))}
+
     def _is_selected(self, name: str) -> bool:
         """Whether a parameter lies in a module that the selector names."""
         if not self.selector.module:
             return True
         above = accumulate(name.split(".")[:-1], "{}.{}".format)
         return any(matches(self.selector.module, path) for path in above)
+
+
+def _origins(found: Measured) -> dict[str, str]:
+    """Name of a parameter → the line that made it, and the type of the module that holds it."""
+    types = {row.path: row.type for row in found.modules}
+    return {p.name: f"{p.source} {types[p.name.rpartition('.')[0]]}" for p in found.parameters}

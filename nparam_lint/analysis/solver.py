@@ -50,10 +50,6 @@ def solve(
 ) -> list[Solved]:
     """The answers for one target, one for each budget; `given`: as it was written. Raises
     UsageError and NoInterpreter."""
-    if selector.metric not in ("total", "trainable"):
-        raise UsageError(
-            f"{given}: a budget is of total or trainable parameters, not {selector.metric}"
-        )
     with reused_worker():
         try:
             model = Model(settings, target, selector, environ, progress)

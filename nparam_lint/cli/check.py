@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
     from nparam_lint.cache.replay_inputs import ReplayInputs
     from nparam_lint.config.settings import Settings
-    from nparam_lint.gate import RunContext
-    from nparam_lint.records import Budget, Report
+    from nparam_lint.gate import FormulaAnalysis
+    from nparam_lint.records import Report
     from nparam_lint.repository.snapshot import Snapshot
 
 # Models. Of more, the formats that have every row of every model take long to write once more, and
@@ -106,13 +106,6 @@ def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
     return code
 
 
-def _missing_term(budget: Budget, context: RunContext) -> str:
-    """The one thing that a check asks of `analysis`, and only of a formula that is wrong."""
-    from nparam_lint.analysis.missing_term import missing_term
-
-    return missing_term(budget, context)
-
-
 def _check(
     project: _Project,
     inputs: ReplayInputs | None,
@@ -134,7 +127,7 @@ def _check(
         static_only=options.static,
         dependents=bool(options.paths),  # else they are checked as models of their own project
         progress=common.progress(),
-        explain=_missing_term,
+        analysis=_formula_analysis,
     )
     return report, common.deliver(check_document(report), options, settings, environ)
 
@@ -283,6 +276,12 @@ def _is_gone(path: Path) -> bool:
 
 
 # --- the projects of a repository -------------------------------------------------------------
+
+
+def _formula_analysis() -> FormulaAnalysis:
+    from nparam_lint.analysis.formula_analysis import ANALYSIS
+
+    return ANALYSIS
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from nparam_lint import UsageError, __version__
-from nparam_lint.analysis.closed_forms.form_records import ClosedForm
+from nparam_lint.analysis.closed_forms.form_records import ClosedForm, NoForm
 from nparam_lint.analysis.closed_forms.observations import (
     BuildHistory,
     Value,
@@ -69,8 +69,6 @@ def failure(error: str, options: argparse.Namespace) -> Document:
 def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
     settings, target, selector = locate(options, environ, options.target, selects=True)
     start = time.monotonic()
-    if selector.metric not in ("total", "trainable"):
-        raise UsageError(f"a formula counts total or trainable parameters, not {selector.metric}")
     if options.write and (str(selector) or options.vary):
         raise UsageError("option --write writes the whole formula; remove the selector and --vary")
     found = FormulaResult(__version__, options.target)
@@ -92,6 +90,8 @@ def _derived(found: FormulaResult, model: Model, asked: str | None) -> FormulaRe
     first = model.first()
     if not isinstance(first, Measured):
         return replace(found, reason=first.reason, missing=first.missing)
+    if why := model.why_unknown(first):
+        return replace(found, call=first.call, cases=(NoForm(why),))
     variables = _variables(first, asked)
     history = BuildHistory(model.build, variables)
     cases, also_matter = derive_all(history, variables, model, chosen=bool(asked))

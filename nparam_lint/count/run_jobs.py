@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from nparam_lint.records import ImportAttempt, NameValue
     from nparam_lint.repository.snapshot import Snapshot
 
-PROTOCOL = 6
+PROTOCOL = 7
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,10 +48,13 @@ class Job:
     uses, where declared; `device`: meta, or another as well, or "meta only" where none is to be
     tried after it; `vary`: other
     values for arguments of the call, or for fields of the config object that is made in it;
-    `change`: the same, times a number and plus another; `parameters`, `variables`: whether these
-    are to be told too; `points`: values of arguments at which it is also built with traced numbers,
-    in no more than a part of its `seconds`; `way`: it is evidence of how the project builds a
-    model: its setup may set names of the file, and weights are left out rather than downloaded."""
+    `change`: the same, times a number and plus another, or the next prime from there on;
+    `parameters`, `variables`: whether these are to be told too; `metric`: which counts the
+    parameters and buffers that are told; `origins`: where each was made is told of traced ones,
+    too; `points`: values of arguments at which it is also built with traced numbers, none of which
+    is begun after so many `seconds`; an empty one for the values in the call of its `names`, if
+    these are `variables`; `way`: it is evidence of how the project builds a model: its setup may
+    set names of the file, and weights are left out rather than downloaded."""
 
     id: int
     label: str
@@ -66,11 +69,13 @@ class Job:
     device: str = "meta"
     names: tuple[str, ...] = ()
     parameters: bool = False
+    metric: str = "total"
+    origins: bool = False
     vary: tuple[tuple[str, NameValue], ...] = ()
-    change: tuple[tuple[str, int, int], ...] = ()
+    change: tuple[tuple[str, int, int | None], ...] = ()
     variables: bool = False
     points: tuple[tuple[tuple[str, NameValue], ...], ...] = ()
-    seconds: float = 60.0
+    seconds: float = 0.0
     way: bool = False
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import time
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
@@ -66,22 +66,31 @@ if TYPE_CHECKING:
     from nparam_lint.config.settings import Settings
     from nparam_lint.discover import Discovery
     from nparam_lint.discover.parallel_scan import Scan
-    from nparam_lint.records import Budget, Definition, Finding, ModelReport
+    from nparam_lint.records import Budget, Definition, Finding, ModelReport, NameValue
 
     Progress = Callable[[int, int, str], None]  # done, all, the label of the last one
-    Explain = Callable[[Budget, "RunContext"], str]
+
+
+@dataclass(frozen=True, slots=True)
+class FormulaAnalysis:
+    """What a check asks of the analysis of constructors. `missing_term`: which term a wrong formula
+    lacks. `boundaries`: of a model that was traced, other arguments on all sides of its
+    conditions."""
+
+    missing_term: Callable[[Budget, RunContext], str]
+    boundaries: Callable[[Measured], Sequence[Mapping[str, NameValue]]]
 
 
 @dataclass(frozen=True, slots=True)
 class RunContext:
     """The context of one run. `interpreter`: None means the one that the settings select.
-    `explain`: says which term a wrong formula lacks, if that is wanted."""
+    `analysis`: what loads it, if formulas are to be checked with it."""
 
     settings: Settings
     environ: Mapping[str, str]
     progress: Progress | None = None
     interpreter: Interpreter | None = None
-    explain: Explain | None = None
+    analysis: Callable[[], FormulaAnalysis] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,18 +148,18 @@ def check(
     static_only: bool = False,
     dependents: bool = True,
     progress: Progress | None = None,
-    explain: Explain | None = None,
+    analysis: Callable[[], FormulaAnalysis] | None = None,
 ) -> Report:
     """Check every model under `paths` (the whole project when empty). `left_out`: directories whose
     entries in the config are skipped. `declared_only`: models without a declared budget are
-    skipped, too. `static_only`: build nothing. `explain`: see RunContext.
+    skipped, too. `static_only`: build nothing. `analysis`: see RunContext.
 
     With `dependents` the declared models elsewhere in the project that depend on `paths` are
     checked as well; a path may be data that they read, or deleted. Raises NoInterpreter, and
     UsageError for a path outside the project.
     """
     start = time.monotonic()
-    context, elsewhere = RunContext(settings, environ, progress, explain=explain), None
+    context, elsewhere = RunContext(settings, environ, progress, analysis=analysis), None
     try:
         begin = (lambda _: None) if static_only else early_start(context)
         source = read_source(
@@ -275,31 +284,29 @@ def measure(
     """Count and judge the selected models of a source, and report. `resize`: formulas are checked
     with other arguments too. `complete`: see `complete_codes`. `lint`: lints the source while the
     worker builds."""
-    findings = [*source.findings, *selection.findings]
-    resized: list[tuple[int, ModelRequest]] = []
-    if resize and any(b.value.names for request in selection.requests for b in request.budgets):
-        from nparam_lint.gate.formula_check import resized_requests
+    findings, left = [*source.findings, *selection.findings], [lint]
 
-        resized = resized_requests(selection.requests)
-    counted = count_models(
-        [*selection.requests, *(request for _, request in resized)],
-        source.found,
-        context,
-        meanwhile=lambda: findings.extend(lint()),
-    )
+    def count(requests: Sequence[ModelRequest]) -> CountResult:
+        return count_models(
+            requests,
+            source.found,
+            context,
+            meanwhile=lambda: findings.extend(left.pop()() if left else ()),
+        )
+
+    resize = resize and any(b.value.names for r in selection.requests for b in r.budgets)
+    with reused_worker() if resize else nullcontext():
+        if resize:
+            from nparam_lint.gate.formula_check import count_resized, with_missing_terms
+
+            counted, others = count_resized(selection.requests, context, count)
+        else:
+            counted, others = count(selection.requests), {}
+        models, skipped, failed = judge_models(selection, counted.answers, source.settings, others)
+        if resize:
+            models = with_missing_terms(models, selection.requests, context)
     if source.settings.replay_inputs and any(finding.timed_out for finding in findings):
         source.settings.replay_inputs.is_complete = False  # the next run may read it in time
-    others: dict[int, list[tuple[ModelRequest, Measured]]] = {}
-    for own, (number, request) in enumerate(resized, len(selection.requests)):
-        measured = counted.answers.measurements[own]
-        if isinstance(measured, Measured):
-            others.setdefault(number, []).append((request, measured))
-    models, skipped, failed = judge_models(selection, counted.answers, source.settings, others)
-    if resized and context.explain:
-        from nparam_lint.gate.formula_check import with_missing_terms
-
-        with reused_worker():
-            models = with_missing_terms(models, selection.requests, context)
     source = replace(source, findings=findings)
     report = assemble_report(source, counted, models, skipped, complete)
     return replace(
@@ -579,10 +586,12 @@ def _job(
         device=request.device or settings.for_file(target.location).device,
         names=tuple(sorted(names)),
         parameters=request.parameters or bool(names),  # they show which term a formula lacks
+        metric=request.metric,
+        origins=request.origins,
         vary=tuple(request.values.items()),
         change=tuple((n, *change) for n, change in request.changes.items()),
         variables=request.variables,
         points=tuple(tuple(point.items()) for point in request.points),
-        seconds=settings.timeout,
+        seconds=request.seconds,
         way=request.way is not None and bool(target.callable),
     )

@@ -1,7 +1,4 @@
-"""Formulas checked with other arguments than the declared ones: a formula is about every size.
-
-Pure: which arguments to try, and the finding about a formula that is right for only one size.
-"""
+"""Formulas checked with other arguments than the declared ones: a formula is about every size."""
 
 from __future__ import annotations
 
@@ -10,39 +7,93 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from nparam_lint.judge import finding, judge
+from nparam_lint.records import Measured
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from nparam_lint.claims.grammar import Tolerance
-    from nparam_lint.gate import RunContext
+    from nparam_lint.gate import CountResult, RunContext
     from nparam_lint.gate.requests import ModelRequest
-    from nparam_lint.records import Budget, BudgetResult, Finding, Measured, ModelReport
+    from nparam_lint.records import (
+        Budget,
+        BudgetResult,
+        Finding,
+        Measurement,
+        ModelReport,
+        NameValue,
+    )
 
-# (times, plus): of the declared value, for one name at a time. What is added makes it odd, or a
-# prime: a formula may be right for all that divides evenly.
-CHANGES = ((2, 0), (3, 0), (4, 0), (1, 1), (1, 3))
-COMMON_CHANGES = ((2, 0), (3, 0), (1, 1))  # for all names at once: what has to divide still does
+    Change = tuple[int, int | None]
+    Others = dict[int, list[tuple[ModelRequest, Measured]]]
+
+# (times, plus): of the declared value, for one name at a time; None is the next prime. A formula
+# may be right for all that is even, or divides evenly.
+CHANGES: tuple[Change, ...] = ((2, 0), (3, 0), (4, 0), (1, 1), (2, None))
+# For all names at once: what has to divide still does.
+COMMON_CHANGES: tuple[Change, ...] = ((2, 0), (3, 0), (1, 1), (2, None))
 MAX_NAMES = 6
-MOST_TERMS = 3  # wrong formulas whose missing term is looked for
+MOST_TERMS = 4  # wrong formulas whose missing term is looked for
+TRACED = 10.0  # seconds in which a traced build has to begin
 
 
-def resized_requests(requests: Sequence[ModelRequest]) -> list[tuple[int, ModelRequest]]:
-    """The models whose budgets are formulas, with other arguments: the number of the request, and
-    the same request resized."""
-    return [
-        (number, replace(request, device="meta", changes=changes))
-        for number, request in enumerate(requests)
-        if any(budget.value.names for budget in request.budgets)
-        for changes in changes_to_try(request.budgets)
+def count_resized(
+    requests: Sequence[ModelRequest],
+    context: RunContext,
+    count: Callable[[Sequence[ModelRequest]], CountResult],
+) -> tuple[CountResult, Others]:
+    """Count the models, and those whose budgets are formulas with other arguments as well: first
+    with multiples and primes, then on all sides of the conditions that show while the declared call
+    is traced. Others: by the number of the request."""
+    wanted = [n for n, one in enumerate(requests) if any(names_in(one.budgets))]
+    resized = [(n, one) for n in wanted for one in resized_requests(requests[n])]
+    traced = [(n, traced_request(requests[n])) for n in wanted if context.analysis]
+    counted = count([*requests, *(request for _, request in (*resized, *traced))])
+    measured = counted.answers.measurements
+    first, second = len(requests), len(requests) + len(resized)
+    others: Others = {}
+    _keep(others, resized, [measured[n] for n in range(first, second)])
+    sides = [
+        (n, replace(request, values=values, points=(), variables=False))
+        for place, (n, request) in enumerate(traced, second)
+        for values in _boundaries(measured[place], context)
     ]
+    if sides:
+        again = count([request for _, request in sides]).answers.measurements
+        _keep(others, sides, [again[n] for n in range(len(sides))])
+    return counted, others
 
 
-def changes_to_try(budgets: Sequence[Budget]) -> Sequence[Mapping[str, tuple[int, int]]]:
-    """The changes of the arguments that the formulas name, one mapping for each build."""
-    names = sorted({n for b in budgets if b.origin != "prose" for n in b.value.names})[:MAX_NAMES]
-    one_by_one = [{name: change} for name in names for change in CHANGES]
-    return one_by_one + [dict.fromkeys(names, c) for c in COMMON_CHANGES if len(names) > 1]
+def _keep(
+    others: Others, asked: Sequence[tuple[int, ModelRequest]], found: Sequence[Measurement]
+) -> None:
+    for (number, request), one in zip(asked, found, strict=True):
+        if isinstance(one, Measured):
+            others.setdefault(number, []).append((request, one))
+
+
+def _boundaries(traced: Measurement, context: RunContext) -> Sequence[Mapping[str, NameValue]]:
+    if context.analysis is None or not isinstance(traced, Measured):
+        return ()
+    return context.analysis().boundaries(traced)
+
+
+def names_in(budgets: Sequence[Budget]) -> list[str]:
+    """The names in formulas that are checked with other arguments."""
+    return sorted({n for b in budgets if b.origin != "prose" for n in b.value.names})[:MAX_NAMES]
+
+
+def traced_request(request: ModelRequest) -> ModelRequest:
+    """The same, built with traced numbers at its own arguments."""
+    return replace(request, device="meta", variables=True, points=({},), seconds=TRACED)
+
+
+def resized_requests(request: ModelRequest) -> Iterator[ModelRequest]:
+    """The same model with other values for the arguments that its formulas name."""
+    names = names_in(request.budgets)
+    changes = [{name: change} for name in names for change in CHANGES]
+    changes += [dict.fromkeys(names, c) for c in COMMON_CHANGES if len(names) > 1]
+    return (replace(request, device="meta", changes=change) for change in changes)
 
 
 def check_formula(
@@ -76,7 +127,7 @@ def with_missing_terms(
             if one is None or not left or not budget.value.names:
                 continue
             left -= 1
-            if line := context.explain(budget, context) if context.explain else "":
+            if line := context.analysis().missing_term(budget, context) if context.analysis else "":
                 new = replace(one, detail=(*one.detail[:1], line, *one.detail[1:]))
                 findings = tuple(new if f is one else f for f in model.findings)
                 model = replace(model, findings=findings)

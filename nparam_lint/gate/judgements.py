@@ -156,7 +156,8 @@ def _judge_measured(
         judged, broken = judge(budget, measured, settings.tolerance, experts_hint)
         results += judged or [no_result(budget)] * (budget.origin != "prose")
         # A model in which an argument differs that the formula does not name says nothing of it.
-        others = [found for one, found in resized if one.changes.keys() <= budget.value.names]
+        names = budget.value.names
+        others = [found for one, found in resized if {*one.changes, *one.values} <= names]
         if others:
             from nparam_lint.gate.formula_check import check_formula
 

@@ -48,10 +48,11 @@ _CONFIG_WORDS = ("conf", "cfg", "arg", "param", "settings", "opt")
 class ModelRequest:
     """A model to build: its target, where it is defined or declared, how to build it, and what is
     declared about it. `values`: other values for arguments of the call; `changes`: what to multiply
-    whole-number arguments by, and to add. `parameters`, `variables`: whether the answer lists every
-    parameter, and the arguments that can be varied; `points`: where it is also built with traced
-    numbers. `because`, `way`: see `ModelReport`. `file`: the one whose names the call is written
-    in, where it is not the target's own."""
+    whole-number arguments by, and to add; None: the next prime. `parameters`, `variables`: whether
+    the answer lists every parameter that the `metric` counts, and the arguments that can be varied;
+    `points`: where it is also built with traced numbers, an empty one for its own arguments, none
+    begun after so many `seconds`; `origins`: as in `Job`. `because`, `way`: see `ModelReport`.
+    `file`: the one whose names the call is written in, where it is not the target's own."""
 
     target: Target
     position: Position
@@ -60,10 +61,13 @@ class ModelRequest:
     budgets: list[Budget] = field(default_factory=list)
     definitions: list[Definition] = field(default_factory=list)
     values: Mapping[str, NameValue] = field(default_factory=dict)
-    changes: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    changes: Mapping[str, tuple[int, int | None]] = field(default_factory=dict)
     parameters: bool = False
+    metric: str = "total"
+    origins: bool = False
     variables: bool = False
     points: Sequence[Mapping[str, NameValue]] = ()
+    seconds: float = 0.0
     because: str = ""
     way: Way | None = None
     file: str = ""

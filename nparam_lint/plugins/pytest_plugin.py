@@ -27,6 +27,7 @@ import pytest
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator, Sequence
 
+    from nparam_lint.gate import FormulaAnalysis
     from nparam_lint.records import Position, Report
     from nparam_lint.report.budget_cases import Case
 
@@ -213,7 +214,14 @@ def _count(config: pytest.Config) -> list[Case]:
         warnings.simplefilter("ignore")  # the user's filters are not about our work
         try:
             settings = load_settings(root, None, os.environ, {}).remembering(os.environ)
-            report = check(settings, (), os.environ, declared_only=True, progress=show)
+            report = check(
+                settings,
+                (),
+                os.environ,
+                declared_only=True,
+                progress=show,
+                analysis=_formula_analysis,
+            )
         except ConfigError as error:
             first = error.problems[0]
             said = f"the configuration is wrong: {first.message}"
@@ -225,6 +233,12 @@ def _count(config: pytest.Config) -> list[Case]:
         found = cases(report, root, Options(_width(), _color(config), settings.depth))
     _tell(config, report, root, bool(found))
     return found
+
+
+def _formula_analysis() -> FormulaAnalysis:
+    from nparam_lint.analysis.formula_analysis import ANALYSIS
+
+    return ANALYSIS
 
 
 def _unasked(name: str, root: Path, at: Position, message: str, text: str) -> Case:

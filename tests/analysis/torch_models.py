@@ -68,10 +68,10 @@ class InProcess:
         self.make, self.hints = make, hints
         self.modules = [sys.modules[inspect.getmodule(make).__name__], sys.modules[__name__]]
 
-    def is_counted(self, *_):
-        return True
+    def selected(self, parameters):
+        return parameters
 
-    def trace(self, points, base=None):
+    def trace(self, points, *_):
         STATE.trace = Recorder()
         layers = [m for n, m in list(sys.modules.items()) if n.startswith("torch.nn.modules.")]
         own = [m for m in self.modules if not m.__name__.startswith("torch.")]
@@ -91,7 +91,7 @@ class InProcess:
                 model = self.make(**{n: symbol(n, v) for n, v in point.items()})
             trace.paused += 1
             rows = tuple(
-                (name, p.requires_grad, tuple(p.shape), tuple(getattr(p, ROWS, ())))
+                (name, "1", tuple(p.shape), tuple(getattr(p, ROWS, ())), (), "")
                 for name, p in model.named_parameters()
             )
         except Exception as raised:

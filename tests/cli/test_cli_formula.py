@@ -259,7 +259,6 @@ def test_a_model_that_cannot_be_built_says_why(formula):
     [
         (["nets.py::GPT", "--vary", "n_layers"], "has no argument 'n_layers'; did you mean"),
         (["nets.py::GPT", "--vary", "n-layer"], "found 'n-layer', expected a name"),
-        (["nets.py::GPT[bytes]"], "counts total or trainable parameters, not bytes"),
         (
             ["nets.py::GPT", "--format", "sarif"],
             "formula has no format 'sarif'; it has text,",

@@ -367,10 +367,6 @@ def test_a_document_says_why_there_is_no_answer(solve):
             "mode cannot be varied in Strict(): ValueError: mode must be 2",
         ),
         (
-            ["nets.py::GPT[bytes]", "--budget", "1M", "--vary", "n_embd"],
-            "a budget is of total or trainable parameters, not bytes",
-        ),
-        (
             ["nets.py::GPT[body]", "--budget", "1M", "--vary", "n_embd"],
             "nets.py::GPT[body] has no parameters: 'body' matches no module",
         ),

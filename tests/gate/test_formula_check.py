@@ -52,7 +52,7 @@ def check(tmp_path, nparam_lint):
         assert "Traceback" not in done.stderr
         report = json.loads(done.stdout)
         assert done.returncode == bool(report["findings"])
-        assert [model["status"] for model in report["models"]] == ["measured"]
+        assert {model["status"] for model in report["models"]} == {"measured"}
         return [(f["code"], f["message"], f["detail"]) for f in report["findings"]]
 
     return run
@@ -161,3 +161,107 @@ def test_elements_of_a_list_are_varied_like_other_arguments(check):
     assert "missing: 4*(widths[1] - 16)" in detail
     ((code, message, _),) = check(STACK.format(formula="widths[3]"))
     assert (code, "'widths[3]'; did you mean 'widths[2]'?" in message) == ("NPL002", True)
+
+
+BRANCHES = '''\
+class Bottleneck(nn.Module):
+    """nparam: planes*(5*inplanes + 13*planes + 20)"""
+
+    def __init__(self, inplanes=64, planes=64, stride=1):
+        super().__init__()
+        if stride != 1 or inplanes != planes * 4:
+            self.shortcut = nn.Conv2d(inplanes, planes * 4, 1, bias=False)
+            self.norm = nn.BatchNorm2d(planes * 4)
+        self.a = nn.Conv2d(inplanes, planes, 1, bias=False)
+        self.b = nn.Conv2d(planes, planes, 3, bias=False)
+        self.c = nn.Conv2d(planes, planes * 4, 1, bias=False)
+        self.norms = nn.ModuleList(nn.BatchNorm2d(planes * n) for n in (1, 1, 4))
+
+
+class Capped(nn.Module):
+    """nparam: vocab*(d + 1)"""
+
+    def __init__(self, vocab=700, d=8):
+        super().__init__()
+        self.words = nn.Linear(d, vocab if vocab <= 9999 else 9999)
+
+
+class Right(nn.Module):
+    """nparam: min(vocab, 9999)*(d + 1) + (d if d % 3 == 0 else 0)"""
+
+    def __init__(self, vocab=700, d=8, depth=2):
+        super().__init__()
+        assert 0 < depth < 100_000
+        self.words = nn.Linear(d, min(vocab, 9999))
+        if d % 3 == 0:
+            self.scale = nn.Parameter(self.words.weight.new_empty(d))
+
+
+class Odd(nn.Module):
+    """nparam: h*(h + 1)"""
+
+    def __init__(self, h=64):
+        super().__init__()
+        self.hidden = nn.Linear(h, h)
+        self.rest = nn.Parameter(self.hidden.weight.new_empty(h % 4 // 3))
+'''
+
+
+def test_the_other_sides_of_conditions_are_tried_and_primes(check):
+    found = {
+        message.split()[5]: (code, message.partition("others: ")[2], detail[1])
+        for code, message, detail in check(BRANCHES)
+    }
+    assert found == {
+        "Bottleneck()": (
+            "NPL011",
+            "with inplanes=256 it gives 136,448, the model has 70,400: -66,048",
+            "too much: 4*planes*(inplanes + 2) where inplanes == 4*planes and stride == 1",
+        ),
+        "Capped()": (
+            "NPL011",
+            "with vocab=10000 it gives 90,000, the model has 89,991: -9",
+            "missing: (d + 1)*(9999 - vocab) where vocab >= 10000",
+        ),
+        "Odd()": (
+            "NPL011",
+            "with h=131 it gives 17,292, the model has 17,293: +1",
+            "missing: (h - 4*(h//4))//3 (rest)",
+        ),
+    }
+
+
+MIXTURE = '''\
+class Mixture(nn.Module):
+    """
+    nparam[active]: d*E + 2*k*d*f
+    nparam[trainable]: 2*d*f*E
+    nparam[bytes]: 8*d*f*E + 4*E*d
+    nparam[experts.*, bytes]: 8*d*f
+    """
+
+    def __init__(self, d=8, f=16, E=4, k=2):
+        super().__init__()
+        self.top_k, self.num_experts = k, E
+        self.gate = nn.Linear(d, E, bias=False)
+        self.gate.weight.requires_grad = False
+        self.experts = nn.ModuleList(
+            nn.ModuleList([nn.Linear(d, f, bias=k > 2), nn.Linear(f, d, bias=False)])
+            for _ in range(E)
+        )
+'''
+
+
+def test_formulas_of_other_metrics_are_held_against_others_too(check):
+    assert check(MIXTURE) == [
+        (
+            "NPL011",
+            "the formula is right for Mixture() and wrong for others: with k=4 it gives 1,056, the "
+            "model has 1,120: +64",
+            [
+                "built: Mixture(k=4)",
+                "missing: f*k (experts.*.0.bias) where E >= k and k >= 3",
+                "to derive one that holds for all: nparam-lint formula net.py::Mixture",
+            ],
+        )
+    ]

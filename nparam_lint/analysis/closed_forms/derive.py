@@ -21,7 +21,7 @@ from nparam_lint.analysis.closed_forms.traced_runs import Tracer
 from nparam_lint.analysis.closed_forms.verified_forms import PathForms
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Container, Iterable, Mapping, Sequence
     from typing import Protocol
 
     from nparam_lint.analysis.closed_forms.observations import BuildHistory, Point, Value, Variable
@@ -35,12 +35,12 @@ if TYPE_CHECKING:
         @property
         def hints(self) -> Sequence[int]: ...
 
-        def trace(self, points: Sequence[Point], base: Point) -> Traces | None: ...
-        def is_counted(self, name: str, is_trained: bool) -> bool: ...
+        def trace(self, points: Sequence[Point], base: Point, seconds: float) -> Traces | None: ...
+        def selected(self, parameters: Mapping[str, str]) -> Container[str]: ...
 
 
 MANY = 128  # parameters; of a larger model a smaller version is built, if its arguments allow it
-FEW_LAYERS = 4  # layers, experts, … that it has then
+FEW_LAYERS = 2  # layers, experts, … that it has then
 
 
 def shallow(history: BuildHistory, variables: Sequence[Variable], first: Built) -> dict[str, Value]:
@@ -82,8 +82,10 @@ def derive(
     others = {v.name: asked[v.name] for v in variables if not v.is_number}
     base = {v.name: v.base for v in numbers}
     tracer = Tracer(
-        lambda points: traces.trace([{**others, **p} for p in points], {**others, **base}),
-        traces.is_counted,
+        lambda points: traces.trace(
+            [{**others, **point} for point in points], {**others, **base}, learned.seconds_left
+        ),
+        traces.selected,
         numbers,
         base,
         is_late=lambda: learned.is_late,

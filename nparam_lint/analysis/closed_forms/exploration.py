@@ -40,9 +40,13 @@ class Learned:
     is_begun: bool = False
 
     @property
+    def seconds_left(self) -> float:
+        return self.deadline - time.monotonic()
+
+    @property
     def is_late(self) -> bool:
         """Whether no more should be begun."""
-        return time.monotonic() > self.deadline
+        return self.seconds_left <= 0
 
 
 class Exploration:
@@ -90,7 +94,8 @@ class Exploration:
             base = variable.base
             most = 4 * abs(base) + 8 if isinstance(base, int | float) else 0
             near = [v for v in values if isinstance(v, int | float) and v <= most]
-            todo += [(variable.name, value) for value in (near or values)[: ALONE - self.is_large]]
+            number = 1 if self.is_large else ALONE
+            todo += [(variable.name, value) for value in (near or values)[:number]]
         runs = self.tracer.build([{name: value} for name, value in todo])
         refused: dict[str, list[Run]] = {}
         kept = []

@@ -9,6 +9,7 @@ from nparam_lint.analysis.closed_forms.compiled_form import NoPolynomial, substi
 from nparam_lint.analysis.closed_forms.conditions import Condition
 from nparam_lint.analysis.closed_forms.expressions import is_positive
 from nparam_lint.analysis.closed_forms.polynomial import (
+    ONE,
     Monomial,
     Number,
     Operation,
@@ -20,6 +21,8 @@ from nparam_lint.analysis.closed_forms.polynomial import (
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from nparam_lint.analysis.closed_forms.conditions import Ray
+
 
 def solved(form: Polynomial, name: str) -> Polynomial | None:
     """The value of a name with which the form is zero, where it is linear in it."""
@@ -30,6 +33,24 @@ def solved(form: Polynomial, name: str) -> Polynomial | None:
     if monomial != ((name, 1),):
         return None
     return (form - own) * (Fraction(-1) / coefficient)
+
+
+def divided_by(form: Polynomial, divisor: Polynomial) -> Polynomial | None:
+    """The quotient, where it is exact; only a single term divides other forms than itself."""
+    if form == divisor:
+        return ONE
+    if len(divisor.terms) != 1:
+        return None
+    ((below, coefficient),) = divisor.terms
+    found = {}
+    for monomial, number in form.terms:
+        powers = {**dict(monomial)}
+        for generator, exponent in below:
+            powers[generator] = powers.get(generator, 0) - exponent
+        if min(powers.values(), default=0) < 0:
+            return None
+        found[monomial_of((g, e) for g, e in powers.items() if e)] = Fraction(number) / coefficient
+    return Polynomial.of(found)
 
 
 def divided(form: Polynomial, conditions: Iterable[Condition]) -> Polynomial:
@@ -53,6 +74,18 @@ def _multiplied_out(term: tuple[Monomial, Number], own: Operation) -> Polynomial
         return Polynomial(((monomial, coefficient),))
     left = tuple((g, e - need.get(g, 0)) for g, e in powers.items() if e > need.get(g, 0))
     return own.left * Polynomial(((monomial_of(left), coefficient),))
+
+
+def _is_within(ray: Ray, other: Ray) -> bool:
+    """Whether what is on one ray is on another one."""
+    value, operation, bound = ray
+    same, wanted, end = other
+    if value != same or wanted in ("==", "!=") or operation == "!=" or ray == other:
+        return False
+    is_at_end = bound == end and (operation == wanted or "=" in wanted)
+    if wanted[0] == ">":
+        return operation[0] in ">=" and (bound > end or is_at_end)
+    return operation[0] in "<=" and (bound < end or is_at_end)
 
 
 class Implications:
@@ -111,6 +144,8 @@ class Implications:
 
     def follows(self, condition: Condition, others: Sequence[Condition]) -> bool:
         """Whether a bound follows from another one, by the signs of what lies between."""
+        if condition.ray is not None:
+            return any(o.ray is not None and _is_within(o.ray, condition.ray) for o in others)
         if condition.left is not None or condition.operation != ">=":
             return False
         least = self.least

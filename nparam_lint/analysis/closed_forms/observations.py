@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from nparam_lint.records import NameValue, NotMeasured
 
 if TYPE_CHECKING:
+    from nparam_lint.analysis.closed_forms.polynomial import Number
     from nparam_lint.records import ParameterRow, VariableRow
 
 Value = NameValue
@@ -56,20 +57,23 @@ def whole_numbers(variables: Iterable[Variable]) -> dict[str, int]:
 
 @dataclass(frozen=True, slots=True)
 class Built:
-    """A model: its parameters. `call`: as written."""
+    """A model: its parameters. `call`: as written; `weights`: what is counted of one element of
+    each; nothing where that is 1."""
 
     tensors: tuple[ParameterRow, ...]
     call: str = ""
+    weights: tuple[Number, ...] = ()
 
     @property
-    def sizes(self) -> list[tuple[int, ...]]:
-        """The shapes, whatever they are called."""
-        return sorted(tensor.shape for tensor in self.tensors)
+    def sizes(self) -> list[tuple[tuple[int, ...], Number]]:
+        """The shapes, whatever they are called, each with what is counted of it."""
+        weights = self.weights or [1] * len(self.tensors)
+        return sorted(zip((t.shape for t in self.tensors), weights, strict=True))
 
     @property
     def total(self) -> int:
-        """The number of elements of all parameters."""
-        return sum(math.prod(tensor.shape) for tensor in self.tensors)
+        """The number of elements of all parameters that are counted."""
+        return math.ceil(sum(math.prod(shape) * weight for shape, weight in self.sizes))
 
 
 Outcome = Built | NotMeasured

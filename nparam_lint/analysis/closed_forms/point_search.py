@@ -22,11 +22,12 @@ _SMALL = range(1, 33)
 _LOW = range(6)
 _LARGE = (48, 56, 64, 96, 97, 101, 112, 128, 160, 192, 224, 255, 256, 257, 320, 384, 512, 768, 1000)
 _HUGE = (1024, 2048, 3000, 4096, 8192, 10_000, 30_000, 32_768, 65_536, 100_000)
-_FLOATS = (0.25, 0.5, 0.75, 1.0, 1.3, 1.5, 2.0, 2.67, 3.0, 4.0, 0.1, 1 / 3)
+_FLOATS = (0.25, 0.5, 0.75, 1.0, 1.3, 1.5, 2.0, 2.67, 3.0, 4.0, 0.1, 1 / 3, 0.001)
 _FACTORS = (Fraction(1, 4), Fraction(1, 2), Fraction(2), Fraction(3), Fraction(4), Fraction(8))
 LOOPS = 12  # the most that something is repeated in a search
 PAIRS, RANDOM, SCANNED = 1500, 2000, 3000  # points that are tried
 NEAR = 64
+FURTHEST = 4  # times the base, of the values that a form is verified with
 
 
 class PointSearch:
@@ -131,6 +132,10 @@ class PointSearch:
     ) -> Iterator[dict[str, Value]]:
         variables = [v for v in self.tracer.variables if v.name not in fixed]
         pools = {v.name: self.pool(v) for v in variables}
+        for v in variables:  # where a table grows with the square, a large value takes minutes
+            if isinstance(v.base, int):
+                most = max(FURTHEST * v.base, 64, *self.tracer.constants) + 1
+                pools[v.name] = [value for value in pools[v.name] if value <= most]  # type: ignore[operator]
         meets = self.tracer.test_of(conditions)
         equal = [
             [(name, self.solver(c, name)) for name in sorted(c.names - fixed)]

@@ -6,21 +6,21 @@ from collections import Counter
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
-from math import prod
+from math import ceil, prod
 from typing import TYPE_CHECKING
 
 from nparam_lint.analysis.closed_forms.conditions import Condition, condition_of
 from nparam_lint.analysis.closed_forms.expressions import ExpressionTable
-from nparam_lint.analysis.closed_forms.implications import Implications
+from nparam_lint.analysis.closed_forms.implications import Implications, divided_by
 from nparam_lint.analysis.closed_forms.observations import exactly
-from nparam_lint.analysis.closed_forms.polynomial import ONE, Polynomial
+from nparam_lint.analysis.closed_forms.polynomial import ONE, Polynomial, plain
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Container, Mapping, Sequence
 
     from nparam_lint.analysis.closed_forms.observations import Value, Variable
     from nparam_lint.analysis.closed_forms.polynomial import Number
-    from nparam_lint.records import TracedBuild, Traces
+    from nparam_lint.records import TracedBuild, TracedTensor, Traces
 
     Trace = Callable[[Sequence[Mapping[str, Value]]], Traces | None]
     Test = Callable[[Mapping[str, Value]], bool]
@@ -30,19 +30,41 @@ BATCH = 48  # points of one job
 
 @dataclass(frozen=True, slots=True)
 class TracedParameter:
-    """`shape`: the form of each length, None where its origin was lost."""
+    """`shape`: the form of each length, None where its origin was lost; `factors`: what makes the
+    form of what is counted of it, whose value is `size`."""
 
     name: str
     shape: tuple[Polynomial, ...] | None
-    size: int
+    size: Number
+    factors: tuple[Polynomial, ...] | None
 
 
 def size_of(parameters: Sequence[TracedParameter]) -> Polynomial:
-    """The form of the number of all their elements; a number, where their origin was lost."""
-    shapes = Counter(p.shape for p in parameters if p.shape is not None)
-    lost = sum(p.size for p in parameters if p.shape is None)
-    sizes = (prod(shape, start=ONE) * number for shape, number in shapes.items())
+    """The form of the count of all of them; a number, where their origin was lost."""
+    products = Counter(p.factors for p in parameters if p.factors is not None)
+    lost = sum(p.size for p in parameters if p.factors is None)
+    sizes = (prod(factors, start=ONE) * number for factors, number in products.items())
     return Polynomial.sum([*sizes, Polynomial.constant(lost)])
+
+
+def factors_of(
+    shape: tuple[Polynomial, ...], weight: Number, uses: Sequence[tuple[Polynomial, Polynomial]]
+) -> tuple[Polynomial, ...] | None:
+    """What is counted of a parameter; None where that is no product. `uses`: how many experts are
+    used, of how many: a length, a part of one, or a number of modules, that is."""
+    factors = list(shape)
+    for used, number in uses:
+        if number.number is not None:
+            factors.append(used * Fraction(1, number.number))
+            continue
+        quotients = enumerate(divided_by(factor, number) for factor in factors)
+        found = next(((place, one) for place, one in quotients if one is not None), None)
+        if found is None:
+            return None
+        factors[found[0]] = found[1] * used
+    if weight != 1 and not uses:
+        factors.append(Polynomial.constant(weight))
+    return tuple(factors)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +89,7 @@ class Run:
 
     @cached_property
     def total(self) -> int:
-        return sum(parameter.size for parameter in self.parameters)
+        return ceil(sum(parameter.size for parameter in self.parameters))
 
     @cached_property
     def numbers(self) -> Mapping[str, Number]:
@@ -77,11 +99,12 @@ class Run:
 
 @dataclass
 class Tracer:
-    """Builds each point once. `tests`: of each condition that was met, whether it holds at a
+    """Builds each point once. `selected`: which parameters are counted, of their names and origins;
+    `tests`: of each condition that was met, whether it holds at a
     point, as Python finds it."""
 
     trace: Trace
-    is_counted: Callable[[str, bool], bool]
+    selected: Callable[[Mapping[str, str]], Container[str]]
     variables: Sequence[Variable]
     base: Mapping[str, Value]
     is_late: Callable[[], bool] = bool
@@ -125,15 +148,8 @@ class Tracer:
         return [self.runs.get(_key(point)) for point in full]
 
     def _read(self, table: ExpressionTable, point: Mapping[str, Value], run: TracedBuild) -> Run:
-        parameters = [
-            TracedParameter(
-                name,
-                tuple(map(table.polynomial, rows)) if rows or not shape else None,
-                prod(shape),
-            )
-            for name, is_trained, shape, rows in run.parameters
-            if self.is_counted(name, is_trained)
-        ]
+        wanted = self.selected({name: origin for name, *_, origin in run.parameters})
+        parameters = [_parameter(table, one) for one in run.parameters if one[0] in wanted]
         decisions: dict[Condition, Decision] = {}
         for row, held, place in run.decisions:
             condition = self.condition(table, row)
@@ -192,6 +208,17 @@ class Tracer:
     @cached_property
     def implied(self) -> Implications:
         return Implications(self.least)
+
+
+def _parameter(table: ExpressionTable, tensor: TracedTensor) -> TracedParameter:
+    name, weight, lengths, rows, uses, _ = tensor
+    counted = 1 if weight == "1" else plain(Fraction(weight))
+    size = prod(lengths) * counted
+    if lengths and not rows:
+        return TracedParameter(name, None, size, None)
+    shape = tuple(map(table.polynomial, rows))
+    pairs = [(table.polynomial(used), table.polynomial(number)) for used, number in uses]
+    return TracedParameter(name, shape, size, factors_of(shape, counted, pairs))
 
 
 def _key(point: Mapping[str, Value]) -> tuple[tuple[str, str], ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from nparam_lint.analysis.closed_forms.compiled_form import substituted
+from nparam_lint.analysis.closed_forms.compiled_form import NoPolynomial, substituted
 from nparam_lint.analysis.closed_forms.conditions import Condition
 from nparam_lint.analysis.closed_forms.exploration import IN_LOOP, LOOP, UNSEEN, Exploration
 from nparam_lint.analysis.closed_forms.observations import differs, exactly
@@ -23,7 +23,8 @@ FEW = 4  # values of a choice for which forms are derived, where more than that 
 KEPT = 8  # the same, where nothing else was
 VERIFIED = 6  # points at which the form of a path is verified
 BASE_VERIFIED = 16  # the same, on the path of the call
-LINE, GRID = 9, 40  # points along one lost variable, and in several
+LINE = 9  # points along one lost variable
+GRID, LARGE_GRID = 40, 12  # points in several: for each variable; of a large model
 FURTHER = (11, 14, 19)  # values of what was fitted, beyond those of the fit
 USES = {  # what became of a value, in words
     "key": "a key of a table",
@@ -45,6 +46,7 @@ class PathForm:
     doubts: list[Doubt]
     leaf: PathNode
     fitted: Fitted
+    is_of_all: bool  # on its path, not for one value of a variable alone
 
 
 def _equals(name: str, value: Value) -> Test:
@@ -58,14 +60,26 @@ class PathForms(Exploration):
         return self.tracer.holds(form.conditions, self.base.point)
 
     def forms(self, tree: PathTree) -> list[PathForm] | None:
-        """Those that were verified; None where something was learned that makes others."""
+        """Those that were verified, that of the call first, then others while there is time; None
+        where something was learned that makes others."""
         leaves = [leaf for leaf in tree.leaves() if not leaf.is_refused]
         leaves.sort(key=lambda leaf: not self.meets(leaf, self.base.point))
-        sampled = zip(leaves, self.samples(leaves), strict=True)
-        samples = {id(leaf.node): runs for leaf, runs in sampled}
-        found: list[PathForm] = []
+        kept: list[PathForm] = []
+        for some in (leaves[:1], leaves[1:]):
+            found = self.of_leaves(some, kept)
+            if found is None:
+                return None
+            kept += found
+        return kept
+
+    def of_leaves(self, leaves: Sequence[Leaf], known: Sequence[PathForm]) -> list[PathForm] | None:
+        """Those of some paths; `known`: those of others."""
+        found = self.alike(leaves, known)
+        done = {id(form.leaf) for form in found}
+        samples = self.samples([leaf for leaf in leaves if id(leaf.node) not in done])
         for leaf in leaves:
-            found += self.of_leaf(leaf, samples[id(leaf.node)])
+            if id(leaf.node) in samples:
+                found += self.of_leaf(leaf, samples[id(leaf.node)])
         kept = self.verified(found)
         if kept is None or not self.lost:
             return kept
@@ -73,21 +87,42 @@ class PathForms(Exploration):
         again = [
             form
             for leaf in leaves
-            if id(leaf.node) not in right
+            if id(leaf.node) in samples.keys() - right
             for form in self.by_value(leaf, samples[id(leaf.node)])
         ]
         more = self.verified(again)
         return None if more is None else [*kept, *more]
 
-    def samples(self, leaves: Sequence[Leaf]) -> list[list[Run]]:
-        """For each path, runs with several values of what was lost."""
+    def alike(self, leaves: Sequence[Leaf], forms: Sequence[PathForm]) -> list[PathForm]:
+        """The same forms on other paths, on which each build has them: most decisions are about
+        something else, and need no samples of their own."""
+        found = []
+        for leaf in leaves if self.lost else ():
+            runs = [run for run in leaf.runs if run.error is None]
+            for form in forms:
+                if form.is_of_all and all(self.has_form(run, form) for run in runs):
+                    fitted, total = form.fitted, form.total
+                    found.append(self.path_form(leaf, leaf.conditions, runs, fitted, total))
+                    break
+        return found
+
+    def has_form(self, run: Run, form: PathForm) -> bool:
+        """Whether a build has a form, where what was lost has the values that it had there."""
+        own = {name: Polynomial.constant(run.numbers[name]) for name in self.lost}
+        try:
+            return substituted(form.total, own) == substituted(run.form, own)
+        except (NoPolynomial, ArithmeticError):
+            return False
+
+    def samples(self, leaves: Sequence[Leaf]) -> dict[int, list[Run]]:
+        """Node of a path → runs on it with several values of what was lost."""
         points = [self.grid(leaf) for leaf in leaves]
         runs = iter(self.tracer.build([point for own in points for point in own]))
-        found = []
+        found = {}
         for leaf, own in zip(leaves, points, strict=True):
             built = [run for run in (next(runs) for _ in own) if run is not None]
             good = [run for run in [*leaf.runs, *built] if run.error is None]
-            found.append(list({id(run): run for run in good}.values()))
+            found[id(leaf.node)] = list({id(run): run for run in good}.values())
         return found
 
     def grid(self, leaf: Leaf) -> list[dict[str, Value]]:
@@ -98,9 +133,10 @@ class PathForms(Exploration):
         points = [{**start, name: value} for name, values in lines.items() for value in values]
         if len(self.lost) > 1:
             draw = self.search.random
+            number, among = (LARGE_GRID, FEW) if self.is_large else (GRID, None)
             points += [
-                {**start, **{name: draw.choice(values) for name, values in lines.items()}}
-                for _ in range(GRID * (len(self.lost) - 1))
+                {**start, **{name: draw.choice(values[:among]) for name, values in lines.items()}}
+                for _ in range(number * (len(self.lost) - 1))
             ]
         kept = [p for p in points if self.tracer.holds(leaf.conditions, p)]
         return [dict(one) for one in {tuple(p.items()): p for p in kept}.values()]
@@ -206,7 +242,10 @@ class PathForms(Exploration):
             if kind in USES and form.names & total.names:
                 doubts.append((tuple(sorted(form.names)), USES[kind]))
         doubts += [((name,), why) for name, why in self.lost.items() if why == IN_LOOP]
-        return PathForm(total, list(conditions), list(runs), doubts, leaf.node, fitted)
+        is_of_all = len(conditions) == len(leaf.conditions)
+        return PathForm(
+            total, list(conditions), list(runs), doubts, leaf.node, fitted, is_of_all=is_of_all
+        )
 
     # --- verification ---
 

@@ -217,13 +217,14 @@ class ModelBuild:
             raise Failure("NPL009", "lazy", reason, hint=hint)
         record_classes({type(module) for module in count.modules.values()})
         record_held()  # as long as the model is there
-        result = count.result(self.job["parameters"])
+        result = count.result(self.job["parameters"], self.job["metric"])
         result["inside"] = self.inside(count)
+        result["variables"] = call.variables()
         total = result["modules"][0]["total"]
         if self.job["points"]:
             from .traced_builds import traces
 
-            result["traces"] = traces(self, result["types"])
+            result["traces"] = traces(self, result["types"], result["variables"])
         is_known = bool(self.job["points"])  # a job without points came before
         for another in (1, 2, 3) if not is_known and drew(before, random_state(torch)) else ():
             seed(torch, another)
@@ -242,7 +243,6 @@ class ModelBuild:
         result["names"], result["known_names"] = resolve_names(
             self.job["names"], call.arguments, model
         )
-        result["variables"] = call.variables()
         return result
 
     def inside(self, count):

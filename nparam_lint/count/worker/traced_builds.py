@@ -6,21 +6,27 @@ import time
 import types
 
 from .building.device_ladder import RUNGS, rung
+from .capabilities import METRICS
 from .counting.count_model import Count
 from .state import STATE
 from .symbolic.recorder import Recorder
 from .symbolic.shadows import shadowed
 from .symbolic.shapes import ROWS, carried
+from .symbolic.traced_numbers import row_of
 from .tracing.failures import describe
 from .tracing.project_paths import may_be_ours, relative
 
 LAYERS = "torch.nn.modules."
-SHARE = 0.5  # of a model's time, after which no further point is begun
 
 
-def traces(build, model_types):
+def traces(build, model_types, variables):
     """What `records.Traces` has: one run for each point of the job, as many as there is time for.
-    `build`: a ModelBuild; `model_types`: the full names of the classes of the modules in it."""
+    `build`: a ModelBuild; `model_types`: the full names of the classes of the modules in it;
+    `variables`: the arguments of its call."""
+    own, names = [], set(build.job["names"])
+    for row in variables:
+        if row["name"] in names and type(row["value"]) in (int, float):
+            own.append((row["name"], row["value"]))
     start = time.monotonic()
     STATE.trace = Recorder()
     runs = []
@@ -28,9 +34,9 @@ def traces(build, model_types):
         layers = [m for name, m in list(sys.modules.items()) if name.startswith(LAYERS)]
         with shadowed(own_modules(build.module, model_types), layers):
             for point in build.job["points"]:
-                if time.monotonic() - start > SHARE * build.job["seconds"]:
+                if time.monotonic() - start > build.job["seconds"]:
                     break
-                runs.append(run(build, dict(point)))
+                runs.append(run(build, dict(point or own)))
         return {"expressions": STATE.trace.rows, "runs": runs}
     finally:
         STATE.trace = None
@@ -57,8 +63,12 @@ def run(build, point):
     try:
         model, _ = build.build(stacked(rung(build.mode, RUNGS[0]), carried(torch)))
         trace.paused += 1
-        count = Count(build.originals, model, build.sources)
-        parameters = [row(build, held) for held in count.parameters.values()]
+        metric = METRICS[job["metric"]]
+        declared = job["experts_per_token"]
+        count = Count(build.originals, model, sources, declared, metric.name)
+        if metric.needs_routing and count.routing.unknown:
+            error = f"the {metric.words} are unknown: {count.routing.unknown}"
+        parameters = rows(count, metric.name, job["origins"])
     except Exception as raised:
         error = describe(raised)
     finally:
@@ -79,17 +89,20 @@ def stacked(*contexts):
         yield
 
 
-def row(build, held):
-    """[name, whether it is trained, lengths, the row of each length; none where they were lost]."""
-    tensor = held.tensor
-    shape = [int(length) for length in held.shape]
-    rows = getattr(tensor, ROWS, None) or []
-    return [
-        held.name,
-        build.originals.requires_grad(tensor),
-        shape,
-        list(rows) if len(rows) == len(shape) else [],
-    ]
+def rows(count, metric, with_origins):
+    """[name, what the metric counts of an element, lengths, the row of each length, `uses`,
+    origin]: no rows where they were lost; uses: the rows of how many experts are used, of how
+    many."""
+    found = []
+    for key, held, amount in count.weighed(metric):
+        shape = [int(length) for length in held.shape]
+        known = list(getattr(held.tensor, ROWS, None) or ())
+        uses = count.routing.uses.get(key, ()) if METRICS[metric].needs_routing else ()
+        is_lost = len(known) != len(shape) or None in uses
+        uses = [] if is_lost else [[row_of(used), row_of(number)] for used, number in uses]
+        origin = count.origin(held) if with_origins else ""
+        found.append([held.name, str(amount), shape, [] if is_lost else known, uses, origin])
+    return found
 
 
 def place(line):

@@ -5,6 +5,7 @@ import contextlib
 import copy
 import functools
 import inspect
+import math
 import operator
 import re
 import typing
@@ -16,6 +17,7 @@ POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR
 NAMED = (*POSITIONAL[1:], inspect.Parameter.KEYWORD_ONLY)
 SYMBOL = "__nparam_symbol__"  # the function that makes a traced number
 ELEMENTS = 32  # numbers in one list or dictionary that are varied one by one; more are data
+LARGEST_DIVISOR = 1 << 16  # that a number is tried with, to find a prime
 _KEY = re.compile(r"\[(?:(-?\d+)|'(\w+)')\]")
 _PART = re.compile(rf"(\w+)((?:{_KEY.pattern})*)")
 
@@ -54,7 +56,8 @@ class Calls:
             set_argument(*found, name, literal(value))
 
     def modify(self, wanted):
-        """Multiply whole numbers among the arguments, and add to them: (name, times, plus)."""
+        """Multiply whole numbers among the arguments, and add to them: (name, times, plus). None
+        adds what the next prime needs."""
         changes = {}
         for name, times, plus in wanted:
             argument, path = parted(name)
@@ -64,7 +67,8 @@ class Calls:
                 value = element(value, path)
             if type(value) is not int:
                 raise Failure("NPL004", "raised", f"{name!r} is {value!r}, not a whole number")
-            changes[name] = value * times + plus
+            new = value * times
+            changes[name] = prime_above(new) if plus is None else new + plus
         self.change(changes)
 
     def now(self, node, signature, name):
@@ -131,6 +135,14 @@ class Calls:
                     row = {"name": part, "value": number, "holder": holder}
                     rows.setdefault(part, dict(row, choices=choices.get(name, [])))
         return list(rows.values())
+
+
+def prime_above(number):
+    """The next one, from a number on that is itself the first candidate."""
+    found = max(number, 2)
+    while any(found % n == 0 for n in range(2, min(math.isqrt(found), LARGEST_DIVISOR) + 1)):
+        found += 1
+    return found
 
 
 def differ(one, other):

@@ -10,6 +10,9 @@ import math
 import re
 from typing import NamedTuple
 
+from ..state import STATE
+from ..symbolic.shapes import traced_shape
+from ..symbolic.traced_numbers import Traced, TracedInt, plain, traced
 from ..tracing.project_paths import is_below, upwards
 
 # How many experts a token uses: names that mean nothing else,
@@ -35,17 +38,20 @@ TOP = re.compile(r"Top(\d+)")
 
 class Experts(NamedTuple):
     """Equal experts: the `path` of the module that holds them, how many there are, and for each
-    parameter, by its id, of how many experts it is a part."""
+    parameter, by its id, of how many experts it is a part. `is_stacked`: whether each parameter has
+    all of them."""
 
     path: str
     number: int
     parts: collections.Counter
+    is_stacked: bool = False
 
 
 class Routing:
-    """`idle`: id(parameter) -> the share of it that a token does not use. `unknown`: why it is
-    unknown. `misdeclared`: what is wrong with the `declared` number of experts that a token uses.
-    `notes`: what else the model says of that number.
+    """`idle`: id(parameter) -> the share of it that a token does not use; `uses`: -> (how many
+    experts are used, of how many) of each mixture that it is in, None where that says not all.
+    `unknown`: why it is unknown. `misdeclared`: what is wrong with the `declared` number of experts
+    that a token uses. `notes`: what else the model says of that number.
 
     Routed experts are modules of one size in a list that is called `…expert…`; or parameters
     stacked along a first dimension, in a module that is called or of a class called `…experts`, or
@@ -55,6 +61,7 @@ class Routing:
         self.originals, self.modules, self.parameters = originals, modules, parameters
         self.declared = declared
         self.idle, self.notes = {}, []
+        self.uses = collections.defaultdict(list)
         self.wrong = self.misdeclared = None
         self.children = collections.defaultdict(list)
         for path in modules:
@@ -114,7 +121,7 @@ class Routing:
             return [], text.format(numbers[0], " or ".join(map(str, known)))
         if numbers:
             number = numbers[0]
-            return [Experts(path, number, ids(stacked, {number}))], None
+            return [Experts(path, number, ids(stacked, {number}), is_stacked=True)], None
         if any(other != path and is_below(other, path) for other in named):
             return [], None
         inside = [p for p in self.modules if is_below(p, path)]
@@ -130,12 +137,13 @@ class Routing:
         values = self.originals.attributes(module)
         matrices = [shape for _, shape in self.own(module) if len(shape) > 1]
         numbers = stated(values)
-        known = {v for v in values.values() if type(v) is int and v > 1}
+        known = {plain(v) for v in values.values() if is_whole(v) and plain(v) > 1}
         for number in numbers if matrices else ():
             rest = {shape[0] // number for shape in matrices if shape[0] % number == 0}
             whole = {shape[0] for shape in matrices}
-            if all(w % number == 0 for w in whole) and rest <= known and not whole & known:
-                return Experts(path, number, ids(self.own(module), whole))
+            fits = all(w % number == 0 for w in whole) and rest <= known and not whole & known
+            if fits and numbers[number] > 1:  # asked again, where that is noted
+                return Experts(path, number, ids(self.own(module), whole), is_stacked=True)
         return None
 
     def overlooked(self, found):
@@ -157,33 +165,49 @@ class Routing:
     def use(self, experts):
         """Record the share of the experts that a token does not use; returns whether the declared
         number was used."""
-        number, used = experts.number, 1
+        number, used = self.expressed(experts), None
         if self.declared is not None and self.declared > number:
             text = "experts_per_token = {} is declared, more than there are experts in {}: {}"
             self.wrong = text.format(self.declared, shown(experts.path), number)
             return True
-        if number > 1:
-            said = self.sayings(experts.path)
-            fit = (pair for pair in said if pair and 0 < pair[1] <= number)
-            name, used = next(fit, (None, None))
-            if self.declared is not None:
-                if used not in (None, self.declared):
-                    text = "experts_per_token = {} is declared; the model itself has {} = {}"
-                    note = text.format(self.declared, name, used)
-                    self.notes += [note] if note not in self.notes else []
-                used = self.declared
+        said = self.sayings(experts.path)
+        fit = (pair for pair in said if pair and 0 < pair[1] <= number)
+        name, used = next(fit, (None, None))
+        if used is None and number <= 1:
+            used = 1
+        elif experts.number > 1 and self.declared is not None:
+            if used not in (None, self.declared):
+                text = "experts_per_token = {} is declared; the model itself has {} = {}"
+                note = text.format(self.declared, name, used)
+                self.notes += [note] if note not in self.notes else []
+            used = self.declared
         if used is None:
             self.unknown = (
                 "it is unknown how many of the {} experts in {} a token uses; declare "
                 "experts_per_token".format(number, shown(experts.path))
             )
             return False
+        of, several = (number, plain(used)) if experts.is_stacked else (experts.number, plain(used))
         for key, parts in experts.parts.items():
             if all(is_below(owner, experts.path) for owner in self.parameters[key].owners):
                 # None of the experts that it is a part of is among those that the token uses.
-                idle = fractions.Fraction(math.comb(number - parts, used), math.comb(number, used))
+                all_ways = math.comb(experts.number, several)
+                idle = fractions.Fraction(math.comb(experts.number - parts, several), all_ways)
                 self.idle[key] = 1 - (1 - self.idle.get(key, 0)) * (1 - idle)
+                self.uses[key].append((used, of) if parts == 1 else None)
         return True
+
+    def expressed(self, experts):
+        """How many there are, as an expression where a constructor is traced and states it."""
+        if experts.is_stacked:
+            key = next(iter(experts.parts))
+            lengths = traced_shape(self.parameters[key].tensor, self.parameters[key].shape)
+            if lengths and plain(lengths[0]) == experts.number:
+                return lengths[0]
+        number = self.numbers(experts.path, least=1).get(experts.number, experts.number)
+        if STATE.trace is None or STATE.trace.paused or isinstance(number, Traced):
+            return number
+        return traced(number, STATE.trace.loops.get(number))
 
     def sayings(self, path):
         """The objects that may state how many are used: the modules around the experts and their
@@ -220,15 +244,15 @@ class Routing:
             if ROUTER.search(p.rpartition(".")[2] + " " + self.kind(module))
         ]
 
-    def numbers(self, path):
+    def numbers(self, path, least=2):
         """How many experts there should be, according to the nearest object that states it; or
         nothing."""
         modules, routers = self.around(path)
         for holder in (*modules, *routers, *self.configs(path)):
-            found = stated({name: value_of(holder, name) for name in NUMBER})
+            found = stated({name: value_of(holder, name) for name in NUMBER}, least)
             if found:
                 return found
-        return set()
+        return {}
 
     def configs(self, path):
         """The config objects of a module and of those around it, the nearest first."""
@@ -258,9 +282,16 @@ def ids(parts, sizes):
     return collections.Counter(key for key, shape in parts if shape and shape[0] in sizes)
 
 
-def stated(values):
-    """How many experts there are, of values by name: the whole numbers above 1."""
-    return {values[n] for n in NUMBER if type(values.get(n)) is int and values[n] > 1}
+def is_whole(value):
+    """Whether it is a whole number, and no truth value."""
+    return type(value) in (int, TracedInt)
+
+
+def stated(values, least=2):
+    """How many experts there are, of values by name: the whole numbers from the least on, each with
+    its expression."""
+    found = [values[n] for n in NUMBER if is_whole(values.get(n))]
+    return {plain(value): value for value in found if plain(value) >= least}
 
 
 def value_of(holder, name):
@@ -275,7 +306,7 @@ def value_of(holder, name):
 def field(holder, names):
     """The first of these names that is a whole number, with its value; or None."""
     found = ((name, value_of(holder, name)) for name in names)
-    return next((pair for pair in found if type(pair[1]) is int), None)
+    return next((pair for pair in found if is_whole(pair[1])), None)
 
 
 def shown(path):

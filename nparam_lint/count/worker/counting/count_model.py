@@ -9,12 +9,16 @@ from math import prod
 from operator import add
 
 from ..capabilities import METRICS, WITH_FIELDS, Part
+from ..state import STATE
+from ..symbolic.recorder import resumed
+from ..symbolic.shapes import traced_shape
 from ..tracing.failures import Failure
 from ..tracing.project_paths import is_below, upwards
 from .active_experts import Routing
 
 # The names of embeddings whose entries are not tokens.
 OF_PLACES = re.compile("pos|type|segment|wpe", re.IGNORECASE)
+WITHOUT_DECISIONS = ("total", "trainable", "frozen", "buffers", "bytes")  # in counting them
 # What Lightning's `save_hyperparameters` keeps: the arguments, and a deep copy of them.
 HYPERPARAMETERS = frozenset({"_hparams", "_hparams_initial"})
 
@@ -30,11 +34,17 @@ class Held:
         self.shape, self.size = shape, prod(shape)
 
 
+def lengths(held):
+    """Its shape, with expressions while a constructor is traced."""
+    return traced_shape(held.tensor, held.shape)
+
+
 class Count:
     """Everything about one model. Identity is `id(parameter)`: on meta every data_ptr is 0.
-    `experts`: how many of a mixture a token uses, where that was declared."""
+    `experts`: how many of a mixture a token uses, where that was declared; `metric`: the one whose
+    decisions are noted, where a constructor is traced."""
 
-    def __init__(self, originals, model, sources, experts=None):
+    def __init__(self, originals, model, sources, experts=None, metric="total"):
         self.originals, self.model, self.sources = originals, model, sources
         self.parameters, self.buffers = {}, {}  # id -> Held
         self.rows = []
@@ -46,10 +56,13 @@ class Count:
         self.embedding = set()
         with originals.plain():
             self.walk()
-            self.embedding |= self.output_heads()
+            routes = METRICS[metric].needs_routing
+            with resumed(STATE.trace, metric not in WITHOUT_DECISIONS and not routes):
+                self.embedding |= self.output_heads()
             # What is lazy has no shape yet, and no count.
             modules = {} if self.lazy else self.modules
-            self.routing = Routing(originals, modules, self.parameters, experts)
+            with resumed(STATE.trace, routes):
+                self.routing = Routing(originals, modules, self.parameters, experts)
 
     def walk(self):
         """Every module once, by its first path; a second path of the same module becomes a row that
@@ -135,21 +148,14 @@ class Count:
         """The paths of the modules that hold the same parameters and buffers -> what these add to
         each metric. Most models have thousands of few kinds, each of which is worked out once."""
         found = {}
-        metrics, torch = METRICS.values(), self.originals
+        metrics = METRICS.values()
         for tensors, adders in (
             (self.parameters, [metric.parameter for metric in metrics]),
             (self.buffers, [metric.buffer for metric in metrics]),
         ):
             known = {}
             for key, held in tensors.items():
-                kind = (  # a Part takes longer to make
-                    held.name.rpartition(".")[2],
-                    held.size,
-                    torch.element_size(held.tensor),
-                    torch.requires_grad(held.tensor),
-                    key in self.embedding,
-                    self.routing.idle.get(key, 0),
-                )
+                kind = self.kind(key, held, held.size)  # a Part takes longer to make
                 amounts = known.get(kind)
                 if amounts is None:
                     amounts = known[kind] = tuple(adder(Part(*kind)) for adder in adders)
@@ -157,6 +163,29 @@ class Count:
                 sums = found.get(paths)
                 found[paths] = amounts if sums is None else tuple(map(add, sums, amounts))
         return found
+
+    def kind(self, key, held, size):
+        """The fields of a `Part`."""
+        torch = self.originals
+        return (
+            held.name.rpartition(".")[2],
+            size,
+            torch.element_size(held.tensor),
+            torch.requires_grad(held.tensor),
+            key in self.embedding,
+            self.routing.idle.get(key, 0),
+        )
+
+    def weighed(self, name):
+        """(id, Held, what a metric counts of one element) of all parameters and buffers of which it
+        counts anything."""
+        metric = METRICS[name]
+        kinds = ((self.parameters, metric.parameter), (self.buffers, metric.buffer))
+        for tensors, adder in kinds:
+            for key, held in tensors.items():
+                amount = adder(Part(*self.kind(key, held, 1)))
+                if amount:
+                    yield key, held, amount
 
     def finished(self, amounts):
         """Name -> the count that a sum makes; None where it is unknown."""
@@ -178,16 +207,19 @@ class Count:
         embeddings = [self.parameters[key] for key in self.embedding]
         with contextlib.suppress(Exception):
             said = dict(torch.own_parameters(self.model.get_output_embeddings()))["weight"]
-            if any(torch.shape(said) == held.shape for held in embeddings):
+            shape = traced_shape(said, torch.shape(said))
+            if any(shape == traced_shape(held.tensor, held.shape) for held in embeddings):
                 return {id(said)}
-        shapes = {held.shape for held in embeddings if not OF_PLACES.search(held.name)}
+        of_tokens = [held for held in embeddings if not OF_PLACES.search(held.name)]
+        shapes = [*map(lengths, of_tokens)]
         children = torch.own_children(torch.compiled(self.model))
         found = [dict(torch.own_parameters(module)).get("weight") for _, module in children]
-        weights = [self.parameters[id(w)] for w in found if id(w) in self.parameters]
+        keys = [id(w) for w in found if id(w) in self.parameters]
+        weights = [self.parameters[key] for key in keys if key not in self.embedding]
         return {
             id(w.tensor)
             for w in weights
-            if w.shape in shapes and (w.shape[0] != w.shape[1] or w is weights[-1])
+            if (shape := lengths(w)) in shapes and (w is weights[-1] or shape[0] != shape[1])
         }
 
     def all_paths(self, paths):
@@ -198,7 +230,7 @@ class Count:
                 found.append(path)
         return found
 
-    def parameter_rows(self):
+    def parameter_rows(self, metric="total"):
         return [
             {
                 "name": held.name,
@@ -209,7 +241,7 @@ class Count:
                 "also": held.also,
                 "note": self.remarks.get(held.name),
             }
-            for held in self.parameters.values()
+            for _, held, _ in self.weighed(metric)
         ]
 
     def remark(self):
@@ -245,6 +277,11 @@ class Count:
             name = name.rpartition(".")[0]
             found = self.lines.get(name)
         return found
+
+    def origin(self, held):
+        """The line that made a parameter, and the type of the module that holds it."""
+        source = self.source(held.tensor, held.name)
+        return "{} {}".format(source, self.originals.name(self.modules[held.owners[0]]))
 
     def hidden(self):
         """Parameters and modules in plain attributes, lists and dicts: unseen by parameters()."""
@@ -295,11 +332,12 @@ class Count:
             for item in list(items)[:10000]:
                 yield from self.tensors_in(item, seen, depth + 1)
 
-    def result(self, with_parameters):
+    def result(self, with_parameters, metric="total"):
+        """`metric`: the parameters are those that it counts, with what it counts of each."""
         with self.originals.plain():
-            return self.all_of_it(with_parameters)
+            return self.all_of_it(with_parameters, metric)
 
-    def all_of_it(self, with_parameters):
+    def all_of_it(self, with_parameters, metric):
         self.count_rows()
         self.remarks = self.remark()
         full_name = self.originals.full_name
@@ -313,7 +351,8 @@ class Count:
             "modules": self.rows,
             "hidden": self.hidden(),
             "notes": notes + self.routing.notes,
-            "parameters": self.parameter_rows() if with_parameters else [],
+            "parameters": self.parameter_rows(metric) if with_parameters else [],
+            "weights": [] if metric == "total" else [str(w) for *_, w in self.weighed(metric)],
         }
 
 

@@ -262,7 +262,8 @@ class GroupTask:
                     originals=self.originals,
                     mode=self.mode,
                     failures=failures,
-                    traced=bool(self.own),  # only lines of the project are shown
+                    # Only lines of the project are shown.
+                    traced=bool(self.own) and (job["origins"] or not job["points"]),
                 ).run()
             except NextRung as rung:
                 channel.send(event="next rung", id=number, failures=rung.failures)

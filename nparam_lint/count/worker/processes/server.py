@@ -29,7 +29,7 @@ from .children import ADOPT_ORPHANS, CAN_FORK, DIE_WITH_PARENT, Channel, result_
 from .groups import GroupTask
 from .supervision import Supervision
 
-PROTOCOL = 6
+PROTOCOL = 7
 MODULES = 500  # that one group imports at most
 
 

@@ -6,6 +6,7 @@ list. The table serves all builds of a job: a number that a cache of the project
 earlier build still means the same.
 """
 
+import contextlib
 import os
 import sys
 
@@ -17,7 +18,8 @@ MOST_DECISIONS = 20_000  # of one build
 
 class Recorder:
     """`decisions`: (row of a comparison, whether it held, line) of one build, in their order;
-    `lost`: (kind, row) of values whose origin could not be followed further."""
+    `lost`: (kind, row) of values whose origin could not be followed further; `loops`: how often a
+    loop was run -> the row of that number, the last one."""
 
     def __init__(self):
         self.rows, self.numbers = [], {}
@@ -27,6 +29,7 @@ class Recorder:
     def begin(self):
         """Before a build."""
         self.decisions, self.seen, self.lost = [], set(), {}
+        self.loops = {}
         self.keys = set()  # (row, line) of values that were looked up
         self.paused = 0  # while torch itself computes
 
@@ -70,6 +73,19 @@ class Recorder:
         is_wanted = not self.paused or kind == "shape"
         if is_wanted and row is not None and not self.constant[row]:
             self.lost.setdefault((kind, row))
+
+
+@contextlib.contextmanager
+def resumed(trace, is_wanted):
+    """Note decisions again, if that is wanted, where they were not."""
+    before = trace.paused if trace else 0
+    if trace and is_wanted:
+        trace.paused = 0
+    try:
+        yield
+    finally:
+        if trace:
+            trace.paused = before
 
 
 def line_of_caller():

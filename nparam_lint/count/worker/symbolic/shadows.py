@@ -63,10 +63,13 @@ def extreme(original, name):
 
 def counted(*values):
     """`range`."""
+    found = range(*map(plain, values))
     for value in values:
         if isinstance(value, TracedInt):
             STATE.trace.lose("loop", value.row)
-    return range(*map(plain, values))
+            if len(found) == plain(value):
+                STATE.trace.loops[len(found)] = value.row
+    return found
 
 
 def function_of_math(original, name):

@@ -10,6 +10,14 @@ ROWS = "_nparam_rows"  # attribute of a tensor: the row of each of its lengths
 SIZED = "empty zeros ones rand randn full new_empty new_zeros new_ones new_full".split()
 
 
+def traced_shape(tensor, shape):
+    """A shape with its expressions, while a constructor is traced; else as it is."""
+    rows = None if STATE.trace is None or STATE.trace.paused else getattr(tensor, ROWS, None)
+    if rows is None or len(rows) != len(shape):
+        return tuple(shape)
+    return tuple(map(traced, map(int, shape), rows))
+
+
 def untraced(value):
     """Arguments for torch, with numbers of Python's own types."""
     if isinstance(value, Traced):
