@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 from nparam_lint.analysis.closed_forms.compiled_form import transformed
 from nparam_lint.analysis.closed_forms.form_writer import expanded
-from nparam_lint.analysis.closed_forms.polynomial import Generator, Operation, Polynomial
+from nparam_lint.analysis.closed_forms.polynomial import Composed, Generator, Opaque, Polynomial
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-LONG = 24  # characters; what is shorter is read more easily where it stands
+LONG = 28  # characters; what is shorter is read more easily where it stands
 
 
 class Abbreviations:
@@ -21,13 +21,29 @@ class Abbreviations:
     that it is made of."""
 
     def __init__(self, form: Polynomial, order: Sequence[str]) -> None:
-        counts = Counter(_operations(form))
-        often = [one for one, number in counts.items() if number > 1]
-        often.sort(key=lambda one: len(_text(one, order)))  # what is inside of another is shorter
+        self.uses: Counter[Composed] = Counter()
+        self.count(form)
+        texts = {
+            one: expanded(Polynomial.generator(one), order)
+            for one, number in self.uses.items()
+            if number > 1
+        }
+        long = sorted((t for t in texts if len(texts[t]) > LONG), key=lambda one: len(texts[one]))
         free = (letter for letter in ascii_lowercase if letter not in order)
-        long = (one for one in often if len(_text(one, order)) > LONG)
-        self.names = dict(zip(long, free, strict=False))
+        self.names = dict(zip(long, free, strict=False))  # what is inside of another is shorter
         self.order = [*order, *self.names.values()]
+
+    def count(self, part: Polynomial | Opaque) -> None:
+        """How often each is used: in a term, or in one that is used."""
+        if isinstance(part, Opaque):
+            for own in part.parts:
+                self.count(own)
+            return
+        for generator in (g for monomial, _ in part.terms for g, _ in monomial):
+            if not isinstance(generator, str):
+                self.uses[generator] += 1
+                for own in generator.parts if self.uses[generator] == 1 else ():
+                    self.count(own)
 
     def short(self, form: Polynomial) -> Polynomial:
         return transformed(form, self._of) if self.names else form
@@ -35,28 +51,14 @@ class Abbreviations:
     def definitions(self) -> Iterable[tuple[str, str]]:
         """Each name, and what it stands for."""
         for one, name in self.names.items():
-            yield name, expanded(self._inside(one), self.order)
+            yield name, expanded(Polynomial.generator(self._inside(one)), self.order)
 
     def _of(self, generator: Generator) -> Polynomial | None:
-        if not isinstance(generator, Operation):
+        if isinstance(generator, str):
             return None
-        name = self.names.get(generator)
-        return self._inside(generator) if name is None else Polynomial.generator(name)
+        return Polynomial.generator(self.names.get(generator) or self._inside(generator))
 
-    def _inside(self, own: Operation) -> Polynomial:
-        parts = self.short(own.left), self.short(own.right)
-        return Polynomial.generator(Operation(own.kind, *parts))
-
-
-def _operations(form: Polynomial) -> Iterable[Operation]:
-    """Each as often as it is written when all terms are: those inside of others, too."""
-    for monomial, _ in form.terms:
-        for generator, _ in monomial:
-            if isinstance(generator, Operation) and generator.kind != "**":
-                yield generator
-                yield from _operations(generator.left)
-                yield from _operations(generator.right)
-
-
-def _text(one: Operation, order: Sequence[str]) -> str:
-    return expanded(Polynomial.generator(one), order)
+    def _inside(self, own: Composed) -> Composed:
+        return own.of_parts(
+            self.short(p) if isinstance(p, Polynomial) else self._inside(p) for p in own.parts
+        )

@@ -101,7 +101,7 @@ class _Substitution:
 
     def opaque(self, own: Opaque) -> Opaque:
         parts = (self.opaque(p) if isinstance(p, Opaque) else self.form(p) for p in own.parts)
-        return Opaque(own.operation, tuple(parts), own.text)
+        return own.of_parts(tuple(parts))
 
 
 def transformed(form: Polynomial, replaced: Callable[[Generator], Polynomial | None]) -> Polynomial:

@@ -14,8 +14,9 @@ from nparam_lint.analysis.closed_forms.fitting import fit
 from nparam_lint.analysis.closed_forms.form_records import ShapeForm
 from nparam_lint.analysis.closed_forms.polynomial import (
     ONE,
+    Composed,
     Generator,
-    Operation,
+    Opaque,
     Polynomial,
     Samples,
     monomial_of,
@@ -103,25 +104,18 @@ def _aligned(
 ) -> list[Polynomial]:
     """The rows with one operation for those that differ in coefficients alone: `(2*d + c)//2` and
     `(5*d + c)//2` are `(n*d + c)//2`."""
-    alike: dict[Hashable, list[tuple[int, Operation]]] = defaultdict(list)
+    alike: dict[Hashable, list[tuple[int, Generator]]] = defaultdict(list)
     for place, row in enumerate(rows):
         for own in row.generators:
-            if isinstance(own, Operation):
-                alike[outline(own)].append((place, own))
+            alike[outline(own)].append((place, own))
     renamed: list[dict[Generator, Generator]] = [{} for _ in rows]
     for members in alike.values():
         places, operations = zip(*members, strict=True)
-        if len(set(operations)) == 1 or len(set(places)) < len(places):
-            continue
-        there = samples.some(places)
-        left, right = (
-            _fitted([getattr(one, side) for one in operations], there, names)
-            for side in ("left", "right")
-        )
-        if left is not None and right is not None:
-            joint = Operation(operations[0].kind, left, right)
-            for place, own in members:
-                renamed[place][own] = joint
+        if len(set(operations)) > 1 and len(set(places)) == len(places):
+            joint = _joint(operations, samples.some(places), names)
+            if joint is not None:
+                for place, own in members:
+                    renamed[place][own] = joint
     return [
         Polynomial.of({monomial_of((new.get(g, g), e) for g, e in m): c for m, c in row.terms})
         if new
@@ -130,16 +124,29 @@ def _aligned(
     ]
 
 
+def _joint(
+    operations: Sequence[Composed], samples: Samples, names: Sequence[str]
+) -> Composed | None:
+    """One for several of the same outline."""
+    parts: list[Polynomial | Composed | None] = []
+    for own in zip(*(one.parts for one in operations), strict=True):
+        if isinstance(own[0], Opaque):
+            parts.append(_joint(own, samples, names))
+        else:
+            parts.append(_fitted(own, samples, names))
+    known = tuple(part for part in parts if part is not None)
+    return operations[0].of_parts(known) if len(known) == len(parts) else None
+
+
 @lru_cache(maxsize=4096)
-def outline(generator: Generator) -> Hashable:
-    """A generator without its coefficients."""
-    if not isinstance(generator, Operation):
-        return generator
-    sides = (
-        frozenset(frozenset((outline(g), e) for g, e in m) for m, _ in side.terms if m)
-        for side in (generator.left, generator.right)
-    )
-    return generator.kind, *sides
+def outline(own: Generator | Polynomial) -> Hashable:
+    """What it is made of, without the coefficients."""
+    if isinstance(own, str):
+        return own
+    if isinstance(own, Polynomial):
+        return frozenset(frozenset((outline(g), e) for g, e in m) for m, _ in own.terms if m)
+    kind = (own.operation, own.text) if isinstance(own, Opaque) else own.kind
+    return kind, tuple(map(outline, own.parts))
 
 
 def families_of(runs: Sequence[Run]) -> dict[str, list[list[TracedParameter]]]:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from math import gcd, prod
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -52,6 +52,14 @@ class Operation:
     def place(self) -> tuple[int, str]:
         return _PLACES[self.kind], repr(self)
 
+    @property
+    def parts(self) -> tuple[Polynomial, ...]:
+        return self.left, self.right
+
+    def of_parts(self, parts: Iterable[Any]) -> Operation:
+        """The same of others."""
+        return Operation(self.kind, *parts)
+
     def value(self, values: Values) -> Number:
         """Raises ZeroDivisionError where it divides by zero."""
         return _VALUES[self.kind](self.left.value(values), self.right.value(values))
@@ -88,6 +96,10 @@ class Opaque:
     @cached_property
     def place(self) -> tuple[int, str]:
         return len(_PLACES) + 1, repr(self)
+
+    def of_parts(self, parts: Iterable[Any]) -> Opaque:
+        """The same of others."""
+        return Opaque(self.operation, tuple(parts), self.text)
 
     def number(self, values: Values) -> float:
         """Its value as Python has it. Raises what Python raises there."""
@@ -150,7 +162,8 @@ def _as_python(part: Polynomial | Opaque, values: Values) -> float:
     return exact.numerator if exact.denominator == 1 else float(exact)
 
 
-Generator = str | Operation | Opaque
+Composed = Operation | Opaque
+Generator = str | Composed
 Monomial = tuple[tuple[Generator, int], ...]  # (generator, exponent), sorted; () is the constant
 
 
