@@ -253,6 +253,12 @@ def test_all_cases_of_a_form_are_searched(solve):
     ]
 
 
+def test_what_the_selector_counts_is_said(solve):
+    done = solve("nets.py::Floor[bytes]", "--vary", "d", "--budget", "40KB", "--number", "1")
+    assert done.stdout.startswith("closest to 40,000 bytes\n\nnets.py::Floor[bytes]\n")
+    assert "  d    bytes     off\n" in done.stdout
+
+
 def test_floats_of_the_call_are_followed(solve):
     question = ["nets.py::Rounded", "--vary", "d=1..300,multiple=1..20", "--budget", "123_456"]
     (found,) = answers(solve(*question, "--format", "json"))
@@ -369,6 +375,10 @@ def test_a_document_says_why_there_is_no_answer(solve):
         (
             ["nets.py::GPT[body]", "--budget", "1M", "--vary", "n_embd"],
             "nets.py::GPT[body] has no parameters: 'body' matches no module",
+        ),
+        (
+            ["nets.py::GPT[bytes]", "nets.py::LSTM", "--budget", "1MB", "--vary", "n_embd"],
+            "found targets of bytes and of total, expected those of one",
         ),
         (["nets.py::GPT", "--budget", "10M", "--vary", "a-b"], "expected a name or name=1..24"),
         (["nets.py::GPT", "--budget", "10M", "--vary", "n_embd=8..4"], "has no values"),
