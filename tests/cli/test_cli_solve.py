@@ -209,7 +209,7 @@ def test_the_defaults_are_those_of_published_models(solve):
         assert all(size % (64 if size >= 256 else 8) == 0 for size in (width, hidden))
         assert 16 * depth <= width <= 160 * depth
         assert 2 * width <= hidden <= 8 * width
-    free = solve(*question, "--budget", "5M", "--free")
+    free = solve(*question, "--budget", "5M", "--free", "--vary", "width,hidden")
     assert abs(answers(free)[0]["points"][0]["count"] - 5_000_000) < 100
     limited = solve(*question, "--budget", "5M", "--where", "width % 96 == 0 and depth > 1")
     assert answers(limited)[0]["defaults"] == [
