@@ -132,11 +132,11 @@ class CaseSolver:
         return replace(unknown, most=unknown.low + int(TENSORS / more)) if more > 0 else unknown
 
     def limits_met(self, points: Iterable[Met]) -> Iterator[str]:
-        """Where more layers might be better."""
+        """Where more might be better."""
         for unknown in self.active:
             most = unknown.most if unknown.high is None else None
             if any(met.values[unknown.name] == most for met in points):
-                yield f"more than {unknown.name}={most} was not tried: it takes minutes to build"
+                yield f"more than {unknown.name}={most} was not tried: others may be nearer"
 
     def opaque(self, total: Polynomial, floats: Mapping[str, float]) -> None:
         """The count if a tie is a conditional, for instance: only its values are known, not its

@@ -76,4 +76,5 @@ class Solutions:
     targets: tuple[Solved, ...] = ()
     seconds: float = 0.0
     is_free: bool = False
+    metric: str = "total"
     error: str | None = None

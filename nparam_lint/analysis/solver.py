@@ -248,7 +248,7 @@ class _Answers:
         best = sorted(points.values(), key=lambda met: abs(met.count - aim.budget))[: aim.number]
         is_exact = best and abs(best[-1].count - aim.budget) == 0
         doubts = [*self.answer.doubts, *_doubts_of(answers)]
-        doubts += (text for case in cases for text in case.limits_met(points.values()))
+        doubts += (text for case in cases for text in case.limits_met(best))
         return replace(
             self.answer,
             budget=aim.budget,

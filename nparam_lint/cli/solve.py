@@ -39,7 +39,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     ask = parser.add_argument_group("what to solve for")
     ask.add_argument(
-        "--budget", metavar="COUNTS", help="parameters: 10M, 124_475_904, 1.5e9; several: 100k,1M"
+        "--budget",
+        metavar="COUNTS",
+        help="parameters, or what the selector counts: 10M, 124_475_904, 1.5e9, 50MB; several: "
+        "100k,1M",
     )
     ask.add_argument(
         "--vary",
@@ -86,9 +89,12 @@ def failure(error: str, options: argparse.Namespace) -> Document:
 
 
 def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
-    question = _question(options)
     start = time.monotonic()
     asked = [locate(options, environ, text, selects=True) for text in options.targets]
+    metric, *others = dict.fromkeys(selector.metric for *_, selector in asked) or ["total"]
+    if others:
+        raise UsageError(f"found targets of {metric} and of {others[0]}, expected those of one")
+    question = _question(options, metric)
     found = [
         solve(question, text, *one, environ, common.progress())
         for text, one in zip(options.targets, asked, strict=True)
@@ -96,7 +102,7 @@ def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
     answers = tuple(one for row in zip(*found, strict=True) for one in row)  # by budget
     seconds = time.monotonic() - start
     budgets = tuple(question.budgets)
-    made = Solutions(__version__, question.goal, budgets, answers, seconds, options.free)
+    made = Solutions(__version__, question.goal, budgets, answers, seconds, options.free, metric)
     failed = any(one.reason for one in answers)
     return common.deliver(solve_document(made), options, asked[0][0], environ, failed=failed)
 
@@ -104,7 +110,7 @@ def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
 # --- the question -----------------------------------------------------------------------------
 
 
-def _question(options: argparse.Namespace) -> Question:
+def _question(options: argparse.Namespace, metric: str) -> Question:
     for value, missing in (
         (options.targets, "which model?"),
         (options.budget, "which budget?"),
@@ -114,7 +120,7 @@ def _question(options: argparse.Namespace) -> Question:
             example = "solve nets/gpt.py::GPT --budget 10M --vary n_embd,n_layer=1..24"
             raise UsageError(f"{missing}\nnext: nparam-lint {example}")
     unknowns = _unknowns(options.vary)
-    budgets = _budgets(options.budget)
+    budgets = _budgets(options.budget, metric)
     number = options.number
     if number is None:
         number = 5 if len(budgets) == len(options.targets) == 1 else 1
@@ -124,16 +130,16 @@ def _question(options: argparse.Namespace) -> Question:
     return Question(budgets, unknowns, conditions, options.goal, number, options.free)
 
 
-def _budgets(text: str) -> list[int]:
+def _budgets(text: str, metric: str) -> list[int]:
     pieces = [piece.strip() for piece in _COMMA.split(text)]
     if not all(pieces):
         raise UsageError(f"option --budget is {text!r}, expected 10M, or several: 100k,1M")
-    return list(dict.fromkeys(map(_budget, pieces)))
+    return list(dict.fromkeys(_budget(piece, metric) for piece in pieces))
 
 
-def _budget(text: str) -> int:
+def _budget(text: str, metric: str) -> int:
     try:
-        declared = parse_value(text).bounds({}, None).declared
+        declared = parse_value(text, metric).bounds({}, None).declared
     except TextError as error:
         raise UsageError(f"option --budget is {text!r}: {error}") from None
     if declared is None or declared <= 0:

@@ -209,7 +209,7 @@ def test_the_defaults_are_those_of_published_models(solve):
         assert all(size % (64 if size >= 256 else 8) == 0 for size in (width, hidden))
         assert 16 * depth <= width <= 160 * depth
         assert 2 * width <= hidden <= 8 * width
-    free = solve(*question, "--budget", "5M", "--free")
+    free = solve(*question, "--budget", "5M", "--free", "--vary", "width,hidden")
     assert abs(answers(free)[0]["points"][0]["count"] - 5_000_000) < 100
     limited = solve(*question, "--budget", "5M", "--where", "width % 96 == 0 and depth > 1")
     assert answers(limited)[0]["defaults"] == [
@@ -251,6 +251,12 @@ def test_all_cases_of_a_form_are_searched(solve):
         {"form": "6*cin*cout", "where": "cin != 4*cout"},
         {"form": "2*cin*cout", "where": "cin == 4*cout"},
     ]
+
+
+def test_what_the_selector_counts_is_said(solve):
+    done = solve("nets.py::Floor[bytes]", "--vary", "d", "--budget", "40KB", "--number", "1")
+    assert done.stdout.startswith("closest to 40,000 bytes\n\nnets.py::Floor[bytes]\n")
+    assert "  d    bytes     off\n" in done.stdout
 
 
 def test_floats_of_the_call_are_followed(solve):
@@ -369,6 +375,10 @@ def test_a_document_says_why_there_is_no_answer(solve):
         (
             ["nets.py::GPT[body]", "--budget", "1M", "--vary", "n_embd"],
             "nets.py::GPT[body] has no parameters: 'body' matches no module",
+        ),
+        (
+            ["nets.py::GPT[bytes]", "nets.py::LSTM", "--budget", "1MB", "--vary", "n_embd"],
+            "found targets of bytes and of total, expected those of one",
         ),
         (["nets.py::GPT", "--budget", "10M", "--vary", "a-b"], "expected a name or name=1..24"),
         (["nets.py::GPT", "--budget", "10M", "--vary", "n_embd=8..4"], "has no values"),

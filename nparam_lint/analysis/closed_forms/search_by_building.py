@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
     CountAll = Callable[[Sequence[Whole]], Sequence[int | None]]
 
-TOGETHER = 32  # builds between two looks at the clock
+QUICK = 1.0  # seconds for builds that were asked for together: then more are the next time
 BUILT = 64  # combinations, where every count takes a build
 NARROW = 8  # values that are built at a time between two that enclose the budget
 
@@ -73,6 +74,8 @@ class SearchByBuilding:
         passed."""
         now, larger = FINE, None
         for step in range(DOUBLED + 1):
+            if self.aim.is_over:
+                break
             share = FINE >> step if larger is False else FINE << step
             (count,) = self.count_all([scaled(share)])
             if count is None:
@@ -109,11 +112,12 @@ class SearchByBuilding:
         points = {(p, v): {**self.fixed[p], self.solved: v} for p, v in wanted}
         self.counts.update(dict.fromkeys(points))
         there = [key for key, point in points.items() if self.requirements.hold(point)]
-        for start in range(0, len(there), TOGETHER):
-            if self.aim.is_over:
-                return
-            some = there[start : start + TOGETHER]
+        together = 2
+        while there and not self.aim.is_over:
+            some, there = there[:together], there[together:]
+            start = time.monotonic()
             self.counts.update(zip(some, self.count_all([points[k] for k in some]), strict=True))
+            together = together * 2 if time.monotonic() - start < QUICK else 2
 
     def between(self, place: int) -> list[int]:
         """Values that were not built, between the nearest two that enclose the budget."""

@@ -7,6 +7,7 @@ from dataclasses import asdict, replace
 from typing import TYPE_CHECKING
 
 from nparam_lint import report as doc
+from nparam_lint.count.worker.capabilities import METRICS
 from nparam_lint.report import style
 from nparam_lint.report.style import clean
 
@@ -57,7 +58,7 @@ class _Sections:
     def all(self) -> Iterator[doc.Section]:
         *more, last = (f"{budget:,}" for budget in self.solutions.budgets)
         budgets = f"{', '.join(more)} and {last}" if more else last
-        headline = f"{_GOALS[self.solutions.goal]} {budgets} parameters"
+        headline = f"{_GOALS[self.solutions.goal]} {budgets} {METRICS[self.solutions.metric].words}"
         yield doc.Section((doc.Text(headline, "dim", hang="  "),))
         if not self.several:
             yield self.titled(self.solutions.targets[0])
@@ -106,7 +107,8 @@ class _Sections:
         self, header: str, arguments: list[doc.Column], written: Callable[[Met], list[str]]
     ) -> doc.Table:
         """The rows of one budget together; a label stands once for all rows that it is true of."""
-        numbers = [doc.Column(name, "number") for name in ("parameters", "off", "")]
+        unit = METRICS[self.solutions.metric].unit
+        numbers = [doc.Column(name, "number") for name in (unit, "off", "")]
         labels = [doc.Column(header, "number" if header == "budget" else "text")] if header else []
         blank = [""] * len(arguments)
         rows: list[list[str]] = []
