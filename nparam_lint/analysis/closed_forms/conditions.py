@@ -96,7 +96,7 @@ def _remainder(form: Polynomial, order: Sequence[str]) -> tuple[str, str] | None
                 rest = -form - (top - bottom * Polynomial.generator(generator))
             if rest.number is not None:
                 left, right = expanded(top, order), expanded(bottom, order)
-                sides = (t if re.fullmatch(r"\w+", t) else f"({t})" for t in (left, right))
+                sides = (t if re.fullmatch(r"[\w.]+", t) else f"({t})" for t in (left, right))
                 return " % ".join(sides), str(-rest.number)
     return None
 
