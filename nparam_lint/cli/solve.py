@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 
 from nparam_lint import UsageError, __version__
 from nparam_lint.analysis.closed_forms.search import Unknown
+from nparam_lint.analysis.closed_forms.where import comparisons
 from nparam_lint.analysis.documents.solve_document import solve_document
-from nparam_lint.analysis.solver import Question, Solutions, solve
+from nparam_lint.analysis.solutions import Question, Solutions
+from nparam_lint.analysis.solver import solve
 from nparam_lint.claims import FormulaError, TextError
-from nparam_lint.claims.expression import parse_formula
 from nparam_lint.claims.grammar import parse_value
 from nparam_lint.cli import common
 from nparam_lint.cli.targets import locate
@@ -28,7 +29,7 @@ DESCRIPTION = (
     "Whole-number arguments with which a model has a given number of parameters, the best first; "
     "each is verified by building the model. Several targets, and several budgets, give one table."
 )
-_RANGE = re.compile(r"([^\W\d][\w.]*(?:\[\d+\])*)(?:=(\d+)\.\.(\d+))?")
+_RANGE = re.compile(r"([^\W\d][\w.]*(?:\[\d+\])*)(?:=(\d+)\.\.(\d+)(?::(\d+))?)?")
 _COMMA = re.compile(r"(?<!\d),|,(?!\d{3}(?:,|$))")  # not that in 124,475,904
 
 
@@ -43,27 +44,27 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     ask.add_argument(
         "--vary",
         metavar="NAMES",
-        help="the unknowns, with or without limits: d_model,n_layers=1..24; several without limits "
-        "stay between half and twice the proportions of the call; if a target lacks some of "
-        "them, it is solved for the others",
-    )
-    ask.add_argument(
-        "--tie",
-        action="append",
-        default=[],
-        metavar="'b=4*a'",
-        help="an argument computed from the unknowns",
+        help="the unknowns, with or without limits and steps: d_model=256..2048:64,n_layers=1..24; "
+        "if a target lacks some of them, it is solved for the others",
     )
     ask.add_argument(
         "--where",
         action="append",
         default=[],
-        metavar="'a % 64 == 0'",
-        help="a condition, in addition to those of the model",
+        metavar="CONDITIONS",
+        help="what must hold, in addition to what the model requires: "
+        "'d_ff == 4*d_model and 256 <= d_model <= 1024 and d_model %% 128 == 0'",
+    )
+    ask.add_argument(
+        "--free",
+        action="store_true",
+        help="without the defaults, which are: widths in multiples of 64 or 8, and proportions of "
+        "published models, where the call has them; several unknowns without limits between half "
+        "and twice the proportions of the call",
     )
     goal = ask.add_mutually_exclusive_group()
     for name, text in (
-        ("closest", "as close as possible (default)"),
+        ("closest", "as close as possible, and within 5 %% (default)"),
         ("under", "no more than the budget"),
         ("exact", "exactly the budget"),
     ):
@@ -94,8 +95,9 @@ def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
     ]
     answers = tuple(one for row in zip(*found, strict=True) for one in row)  # by budget
     seconds = time.monotonic() - start
-    made = Solutions(__version__, question.goal, tuple(question.budgets), answers, seconds)
-    failed = not all(one.points for one in answers)
+    budgets = tuple(question.budgets)
+    made = Solutions(__version__, question.goal, budgets, answers, seconds, options.free)
+    failed = any(one.reason for one in answers)
     return common.deliver(solve_document(made), options, asked[0][0], environ, failed=failed)
 
 
@@ -111,18 +113,15 @@ def _question(options: argparse.Namespace) -> Question:
         if value is None or value == []:
             example = "solve nets/gpt.py::GPT --budget 10M --vary n_embd,n_layer=1..24"
             raise UsageError(f"{missing}\nnext: nparam-lint {example}")
-    ties = dict(_tie(text) for text in options.tie)
     unknowns = _unknowns(options.vary)
-    for name in ties.keys() & unknowns.keys():
-        raise UsageError(f"{name} is both in --vary and in --tie; next: remove one of them")
     budgets = _budgets(options.budget)
     number = options.number
     if number is None:
         number = 5 if len(budgets) == len(options.targets) == 1 else 1
     if number < 1:
         raise UsageError(f"option --number is {number}, expected at least 1")
-    conditions = [_condition(text) for text in options.where]
-    return Question(budgets, unknowns, ties, conditions, options.goal, number)
+    conditions = [one for text in options.where for one in _conditions(text)]
+    return Question(budgets, unknowns, conditions, options.goal, number, options.free)
 
 
 def _budgets(text: str) -> list[int]:
@@ -148,33 +147,19 @@ def _unknowns(text: str) -> dict[str, Unknown]:
         match = _RANGE.fullmatch(piece.strip())
         if match is None:
             raise UsageError(
-                f"option --vary is {text!r}: found {piece.strip()!r}, expected a name or name=1..24"
+                f"option --vary is {text!r}: found {piece.strip()!r}, expected a name or "
+                "name=1..24, name=64..1024:64"
             )
         low, high = (int(match[2]), int(match[3])) if match[2] else (1, None)
-        if high is not None and high < low:
+        step = int(match[4] or 1)
+        if (high is not None and high < low) or not step:
             raise UsageError(f"option --vary: {piece.strip()} has no values")
-        found[match[1]] = Unknown(match[1], low, high)
+        found[match[1]] = Unknown(match[1], low, high, step)
     return found
 
 
-def _tie(text: str) -> tuple[str, Formula]:
-    name, sign, formula = text.partition("=")
-    if not sign or not name.strip().isidentifier():
-        raise UsageError(f"option --tie is {text!r}, expected name=formula such as d_ff=4*d_model")
-    return name.strip(), _formula(formula, "--tie")
-
-
-def _condition(text: str) -> Formula:
-    formula = _formula(text, "--where")
-    if not formula.is_condition:
-        raise UsageError(
-            f"option --where is {text!r}, expected a comparison such as 'd_model % n_heads == 0'"
-        )
-    return formula
-
-
-def _formula(text: str, option: str) -> Formula:
+def _conditions(text: str) -> list[Formula]:
     try:
-        return parse_formula(text)
+        return comparisons(text)
     except FormulaError as error:
-        raise UsageError(f"option {option} is {text!r}: {error}") from None
+        raise UsageError(f"option --where is {text!r}: {error}") from None

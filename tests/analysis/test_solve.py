@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import time
 from itertools import product
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nparam_lint.analysis.closed_forms import search as searching
+from nparam_lint.analysis.closed_forms.coverage import uncovered
+from nparam_lint.analysis.closed_forms.form_records import ClosedForm
+from nparam_lint.analysis.closed_forms.observations import BuildHistory, Built, Variable
+from nparam_lint.analysis.closed_forms.polynomial import ZERO
+from nparam_lint.analysis.closed_forms.regions import ArgumentRule
 from nparam_lint.analysis.closed_forms.requirements import Requirements
-from nparam_lint.analysis.closed_forms.search import MOST, Searching, Unknown, limited
+from nparam_lint.analysis.closed_forms.search import MOST, Aim, Searching, Unknown, limited
 from nparam_lint.analysis.closed_forms.search_by_building import SearchByBuilding
+from nparam_lint.analysis.closed_forms.where import comparisons, told_apart
 from nparam_lint.claims.expression import parse_formula
 
 BOTH = frozenset(("n", "d"))
@@ -25,8 +31,10 @@ def asked(*conditions):
     return Requirements({}, ["n", "d"], {}, [parse_formula(text) for text in conditions])
 
 
-def search(*question):
-    return Searching(*question).run()
+def search(count, requirements, unknowns, growing, budget, goal, number, **more):
+    return Searching(
+        count, requirements, unknowns, growing, Aim(budget, goal, number, **more)
+    ).run()
 
 
 def every(budget, holds, goal, high):
@@ -62,7 +70,6 @@ def test_those_found_are_the_best_of_all(budget, goal, step, divided, growing, n
 def test_what_cannot_be_nearer_is_not_looked_at():
     unknowns = [Unknown("n", 1, 5000), Unknown("d", 1, 5000)]
     found = search(count, asked(), unknowns, BOTH, 1_000_000, "closest", 3)
-    assert found.solved == "n"
     assert count(1, found.combinations) < 1_010_000
     assert found.combinations < 300  # of 5,000
 
@@ -70,22 +77,32 @@ def test_what_cannot_be_nearer_is_not_looked_at():
 def test_combinations_that_a_condition_forbids_are_not_looked_at():
     unknowns = [Unknown("n", 1, 300), Unknown("d", 1, 5000)]
     found = search(count, asked("n % 60 == 0"), unknowns, BOTH, 100_000_000, "closest", 3)
-    assert found.solved == "d"
     assert found.combinations == 5
 
 
-@pytest.mark.parametrize(
-    ("limit", "goal", "condition"),
-    [("COMBINATIONS", "exact", "n > 0"), ("WALKED", "closest", "n + d < 0")],
-)
-def test_more_than_can_be_looked_at_is_said(limit, goal, condition, monkeypatch):
-    monkeypatch.setattr(searching, limit, 1000)
-    unknowns = [Unknown("n", 1, 10**9), Unknown("d", 1, 10**9)]
-    odd = 10**10 + 1
-    found = search(lambda n, d: 2 * n + 2 * d, asked(condition), unknowns, BOTH, odd, goal, 3)
+def test_what_there_was_no_time_for_is_said():
+    unknowns = [Unknown("n", 1, 10**9, base=6), Unknown("d", 1, 10**9, base=6)]
+    until = time.monotonic() + 0.2
+    growing = frozenset("d")
+    found = search(
+        lambda n, d: n * d, asked("n > 5"), unknowns, growing, 36, "closest", 3, until=until
+    )
     assert found.cut
-    assert found.candidates == ()
-    assert found.combinations <= 1000
+    assert time.monotonic() - until < 1
+    assert dict(found.candidates[0].point) == {"n": 6, "d": 6}
+
+
+def test_what_makes_no_difference_meets_the_conditions():
+    unknowns, heads = [Unknown("n", 2, 2), Unknown("d", 1, 100)], Unknown("heads", 2, 5, base=4)
+    requirements = Requirements({}, ["n", "d", "heads"], {}, [parse_formula("d % heads == 0")])
+    aim = Aim(count(2, 49), "closest", 4)
+    found = Searching(count, requirements, unknowns, BOTH, aim, [heads]).run()
+    assert [(one.point["d"], one.point["heads"]) for one in found.candidates] == [
+        (48, 4),
+        (50, 5),
+        (51, 3),
+        (46, 2),
+    ]
 
 
 # --- limits -----------------------------------------------------------------------------------
@@ -93,7 +110,7 @@ def test_more_than_can_be_looked_at_is_said(limit, goal, condition, monkeypatch)
 
 def test_several_without_limits_keep_to_the_proportions_of_the_call():
     unknowns = [Unknown("n", base=12), Unknown("d", base=768)]
-    small = {u.name: u for u in limited(count, unknowns, BOTH, 1_000_000)}
+    small = {u.name: u for u in limited(count, unknowns, BOTH, Aim(1_000_000, "closest", 1))}
     assert abs(count(small["n"].base, small["d"].base) / 1_000_000 - 1) < 0.5
     assert (small["d"].low, small["d"].high) == (small["d"].base // 2, small["d"].base * 2)
     found = search(count, asked(), unknowns, BOTH, 1_000_000, "closest", 5)
@@ -129,9 +146,67 @@ def test_of_equally_good_ones_the_most_usual_comes_first():
     found = search(lambda n, d: n * d, asked(), unknowns, BOTH, 64, "exact", 3)
     assert [dict(s.point) for s in found.candidates] == [
         {"n": 8, "d": 8},
-        {"n": 16, "d": 4},
         {"n": 4, "d": 16},
+        {"n": 16, "d": 4},
     ]
+
+
+# --- what was asked ---------------------------------------------------------------------------
+
+
+def asked_of(text, *unknowns):
+    known = {"d_model", "d_ff", "heads", "depth"}
+    given = {name: Unknown(name, base=8) for name in unknowns}
+    return told_apart(given, comparisons(text), known)
+
+
+def test_one_condition_is_told_apart():
+    found = asked_of(
+        "heads == 8 and 4*d_model == d_ff and 256 <= d_model < 1024 and d_model % 3 == 0"
+        " and depth > 1",
+        "d_model",
+        "d_ff",
+        "depth",
+    )
+    assert {name: tie.text for name, tie in found.ties.items()} == {
+        "heads": "8",
+        "d_ff": "4*d_model",
+    }
+    ranges = {name: (u.low, u.high) for name, u in found.unknowns.items()}
+    assert ranges == {"d_model": (256, 1023), "depth": (2, None)}
+    assert "d_model % 3 == 0" in [condition.text for condition in found.conditions]
+    assert found.chosen == {"d_model", "depth"}
+
+
+def test_ties_go_in_no_circle():
+    found = asked_of("d_ff == 4*d_model and d_model == d_ff/4", "d_model", "d_ff")
+    assert [*found.ties] == ["d_ff"]
+    assert [condition.text for condition in found.conditions] == ["d_model == d_ff/4"]
+    chain = asked_of("depth == 2*d_ff and d_ff == 4*d_model", "d_model")
+    assert [*chain.ties] == ["d_ff", "depth"]  # each after what it is computed from
+
+
+def test_what_follows_from_no_unknown_is_a_condition():
+    found = asked_of("d_ff == 4*d_model", "d_ff")
+    assert ([*found.unknowns], found.ties) == (["d_ff"], {})
+    assert [condition.text for condition in found.conditions] == ["d_ff == 4*d_model"]
+
+
+def test_arguments_that_no_form_is_about_are_found():
+    asked, built = told_apart({"d": Unknown("d", base=64)}, comparisons("d != 9"), {"d"}), []
+
+    def ask(points):
+        built.extend(point.get("d") for point in points)
+        return [Built(()) for _ in points]
+
+    def gap(text):
+        rule = ArgumentRule(text, frozenset("d"), is_limit=True)
+        form = ClosedForm(ZERO, (), {}, 0, (rule,), (), {}, 0, 0)
+        return uncovered([form], asked, BuildHistory(ask, [Variable("d", 64)]))
+
+    assert gap("d >= 1") is None
+    assert built == []
+    assert gap("d > 10")["d"] in {1, 2, 3, 4, 5, 6, 7, 8, 10}
 
 
 # --- by building ------------------------------------------------------------------------------
@@ -146,7 +221,7 @@ def test_what_is_built_comes_close_without_a_form(goal):
         return [None if p["d"] % 2 else count(**p) for p in points]
 
     unknowns = [Unknown("n", base=2), Unknown("d", base=16)]
-    found = SearchByBuilding(count_all, asked(), unknowns, 1_000_000).run(goal, 3)
+    found = SearchByBuilding(count_all, asked(), unknowns, Aim(1_000_000, goal, 3)).run()
     off = [abs(s.count - 1_000_000) for s in found.candidates]
     assert off == sorted(off)
     assert off[0] < 10_000
@@ -166,6 +241,7 @@ def test_builds_do_not_grow_with_the_limits():
         built.extend(points)
         return [p["n"] for p in points]
 
-    found = SearchByBuilding(count_all, asked(), [Unknown("n", 1, MOST)], 5_000_123).run("exact", 1)
+    aim = Aim(5_000_123, "exact", 1)
+    found = SearchByBuilding(count_all, asked(), [Unknown("n", 1, MOST)], aim).run()
     assert [s.count for s in found.candidates] == [5_000_123]
     assert len(built) < 300

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from math import gcd, lcm
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,7 @@ from nparam_lint.analysis.closed_forms.expressions import (
     Quotient,
     Value,
     as_opaque,
+    is_above_zero,
     is_positive,
     lower_bound,
 )
@@ -29,6 +31,7 @@ from nparam_lint.analysis.closed_forms.polynomial import (
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+Ray = tuple[Opaque, str, float]
 _NEGATED = {"==": "!=", "!=": "==", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
 _TURNED = {"<": ">", ">": "<", "<=": ">=", ">=": "<="}
 
@@ -57,8 +60,23 @@ class Condition:
             return Condition(">=", -self.form - ONE)
         return Condition(_NEGATED[self.operation], self.form)
 
+    @cached_property
+    def ray(self) -> Ray | None:
+        """A float, how it compares, and the number that it is compared with."""
+        if self.left is None or self.right is None:
+            return None
+        sides = (self.left, self.operation, self.right)
+        if not self.left.names:
+            sides = (self.right, _TURNED.get(self.operation, self.operation), self.left)
+        value, operation, bound = sides
+        return None if bound.names else (value, operation, bound.number({}))
+
     def is_certain(self, least: Mapping[str, Number]) -> bool:
         """Whether it holds for all values from the `least` on, by the signs of its terms."""
+        if self.ray is not None:
+            value, operation, bound = self.ray
+            is_above = bound < 0 or (bound == 0 and operation == ">=")
+            return operation in (">", ">=") and is_above and is_above_zero(value)
         if self.left is not None or self.operation == "==":
             return not self.names and self.left is None and self.form == ZERO
         above = {n: Polynomial.generator(n) + Polynomial.constant(v) for n, v in least.items()}

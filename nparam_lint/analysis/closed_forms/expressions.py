@@ -305,9 +305,9 @@ def _least(generator: Generator) -> Fraction | None:
     if isinstance(generator, Opaque):
         if generator.operation == "**" and isinstance(base := generator.parts[0], Polynomial):
             least = lower_bound(base)
-            if least is not None and least >= 1 and _is_above_zero(generator.parts[1]):
+            if least is not None and least >= 1 and is_above_zero(generator.parts[1]):
                 return Fraction(1)
-        return Fraction(0) if _is_above_zero(generator) else None
+        return Fraction(0) if is_above_zero(generator) else None
     left, right = lower_bound(generator.left), lower_bound(generator.right)
     match generator.kind:
         case "**":
@@ -320,9 +320,9 @@ def _least(generator: Generator) -> Fraction | None:
     return Fraction(0) if is_known else None
 
 
-def _is_above_zero(part: Polynomial | Opaque) -> bool:
+def is_above_zero(part: Polynomial | Opaque) -> bool:
     if isinstance(part, Polynomial):
         return is_positive(part)
     if part.operation == "number":
         return float(part.text) >= 0
-    return part.operation in _RISING and all(map(_is_above_zero, part.parts))
+    return part.operation in _RISING and all(map(is_above_zero, part.parts))

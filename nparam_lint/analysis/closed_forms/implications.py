@@ -21,6 +21,8 @@ from nparam_lint.analysis.closed_forms.polynomial import (
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from nparam_lint.analysis.closed_forms.conditions import Ray
+
 
 def solved(form: Polynomial, name: str) -> Polynomial | None:
     """The value of a name with which the form is zero, where it is linear in it."""
@@ -72,6 +74,18 @@ def _multiplied_out(term: tuple[Monomial, Number], own: Operation) -> Polynomial
         return Polynomial(((monomial, coefficient),))
     left = tuple((g, e - need.get(g, 0)) for g, e in powers.items() if e > need.get(g, 0))
     return own.left * Polynomial(((monomial_of(left), coefficient),))
+
+
+def _is_within(ray: Ray, other: Ray) -> bool:
+    """Whether what is on one ray is on another one."""
+    value, operation, bound = ray
+    same, wanted, end = other
+    if value != same or wanted in ("==", "!=") or operation == "!=" or ray == other:
+        return False
+    is_at_end = bound == end and (operation == wanted or "=" in wanted)
+    if wanted[0] == ">":
+        return operation[0] in ">=" and (bound > end or is_at_end)
+    return operation[0] in "<=" and (bound < end or is_at_end)
 
 
 class Implications:
@@ -130,6 +144,8 @@ class Implications:
 
     def follows(self, condition: Condition, others: Sequence[Condition]) -> bool:
         """Whether a bound follows from another one, by the signs of what lies between."""
+        if condition.ray is not None:
+            return any(o.ray is not None and _is_within(o.ray, condition.ray) for o in others)
         if condition.left is not None or condition.operation != ">=":
             return False
         least = self.least

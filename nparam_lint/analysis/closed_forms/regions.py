@@ -81,7 +81,9 @@ def merged(
     writer = _Writer(tracer, base)
     every = {id(leaf.node) for leaf in tree.leaves() if not leaf.is_refused}
     required = _region(tree.root, lambda node: [()] if id(node) in every else [])
-    needed = set(_shared(required or [()]))
+    shared = _shared(required or [()])
+    rest = writer.alternatives(required or [()], shared)
+    needed = {*shared, *(rest[0] if len(rest) == 1 else ())}
     for case in cases:
         ends = _own_conditions(tree, case.parts)
         region = _region(tree.root, lambda node, own=ends: own.get(id(node), []))  # type: ignore[misc]
@@ -145,7 +147,11 @@ class _Writer:
 
     def rules(self, region: Sequence[Conjunction], needed: set[Condition]) -> list[ArgumentRule]:
         region = [tuple(dict.fromkeys(own)) for own in region]
-        shared = _without_settled(_shared(region))
+        common = _shared(region)
+        rest = self.alternatives(region, common)
+        if len(rest) == 1:
+            common += rest[0]
+        shared = _without_settled(common)
         found = []
         for is_limit in (False, True):
             own = [c for c in shared if (c not in needed) is is_limit]
@@ -153,11 +159,24 @@ class _Writer:
                 ArgumentRule(text, names, is_limit, condition)
                 for text, names, condition in self.written(own, shared)
             ]
-        common = _shared(region)
-        rest = _absorbed([tuple(c for c in own if c not in common) for own in region])
         if len(rest) > 1 and all(rest):
             found.append(self.either(rest))
         return found
+
+    def alternatives(
+        self, region: Sequence[Conjunction], shared: Sequence[Condition]
+    ) -> list[Conjunction]:
+        """What may hold beside what always holds, without what implies another of them."""
+        found = _absorbed([tuple(c for c in own if c not in shared) for own in region])
+        implied = self.tracer.implied
+        return [
+            own
+            for own in dict.fromkeys(found)
+            if not any(
+                other != own and all(c in own or implied.follows(c, own) for c in other)
+                for other in found
+            )
+        ]
 
     def either(self, region: Sequence[Conjunction]) -> ArgumentRule:
         names = frozenset().union(*(c.names for own in region for c in own))

@@ -3,23 +3,30 @@
 from __future__ import annotations
 
 import ast
+import math
 from dataclasses import dataclass
+from fractions import Fraction
 from math import gcd, lcm, prod
 from typing import TYPE_CHECKING
 
 from nparam_lint.analysis.closed_forms.compiled_form import NoPolynomial, read
 from nparam_lint.claims import FormulaError, read_expression
+from nparam_lint.claims.expression import Formula, parse_formula
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from nparam_lint.claims.expression import Formula
+    from nparam_lint.analysis.closed_forms.regions import ArgumentRule
     from nparam_lint.records import NameValue
 
     Whole = Mapping[str, int]
     Test = Callable[[Mapping[str, NameValue]], bool]
 
-_CALLS = {"__builtins__": {}, "min": min, "max": max, "abs": abs, "ceil": int, "floor": int}
+_CALLS = {
+    "__builtins__": {},
+    **{name: function for name, function in vars(math).items() if callable(function)},
+    **{function.__name__: function for function in (abs, int, max, min, round)},
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +45,7 @@ class Requirements:
 
     def __init__(
         self,
-        base: Whole,
+        base: Mapping[str, NameValue],
         unknowns: Iterable[str],
         ties: Mapping[str, Formula],
         tests: Sequence[Formula],
@@ -84,6 +91,15 @@ class Requirements:
         return step
 
 
+def as_formula(rule: ArgumentRule) -> Formula:
+    """A rule in what formulas are written in, or computed as Python does."""
+    try:
+        return parse_formula(rule.text)
+    except FormulaError:
+        test = _compiled(rule.text)
+        return Formula(rule.text, rule.names, True, lambda point: Fraction(test(point)))
+
+
 def _value(formula: Formula, full: Mapping[str, NameValue]) -> int | float | None:
     try:
         value = formula.evaluate(full)
@@ -124,17 +140,22 @@ def _product(node: ast.expr) -> tuple[int, tuple[str, ...]] | None:
 
 
 def _test(condition: Formula) -> Test:
-    """A condition on whole numbers. It is compiled, since it is evaluated a hundred thousand times;
-    it was parsed before, and contains only names, numbers and operators. A condition with
-    divisions, decimals or elements of lists is evaluated exactly instead."""
+    """A condition with divisions, decimals or elements of lists is evaluated exactly, any other one
+    is compiled: that is faster."""
     if any(sign in condition.text for sign in "/.["):
         return lambda point: bool(_value(condition, point))
-    code = compile(condition.text, "<condition>", "eval")
+    return _compiled(condition.text)
+
+
+def _compiled(text: str) -> Test:
+    """Evaluated a hundred thousand times. It was parsed before, or written by us, and contains only
+    names, numbers, operators and functions of numbers."""
+    code = compile(text, "<condition>", "eval")
 
     def holds(point: Mapping[str, NameValue]) -> bool:
         try:
             return bool(eval(code, _CALLS, point))
-        except ZeroDivisionError:
+        except (ArithmeticError, ValueError):  # it divides by zero, or takes a root of less
             return False
 
     return holds

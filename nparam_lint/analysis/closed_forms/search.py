@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import heapq
-from bisect import bisect_right
+import time
+from bisect import bisect_left, bisect_right
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import count as count_up
+from itertools import product
+from math import inf
 from typing import TYPE_CHECKING, Literal
 
 from nparam_lint.analysis.closed_forms.compiled_form import NOWHERE
@@ -20,24 +23,47 @@ if TYPE_CHECKING:
 
 Goal = Literal["closest", "under", "exact"]
 
-MOST = 1 << 24  # the largest value that is tried for an unknown without a limit
+MOST = 1 << 24  # the largest value of an unknown without a limit
 BEYOND = 4  # times the budget: what is larger is not looked at
 LEAST = 128  # values of an unknown that are tried anyway: smaller ones may not be allowed
 WIDE = 2  # times more or less than in the proportions of the call; published families keep to it
 FINE = 1 << 16  # steps between them and nothing
+MANY = 4096  # values of an unknown that only conditions are about
 DOUBLED = 10  # times, or halved: where more need not give more, or where every count takes a build
-COMBINATIONS = 200_000  # of the other unknowns that are solved for
-WALKED = 1_000_000  # values that are tried because those nearer were not allowed
 
 
 @dataclass(frozen=True, slots=True)
 class Unknown:
-    """`high`: None if no limits were given; `base`: the value in the call."""
+    """`high`: None if no limits were given, then `most` is the largest value that is tried; `base`:
+    the value in the call."""
 
     name: str
     low: int = 1
     high: int | None = None
+    step: int = 1
     base: int = 1
+    most: int = MOST
+
+    @property
+    def is_limited(self) -> bool:
+        """Whether anything was said about its values."""
+        return self.high is not None or self.low > 1 or self.step > 1
+
+
+@dataclass(frozen=True, slots=True)
+class Aim:
+    """What to look for: so many (`number`) solutions. `is_free`: without limits that were not asked
+    for; `until`: by the clock (`time.monotonic`), when the search ends."""
+
+    budget: int
+    goal: Goal
+    number: int
+    is_free: bool = False
+    until: float = inf
+
+    @property
+    def is_over(self) -> bool:
+        return time.monotonic() > self.until
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,13 +76,12 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """What was found. `combinations`: of all unknowns but the one that is solved for, so many of
-    which had to be looked at; `solved`: that one, "" where all values of all were tried; `cut`:
-    whether there were more than could be looked at; `limits`: of the unknowns that had none."""
+    """What was found. `combinations`: so many of all unknowns but the one that is solved for were
+    looked at; `cut`: whether there were more than there was time for; `limits`: of the unknowns
+    that had none."""
 
     candidates: tuple[Candidate, ...]
     combinations: int
-    solved: str
     cut: bool = False
     limits: Mapping[str, tuple[int, int]] = field(default_factory=dict)
 
@@ -65,12 +90,13 @@ class Search:
 
 
 def limited(
-    count: Callable[..., int], unknowns: Sequence[Unknown], growing: Container[str], budget: int
+    count: Callable[..., int], unknowns: Sequence[Unknown], growing: Container[str], aim: Aim
 ) -> list[Unknown]:
     """The unknowns, each `base` as in a model of the call's proportions that meets the budget.
     From there, those without limits may be half or twice as large where there are several: what
     meets a budget by one layer of ten thousand units is of no use. A single one needs no limit
     where more of it gives more, since the budget sets it."""
+    budget = aim.budget
     free = [u.name for u in unknowns if u.high is None]
 
     def scaled(share: int) -> list[int]:
@@ -84,18 +110,24 @@ def limited(
 
     grows = all(name in growing for name in free)
     if grows:
-        most = MOST * FINE
-        share = max(1, _last(lambda share: count(*scaled(share)), 1, most, budget)) if free else 1
+        share = max(1, _last(lambda share: count(*scaled(share)), 1, MOST * FINE, budget))
     else:
         share = min((FINE << step >> DOUBLED for step in range(2 * DOUBLED + 1)), key=off)
     found = []
     for unknown, base in zip(unknowns, scaled(share), strict=True):
         unknown = replace(unknown, base=max(base, 1))
-        if unknown.high is None and (len(free) > 1 or not grows):
-            low, high = max(1, unknown.base // WIDE), unknown.base * WIDE
-            unknown = replace(unknown, low=low, high=high)
+        if unknown.high is None and not aim.is_free and (len(free) > 1 or not grows):
+            unknown = around(unknown)
         found.append(unknown)
     return found
+
+
+def around(unknown: Unknown) -> Unknown:
+    """From half to twice its base, where it has no limits."""
+    if unknown.high is not None:
+        return unknown
+    low = max(unknown.low, unknown.base // WIDE)
+    return replace(unknown, low=low, high=min(max(low, unknown.base) * WIDE, unknown.most))
 
 
 def _last(count: Callable[[int], int], low: int, high: int, most: int) -> int:
@@ -111,14 +143,14 @@ def _last(count: Callable[[int], int], low: int, high: int, most: int) -> int:
 
 
 class _Enough(Exception):
-    """There are more combinations than can be tried."""
+    """The time is over."""
 
 
 class Searching:
-    """Looks for the best `number` of solutions; of equally good ones, those nearest to the
-    proportions of the call. `count`: of the unknowns, in their order; `growing`: those of which
-    more never gives less: the one among them that ranges widest is found by bisection for all
-    values of the others, and what cannot be nearer is left out."""
+    """Looks for the best solutions; of equally good ones, those nearest to the proportions of the
+    call. `count`: of the unknowns, in their order; `growing`: those of which more never gives less:
+    the one among them that ranges widest is found by bisection for all values of the others, and
+    what cannot be nearer is left out. `passive`: unknowns that only conditions are about."""
 
     def __init__(
         self,
@@ -126,15 +158,18 @@ class Searching:
         requirements: Requirements,
         unknowns: Sequence[Unknown],
         growing: Container[str],
-        budget: int,
-        goal: Goal,
-        number: int,
+        aim: Aim,
+        passive: Sequence[Unknown] = (),
     ) -> None:
-        self.requirements, self.budget, self.goal, self.number = requirements, budget, goal, number
+        self.requirements, self.aim, self.budget = requirements, aim, aim.budget
         self.count, self.growing = count, growing
-        self.unknowns = limited(count, unknowns, growing, budget)
-        without = {u.name for u in unknowns if u.high is None}
-        free = [u for u in self.unknowns if u.name in without]
+        self.unknowns = limited(count, unknowns, growing, aim)
+        pairs = zip(self.unknowns, unknowns, strict=True)
+        scales = [Fraction(u.base, was.base) for u, was in pairs if was.high is None and was.base]
+        scale = max(scales, default=Fraction(1))
+        self.passive = [around(replace(u, base=max(1, round(u.base * scale)))) for u in passive]
+        without = {u.name for u in (*unknowns, *passive) if u.high is None}
+        free = [u for u in (*self.unknowns, *self.passive) if u.name in without]
         self.limits = {u.name: (u.low, u.high) for u in free if u.high}
         self.values = {u.name: u.low for u in self.unknowns}  # what is open has its least
         self.ranges = {u.name: range(u.low, self.highest(u) + 1) for u in self.unknowns}
@@ -145,9 +180,10 @@ class Searching:
         # From which place on all that is still open grows.
         self.bounded = [all(n in growing for n in rest[place:]) for place in range(len(rest) + 1)]
         self.bases = {u.name: u.base for u in self.unknowns}
+        self.choices = [_nearest_first(u) for u in self.passive]
         self.best: list[tuple[int, Fraction, int, Candidate]] = []
         self.turn = count_up()
-        self.seen = self.walked = 0
+        self.seen = 0
 
     def count_of(self, name: str) -> Callable[[int], int]:
         """The count as a function of one unknown, the others as they are."""
@@ -157,44 +193,53 @@ class Searching:
 
     def highest(self, unknown: Unknown) -> int:
         """The largest value that is of use, all others being at their least."""
-        high = MOST if unknown.high is None else unknown.high
+        high = unknown.most if unknown.high is None else unknown.high
         if unknown.name not in self.growing:
             return high
         last = _last(self.count_of(unknown.name), unknown.low, high, BEYOND * self.budget)
         return min(high, max(last, unknown.low + LEAST))
 
     def run(self) -> Search:
+        cut = any(len(values) == MANY for values in self.choices)
         try:
-            self.descend(0, {})
-            cut = False
+            if self.requirements.hold({}):
+                self.descend(0, {})
         except _Enough:
             cut = True
         found = sorted(self.best, reverse=True)  # no two are of one turn
-        return Search(tuple(s for *_, s in found), self.seen, self.solved, cut, self.limits)
+        return Search(tuple(s for *_, s in found), self.seen, cut, self.limits)
 
     @property
     def reach(self) -> int | None:
         """How far from the budget a solution may be; None for any distance."""
-        if self.goal == "exact":
+        if self.aim.goal == "exact":
             return 0
-        return -self.best[0][0] if len(self.best) == self.number else None
+        return -self.best[0][0] if len(self.best) == self.aim.number else None
+
+    def look_at_the_clock(self) -> None:
+        if self.aim.is_over:
+            raise _Enough
 
     def descend(self, place: int, fixed: dict[str, int]) -> None:
-        """Give the unknowns from a place on all values that may be of use."""
+        """Give the unknowns from a place on all values that may be of use, those near the
+        proportions of the call first: they are the most likely to be good."""
         if place == len(self.order):
             self.solve(fixed)
             return
         name = self.order[place]
-        least = self.ranges[name].start
-        for value in self.steps(fixed, name):
-            self.values[name] = value
-            if self.bounded[place + 1] and self.is_beyond():
-                if name in self.growing:
-                    break
-                continue
-            point = {**fixed, name: value}
-            if self.requirements.hold(point):
-                self.descend(place + 1, point)
+        values, least = self.steps(fixed, name), self.ranges[name].start
+        middle = bisect_left(values, self.bases[name])
+        for side in (values[middle:], values[:middle][::-1]):
+            for value in side:
+                self.look_at_the_clock()
+                self.values[name] = value
+                if self.bounded[place + 1] and self.is_beyond():
+                    if name in self.growing and side.step > 0:
+                        break
+                    continue
+                point = {**fixed, name: value}
+                if self.completed(point) is not None:
+                    self.descend(place + 1, point)
         self.values[name] = least
 
     def steps(self, fixed: Whole, name: str) -> range:
@@ -205,15 +250,12 @@ class Searching:
     def is_beyond(self) -> bool:
         """Whether even the smallest values of the open unknowns give too much."""
         excess = self.count(*self.values.values()) - self.budget
-        reach = 0 if self.goal != "closest" else self.reach
+        reach = 0 if self.aim.goal != "closest" else self.reach
         return reach is not None and excess > reach
 
     def solve(self, fixed: dict[str, int]) -> None:
         """The nearest values of the last unknown that are allowed, below the budget and above."""
         self.seen += 1
-        if self.seen > COMBINATIONS:
-            self.seen -= 1
-            raise _Enough
         if not self.solved:
             self.offer(fixed, self.count(*self.values.values()))
             return
@@ -223,37 +265,51 @@ class Searching:
         count = self.count_of(self.solved)
         ideal = _last(lambda index: count(values[index]), 0, len(values) - 1, self.budget)
         self.walk(fixed, count, values[ideal::-1] if ideal >= 0 else ())
-        if self.goal == "closest":
+        if self.aim.goal == "closest":
             self.walk(fixed, count, values[ideal + 1 :])
 
     def walk(self, fixed: Whole, count_of: Callable[[int], int], values: Iterable[int]) -> None:
-        """Away from the budget, until it is too far."""
+        """Away from the budget, until it is too far; of values that give the same, one is taken."""
+        taken = None
         for value in values:
             count = count_of(value)
             if self.reach is not None and abs(count - self.budget) > self.reach:
                 return
-            self.walked += 1
-            if self.walked > WALKED:
-                raise _Enough
-            point = {**fixed, self.solved: value}
-            if self.requirements.hold(point):
-                self.offer(point, count)
+            if count != taken and self.offer({**fixed, self.solved: value}, count):
+                taken = count
 
-    def offer(self, point: Whole, count: int) -> None:
+    def offer(self, point: Whole, count: int) -> bool:
+        """Whether this is a solution."""
         distance, reach = abs(count - self.budget), self.reach
-        beyond = count == NOWHERE or (self.goal == "under" and count > self.budget)
+        beyond = count == NOWHERE or (self.aim.goal == "under" and count > self.budget)
         if beyond or (reach is not None and distance > reach):
-            return
+            return False
+        full = self.completed(point)
+        if full is None:
+            return False
         # Of equally good ones that with the usual proportions stays, then the first.
-        item = (
-            -distance,
-            -self.oddness(point),
-            -next(self.turn),
-            Candidate({n: point[n] for n in self.ranges}, count),
-        )
-        (heapq.heappush if len(self.best) < self.number else heapq.heappushpop)(self.best, item)
+        item = (-distance, -self.oddness(point), -next(self.turn), Candidate(full, count))
+        push = heapq.heappush if len(self.best) < self.aim.number else heapq.heappushpop
+        push(self.best, item)
+        return True
+
+    def completed(self, point: Whole) -> dict[str, int] | None:
+        """With values for the passive unknowns, near those in the call, so that all conditions hold
+        that can be checked."""
+        for values in product(*self.choices):
+            self.look_at_the_clock()
+            full = {**point, **{u.name: v for u, v in zip(self.passive, values, strict=True)}}
+            if self.requirements.hold(full):
+                return full
+        return None
 
     def oddness(self, point: Whole) -> Fraction:
         """By how much the unknown that is furthest from the proportions differs from them."""
-        pairs = ((value, self.bases[name]) for name, value in point.items())
-        return max(Fraction(max(pair), max(min(pair), 1)) for pair in pairs)
+        pairs = ((point[name], base) for name, base in self.bases.items())
+        ratios = (Fraction(max(pair), max(min(pair), 1)) for pair in pairs)
+        return max(ratios, default=Fraction(1))
+
+
+def _nearest_first(unknown: Unknown) -> list[int]:
+    values = range(unknown.low, (unknown.high or unknown.low) + 1)
+    return sorted(values[:MANY], key=lambda value: abs(value - unknown.base))

@@ -3,18 +3,26 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from nparam_lint.analysis.closed_forms.search import DOUBLED, FINE, WIDE, Candidate, Search
+from nparam_lint.analysis.closed_forms.search import (
+    DOUBLED,
+    FINE,
+    Candidate,
+    Search,
+    around,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from nparam_lint.analysis.closed_forms.requirements import Requirements
-    from nparam_lint.analysis.closed_forms.search import Goal, Unknown, Whole
+    from nparam_lint.analysis.closed_forms.search import Aim, Unknown, Whole
 
     CountAll = Callable[[Sequence[Whole]], Sequence[int | None]]
 
+TOGETHER = 32  # builds between two looks at the clock
 BUILT = 64  # combinations, where every count takes a build
 NARROW = 8  # values that are built at a time between two that enclose the budget
 
@@ -29,9 +37,10 @@ class SearchByBuilding:
         count_all: CountAll,
         requirements: Requirements,
         unknowns: Sequence[Unknown],
-        budget: int,
+        aim: Aim,
     ) -> None:
-        self.count_all, self.requirements, self.budget = count_all, requirements, budget
+        self.count_all, self.requirements = count_all, requirements
+        self.aim, self.budget = aim, aim.budget
         self.limits = self.limits_of([u.name for u in unknowns if u.high is None], unknowns)
         self.ranges = {
             u.name: range(low, (high or low) + 1)
@@ -56,7 +65,8 @@ class SearchByBuilding:
             return known | {name: max(1, known[name] * share // FINE) for name in free}
 
         bases = scaled(self.share(scaled)) if free else known
-        return {name: (max(1, bases[name] // WIDE), bases[name] * WIDE) for name in free}
+        limited = {u.name: around(replace(u, base=bases[u.name])) for u in unknowns}
+        return {name: (u.low, u.high or u.low) for name, u in limited.items() if name in free}
 
     def share(self, scaled: Callable[[int], Whole]) -> int:
         """How much of the call's proportions has about the budget: doubled or halved until it is
@@ -74,13 +84,14 @@ class SearchByBuilding:
                 break
         return now
 
-    def run(self, goal: Goal, number: int) -> Search:
-        values = self.ranges[self.solved]
+    def run(self) -> Search:
+        goal, values = self.aim.goal, self.ranges[self.solved]
         steps = list(_quarters(values.start, values.stop - 1))
         self.look([(place, value) for place in range(len(self.fixed)) for value in steps])
-        while between := [
-            (place, value) for place in range(len(self.fixed)) for value in self.between(place)
-        ]:
+        places = range(len(self.fixed))
+        while between := [(place, value) for place in places for value in self.between(place)]:
+            if self.aim.is_over:
+                break
             self.look(between)
         most = math.inf if goal == "closest" else self.budget
         least = self.budget if goal == "exact" else 0
@@ -90,14 +101,19 @@ class SearchByBuilding:
                 point = {**self.fixed[place], self.solved: value}
                 found.append(Candidate({n: point[n] for n in self.ranges}, count))
         found.sort(key=lambda one: (abs(one.count - self.budget), *one.point.values()))
-        return Search(tuple(found[:number]), len(self.fixed), self.solved, self.cut, self.limits)
+        best = tuple(found[: self.aim.number])
+        return Search(best, len(self.fixed), self.cut or self.aim.is_over, self.limits)
 
     def look(self, wanted: Sequence[tuple[int, int]]) -> None:
         """Build what is allowed."""
         points = {(p, v): {**self.fixed[p], self.solved: v} for p, v in wanted}
         self.counts.update(dict.fromkeys(points))
         there = [key for key, point in points.items() if self.requirements.hold(point)]
-        self.counts.update(zip(there, self.count_all([points[k] for k in there]), strict=True))
+        for start in range(0, len(there), TOGETHER):
+            if self.aim.is_over:
+                return
+            some = there[start : start + TOGETHER]
+            self.counts.update(zip(some, self.count_all([points[k] for k in some]), strict=True))
 
     def between(self, place: int) -> list[int]:
         """Values that were not built, between the nearest two that enclose the budget."""

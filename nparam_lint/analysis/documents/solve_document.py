@@ -13,7 +13,7 @@ from nparam_lint.report.style import clean
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from nparam_lint.analysis.solver import Met, Solutions, Solved
+    from nparam_lint.analysis.solutions import CaseForm, Met, Solutions, Solved
 
 _GOALS = {"closest": "closest to", "under": "no more than", "exact": "exactly"}
 
@@ -68,12 +68,23 @@ class _Sections:
             for found in self.targets.values():
                 yield self.titled(found[0], tuple(self.calls(found)))
         calls = () if self.several else tuple(self.calls(self.solutions.targets))
-        notes = tuple(doc.Text(note, "dim", hang="  ") for note in self.notes())
-        yield doc.Section((*calls, *notes, *self.limits()))
+        notes = tuple(doc.Text(note, "dim", hang="  ") for note in self.told(self.notes))
+        yield doc.Section((*calls, *notes))
+        yield doc.Section(tuple(self.defaults()))
 
     def titled(self, one: Solved, calls: tuple[doc.Text, ...] = ()) -> doc.Section:
-        form = (doc.Text(one.form, "", "  ", "    ", "formula"),) if one.form else ()
-        return doc.Section((*form, *calls), one.target)
+        forms = (text for case in one.forms for text in self.form(case))
+        return doc.Section((*forms, *calls), one.target)
+
+    def form(self, case: CaseForm) -> Iterator[doc.Text]:
+        """On one line, if it fits there."""
+        line = f"{case.form}  where {case.where}"
+        if case.where and len(line) + 2 <= self.options.width:
+            yield doc.Text(line, "", "  ", "    ", "verbatim")
+            return
+        yield doc.Text(case.form, "", "  ", "    ", "formula")
+        if case.where:
+            yield doc.Text(f"where {case.where}", "", "    ", "      ")
 
     # --- the table ---
 
@@ -123,13 +134,14 @@ class _Sections:
     def absent(self) -> Iterator[doc.Text]:
         for one in self.solutions.targets:
             if one.reason is not None:
-                text = ": ".join(filter(None, (self.about([one]), one.reason)))
+                about = self.about([one], self.targets[one.target])
+                text = ": ".join(filter(None, (about, one.reason)))
                 yield doc.Text(f"– {text}", "red", hang="  ")
 
-    def about(self, found: Sequence[Solved]) -> str:
-        """Which of all answers these are, all of one target; nothing where there are no others."""
+    def about(self, found: Sequence[Solved], every: Sequence[Solved]) -> str:
+        """Which of the answers of one target these are; nothing where there are no others."""
         budgets = ""
-        if len(found) < len(self.targets[found[0].target]):
+        if len(found) < len(every):
             budgets = ", ".join(f"{one.budget:,}" for one in found)
         if not self.several:
             return budgets
@@ -141,61 +153,56 @@ class _Sections:
         indent = "  " if self.several else ""
         widest = max((len(f"{one.budget:,}") for one in found), default=0)
         for one in found:
-            before = "best" if len(found) == 1 else f"{one.budget:,}".rjust(widest)
+            best = "nearest" if one.reason else "best"
+            before = best if len(found) == 1 else f"{one.budget:,}".rjust(widest)
             for place, met in enumerate(one.points):
                 if place == 0 or self.options.verbose:
                     hang = " " * (len(indent + before) + 2)
                     head = hang if place else f"{indent}{before}: "
                     yield doc.Text(met.call, "", head, hang)
 
-    def notes(self) -> list[str]:
+    def told(self, texts: Callable[[Solved], Iterator[str]]) -> list[str]:
         """What is to be said, and, before it, about which answers, where it is not about all."""
         said: dict[str, dict[str, list[Solved]]] = {}
         answers = [one for one in self.solutions.targets if one.points]
+        every = style.grouped(answers, lambda one: one.target)
         for one in answers:
-            for text in self.notes_of(one):
+            for text in texts(one):
                 said.setdefault(text, {}).setdefault(one.target, []).append(one)
-        notes = []
+        found = []
         for text, about in said.items():
-            whom = "; ".join(map(self.about, about.values()))
+            whom = "; ".join(self.about(own, every[target]) for target, own in about.items())
             everybody = sum(map(len, about.values())) == len(answers)
-            notes.append(text if everybody or not whom else f"{whom}: {text}")
-        return notes
+            found.append(text if everybody or not whom else f"{whom}: {text}")
+        return found
 
-    def notes_of(self, one: Solved) -> Iterator[str]:
-        if one.is_best:
-            how = "no others are nearer" + (" within the limits" if one.limits else "")
-        elif one.cut:
-            how = "not all combinations were tried: set narrower limits"
-        elif one.form and not one.is_complete:
-            how = "for other arguments there is no closed form: others may be nearer there"
-        elif not one.form:
-            how = "no closed form: others that were not built may be nearer"
-        else:
-            how = f"the closed form does not hold for {one.strayed} more"
-        yield f"each was built; {how}"
-        alone = len(self.targets[one.target]) == 1 and (not self.several or self.options.verbose)
-        if alone and one.solved and one.combinations > 1:
-            yield f"solved for {one.solved} with {one.combinations:,} combinations of the others"
+    def notes(self, one: Solved) -> Iterator[str]:
+        best = "no others are nearer" + (" within the defaults" if any(_defaults(one)) else "")
+        yield f"each was built; {'; '.join(one.doubts) or best}"
+        if one.nearer is not None:
+            off = _off(one.nearer, one.budget)
+            yield f"nearer with --free: {one.nearer.call} ({one.nearer.count:,}, {off})"
         if one.idle:
             names = " and ".join(_given(one.idle))
             yield f"left as in the call, since the count is the same: {names}"
         if one.refused:
             yield f"{one.refused} more that the model rejected"
 
-    def limits(self) -> Iterator[doc.Text]:
-        """The limits that were not given by the user."""
-        how = "half to twice the call's proportions; --vary sets others"
-        limited = [one for one in self.solutions.targets if one.points and one.limits]
-        for number, one in enumerate(limited):
-            between = (f"{name}={low}..{high}" for name, (low, high) in one.limits.items())
-            limits, about = ", ".join(between), self.about([one])
-            if not about:  # it is the only one
-                yield doc.Text(f"limits: {limits} ({how})", "dim", hang="  ")
-                continue
-            if number == 0:
-                yield doc.Text(f"limits ({how}):", "dim", hang="  ")
-            yield doc.Text(f"{about}: {limits}", "dim", "  ", "    ")
+    def defaults(self) -> Iterator[doc.Text]:
+        """What was not asked for by the user."""
+        texts = self.told(_defaults)
+        if texts:
+            other = "--vary sets others" if self.solutions.is_free else "--free lifts them"
+            yield doc.Text(f"defaults ({other}):", "dim")
+        for text in texts:
+            yield doc.Text(text, "dim", "  ", "    ")
+
+
+def _defaults(one: Solved) -> Iterator[str]:
+    yield from one.defaults
+    limits = ", ".join(f"{name}={low}..{high}" for name, (low, high) in one.limits.items())
+    if limits:
+        yield f"{limits}: half to twice the call's proportions"
 
 
 def _given(values: Mapping[str, int]) -> Iterator[str]:

@@ -1,0 +1,79 @@
+"""What `solve` is asked, and what it answers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from nparam_lint.analysis.closed_forms.search import Goal, Unknown
+    from nparam_lint.claims.expression import Formula
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """`conditions`: what must hold in addition to the models' own requirements; `number`: of
+    solutions for each budget; `is_free`: without the conventions of published models, and without
+    limits that were not asked for."""
+
+    budgets: Sequence[int]
+    unknowns: Mapping[str, Unknown]
+    conditions: Sequence[Formula]
+    goal: Goal
+    number: int
+    is_free: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Met:
+    """Arguments, the count that was measured with them, and the call."""
+
+    values: Mapping[str, int]
+    count: int
+    call: str
+
+
+@dataclass(frozen=True, slots=True)
+class CaseForm:
+    """A closed form, and the conditions of its case, where there are others."""
+
+    form: str
+    where: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Solved:
+    """One target and one budget. `call`: as it was built first; `forms`: its closed form, by cases;
+    `points`: the best first; `limits`: of unknowns that were given none; `defaults`: the
+    conventions that were kept to; `idle`: unknowns that make no difference, and the values that
+    they keep; `refused`: solutions that the model did not accept; `doubts`: why others may be
+    nearer, nothing where there is proof that none are; `nearer`: what is, without the defaults,
+    where what was found is far from the budget; `reason`: why the budget is not met."""
+
+    target: str
+    budget: int
+    call: str = ""
+    forms: tuple[CaseForm, ...] = ()
+    points: tuple[Met, ...] = ()
+    limits: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    defaults: tuple[str, ...] = ()
+    idle: Mapping[str, int] = field(default_factory=dict)
+    refused: int = 0
+    doubts: tuple[str, ...] = ()
+    nearer: Met | None = None
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Solutions:
+    """All targets, for each of the budgets."""
+
+    version: str
+    goal: str
+    budgets: tuple[int, ...] = ()
+    targets: tuple[Solved, ...] = ()
+    seconds: float = 0.0
+    is_free: bool = False
+    error: str | None = None
