@@ -175,6 +175,8 @@ def condition_of(operation: str, left: Value, right: Value) -> Condition | bool:
     if isinstance(left, Opaque) and left.operation == "sqrt" and right == ZERO:
         return condition_of(operation, left.parts[0], right)
     first, second = as_opaque(left), as_opaque(right)
+    if first == second:
+        return operation in ("==", "<=", ">=")
     if not (first.names | second.names):
         return True
     return Condition(operation, ZERO, first, second)

@@ -159,7 +159,7 @@ class Calls:
             found = {n: getattr(made, n) for n in signature.parameters if hasattr(made, n)}
             values = {**found, **given(node, signature, {})}
             open_ = self.following(node, signature, values)
-            open_ |= {n for n, v in values.items() if isinstance(v, dict) and "label" in n}
+            open_ |= {n for n, v in found.items() if is_made(n, v, signature) or "label" in n}
             values.update(dict.fromkeys(open_ - set(written_in(node, signature))))
         self.tell(rows, above, node, signature, values)
         for name in [name for name, value in values.items() if is_config(value)]:
@@ -202,6 +202,12 @@ def differ(one, other):
         return isinstance(other, (*PLAIN, list, tuple)) and bool(one != other)
     except Exception:
         return False
+
+
+def is_made(name, value, signature):
+    """Whether a list or a dictionary was made in place of a default that is none."""
+    is_plain = isinstance(signature.parameters[name].default, PLAIN)
+    return isinstance(value, (list, tuple, dict)) and is_plain
 
 
 def parts(name, value):
