@@ -620,3 +620,29 @@ class Evenly(nn.Module):
             g -= 1
         self.n = nn.GroupNorm(g, c)
         self.x = nn.Conv2d(c, c, 1, groups=g)
+
+
+class Transitions(nn.Module):
+    """DenseNet: after each block the width is halved, whatever it is"""
+
+    def __init__(self, growth=12, init=16, first=2, last=3, classes=10):
+        super().__init__()
+        c, self.stages = init, nn.ModuleList()
+        for layers in (first, last):
+            for i in range(layers):
+                self.stages.append(nn.Conv2d(c + i * growth, growth, 3, bias=False))
+            c += layers * growth
+            self.stages.append(nn.Conv2d(c, c // 2, 1, bias=False))
+            c //= 2
+        self.head = nn.Linear(c, classes)
+
+
+class CrossEmbed(nn.Module):
+    """kernels of several sizes, sorted: the largest has what is left of the width"""
+
+    def __init__(self, cin=3, dim=64, small=4, middle=8, large=16):
+        super().__init__()
+        sizes = sorted([small, middle, large])
+        widths = [dim // 2**i for i in range(1, len(sizes))]
+        widths.append(dim - sum(widths))
+        self.convs = nn.ModuleList(nn.Conv2d(cin, w, k) for w, k in zip(widths, sizes))

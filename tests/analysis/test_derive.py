@@ -7,10 +7,13 @@ import random
 
 import pytest
 from torch import nn
-from torch_models import all_derived, count, derived, told
+from torch_models import InProcess, all_derived, asking, count, derived, told
 
+from nparam_lint.analysis.closed_forms.derive import derive
+from nparam_lint.analysis.closed_forms.exploration import Learned
 from nparam_lint.analysis.closed_forms.form_records import ClosedForm, NoForm
 from nparam_lint.analysis.closed_forms.form_writer import expanded, factored
+from nparam_lint.analysis.closed_forms.observations import BuildHistory, Variable
 
 
 def total(form) -> str:
@@ -411,6 +414,14 @@ class Stubborn(nn.Module):
         if width != 8:
             raise ValueError("8 it is")
         self.layer = nn.Linear(width, 1)
+
+
+def test_what_takes_too_long_is_said():
+    variables = [Variable("width", 4)]
+    history = BuildHistory(asking(lambda width: nn.Linear(width, 2), width=4), variables)
+    learned = Learned(deadline=0.0)
+    found = derive(history, variables, InProcess(nn.Linear), learned=learned)
+    assert [form.reason for form in found] == ["no closed form was found within 40 seconds"]
 
 
 def test_one_model_makes_no_form():

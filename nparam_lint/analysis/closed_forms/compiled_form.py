@@ -82,7 +82,7 @@ class _Substitution:
     def form(self, form: Polynomial) -> Polynomial:
         if self.names.isdisjoint(form.names):
             return form
-        return _transformed(form, self.of)
+        return transformed(form, self.of)
 
     def of(self, generator: Generator) -> Polynomial | None:
         if isinstance(generator, str):
@@ -104,9 +104,7 @@ class _Substitution:
         return Opaque(own.operation, tuple(parts), own.text)
 
 
-def _transformed(
-    form: Polynomial, replaced: Callable[[Generator], Polynomial | None]
-) -> Polynomial:
+def transformed(form: Polynomial, replaced: Callable[[Generator], Polynomial | None]) -> Polynomial:
     """With something else for each generator; None: it stays."""
     kept: list[tuple[Monomial, Number]] = []
     changed: list[Polynomial] = []
@@ -238,7 +236,7 @@ def growing(form: Polynomial, least: Mapping[str, int]) -> frozenset[str]:
     above = {
         name: Polynomial.generator(name) + Polynomial.constant(low) for name, low in least.items()
     }
-    shifted = _transformed(substituted(form, above), _above_one)
+    shifted = transformed(substituted(form, above), _above_one)
     return frozenset(name for name in least.keys() & form.names if _rises(shifted, name))
 
 

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from nparam_lint.analysis.closed_forms.compiled_form import substituted
-from nparam_lint.analysis.closed_forms.exploration import LOOP, RESTARTS, Learned
+from nparam_lint.analysis.closed_forms.exploration import LOOP, RESTARTS, SECONDS, Learned
 from nparam_lint.analysis.closed_forms.form_records import ClosedForm, Derived, NoForm
 from nparam_lint.analysis.closed_forms.implications import divided, solved
 from nparam_lint.analysis.closed_forms.observations import Built, differs, exactly, whole_numbers
@@ -132,6 +132,9 @@ class Derivation(PathForms):
 
     def run(self) -> list[ClosedForm] | NoForm:
         (base,) = self.tracer.build([{}])
+        late = NoForm(f"no closed form was found within {SECONDS:.0f} seconds", self.lost)
+        if base is None and self.learned.is_late:
+            return late
         if base is None:
             return NoForm("the model cannot be built with traced numbers")
         if base.error is not None:
@@ -152,7 +155,8 @@ class Derivation(PathForms):
                 break
             forms = self.forms(tree)
         if not any(self.is_asked(form) for form in forms or ()):
-            return NoForm("no closed form found", self.lost)
+            none = NoForm("no closed form found", self.lost)
+            return late if self.learned.is_late else none
         found = self.closed(tree, forms or [])
         if found:
             return found

@@ -181,7 +181,7 @@ class Polynomial:
         """A polynomial of these terms, those with coefficient zero left out."""
         kept = [(m, plain(c)) for m, c in terms.items() if c]
         if len(kept) > 1:
-            kept.sort(key=lambda term: [place_of(g) for g, _ in term[0]])
+            kept.sort(key=lambda term: [(place_of(g), e) for g, e in term[0]])
         return Polynomial(tuple(kept))
 
     @staticmethod

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from nparam_lint import report as doc
+from nparam_lint.analysis.closed_forms.abbreviations import Abbreviations
 from nparam_lint.analysis.closed_forms.form_records import ClosedForm, NoForm
 from nparam_lint.analysis.closed_forms.form_writer import expanded, factored
 from nparam_lint.analysis.closed_forms.polynomial import ZERO, Polynomial
@@ -86,12 +87,19 @@ def _page(formula: FormulaResult, options: doc.Options) -> doc.Page:
         if isinstance(case, NoForm):
             sections.append(doc.Section(tuple(_absent(case)), always=True))
             continue
-        form = doc.Text(factored(case.total, formula.order), "bold", "  ", "    ", "formula")
+        short = Abbreviations(case.total, formula.order)
+        text = factored(short.short(case.total), short.order)
+        form = doc.Text(text, "bold", "  ", "    ", "formula")
+        named = [
+            doc.Text(f"{name} = {what}", "", "    ", "      ", "formula")
+            for name, what in short.definitions()
+        ]
         where = doc.Text(f"where {_equations(case.case)}:", "dim", kind="verbatim")
-        sections.append(doc.Section((where, form) if case.case else (form,), always=True))
-        sections.append(doc.Section((doc.Facts(tuple(_facts(case, formula))),)))
+        above = [where] if case.case else []
+        sections.append(doc.Section((*above, form, *named), always=True))
+        sections.append(doc.Section((doc.Facts(tuple(_facts(case, formula, short))),)))
         if number == 0 or options.verbose:
-            sections.append(doc.Section((_modules(case, formula, options),)))
+            sections.append(doc.Section((_modules(case, options, short),)))
         if options.verbose:
             sections.append(doc.Section((_shapes(case, formula.order),), always=True))
     left = len(formula.cases) - len(shown)
@@ -105,14 +113,15 @@ def _equations(values: Mapping[str, Value]) -> str:
     return ", ".join(f"{name}={value!r}" for name, value in values.items())
 
 
-def _facts(case: ClosedForm, formula: FormulaResult) -> Iterator[doc.Fact]:
+def _facts(case: ClosedForm, formula: FormulaResult, short: Abbreviations) -> Iterator[doc.Fact]:
     used = case.total.names
     values = {name: case.base[name] for name in formula.order if name in used}
     yield doc.Fact(
         "value", f"{case.value:,} with {_equations(values)}" if values else f"{case.value:,}"
     )
-    flat = expanded(case.total, formula.order)
-    if flat != factored(case.total, formula.order):
+    total = short.short(case.total)
+    flat = expanded(total, short.order)
+    if flat != factored(total, short.order):
         yield doc.Fact("expanded", flat, kind="formula")
     for name, rules in (("needs", case.requirements), ("holds for", case.limits)):
         if rules:
@@ -154,14 +163,14 @@ def _some(names: Sequence[str], between: str = ", ") -> str:
     return between.join(names[:_MANY]) + (f" and {left} more" if left > 0 else "")
 
 
-def _modules(case: ClosedForm, formula: FormulaResult, options: doc.Options) -> doc.Table:
+def _modules(case: ClosedForm, options: doc.Options, short: Abbreviations) -> doc.Table:
     parts = _module_forms(case.shapes, _DEPTH if options.depth is None else options.depth)
     named = [("  " * part.level + clean(part.path), part.size, part.value) for part in parts]
     own = [form for form in case.shapes if "." not in form.name]
     named += [(clean(form.name), form.size, form.value) for form in own]
     rows = []
     for name, size, value in named:
-        form = factored(size, formula.order) if case.total.names else ""  # else the values say it
+        form = factored(short.short(size), short.order) if case.total.names else ""
         rows.append(doc.Row((name, form, f"{value:,}", style.share(value, case.value))))
     texts = doc.Column("module", "path"), doc.Column("parameters", "formula")
     numbers = doc.Column("value", "number"), doc.Column("share", "number")
