@@ -120,6 +120,8 @@ class _Reader:
                 return self.name(node, name)
             case ast.Subscript():
                 return self.name(node, self.element(node))
+            case ast.Attribute() if _is_dotted(node):
+                return self.name(node, ast.unparse(node))
             case ast.Constant(value=float()):
                 number = self.decimal(node)
                 return lambda _: number
@@ -172,7 +174,7 @@ class _Reader:
         if kind is int or (kind is str and index is node.slice):
             if isinstance(node.value, ast.Subscript):
                 self.element(node.value)
-            if isinstance(node.value, ast.Subscript | ast.Name):
+            if isinstance(node.value, ast.Subscript) or _is_dotted(node.value):
                 return ast.unparse(node)
         expected = "expected an element of a list such as `widths[0]`"
         raise self.fault(node, f"found `{self.source(node)}`, {expected}")
@@ -303,6 +305,13 @@ class _Reader:
         if abs(base) not in (0, 1) and abs(exponent.numerator) * (bits - 1) > _MAX_BITS:
             raise self.fault(node, f"`{self.source(node)}` is too large")
         return base**exponent.numerator
+
+
+def _is_dotted(node: ast.expr) -> bool:
+    """Whether it is a name, or a field of one: `attn.heads`."""
+    while isinstance(node, ast.Attribute):
+        node = node.value
+    return isinstance(node, ast.Name)
 
 
 def _is_constant(node: ast.expr) -> bool:

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from nparam_lint.report import Document
 
-_NAME = re.compile(r"[^\W\d]\w*(\[(\d+|'\w+')\])*")
+_NAME = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*(\[(\d+|'\w+')\])*")
 USAGE = "nparam-lint formula TARGET [--vary a,b,…] [options]"
 DESCRIPTION = (
     "The closed form of a model's count in the arguments of its constructor and the fields of its "
@@ -130,7 +130,8 @@ def _variables(first: Measured, asked: str | None) -> list[Variable]:
         return [variable_of(row) for row in rows.values() if row.value is not None or row.choices]
     found: list[Variable] = []
     for name, values in _asked(asked).items():
-        elements = [row for row in rows.values() if row.name.startswith(f"{name}[")]
+        inside = f"{name}[", f"{name}."
+        elements = [row for row in rows.values() if row.name.startswith(inside)]
         if elements and not values:
             found += map(variable_of, elements)
             continue

@@ -29,7 +29,7 @@ DESCRIPTION = (
     "Whole-number arguments with which a model has a given number of parameters, the best first; "
     "each is verified by building the model. Several targets, and several budgets, give one table."
 )
-_RANGE = re.compile(r"([^\W\d]\w*(?:\[\d+\])*)(?:=(\d+)\.\.(\d+)(?::(\d+))?)?")
+_RANGE = re.compile(r"([^\W\d][\w.]*(?:\[\d+\])*)(?:=(\d+)\.\.(\d+)(?::(\d+))?)?")
 _COMMA = re.compile(r"(?<!\d),|,(?!\d{3}(?:,|$))")  # not that in 124,475,904
 
 

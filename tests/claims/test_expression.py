@@ -51,7 +51,7 @@ def test_names_are_those_that_need_values() -> None:
     [
         ("n +* 2", 3, "expected a formula"),
         ("  n + 'é' + a.b", 6, "only be compared"),
-        ("(x == 'é') + a.b", 13, "expected the bare name `b`"),
+        ("(x == 'é') + a().b", 13, "expected the bare name `b`"),
         ("len(n)", 0, "expected one of min, max, abs, ceil, floor"),
         ("max(n, key=n)", 0, "positional arguments"),
         ("abs(1, 2)", 0, "one argument"),

@@ -88,7 +88,7 @@ def test_bytes(text: str, low: int, high: int) -> None:
         ("10/4", "total", 0, "gives 2.5, not a whole number"),
         ("3 - 5", "total", 0, "gives -2, below zero"),
         ("9**9**9**9", "total", 0, "too large"),
-        ("a + b.c", "total", 4, "the bare name `c`"),
+        ("a + b().c", "total", 4, "the bare name `c`"),
         ("~ a + len(b)", "total", 6, "expected one of"),
         ("86.6M parameters", "total", 0, "found '86.6M parameters'"),
         ("9" * 9999, "total", 0, "too large"),

@@ -13,7 +13,8 @@ from nparam_lint.analysis.closed_forms.polynomial import Polynomial
 from nparam_lint.claims.expression import parse_formula
 
 MODELS = '''\
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from types import SimpleNamespace
 from typing import Literal
 
 import torch.nn as nn
@@ -115,6 +116,37 @@ class Many(nn.Module):
         self.layer = nn.Linear(d, d)
 
 
+class Attention:
+    def __init__(self, heads=4, dim=None, rope=None):
+        self.heads, self.dim = heads, dim or 8 * heads
+        self.rope = rope
+
+
+@dataclass(frozen=True)
+class Rope:
+    size: int = 6
+
+
+@dataclass
+class Nested:
+    depth: int = 2
+    attn: Attention = field(default_factory=lambda: Attention(rope=Rope(10)))
+    mlp: SimpleNamespace = field(default_factory=lambda: SimpleNamespace(mult=3))
+    extra: dict = field(default_factory=lambda: {"rank": 5})
+
+
+class WithNested(nn.Module):
+    def __init__(self, config: Nested):
+        super().__init__()
+        dim = config.attn.dim
+        self.h = nn.ModuleList(nn.Linear(dim, config.mlp.mult) for _ in range(config.depth))
+        self.low = nn.Linear(config.extra["rank"], config.attn.rope.size, bias=False)
+
+    @classmethod
+    def from_config(cls, config: Nested):
+        return cls(config)
+
+
 class Power(nn.Module):
     def __init__(self, n=4):
         super().__init__()
@@ -165,7 +197,7 @@ def test_every_shape_and_its_source(gpt):
     shapes = {row["name"]: row for row in gpt["cases"][0]["parameters"]}
     assert shapes["h.*.qkv.weight"]["shape"] == ["3*n_embd", "n_embd"]
     assert shapes["h.*.qkv.weight"]["number"] == "n_layer"
-    assert shapes["h.*.qkv.weight"]["source"] == "nets.py:23"
+    assert shapes["h.*.qkv.weight"]["source"] == "nets.py:24"
     assert shapes["h.*.qkv.weight"]["value"] == 3 * 96 * 32
 
 
@@ -519,3 +551,25 @@ def test_what_is_written_in_an_inner_call_is_its_value(formula):
     target = "torch.nn::Sequential(Linear(4, 3), PReLU(5))"
     done = formula(target, "-q", "--vary", "in_features,num_parameters")
     assert done.stdout == "  3*in_features + num_parameters + 3\n"
+
+
+@pytest.mark.parametrize(
+    ("target", "form", "value"),
+    [
+        (
+            "WithNested",
+            "depth*mlp.mult*(8*attn.heads + 1) + extra['rank']*attn.rope.size",
+            2 * 3 * 33 + 50,
+        ),
+        (
+            "WithNested.from_config(Nested(attn=Attention(dim=12, rope=Rope())))",
+            "depth*mlp.mult*(attn.dim + 1) + extra['rank']*attn.rope.size",
+            2 * 3 * 13 + 30,
+        ),
+    ],
+)
+def test_fields_of_config_objects_inside_others_are_arguments(formula, target, form, value):
+    (case,) = document(formula(f"nets.py::{target}", "--format", "json"))["cases"]
+    assert (case["formula"], case["value"], case["proof"]) == (form, value, "proved")
+    one = document(formula(f"nets.py::{target}", "--vary", "attn", "--format", "json"))
+    assert {v["name"].split(".")[0] for v in one["variables"]} == {"attn"}

@@ -265,3 +265,40 @@ def test_formulas_of_other_metrics_are_held_against_others_too(check):
             ],
         )
     ]
+
+
+NESTED = '''\
+from dataclasses import dataclass, field
+
+
+@dataclass
+class Attention:
+    heads: int = 4
+    dim: int = 32
+
+
+@dataclass
+class Config:
+    depth: int = 2
+    attn: Attention = field(default_factory=Attention)
+
+
+class Net(nn.Module):
+    """nparam: {formula}"""
+
+    def __init__(self, config: Config):
+        super().__init__()
+        assert config.attn.dim % config.attn.heads == 0
+        dim = config.attn.dim
+        self.h = nn.ModuleList(nn.Linear(dim, dim) for _ in range(config.depth))
+'''
+
+
+def test_fields_of_objects_in_a_config_are_varied_too(check):
+    assert check(NESTED.format(formula="depth*attn.dim*(config.attn.dim + 1)")) == []
+    ((code, message, detail),) = check(NESTED.format(formula="depth*attn.dim**2 + 32*depth"))
+    assert (code, "with attn.dim=64 it gives 8,256" in message) == ("NPL011", True)
+    assert "built: Net(Config(attn=Attention(dim=64)))" in detail
+    assert "missing: depth*(attn.dim - 32)" in detail
+    ((code, message, _),) = check(NESTED.format(formula="attn.size"))
+    assert (code, "'attn.size'" in message) == ("NPL002", True)

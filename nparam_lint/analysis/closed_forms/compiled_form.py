@@ -193,7 +193,7 @@ def read(node: ast.expr) -> Polynomial:
     match node:
         case ast.Name(id=name):
             return Polynomial.generator(name)
-        case ast.Subscript():
+        case ast.Subscript() | ast.Attribute():
             return Polynomial.generator(ast.unparse(node))
         case ast.Constant(value=int() as value) if not isinstance(value, bool):
             return Polynomial.constant(value)

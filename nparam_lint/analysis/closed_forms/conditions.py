@@ -114,7 +114,7 @@ def _remainder(form: Polynomial, order: Sequence[str]) -> tuple[str, str] | None
                 rest = -form - (top - bottom * Polynomial.generator(generator))
             if rest.number is not None:
                 left, right = expanded(top, order), expanded(bottom, order)
-                sides = (t if re.fullmatch(r"\w+", t) else f"({t})" for t in (left, right))
+                sides = (t if re.fullmatch(r"[\w.]+", t) else f"({t})" for t in (left, right))
                 return " % ".join(sides), str(-rest.number)
     return None
 
@@ -175,6 +175,8 @@ def condition_of(operation: str, left: Value, right: Value) -> Condition | bool:
     if isinstance(left, Opaque) and left.operation == "sqrt" and right == ZERO:
         return condition_of(operation, left.parts[0], right)
     first, second = as_opaque(left), as_opaque(right)
+    if first == second:
+        return operation in ("==", "<=", ">=")
     if not (first.names | second.names):
         return True
     return Condition(operation, ZERO, first, second)

@@ -118,7 +118,7 @@ class ExpressionTable:
             text(row)
         results = ", ".join(text(number) for number in numbers)
         body = "\n".join([*lines, f" return ({results}{',' if len(numbers) == 1 else ''})"])
-        space: dict[str, object] = {"math": math}
+        space: dict[str, object] = {"math": math, "inf": math.inf, "nan": math.nan}
         exec(f"def f({', '.join(known.values())}):\n{body}", space)
         return space["f"]  # type: ignore[return-value]
 

@@ -286,7 +286,7 @@ class _Writer:
             return f"\\left\\l{own.kind} {inside} \\right\\r{own.kind}"
         if len(own.left.terms) > 1 or not all(isinstance(g, str) for g in own.left.generators):
             top = f"({top})"
-        if not re.fullmatch(r"[\w\[\]']+", bottom):
+        if not re.fullmatch(r"[\w.\[\]']+", bottom):
             bottom = f"({bottom})"
         if own.right == ONE:
             if python:

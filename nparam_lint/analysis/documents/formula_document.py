@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -274,10 +275,11 @@ def _forms(formula: FormulaResult, options: doc.Options) -> doc.FormSources:
 
 
 def _parameters(base: Mapping[str, Value], order: Sequence[str], used: Container[str]) -> str:
-    """The names with their defaults; a list of which one element is used, as a whole."""
+    """The names with their defaults; a list, or an object, of which one part is used, as a
+    whole."""
     elements: dict[str, dict[str, Value]] = {}
     for name in order:
-        elements.setdefault(name.partition("[")[0], {})[name] = base[name]
+        elements.setdefault(re.split(r"[.\[]", name)[0], {})[name] = base[name]
     plain, lists = [], []
     for name, parts in elements.items():
         if name in parts and name in used:

@@ -8,22 +8,21 @@ import inspect
 import math
 import operator
 import re
+import types
 import typing
 
 from ..tracing.failures import Failure
+from .config_objects import NAMED, PLAIN, POSITIONAL, alike, call_of, is_config, literal
 
-PLAIN = (bool, int, float, str, type(None))
-POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-NAMED = (*POSITIONAL[1:], inspect.Parameter.KEYWORD_ONLY)
-SYMBOL = "__nparam_symbol__"  # the function that makes a traced number
 ELEMENTS = 32  # numbers in one list or dictionary that are varied one by one; more are data
 LARGEST_DIVISOR = 1 << 16  # that a number is tried with, to find a prime
 _KEY = re.compile(r"\[(?:(-?\d+)|'(\w+)')\]")
-_PART = re.compile(rf"(\w+)((?:{_KEY.pattern})*)")
+_PART = re.compile(rf"(\w+(?:\.\w+)*)((?:{_KEY.pattern})*)")
 
 
 class Calls:
-    """A call, and the calls among its arguments that create config objects: `GPT(GPTConfig())`."""
+    """A call, and the calls among its arguments that create config objects: `GPT(GPTConfig())`.
+    `inner`: those of objects inside of config objects, by their place: `attn`, `attn.rope`."""
 
     def __init__(self, tree, names):
         """`tree`: of an expression; `names`: what it is evaluated in."""
@@ -34,6 +33,18 @@ class Calls:
         for node in filter(is_call, [call, *given]):
             with contextlib.suppress(Exception):  # no signature, or a name that is not there
                 self.calls.append((node, signature_of(self.value(node.func), node)))
+        self.inner = {}
+        for node, signature in self.calls[1:]:
+            self.find_inner("", node, signature)
+
+    def find_inner(self, above, node, signature):
+        """Those that are written among the arguments of a call for a config object."""
+        for name, part in written_in(node, signature).items():
+            with contextlib.suppress(Exception):
+                own = signature_of(self.value(part.func), part) if is_call(part) else None
+                if own:
+                    self.inner[above + name] = part, own
+                    self.find_inner(f"{above}{name}.", part, own)
 
     def value(self, node):
         tree = ast.fix_missing_locations(ast.Expression(node))
@@ -51,9 +62,9 @@ class Calls:
                 reason += "a config object that is made in that call"
                 raise Failure("NPL004", "raised", reason)
             if path:
-                whole = lists[name] if name in lists else self.now(*found, name)
+                whole = lists[name] if name in lists else self.now(*found)
                 value = lists[name] = with_element(whole, path, value)
-            set_argument(*found, name, literal(value))
+            set_argument(*found, literal(value))
 
     def modify(self, wanted):
         """Multiply whole numbers among the arguments, and add to them: (name, times, plus). None
@@ -61,8 +72,8 @@ class Calls:
         changes = {}
         for name, times, plus in wanted:
             argument, path = parted(name)
-            call = self.taking(argument)
-            value = None if call is None else self.now(*call, argument)
+            found = self.taking(argument)
+            value = None if found is None else self.now(*found)
             with contextlib.suppress(Exception):
                 value = element(value, path)
             if type(value) is not int:
@@ -79,20 +90,38 @@ class Calls:
         parameter = signature.parameters.get(name)
         if parameter is not None and isinstance(parameter.default, (*PLAIN, list, tuple, dict)):
             return parameter.default
-        inner = any(node is call for call, _ in self.calls[1:])
-        return getattr(self.value(node), name, None) if inner else None  # made by a factory
+        if node is self.calls[0][0]:
+            return None
+        return getattr(self.value(node), name, None)  # made by a factory
 
     def taking(self, name):
-        """The call that has a parameter of this name; else one that takes any keyword, config
-        objects first."""
-        for call in self.calls:
+        """(call, signature, name there) of the call that has a parameter of this name; else of one
+        that takes any keyword, config objects first."""
+        above, _, name = name.rpartition(".")
+        calls = [found for found in [self.making(above)] if found] if above else self.calls
+        for call in calls:
             parameter = call[1].parameters.get(name)
             if parameter is not None and parameter.kind in NAMED:
-                return call
-        for call in [*self.calls[1:], *self.calls[:1]]:
+                return (*call, name)
+        for call in [*calls[1:], *calls[:1]]:
             if takes_any(call[1]):
-                return call
+                return (*call, name)
         return None
+
+    def making(self, place):
+        """The call that makes an object inside of a config object; it is written where it was not.
+        `config.n_layer` means `n_layer`, if `config` is an argument."""
+        found = None if place in self.inner else self.taking(place)
+        with contextlib.suppress(Exception):
+            if found and found[0] is self.calls[0][0]:
+                own = written_in(found[0], found[1])[found[2]]
+                return next(call for call in self.calls if call[0] is own)
+            if found:
+                node, signature, name = found
+                call = call_of(getattr(self.value(node), name), self.names)
+                set_argument(node, signature, name, call)
+                self.inner[place] = call, signature_of(self.value(call.func), call)
+        return self.inner.get(place)
 
     def following(self, node, signature, values):
         """The fields of a config object that are computed from others unless they are given: they
@@ -115,26 +144,48 @@ class Calls:
     def variables(self, arguments):
         """The arguments that can be varied. `arguments`: those of the outermost call."""
         rows = {}
-        for place, (node, signature) in enumerate(self.calls):
-            values, holder = given(node, signature, arguments), ""
-            if place:
-                holder = ast.unparse(node.func)
-                values = {}
-                with contextlib.suppress(Exception):
-                    made = self.value(node)
-                    signature = with_fields(signature, made)
-                    found = {n: getattr(made, n) for n in signature.parameters if hasattr(made, n)}
-                    values = {**found, **given(node, signature, {})}
-                    open_ = self.following(node, signature, values)
-                    open_ |= {n for n, v in values.items() if isinstance(v, dict)}  # label names
-                    values.update(dict.fromkeys(open_ - set(written_in(node, signature))))
-            choices = literals(self.value(node.func))
-            for name, parameter in signature.parameters.items():
-                value = values.get(name, parameter.default)
-                for part, number in parts(name, value) if parameter.kind in NAMED else ():
-                    row = {"name": part, "value": number, "holder": holder}
-                    rows.setdefault(part, dict(row, choices=choices.get(name, [])))
+        for node, signature in self.calls[:1]:
+            self.tell(rows, "", node, signature, given(node, signature, arguments))
+        for node, signature in self.calls[1:]:
+            self.tell_fields(rows, "", node, signature)
         return list(rows.values())
+
+    def tell_fields(self, rows, above, node, signature):
+        """Those of a config object, and of the objects in it. `above`: its place."""
+        values = {}
+        with contextlib.suppress(Exception):
+            made = self.value(node)
+            signature = with_fields(signature, made)
+            found = {n: getattr(made, n) for n in signature.parameters if hasattr(made, n)}
+            values = {**found, **given(node, signature, {})}
+            open_ = self.following(node, signature, values)
+            open_ |= {n for n, v in found.items() if is_made(n, v, signature) or "label" in n}
+            values.update(dict.fromkeys(open_ - set(written_in(node, signature))))
+        self.tell(rows, above, node, signature, values)
+        for name in [name for name, value in values.items() if is_config(value)]:
+            with contextlib.suppress(Exception):
+                inner = self.inner.get(above + name) or self.written_out(
+                    made, node, signature, name
+                )
+                self.tell_fields(rows, f"{above}{name}.", *inner)
+
+    def written_out(self, made, node, signature, name):
+        """The call that would make a field of a config object. Raises ValueError where it would not
+        give the same object."""
+        call, other = call_of(getattr(made, name), self.names), copy.deepcopy(node)
+        set_argument(other, signature, name, call)
+        if not alike(self.value(other), made):
+            raise ValueError(name)
+        return call, signature_of(self.value(call.func), call)
+
+    def tell(self, rows, above, node, signature, values):
+        choices = literals(self.value(node.func))
+        holder = "" if node is self.calls[0][0] else ast.unparse(node.func)
+        for name, parameter in signature.parameters.items():
+            value = values.get(name, parameter.default)
+            for part, number in parts(name, value) if parameter.kind in NAMED else ():
+                row = {"name": above + part, "value": number, "holder": holder}
+                rows.setdefault(above + part, dict(row, choices=choices.get(name, [])))
 
 
 def prime_above(number):
@@ -151,6 +202,12 @@ def differ(one, other):
         return isinstance(other, (*PLAIN, list, tuple)) and bool(one != other)
     except Exception:
         return False
+
+
+def is_made(name, value, signature):
+    """Whether a list or a dictionary was made in place of a default that is none."""
+    is_plain = isinstance(signature.parameters[name].default, PLAIN)
+    return isinstance(value, (list, tuple, dict)) and is_plain
 
 
 def parts(name, value):
@@ -204,27 +261,6 @@ def with_element(value, path, new):
     return tuple(changed) if isinstance(value, tuple) else changed
 
 
-class TracedValue:
-    """A value that is to be traced, under the name of its variable."""
-
-    def __init__(self, name, value):
-        self.name, self.value = name, value
-
-
-def literal(value):
-    """The expression for a value."""
-    if isinstance(value, TracedValue):
-        parts = [ast.Constant(value.name), ast.Constant(value.value)]
-        return ast.Call(ast.Name(SYMBOL, ast.Load()), parts, [])
-    if isinstance(value, dict):
-        keys = [ast.Constant(key) for key in value]
-        return ast.Dict(keys, [literal(part) for part in value.values()])
-    if isinstance(value, (list, tuple)):
-        kind = ast.Tuple if isinstance(value, tuple) else ast.List
-        return kind([literal(part) for part in value], ast.Load())
-    return ast.Constant(value)
-
-
 def written_in(node, signature):
     """Name of an argument -> the expression that a call has for it."""
     names = [name for name, p in signature.parameters.items() if p.kind in POSITIONAL]
@@ -255,6 +291,9 @@ def takes_any(signature):
 def signature_of(function, node):
     """The signature of a callable; if it takes anything, that of its first overload, else the
     keywords of this call."""
+    if function is types.SimpleNamespace:  # it has none
+        names = [k.arg for k in node.keywords if k.arg]
+        return inspect.Signature([inspect.Parameter(n, NAMED[-1]) for n in names])
     found = inspect.signature(function)
     known = list(found.parameters.values())
     if takes_any(found):

@@ -6,14 +6,17 @@ import collections.abc
 import contextlib
 import difflib
 import inspect
+import operator
 import os
 import re
+import types
 
 from ..state import STATE
 from ..symbolic.traced_numbers import symbol
 from ..tracing.failures import Failure, describe, install, missing_package
 from ..tracing.project_paths import line_of_error
-from .call_arguments import PLAIN, SYMBOL, Calls, TracedValue, element, parted, parts
+from .call_arguments import Calls, element, parted, parts
+from .config_objects import PLAIN, SYMBOL, TracedValue
 from .partial_exec import Loss, loss_of, partial_file_of
 
 CONFIG_PARAMETER = re.compile("conf|cfg|args|hparam|params|settings|opt", re.IGNORECASE)
@@ -223,7 +226,7 @@ def found_in(holder, name):
     """The value of a name of a formula in a config object: a field, or an element of one."""
     field, path = parted(name)
     is_key = path and isinstance(holder, collections.abc.Mapping)
-    return element(holder[field] if is_key else getattr(holder, field), path)
+    return element(holder[field] if is_key else operator.attrgetter(field)(holder), path)
 
 
 def resolve_names(wanted, arguments, model):
@@ -256,7 +259,11 @@ def resolve_names(wanted, arguments, model):
         if name not in known:
             with contextlib.suppress(Exception):
                 argument, path = parted(name)
-                value = element(arguments[argument], path) if path else getattr(model, name)
+                first, _, field = argument.partition(".")
+                if field or path:
+                    value = found_in(types.SimpleNamespace(**arguments), name)
+                else:
+                    value = getattr(model, first)
                 if isinstance(value, (bool, int)):
                     known[name] = value
                 elif hasattr(value, "__index__") and not hasattr(value, "shape"):
