@@ -256,9 +256,9 @@ class Page:
 
 @dataclass(frozen=True, slots=True)
 class FormSource:
-    """A closed form, written for programs: `where` holds the choices that it is about."""
+    """A closed form, written for programs: `where` has the conditions under which it holds."""
 
-    where: tuple[tuple[str, str], ...]
+    where: tuple[str, ...]
     python: str
     latex: str
     value: int

@@ -646,3 +646,14 @@ class CrossEmbed(nn.Module):
         widths = [dim // 2**i for i in range(1, len(sizes))]
         widths.append(dim - sum(widths))
         self.convs = nn.ModuleList(nn.Conv2d(cin, w, k) for w, k in zip(widths, sizes))
+
+
+class Widening(nn.Module):
+    """each layer adds more than the one before; a third of it all is kept"""
+
+    def __init__(self, depth=4, growth=6, init=10, out=7):
+        super().__init__()
+        c = init
+        for i in range(depth):
+            c += i * growth
+        self.keep = nn.Linear(c // 3, out)

@@ -28,7 +28,8 @@ TRIED = 120  # places at which each form is tried
 # Shown at every commit; the others once a night.
 QUICK = set(
     "MobileInt Geo Gcd Tie ShareMod Far FarMid AssertPow Lstm Padded Decay DepthTable PatchSet "
-    "FewN Bottleneck Transitions CrossEmbed CrossLayers Ratio FromShape PaddedIf Kern".split()
+    "FewN Bottleneck CrossLayers Ratio FromShape PaddedIf Kern Transitions CrossEmbed "
+    "Widening".split()
 )
 
 

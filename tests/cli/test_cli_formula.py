@@ -13,6 +13,7 @@ from nparam_lint.analysis.closed_forms.polynomial import Polynomial
 from nparam_lint.claims.expression import parse_formula
 
 MODELS = '''\
+import math
 from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Literal
@@ -147,6 +148,14 @@ class WithNested(nn.Module):
         return cls(config)
 
 
+class Shortcut(nn.Module):
+    def __init__(self, inputs=16, width=32, bias=False):
+        super().__init__()
+        self.layer = nn.Linear(inputs, width, bias=bias)
+        if inputs != width:
+            self.more = nn.Linear(math.isqrt(width + 4), inputs, bias=False)
+
+
 class Power(nn.Module):
     def __init__(self, n=4):
         super().__init__()
@@ -197,7 +206,7 @@ def test_every_shape_and_its_source(gpt):
     shapes = {row["name"]: row for row in gpt["cases"][0]["parameters"]}
     assert shapes["h.*.qkv.weight"]["shape"] == ["3*n_embd", "n_embd"]
     assert shapes["h.*.qkv.weight"]["number"] == "n_layer"
-    assert shapes["h.*.qkv.weight"]["source"] == "nets.py:24"
+    assert shapes["h.*.qkv.weight"]["source"] == "nets.py:25"
     assert shapes["h.*.qkv.weight"]["value"] == 3 * 96 * 32
 
 
@@ -249,6 +258,16 @@ def test_the_python_function_is_right(formula):
     assert count(n_layer=5, n_embd=8) == 8 * (5 * (24 + 5) + 164)
     assert count(bias=False) == 32 * (3 * 98 + 164)
     assert "Needs n_embd % n_head == 0." in text
+
+
+def test_the_python_function_has_the_limits_of_its_cases(formula):
+    names: dict[str, object] = {}
+    exec(formula("nets.py::Shortcut", "--format", "python").stdout, names)
+    count = names["parameter_count"]
+    assert count() == count(16, 32) == 16 * 32 + 6 * 16
+    assert count(inputs=8, width=8) == 8 * 8
+    assert count(inputs=16, width=2000) == 16 * 2000 + 44 * 16
+    assert count(inputs=4, width=32, bias=True) == 4 * 32 + 6 * 4 + 32
 
 
 def test_the_printed_formula_is_a_budget(formula):

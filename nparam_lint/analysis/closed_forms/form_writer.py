@@ -74,6 +74,12 @@ def _flat(form: Polynomial, order: _Order) -> _Sum:
     return tuple(_Term(number, _in_order(monomial, order)) for monomial, number in terms)
 
 
+def _part(form: Polynomial, order: _Order) -> _Sum:
+    """What stands inside of an operation: whole, so that fractions of it are taken out as one."""
+    is_whole = all(number.denominator == 1 for _, number in form.terms)
+    return _flat(form, order) if is_whole else _nested(form, order)
+
+
 def _in_order(monomial: Monomial, order: _Order) -> Monomial:
     return tuple(sorted(monomial, key=lambda power: order.of(power[0])))
 
@@ -239,7 +245,7 @@ class _Writer:
         parts = [
             self.opaque(part, inside=name not in _INFIX)
             if isinstance(part, Opaque)
-            else self.sum(_flat(part, self.order))
+            else self.sum(_part(part, self.order))
             for part in own.parts
         ]
         if name in ("float", "whole"):
@@ -276,7 +282,7 @@ class _Writer:
 
     def operation(self, own: Operation) -> str:
         """What is no power of two."""
-        top, bottom = (self.sum(_flat(part, self.order)) for part in (own.left, own.right))
+        top, bottom = (self.sum(_part(part, self.order)) for part in (own.left, own.right))
         up, python = own.kind == "ceil", self.language == "python"
         if not own.is_rounded:
             name = f"\\{own.kind}" if self.language == "latex" else own.kind

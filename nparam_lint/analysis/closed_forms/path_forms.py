@@ -24,10 +24,12 @@ from nparam_lint.analysis.closed_forms.polynomial import (
 from nparam_lint.analysis.closed_forms.traced_runs import size_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Mapping, Sequence
+    from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 
     from nparam_lint.analysis.closed_forms.polynomial import Columns, Number
     from nparam_lint.analysis.closed_forms.traced_runs import Run, TracedParameter
+
+    _Members = list[tuple[int, Generator]]
 
 LEAST = 5  # different points that a fit rests on
 _NUMBER = re.compile(r"\d+")
@@ -109,9 +111,9 @@ def _aligned(
         for own in row.generators:
             alike[outline(own)].append((place, own))
     renamed: list[dict[Generator, Generator]] = [{} for _ in rows]
-    for members in alike.values():
+    for members in _groups([*alike.values()]):
         places, operations = zip(*members, strict=True)
-        if len(set(operations)) > 1 and len(set(places)) == len(places):
+        if len(set(operations)) > 1 and not any(own in renamed[p] for p, own in members):
             joint = _joint(operations, samples.some(places), names)
             if joint is not None:
                 for place, own in members:
@@ -124,10 +126,33 @@ def _aligned(
     ]
 
 
+def _groups(alike: Sequence[_Members]) -> Iterator[_Members]:
+    """What may be one operation: of each outline one in a row; first together with others of its
+    kind, as a coefficient may be zero in some rows."""
+    single = [one for one in alike if len({place for place, _ in one}) == len(one)]
+    for number, members in enumerate(single):
+        joined = list(members)
+        for others in single[number + 1 :]:
+            is_alike = _kind(others[0][1]) == _kind(members[0][1])
+            if is_alike and {p for p, _ in joined}.isdisjoint(p for p, _ in others):
+                joined += others
+        if len(joined) > len(members):
+            yield joined
+    yield from single
+
+
+def _kind(own: Generator) -> Hashable:
+    if isinstance(own, str):
+        return own
+    return type(own), getattr(own, "text", ""), own.kind, *map(type, own.parts)
+
+
 def _joint(
     operations: Sequence[Composed], samples: Samples, names: Sequence[str]
 ) -> Composed | None:
-    """One for several of the same outline."""
+    """One for several of a kind; None where there is none."""
+    if len(set(map(_kind, operations))) > 1:
+        return None
     parts: list[Polynomial | Composed | None] = []
     for own in zip(*(one.parts for one in operations), strict=True):
         if isinstance(own[0], Opaque):

@@ -12,7 +12,7 @@ import operator
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
-from math import gcd, prod
+from math import gcd, lcm, prod
 from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
@@ -58,7 +58,11 @@ class Operation:
 
     def of_parts(self, parts: Iterable[Any]) -> Operation:
         """The same of others."""
-        return Operation(self.kind, *parts)
+        left, right = parts
+        if self.is_rounded:
+            whole = lcm(*(c.denominator for _, c in left.terms + right.terms))
+            left, right = left * whole, right * whole
+        return Operation(self.kind, left, right)
 
     def value(self, values: Values) -> Number:
         """Raises ZeroDivisionError where it divides by zero."""

@@ -249,8 +249,10 @@ def _forms(formula: FormulaResult, options: doc.Options) -> doc.FormSources:
     if not cases:
         return doc.FormSources((), "", (), missing or ("the model could not be built",), ())
     order, first = formula.order, cases[0]
+    chosen = {name for case in cases for name in case.case}
     used = {name for case in cases for name in (*case.total.names, *case.case)}
-    rules = dict.fromkeys(str(rule) for case in cases for rule in case.rules)
+    used |= {name for case in cases for rule in case.limits for name in rule.names}
+    rules = dict.fromkeys(str(rule) for case in cases for rule in case.requirements)
     needs = "\n".join(f"Needs {rule}." for rule in rules)
     places = sum(case.verified for case in cases)
     evidence = f"Verified by building the model with {places} other arguments."
@@ -260,7 +262,10 @@ def _forms(formula: FormulaResult, options: doc.Options) -> doc.FormSources:
     return doc.FormSources(
         tuple(
             doc.FormSource(
-                tuple((name, repr(value)) for name, value in case.case.items()),
+                (
+                    *(f"{n} == {case.base[n]!r}" for n in sorted(chosen)),
+                    *map(str, case.limits),
+                ),
                 factored(case.total, order, "python"),
                 factored(case.total, order, "latex"),
                 case.value,

@@ -16,7 +16,7 @@ def render(document: Document, options: Options) -> str:
     lines = []
     for form in found.forms:
         if form.where:
-            lines.append("% where " + ", ".join(f"{name}={value}" for name, value in form.where))
+            lines.append("% where " + ", ".join(form.where))
         lines += ["\\[", f"  N = {form.latex}", "\\]"]
     lines += [f"% {reason}" for reason in found.missing]
     if found.forms:

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from nparam_lint.report import Document, Options
+
+_OF_MATH = "floor|ceil|sqrt|log|log2|log10|exp|pow|isqrt|gcd|lcm|comb|factorial|trunc"
 
 
 def render(document: Document, options: Options) -> str:
@@ -14,12 +19,21 @@ def render(document: Document, options: Options) -> str:
     found = document.forms(options)
     if found.missing:
         return ""
-    first, others = found.forms[0], found.forms[1:]
     lines = [f"def parameter_count({found.signature}):", f'    """{found.about[0]}']
     for paragraph in found.about[1:]:
         lines += ["", *(f"    {line}" for line in paragraph.splitlines())]
     lines.append('    """')
-    for form in others:
-        condition = " and ".join(f"{name} == {value}" for name, value in form.where)
-        lines += [f"    if {condition}:", f"        return {form.python}"]
-    return "\n".join([*lines, f"    return {first.python}"]) + "\n"
+    for form in found.forms:
+        if not form.where:
+            lines.append(f"    return {form.python}")
+            break
+        lines += [f"    if {_condition(form.where)}:", f"        return {form.python}"]
+    else:
+        lines.append('    raise ValueError("no closed form is known for these arguments")')
+    text = "\n".join(lines) + "\n"
+    return f"import math\n\n\n{text}" if "math." in text else text
+
+
+def _condition(where: Sequence[str]) -> str:
+    parts = (f"({rule})" if " or " in rule and len(where) > 1 else rule for rule in where)
+    return re.sub(rf"\b({_OF_MATH})\(", r"math.\1(", " and ".join(parts))
