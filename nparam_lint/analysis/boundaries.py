@@ -3,17 +3,18 @@ wrong that is right for the declared ones."""
 
 from __future__ import annotations
 
+from functools import partial
 from itertools import zip_longest
 from typing import TYPE_CHECKING
 
 from nparam_lint.analysis.closed_forms.conditions import Condition
 from nparam_lint.analysis.closed_forms.exploration import LOOP, Exploration, Learned
 from nparam_lint.analysis.closed_forms.observations import differs, exactly, variable_of
-from nparam_lint.analysis.closed_forms.polynomial import Polynomial
+from nparam_lint.analysis.closed_forms.polynomial import Operation, Polynomial
 from nparam_lint.analysis.closed_forms.traced_runs import Tracer
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from nparam_lint.analysis.closed_forms.observations import Point
     from nparam_lint.analysis.closed_forms.traced_runs import Run
@@ -51,14 +52,24 @@ def _beyond(run: Run, tracer: Tracer) -> Iterator[Point]:
         way.lose(set(form.names) if kind == "loop" else set(), LOOP)
     way.ignore_loops(run)
     taken = [d for d in run.decisions if d.place not in way.ignored]
-    before = {d.condition: [one.condition for one in taken[:n]] for n, d in enumerate(taken)}
-    taken.sort(key=lambda decision: "torch/nn/" in decision.place)
-    for sides in zip_longest(*(_sides(d.condition, tracer) for d in taken)):
-        for decision, side in zip(taken, sides, strict=True):
-            above = before[decision.condition]
-            point = side and way.search.satisfying([*above, side], run.point)
+    conditions = [decision.condition for decision in taken]
+    asked = [(c, conditions[:n]) for n, c in enumerate(conditions)]
+    asked.sort(key=lambda pair: "torch/nn/" in taken[len(pair[1])].place)
+    asked += [(one, conditions) for one in _extremes(run)]
+    for sides in zip_longest(*(_sides(condition, tracer) for condition, _ in asked), fillvalue=()):
+        for (_, above), side in zip(asked, sides, strict=True):
+            found = (way.search.satisfying([*above, one], run.point) for one in side)
+            point = next((one for one in found if one is not None), None)
             if point and not any(_is_deep(point[name], run.point[name]) for name in way.lost):
                 yield point
+
+
+def _extremes(run: Run) -> Iterator[Condition]:
+    """Which of two is the larger, for each `min` and `max` in the form."""
+    for own in run.form.generators:
+        if isinstance(own, Operation) and own.kind in ("min", "max"):
+            found = Condition(">=", own.left - own.right)
+            yield found if _holds(found, run.point) else found.negated
 
 
 def _is_deep(value: NameValue, base: NameValue) -> bool:
@@ -67,14 +78,23 @@ def _is_deep(value: NameValue, base: NameValue) -> bool:
     return isinstance(value, numbers) and isinstance(base, numbers) and value > 4 * base + DEEP
 
 
-def _sides(condition: Condition, tracer: Tracer) -> list[Condition]:
-    """Its other side; of a bound also what lies farther beyond it, and the bound itself."""
+def _sides(condition: Condition, tracer: Tracer) -> list[Sequence[Condition]]:
+    """Its other side, of a bound where that begins; what lies farther beyond a bound, and the bound
+    itself."""
     other = condition.negated
     if condition.operation != ">=" or condition.left is not None:
-        return [other]
+        return [[other]]
     bound = Polynomial.constant(condition.form.constant_term)
     farther = Condition(">=", other.form - (bound if bound.constant_term > 0 else -bound))
-    edge = Condition("==", condition.form)
-    tracer.tests.setdefault(farther, lambda point: farther.form.value(exactly(point)) >= 0)
-    tracer.tests.setdefault(edge, lambda point: edge.form.value(exactly(point)) == 0)
-    return [other, farther, edge]
+    begin, end = Condition("==", other.form), Condition("==", condition.form)
+    for one in (other, farther, begin, end):
+        tracer.tests.setdefault(one, partial(_holds, one))
+    return [[begin, other], [farther], [end]]
+
+
+def _holds(condition: Condition, point: Point) -> bool:
+    try:
+        value = condition.form.value(exactly(point))
+    except ArithmeticError:
+        return False
+    return value >= 0 if condition.operation == ">=" else value == 0

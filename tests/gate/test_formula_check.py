@@ -186,6 +186,15 @@ class Capped(nn.Module):
         self.words = nn.Linear(d, vocab if vocab <= 9999 else 9999)
 
 
+class Guarded(nn.Module):
+    """nparam: d*d + min(d, 50)"""
+
+    def __init__(self, d=64):
+        super().__init__()
+        self.wide = nn.Linear(d, d, bias=300 <= d < 310)
+        self.few = nn.Linear(min(d, 50), 1, bias=False)
+
+
 class Right(nn.Module):
     """nparam: min(vocab, 9999)*(d + 1) + (d if d % 3 == 0 else 0)"""
 
@@ -222,6 +231,11 @@ def test_the_other_sides_of_conditions_are_tried_and_primes(check):
             "NPL011",
             "with vocab=10000 it gives 90,000, the model has 89,991: -9",
             "missing: (d + 1)*(9999 - vocab) where vocab >= 10000",
+        ),
+        "Guarded()": (
+            "NPL011",
+            "with d=300 it gives 90,050, the model has 90,350: +300",
+            "missing: d (wide.bias) where 300 <= d <= 309",
         ),
         "Odd()": (
             "NPL011",

@@ -25,7 +25,7 @@ from nparam_lint.analysis.documents.diff_document import diff_document
 from nparam_lint.analysis.documents.formula_document import FormulaResult, formula_document
 from nparam_lint.analysis.documents.solve_document import solve_document
 from nparam_lint.analysis.roles import find_roles
-from nparam_lint.analysis.solver import Met, Solutions, Solved
+from nparam_lint.analysis.solutions import Met, Solutions, Solved
 from nparam_lint.cli.main import main
 from nparam_lint.records import Position
 from nparam_lint.report import Options, formats
