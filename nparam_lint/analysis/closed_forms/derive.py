@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from nparam_lint.analysis.closed_forms.observations import BuildHistory, Point, Value, Variable
     from nparam_lint.analysis.closed_forms.paths import PathTree
+    from nparam_lint.analysis.closed_forms.traced_runs import Run
     from nparam_lint.analysis.closed_forms.verified_forms import Doubt, PathForm
     from nparam_lint.records import Traces
 
@@ -131,7 +132,7 @@ class Derivation(PathForms):
         self.asked = asked
 
     def run(self) -> list[ClosedForm] | NoForm:
-        (base,) = self.tracer.build([{}])
+        base, *before = self.tracer.build([{}, *self.learned.points])
         late = NoForm(f"no closed form was found within {SECONDS:.0f} seconds", self.lost)
         if base is None and self.learned.is_late:
             return late
@@ -145,10 +146,11 @@ class Derivation(PathForms):
                 self.lose(set(form.names), LOOP)
         if self.lost:
             self.ignore_loops(base)
-        alone = self.vary_alone()
-        tree = self.grown([base, *alone])
+        others = [run for run in before if run is not None and self.is_as_deep(run)]
+        tree = self.grown([base, *(others or self.vary_alone())])
         if tree is None:
             return NoForm("builds with the same decisions give different models")
+        self.learned.points = [leaf.runs[0].point for leaf in tree.leaves()]
         forms = self.forms(tree)
         for _ in range(RESTARTS):
             if forms is not None:
@@ -164,6 +166,10 @@ class Derivation(PathForms):
         why = next(iter(self.fixed.values()), "")
         few = "too few other arguments could be built to verify a form"
         return NoForm(f"{only}: {why}" if why else few, self.lost)
+
+    def is_as_deep(self, run: Run) -> bool:
+        """Whether what was lost has the values of the call."""
+        return not any(differs(run.point[name], self.base.point[name]) for name in self.lost)
 
     def pin(self, tree: PathTree, cases: Sequence[FormCase]) -> None:
         """What the model accepts one value of alone is no argument of the form."""

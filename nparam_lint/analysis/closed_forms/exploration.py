@@ -12,7 +12,7 @@ from nparam_lint.analysis.closed_forms.point_search import PointSearch
 from nparam_lint.analysis.closed_forms.polynomial import Polynomial
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from nparam_lint.analysis.closed_forms.conditions import Condition
     from nparam_lint.analysis.closed_forms.observations import Value
@@ -30,14 +30,15 @@ UNSEEN = "a loop or an index"  # what torch, or Python itself, did not ask for
 class Learned:
     """What is known of a constructor, in all cases. `lost`: variables that cannot be followed, and
     what showed it; `ignored`: places of decisions inside loops; `choices`: the values of what has a
-    few only; `fixed`: what cannot be varied, and why; `deadline`: for all that is derived."""
+    few only; `fixed`: what cannot be varied, and why; `deadline`: for all that is derived;
+    `points`: one on each path, which the next case builds at once, as it has most of these paths."""
 
     lost: dict[str, str] = field(default_factory=dict)
     ignored: set[str] = field(default_factory=set)
     choices: dict[str, list[Value]] = field(default_factory=dict)
     fixed: dict[str, str] = field(default_factory=dict)
     deadline: float = field(default_factory=lambda: time.monotonic() + SECONDS)
-    is_begun: bool = False
+    points: list[Mapping[str, Value]] = field(default_factory=list)
 
     @property
     def seconds_left(self) -> float:
@@ -78,10 +79,7 @@ class Exploration:
                 self.lose(set(rest.names), IN_LOOP)
 
     def vary_alone(self) -> list[Run]:
-        """Each variable with a few other values, on the path of the call; in the first case."""
-        if self.learned.is_begun:
-            return []
-        self.learned.is_begun = True
+        """Each variable with a few other values, on the path of the call."""
         conditions = [d.condition for d in self.base.decisions]
         todo: list[tuple[str, Value]] = []
         for variable in self.tracer.variables:
