@@ -31,7 +31,7 @@ def boundaries(traced: Measured) -> list[dict[str, NameValue]]:
     rows = [row for row in traced.variables if row.name in traced.names]
     numbers = [one for one in map(variable_of, rows) if one.is_number]
     base = {variable.name: variable.base for variable in numbers}
-    tracer = Tracer(lambda _: traced.traces, lambda all_: all_, numbers, base)
+    tracer = Tracer(lambda _: [traced.traces], lambda all_: all_, numbers, base)
     (run,) = tracer.build([{}]) if base else (None,)
     if run is None or run.error is not None:
         return []

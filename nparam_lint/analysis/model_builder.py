@@ -84,13 +84,15 @@ class Model:
         requests = [replace(self.request, values=point) for point in points]
         return list(map(self._outcome, self._measured(requests)))
 
-    def trace(self, points: Sequence[Point], base: Point, seconds: float) -> Traces | None:
-        """Build with traced numbers at these points, as many as there is time for; None where
-        nothing could be traced. `base`: a point that was built."""
+    def trace(
+        self, batches: Sequence[Sequence[Point]], base: Point, seconds: float
+    ) -> list[Traces | None]:
+        """Build with traced numbers at these points, one job for each batch, as many as there is
+        time for; None where nothing could be traced. `base`: a point that was built."""
         within = min(seconds, SHARE * self.settings.timeout)
-        request = replace(self.request, values=base, points=points, seconds=within)
-        (found,) = self._measured([request])
-        return found.traces if isinstance(found, Measured) else None
+        request = replace(self.request, values=base, seconds=within)
+        found = self._measured([replace(request, points=points) for points in batches])
+        return [one.traces if isinstance(one, Measured) else None for one in found]
 
     def _measured(self, requests: Sequence[ModelRequest]) -> list[Measurement]:
         counted = count_models(requests, self.found, self.context)

@@ -36,7 +36,9 @@ if TYPE_CHECKING:
         @property
         def hints(self) -> Sequence[int]: ...
 
-        def trace(self, points: Sequence[Point], base: Point, seconds: float) -> Traces | None: ...
+        def trace(
+            self, batches: Sequence[Sequence[Point]], base: Point, seconds: float
+        ) -> Sequence[Traces | None]: ...
         def selected(self, parameters: Mapping[str, str]) -> Container[str]: ...
 
 
@@ -83,8 +85,10 @@ def derive(
     others = {v.name: asked[v.name] for v in variables if not v.is_number}
     base = {v.name: v.base for v in numbers}
     tracer = Tracer(
-        lambda points: traces.trace(
-            [{**others, **point} for point in points], {**others, **base}, learned.seconds_left
+        lambda batches: traces.trace(
+            [[{**others, **point} for point in batch] for batch in batches],
+            {**others, **base},
+            learned.seconds_left,
         ),
         traces.selected,
         numbers,

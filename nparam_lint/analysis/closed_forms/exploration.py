@@ -31,7 +31,7 @@ class Learned:
     """What is known of a constructor, in all cases. `lost`: variables that cannot be followed, and
     what showed it; `ignored`: places of decisions inside loops; `choices`: the values of what has a
     few only; `fixed`: what cannot be varied, and why; `deadline`: for all that is derived;
-    `points`: one on each path, which the next case builds at once, as it has most of these paths."""
+    `points`: one on each path, which the next case builds at once: most of its paths are these."""
 
     lost: dict[str, str] = field(default_factory=dict)
     ignored: set[str] = field(default_factory=set)

@@ -22,10 +22,12 @@ if TYPE_CHECKING:
     from nparam_lint.analysis.closed_forms.polynomial import Number
     from nparam_lint.records import TracedBuild, TracedTensor, Traces
 
-    Trace = Callable[[Sequence[Mapping[str, Value]]], Traces | None]
+    # Several jobs, each with its points, at once.
+    Trace = Callable[[Sequence[Sequence[Mapping[str, Value]]]], Sequence[Traces | None]]
     Test = Callable[[Mapping[str, Value]], bool]
 
-BATCH = 48  # points of one job
+BATCH = 96  # points that are asked for at once
+AT_ONCE, FEWEST = 2, 6  # jobs of these, and how many points are worth a job
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,17 +136,20 @@ class Tracer:
         new = {_key(point): point for point in full if _key(point) not in self.runs}
         todo = list(new.items())
         while todo and not self.is_late():
-            batch, todo = todo[:BATCH], todo[BATCH:]
-            answer = self.trace([point for _, point in batch])
-            done = answer.runs if answer else ()
-            if answer:
-                table = ExpressionTable(answer.expressions, self.whole)
-                for (key, point), run in zip(batch, done, strict=False):
-                    self.runs[key] = self._read(table, point, run)
-            if not done:
-                self.runs.update((key, None) for key, _ in batch)
-            else:  # there was no time for the others
-                todo = batch[len(done) :] + todo
+            some, todo = todo[:BATCH], todo[BATCH:]
+            size = max(FEWEST, -(-len(some) // AT_ONCE))
+            batches = [some[place : place + size] for place in range(0, len(some), size)]
+            answers = self.trace([[point for _, point in batch] for batch in batches])
+            for batch, answer in zip(batches, answers, strict=True):
+                done = answer.runs if answer else ()
+                if answer:
+                    table = ExpressionTable(answer.expressions, self.whole)
+                    for (key, point), run in zip(batch, done, strict=False):
+                        self.runs[key] = self._read(table, point, run)
+                if not done:
+                    self.runs.update((key, None) for key, _ in batch)
+                else:  # there was no time for the others
+                    todo = batch[len(done) :] + todo
         return [self.runs.get(_key(point)) for point in full]
 
     def _read(self, table: ExpressionTable, point: Mapping[str, Value], run: TracedBuild) -> Run:
