@@ -71,7 +71,10 @@ class InProcess:
     def selected(self, parameters):
         return parameters
 
-    def trace(self, points, *_):
+    def trace(self, batches, *_):
+        return [self.traced(points) for points in batches]
+
+    def traced(self, points):
         STATE.trace = Recorder()
         layers = [m for n, m in list(sys.modules.items()) if n.startswith("torch.nn.modules.")]
         own = [m for m in self.modules if not m.__name__.startswith("torch.")]

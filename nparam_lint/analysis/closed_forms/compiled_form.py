@@ -131,8 +131,8 @@ def applied(kind: Kind, left: Polynomial, right: Polynomial) -> Polynomial:
     if kind in ("floor", "ceil"):
         if right == ZERO:
             raise ZeroDivisionError
-        exact = _quotient(left, right)
-        if exact is not None:
+        exact = quotient(left, right)
+        if exact is not None and all(c.denominator == 1 for _, c in exact.terms):
             return exact
         above = left - right + ONE
         if kind == "floor" and () not in dict(above.terms) and above.terms and right != ONE:
@@ -144,8 +144,10 @@ def applied(kind: Kind, left: Polynomial, right: Polynomial) -> Polynomial:
     return Polynomial.generator(Operation(kind, left, right)) * Fraction(1, whole)
 
 
-def _quotient(left: Polynomial, right: Polynomial) -> Polynomial | None:
-    """left / right, where a product divides every term and the coefficients stay whole."""
+def quotient(left: Polynomial, right: Polynomial) -> Polynomial | None:
+    """left / right, where a product divides every term; a sum divides only itself."""
+    if left == right:
+        return ONE
     if len(right.terms) != 1:
         return None
     ((below, number),) = right.terms
@@ -154,10 +156,9 @@ def _quotient(left: Polynomial, right: Polynomial) -> Polynomial | None:
         powers = dict(monomial)
         for generator, exponent in below:
             powers[generator] = powers.get(generator, 0) - exponent
-        share = Fraction(coefficient, number)
-        if share.denominator != 1 or any(exponent < 0 for exponent in powers.values()):
+        if any(exponent < 0 for exponent in powers.values()):
             return None
-        terms[monomial_of((g, e) for g, e in powers.items() if e)] = share
+        terms[monomial_of((g, e) for g, e in powers.items() if e)] = Fraction(coefficient, number)
     return Polynomial.of(terms)
 
 

@@ -9,7 +9,6 @@ from nparam_lint.analysis.closed_forms.compiled_form import NoPolynomial, substi
 from nparam_lint.analysis.closed_forms.conditions import Condition
 from nparam_lint.analysis.closed_forms.expressions import is_positive
 from nparam_lint.analysis.closed_forms.polynomial import (
-    ONE,
     Monomial,
     Number,
     Operation,
@@ -33,24 +32,6 @@ def solved(form: Polynomial, name: str) -> Polynomial | None:
     if monomial != ((name, 1),):
         return None
     return (form - own) * (Fraction(-1) / coefficient)
-
-
-def divided_by(form: Polynomial, divisor: Polynomial) -> Polynomial | None:
-    """The quotient, where it is exact; only a single term divides other forms than itself."""
-    if form == divisor:
-        return ONE
-    if len(divisor.terms) != 1:
-        return None
-    ((below, coefficient),) = divisor.terms
-    found = {}
-    for monomial, number in form.terms:
-        powers = {**dict(monomial)}
-        for generator, exponent in below:
-            powers[generator] = powers.get(generator, 0) - exponent
-        if min(powers.values(), default=0) < 0:
-            return None
-        found[monomial_of((g, e) for g, e in powers.items() if e)] = Fraction(number) / coefficient
-    return Polynomial.of(found)
 
 
 def divided(form: Polynomial, conditions: Iterable[Condition]) -> Polynomial:

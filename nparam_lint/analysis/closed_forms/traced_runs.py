@@ -9,9 +9,10 @@ from functools import cached_property
 from math import ceil, prod
 from typing import TYPE_CHECKING
 
+from nparam_lint.analysis.closed_forms.compiled_form import quotient
 from nparam_lint.analysis.closed_forms.conditions import Condition, condition_of
 from nparam_lint.analysis.closed_forms.expressions import ExpressionTable
-from nparam_lint.analysis.closed_forms.implications import Implications, divided_by
+from nparam_lint.analysis.closed_forms.implications import Implications
 from nparam_lint.analysis.closed_forms.observations import exactly
 from nparam_lint.analysis.closed_forms.polynomial import ONE, Polynomial, plain
 
@@ -59,7 +60,7 @@ def factors_of(
         if number.number is not None:
             factors.append(used * Fraction(1, number.number))
             continue
-        quotients = enumerate(divided_by(factor, number) for factor in factors)
+        quotients = enumerate(quotient(factor, number) for factor in factors)
         found = next(((place, one) for place, one in quotients if one is not None), None)
         if found is None:
             return None
