@@ -301,7 +301,7 @@ def discover(
     store: Store | None = None,
     scan: Scan = scan_source,
     timeout: float = 60.0,
-    on_found: Callable[[Definition], None] = lambda _: None,
+    on_found: Callable[[Definition], None] | None = None,
 ) -> Discovery:
     """Find the model classes and the factories in `files` (relative to `root`).
 
@@ -315,8 +315,8 @@ def discover(
     `named` files (by the user) always are.
     `store`: where what a file's content says is kept for the next run; after it asked for plans,
     the caller has `SourceTree.remember` keep those too. `scan`: what reads a file; a function at
-    the top level of a module. `timeout`: seconds for one. `on_found` is told of each definition,
-    of the first before most files are read.
+    the top level of a module. `timeout`: seconds for one. `on_found` is told of each definition
+    that is not `elsewhere`, of the first before most files are read.
     """
     if importable is None:
         importable = list_importable(root) if read is None else ()
@@ -351,8 +351,9 @@ def discover(
         try:
             with time_limit(timeout):
                 definitions = models.definitions(path, declared_only=path in strict)
-            for definition in definitions:
-                on_found(definition)
+            if on_found and path not in elsewhere:
+                for definition in definitions:
+                    on_found(definition)
             return definitions, None
         except TooSlow:
             problem = too_slow(path, tree.source(path), "finding its models", timeout)
@@ -360,7 +361,7 @@ def discover(
             problem = left_out(path, tree.source(path), TOO_DEEP)
         return [], problem
 
-    for path in parsed[:_FIRST]:
+    for path in parsed[:_FIRST] if on_found else ():
         look(path)
     tree.scan_all(parsed)
     parsed += _naming_models(tree, models, rest)

@@ -8,10 +8,8 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Callable
-from contextlib import suppress
 from importlib import import_module
-from threading import Thread
-from typing import IO, TYPE_CHECKING
+from typing import TYPE_CHECKING
 
 from nparam_lint import cores
 from nparam_lint.discover.scan import FileFacts, Imports, import_statements, scan_within
@@ -65,27 +63,23 @@ def _read(scan: Scan, timeout: float, path: str, content: bytes) -> _Read:
 
 
 def _started(scan: Scan, share: _Items, timeout: float) -> subprocess.Popen[bytes] | None:
+    import pickle
+    import tempfile
+
     code = f"import sys; sys.path[:] = {sys.path!r}; from {__name__} import serve; serve()"
     try:
-        process = subprocess.Popen(
-            [sys.executable, "-I", "-c", code],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-        )
+        # Not a pipe: it takes some 60 kB, and the rest would wait for this process to write it.
+        with tempfile.TemporaryFile() as orders:
+            pickle.dump((scan.__module__, scan.__name__, timeout, share), orders)
+            orders.seek(0)
+            return subprocess.Popen(
+                [sys.executable, "-I", "-c", code],
+                stdin=orders,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+            )
     except OSError:
         return None
-    # While it starts this process reads files already: a pipe takes no more than some 60 kB.
-    orders = scan.__module__, scan.__name__, timeout, share
-    Thread(target=_send, args=(process.stdin, orders), daemon=True).start()
-    return process
-
-
-def _send(stream: IO[bytes], orders: tuple[str, str, float, _Items]) -> None:
-    import pickle
-
-    with suppress(OSError), stream:  # OSError: the process is gone already
-        pickle.dump(orders, stream)
 
 
 def _answer(process: subprocess.Popen[bytes] | None) -> list[_Read]:

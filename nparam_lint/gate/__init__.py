@@ -161,7 +161,7 @@ def check(
     start = time.monotonic()
     context, elsewhere = RunContext(settings, environ, progress, analysis=analysis), None
     try:
-        begin = (lambda _: None) if static_only else early_start(context)
+        begin = None if static_only else early_start(context)
         source = read_source(
             settings,
             paths,
@@ -328,12 +328,12 @@ def read_source(
     left_out: Sequence[Path] = (),
     declared_only: bool = False,
     dependents: bool = False,
-    on_found: Callable[[Definition], None] = lambda _: None,
+    on_found: Callable[[Definition], None] | None = None,
 ) -> ProjectSource:
     """Find the models under `paths` (the whole project when empty), and what is declared. `scan`:
     what reads a file. `left_out`: what the config says of these directories is. `dependents`: what
     is declared elsewhere in the project is wanted as well, for `with_dependents` to choose from;
-    then a path may be of any kind, or gone. `on_found`: see `discover`; it is not told of these."""
+    then a path may be of any kind, or gone. `on_found`: see `discover`."""
     root, copy = settings.root, settings.snapshot
     places = dict.fromkeys(place_of(path, root) for path in paths)
     if dependents:  # others may know what a link leads to by its own name
@@ -366,7 +366,7 @@ def read_source(
         store=settings.store,
         scan=scan,
         timeout=settings.timeout,
-        on_found=lambda definition: None if definition.path in others else on_found(definition),
+        on_found=on_found,
     )
     if settings.replay_inputs:
         settings.replay_inputs.add_source(str(settings.home), found.tree.files, found.tree.digest)

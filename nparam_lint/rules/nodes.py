@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from nparam_lint.discover.syntax import FUNCTIONS, bound_names, dotted_name
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
 # Fields that hold no code that runs, and those that hold no nodes.
 _NO_CODE = frozenset("annotation ctx op ops returns type_params type_ignores".split())
@@ -34,6 +34,8 @@ BINDING = frozenset(
         *(ast.MatchAs, ast.MatchStar),
     }
 )
+# Fields with statements, or with parts of a statement that have some.
+_BODIES = ("body", "orelse", "finalbody", "handlers", "cases")
 _ENDS = (ast.Constant, ast.Global, ast.MatchSingleton, ast.Name, ast.Nonlocal, ast.alias)
 
 
@@ -54,6 +56,17 @@ def nodes(roots: Iterable[ast.AST], *, skip: tuple[type[ast.AST], ...] = ()) -> 
                 stack += [v for v in value[::-1] if v] if None in value else value[::-1]
             elif value is not None:
                 stack.append(value)
+
+
+def statements(body: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
+    """All statements at and below `body`, those of inner functions too, in no order."""
+    stack: list[ast.AST] = list(body)
+    while stack:
+        node = stack.pop()
+        if isinstance(node, ast.stmt):
+            yield node
+        for name in _BODIES:
+            stack += getattr(node, name, ())
 
 
 @cache

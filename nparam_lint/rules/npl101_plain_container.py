@@ -29,7 +29,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from nparam_lint.rules.catalogue import built, source
-from nparam_lint.rules.nodes import arguments, assigned, is_constant, put_into
+from nparam_lint.rules.nodes import arguments, assigned, is_constant, put_into, statements
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -89,12 +89,14 @@ class _Attribute:
 
 
 def check(owner: Class, values: Values) -> Iterator[Found]:
+    builders = [method for method in owner.methods.values() if not method.runs_forward]
+    if not any(_keeps_container(method, values) for method in builders):
+        return
     attributes: dict[str, _Attribute] = defaultdict(_Attribute)
-    for method in owner.methods.values():
-        if not method.runs_forward:
-            for node in method.nodes:
-                if node.__class__ in _STORING:
-                    _note(node, method, values, attributes)
+    for method in builders:
+        for node in method.nodes:
+            if node.__class__ in _STORING:
+                _note(node, method, values, attributes)
     found = {name: first for name, one in attributes.items() if (first := one.first(values))}
     if not found or not _OVERRIDES.isdisjoint(owner.methods) or _registers_others(owner, values):
         return
@@ -108,6 +110,15 @@ def check(owner: Class, values: Values) -> Iterator[Found]:
                 "find it",
                 f"make self.{name} an {better}",
             )
+
+
+def _keeps_container(method: Method, values: Values) -> bool:
+    """Is an attribute assigned a plain container? To look at the statements alone is quick."""
+    return any(
+        method.attribute(target) and values.box(value, method)
+        for statement in statements(method.node.body)
+        for target, value in assigned(statement)
+    )
 
 
 def _note(node: ast.AST, method: Method, values: Values, attributes: dict[str, _Attribute]) -> None:
