@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from nparam_lint.claims import FormulaError, UnknownName, matches
-from nparam_lint.claims.grammar import round_count
+from nparam_lint.claims.grammar import proportion, round_count
 from nparam_lint.count.worker.capabilities import METRICS, is_accelerator
 from nparam_lint.records import BudgetResult, Finding, InsideRow, Position
 from nparam_lint.rules.catalogue import RULES
@@ -35,9 +35,12 @@ def judge(
     measured: Measured,
     tolerance: Tolerance | None,
     experts_hint: Sequence[str] = (),
+    *,
+    staged: bool = False,
 ) -> tuple[list[BudgetResult], list[Finding]]:
     """Every count that the budget selects, against its bounds. `tolerance`: the configured one.
-    `experts_hint`: lines that say how to declare how many experts a token uses."""
+    `experts_hint`: lines that say how to declare how many experts a token uses. `staged`: what git
+    would commit is judged."""
     target = str(budget.target)
     where, selector = budget.position, budget.selector
     parts = _parts(budget, measured)
@@ -61,7 +64,7 @@ def judge(
             return [], [finding("NPL002", where, f"{error} ({_values(budget, part)})", target)]
         if not rows:
             return [], [_no_module(budget, measured, part)]
-        judged, broken = _compared(budget, measured, part, rows, bounds)
+        judged, broken = _compared(budget, part, rows, bounds, staged)
         results += judged
         findings += broken
     return results, findings
@@ -124,36 +127,34 @@ def _not_inside(budget: Budget, measured: Measured) -> Finding:
 
 def _compared(
     budget: Budget,
-    measured: Measured,
     part: Measured | InsideRow,
     rows: Sequence[ModuleRow],
     bounds: Bounds,
+    staged: bool,
 ) -> tuple[list[BudgetResult], list[Finding]]:
     """Modules against the counts that are admitted."""
     selector = budget.selector
     results: list[BudgetResult] = []
-    broken: dict[int, list[ModuleRow]] = {}
+    broken: dict[int, list[tuple[ModuleRow, BudgetResult]]] = {}
     for row in rows:
         actual = amount(row, selector.metric)
         ok = actual in bounds
         base = _base(bounds, actual)
-        results.append(
-            replace(
-                no_result(budget),
-                low=bounds.low,
-                high=bounds.high,
-                actual=actual,
-                drift=(actual - base) / base if base else float(actual != base),
-                ok=ok,
-                module=row.path if selector.module or budget.target.host else None,
-                value=base,
-            )
+        result = replace(
+            no_result(budget),
+            low=bounds.low,
+            high=bounds.high,
+            actual=actual,
+            drift=(actual - base) / base if base else float(actual != base),
+            ok=ok,
+            module=row.path if selector.module or budget.target.host else None,
+            value=base,
         )
+        results.append(result)
         if not ok:
-            broken.setdefault(actual, []).append(row)
+            broken.setdefault(actual, []).append((row, result))
     # Repeated blocks drift together: one finding for all that have the same count.
-    broken_parts = broken.items()
-    return results, [_broken(budget, measured, part, a, n, bounds) for n, a in broken_parts]
+    return results, [_broken(budget, part, alike, bounds, staged) for alike in broken.values()]
 
 
 def _other_definition(budget: Budget, definitions: Sequence[str]) -> Finding:
@@ -214,13 +215,15 @@ def selected(selector: Selector, rows: Sequence[ModuleRow]) -> list[ModuleRow]:
 
 def _broken(
     budget: Budget,
-    measured: Measured,
     part: Measured | InsideRow,
-    rows: Sequence[ModuleRow],
-    actual: int,
+    alike: Sequence[tuple[ModuleRow, BudgetResult]],
     bounds: Bounds,
+    staged: bool,
 ) -> Finding:
-    metric, row, host = budget.selector.metric, rows[0], budget.target.host
+    """The finding about modules that have the same count."""
+    rows, (row, result) = [row for row, _ in alike], alike[0]
+    metric, host = budget.selector.metric, budget.target.host
+    actual = amount(row, metric)
     is_part = bool(budget.selector.module or host)
     of = (host or budget.target).callable
     kind = f", {budget.target.callable}" if host and not budget.selector.module else ""
@@ -231,24 +234,24 @@ def _broken(
     allowed = _allowed(budget, bounds)
     base = _base(bounds, actual)
     difference = actual - base
-    share = f", {100 * difference / base:+.2f} %" if base else ""
+    share = proportion(difference, base)
     message = (
-        f"{name} has {actual:,} {METRICS[metric].words}, declared {allowed}: {difference:+,}{share}"
+        f"{name} has {actual:,} {METRICS[metric].words}, declared {allowed}: {difference:+,}"
+        + (f" ({share})" if share else "")
     )
     detail = []
     if budget.value.names:
         detail.append(f"with {_values(budget, part)}")
     if isinstance(part, InsideRow):
         detail.append(f"made as {part.call}")
-    if not is_part and METRICS[metric].unit != "buffer elements":
-        detail += _heaviest(measured.modules, metric)
-    elif row.source:
+    if is_part and row.source:
         detail.append(f"{row.path} is made at {row.source}")
     if budget.reason:
         detail.append(f"reason for this budget: {budget.reason}")
-    detail.append(_next_step(budget, actual))
+    detail.append(_next_step(budget, actual, staged))
     code = "NPL013" if budget.origin == "prose" else "NPL001"
-    return finding(code, budget.position, message, str(budget.target), detail)
+    found = finding(code, budget.position, message, str(budget.target), detail)
+    return replace(found, result=result)
 
 
 def _allowed(budget: Budget, bounds: Bounds) -> str:
@@ -266,8 +269,10 @@ def _values(budget: Budget, measured: Measured | InsideRow) -> str:
     return ", ".join(f"{n}={measured.names[n]}" for n in names if n in measured.names) or "no names"
 
 
-def _heaviest(rows: Sequence[ModuleRow], metric: str) -> list[str]:
+def heaviest(rows: Sequence[ModuleRow], metric: str) -> list[str]:
     """Lines for the largest modules, of the first level at which the model divides."""
+    if METRICS[metric].unit == "buffer elements":
+        return []
     root, level = rows[0], ""
     below: dict[str, list[ModuleRow]] = {}
     for row in rows[1:]:
@@ -289,7 +294,7 @@ def _heaviest(rows: Sequence[ModuleRow], metric: str) -> list[str]:
     return ["heaviest modules:", *lines] if lines else []
 
 
-def _next_step(budget: Budget, actual: int) -> str:
+def _next_step(budget: Budget, actual: int, staged: bool) -> str:
     where = budget.position
     if budget.origin == "prose":
         return f"correct the docstring at {where}, or declare the count there: nparam: {actual:_}"
@@ -297,7 +302,8 @@ def _next_step(budget: Budget, actual: int) -> str:
         return f"if the change is intended, the formula at {where} must give {actual:_}"
     if budget.value.form in ("plain", "written", "around", "about"):
         command = f"nparam-lint update {shlex.quote(str(budget.target))}"
-        return f"if the change is intended: {command}"
+        add = f" && git add {shlex.quote(where.path)}" if staged else ""
+        return f"if the change is intended: {command}{add}"
     return f"if the change is intended, declare {actual:_} (about {round_count(actual)}) at {where}"
 
 

@@ -405,9 +405,34 @@ class BudgetResult:
 
 
 @dataclass(frozen=True, slots=True)
+class Change:
+    """What became of a module of a model, or of `times` alike: `path` is theirs (`h.0…11.mlp`),
+    `what` says it (`768×3072 → 768×3840`). `delta`: what all of them add to the count. `source`:
+    the line that makes them (`path:line`)."""
+
+    mark: Literal["+", "−", "~"]
+    path: str
+    what: str
+    delta: int
+    times: int = 1
+    source: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SourceLine:
+    """A line of source that a finding points at: `width` characters from its column on."""
+
+    position: Position
+    text: str
+    width: int
+
+
+@dataclass(frozen=True, slots=True)
 class Finding:
     """`message` is one line; `detail` holds further lines (the heaviest modules, the remedy).
-    `timed_out`: to read the source took too long, which the next run may do in time."""
+    `result`: the budget that was judged, in the first module that breaks it. `changes`: what made
+    the difference to the count `since` another state, in words; they add up to it. `lines`: where
+    to look. `timed_out`: to read the source took too long, which the next run may do in time."""
 
     code: str
     severity: Severity
@@ -415,6 +440,10 @@ class Finding:
     message: str
     target: str = ""
     detail: tuple[str, ...] = ()
+    result: BudgetResult | None = None
+    since: str = ""
+    changes: tuple[Change, ...] = ()
+    lines: tuple[SourceLine, ...] = ()
     timed_out: bool = False
 
 

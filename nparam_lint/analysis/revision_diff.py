@@ -56,7 +56,7 @@ def compare_revisions(
     start = time.monotonic()
     back = {new: old for old, new in moved.items()}
     settings = now.settings
-    then = _read(replace(base, settings=_comparable(base.settings, settings, back)))
+    then = _read(replace(base, settings=comparable(base.settings, settings, back)))
     today = _read(now)
     select_then = _select(then, today, back, declared_only)
     select_now = _select(today, then, moved, declared_only)
@@ -101,7 +101,7 @@ def compare_revisions(
     return replace(found, notes=tuple(notes), seconds=time.monotonic() - start)
 
 
-def _comparable(base: Settings, now: Settings, back: Mapping[str, str]) -> Settings:
+def comparable(base: Settings, now: Settings, back: Mapping[str, str]) -> Settings:
     """The base's own budgets and arguments; today's limits, device and excluded files, and today's
     arguments for what the base says nothing about."""
     arguments = {

@@ -10,7 +10,7 @@ import time
 from argparse import Namespace
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,7 +23,9 @@ if TYPE_CHECKING:
 
     from nparam_lint.cache.replay_inputs import ReplayInputs
     from nparam_lint.config.settings import Settings
-    from nparam_lint.gate import FormulaAnalysis
+    from nparam_lint.gate import Broken, Causes, FormulaAnalysis, RunContext
+    from nparam_lint.gate.explanations import Cause
+    from nparam_lint.gate.requests import ProjectSource
     from nparam_lint.records import Report
     from nparam_lint.repository.snapshot import Snapshot
 
@@ -51,6 +53,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="check what is staged for the next commit instead of the working tree",
     )
+    parser.add_argument(
+        "--since",
+        metavar="REV",
+        help="for a broken budget, say what changed since this revision; REV...: since the merge "
+        "base with HEAD (default: since the last commit, or what a pull request starts from)",
+    )
     common.add_all_ways(parser)
     parser.add_argument("--static", action="store_true", help="only read source; build nothing")
     parser.add_argument(
@@ -68,6 +76,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
     start = time.time_ns()  # before the configuration is read, and before the index is
+    given = Namespace(**vars(options))  # a hook changes them
     if options.diff and not options.fix:
         raise UsageError("--diff shows what --fix would write; next: nparam-lint --fix --diff")
     if options.fix and options.staged:
@@ -90,7 +99,8 @@ def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
         for project in projects:
             heading = project.heading if common.format_for(options, settings) == "text" else ""
             common.write(heading, None)
-            report, own = _check(project, inputs, options, environ)
+            causes = partial(_causes, given, environ)
+            report, own = _check(project, inputs, options, environ, causes)
             code = max(code, own)
             if inputs and own < 2:
                 texts.append(_again(report, project, inputs, options, environ))
@@ -111,6 +121,7 @@ def _check(
     inputs: ReplayInputs | None,
     options: argparse.Namespace,
     environ: Mapping[str, str],
+    causes: Causes,
 ) -> tuple[Report, int]:
     """Check one project and print what is found: the report, and its exit code."""
     from nparam_lint.gate import check
@@ -128,6 +139,7 @@ def _check(
         dependents=bool(options.paths),  # else they are checked as models of their own project
         progress=common.progress(),
         analysis=_formula_analysis,
+        causes=None if options.static else causes,
     )
     return report, common.deliver(check_document(report), options, settings, environ)
 
@@ -276,6 +288,20 @@ def _is_gone(path: Path) -> bool:
 
 
 # --- the projects of a repository -------------------------------------------------------------
+
+
+def _causes(
+    options: argparse.Namespace,
+    environ: Mapping[str, str],
+    broken: Broken,
+    source: ProjectSource,
+    context: RunContext,
+) -> list[Cause]:
+    from nparam_lint.cli.base_state import causes_since  # a passing run compares with nothing
+
+    if source.settings.replay_inputs:
+        source.settings.replay_inputs.is_complete = False  # another commit may be the last one then
+    return causes_since(options.since, _pushed(environ), options, environ, broken, source, context)
 
 
 def _formula_analysis() -> FormulaAnalysis:

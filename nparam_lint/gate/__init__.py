@@ -66,9 +66,19 @@ if TYPE_CHECKING:
     from nparam_lint.config.settings import Settings
     from nparam_lint.discover import Discovery
     from nparam_lint.discover.parallel_scan import Scan
-    from nparam_lint.records import Budget, Definition, Finding, ModelReport, NameValue
+    from nparam_lint.gate.explanations import Cause
+    from nparam_lint.records import (
+        Budget,
+        BudgetResult,
+        Definition,
+        Finding,
+        ModelReport,
+        NameValue,
+    )
 
     Progress = Callable[[int, int, str], None]  # done, all, the label of the last one
+    Broken = Sequence[tuple[ModelRequest, BudgetResult]]
+    Causes = Callable[[Broken, ProjectSource, "RunContext"], list[Cause]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,13 +94,15 @@ class FormulaAnalysis:
 @dataclass(frozen=True, slots=True)
 class RunContext:
     """The context of one run. `interpreter`: None means the one that the settings select.
-    `analysis`: what loads it, if formulas are to be checked with it."""
+    `analysis`: what loads it, if formulas are to be checked with it. `causes`: finds out for broken
+    budgets what made the difference, if there is another state to compare with."""
 
     settings: Settings
     environ: Mapping[str, str]
     progress: Progress | None = None
     interpreter: Interpreter | None = None
     analysis: Callable[[], FormulaAnalysis] | None = None
+    causes: Causes | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,17 +161,18 @@ def check(
     dependents: bool = True,
     progress: Progress | None = None,
     analysis: Callable[[], FormulaAnalysis] | None = None,
+    causes: Causes | None = None,
 ) -> Report:
     """Check every model under `paths` (the whole project when empty). `left_out`: directories whose
     entries in the config are skipped. `declared_only`: models without a declared budget are
-    skipped, too. `static_only`: build nothing. `analysis`: see RunContext.
+    skipped, too. `static_only`: build nothing. `analysis`, `causes`: see RunContext.
 
     With `dependents` the declared models elsewhere in the project that depend on `paths` are
     checked as well; a path may be data that they read, or deleted. Raises NoInterpreter, and
     UsageError for a path outside the project.
     """
     start = time.monotonic()
-    context, elsewhere = RunContext(settings, environ, progress, analysis=analysis), None
+    context, elsewhere = RunContext(settings, environ, progress, None, analysis, causes), None
     try:
         begin = None if static_only else early_start(context)
         source = read_source(
@@ -295,7 +308,8 @@ def measure(
         )
 
     resize = resize and any(b.value.names for r in selection.requests for b in r.budgets)
-    with reused_worker() if resize else nullcontext():
+    asks_again = resize or context.causes is not None
+    with reused_worker(imports=resize) if asks_again else nullcontext():
         if resize:
             from nparam_lint.gate.formula_check import count_resized, with_missing_terms
 
@@ -305,10 +319,14 @@ def measure(
         models, skipped, failed = judge_models(selection, counted.answers, source.settings, others)
         if resize:
             models = with_missing_terms(models, selection.requests, context)
-    if source.settings.replay_inputs and any(finding.timed_out for finding in findings):
-        source.settings.replay_inputs.is_complete = False  # the next run may read it in time
-    source = replace(source, findings=findings)
-    report = assemble_report(source, counted, models, skipped, complete)
+        if source.settings.replay_inputs and any(finding.timed_out for finding in findings):
+            source.settings.replay_inputs.is_complete = False  # the next run may read it in time
+        source = replace(source, findings=findings)
+        report = assemble_report(source, counted, models, skipped, complete)
+        if any(finding.result for finding in report.findings):
+            from nparam_lint.gate.explanations import explained  # a passing run has none
+
+            report = explained(report, selection.requests, source, context)
     return replace(
         report,
         failed_ways=tuple(failed),

@@ -153,7 +153,9 @@ def _judge_measured(
     findings: list[Finding] = []
     experts_hint = _experts_hint(request, measured, settings)
     for budget in request.budgets:
-        judged, broken = judge(budget, measured, settings.tolerance, experts_hint)
+        judged, broken = judge(
+            budget, measured, settings.tolerance, experts_hint, staged=is_staged(settings)
+        )
         results += judged or [no_result(budget)] * (budget.origin != "prose")
         # A model in which an argument differs that the formula does not name says nothing of it.
         names = budget.value.names
@@ -251,7 +253,6 @@ def assemble_report(
         for name, result in model.measurement.devices.items()
         if result.status == "measured"
     )
-    snapshot = source.settings.snapshot
     return Report(
         environment=counted.environment(devices),
         models=tuple(models),
@@ -259,8 +260,13 @@ def assemble_report(
         skipped=tuple(skipped),
         files=sum(path.endswith(".py") for path in source.files),
         error=counted.error,
-        staged=snapshot is not None and snapshot.commit is None,
+        staged=is_staged(source.settings),
     )
+
+
+def is_staged(settings: Settings) -> bool:
+    """Whether what is judged is what git would commit."""
+    return settings.snapshot is not None and settings.snapshot.commit is None
 
 
 def _identity(finding: Finding) -> tuple[object, ...]:

@@ -172,7 +172,8 @@ def _module(row: ModuleRow) -> Json:
 def _placed(item: BudgetResult | Finding) -> Json:
     found: Json = asdict(item)
     at: Json = found.pop("position")
-    found.pop("timed_out", None)  # the message says it
+    for told in ("timed_out", "result", "lines"):  # by the message, the budgets, the source
+        found.pop(told, None)
     return found | at
 
 

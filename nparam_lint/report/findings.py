@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from nparam_lint.report import Options
 
 _ALIKE = 3
+_CHANGES = 6  # lines about what changed
 _DRIFT = ("NPL001", "NPL013")
 
 
@@ -32,19 +33,86 @@ def findings_lines(findings: Sequence[Finding], width: int, paint: Paint) -> lis
         alike = list(group)
         for finding in alike[:_ALIKE]:
             # A line with the indented lines below it is one.
-            parts = re.split(r"\n(?! )", "\n".join(finding.detail)) if finding.detail else []
-            details = [(finding.target, text) for text in parts]
-            if not details and finding.code in RULES:
-                details = [("", RULES[finding.code].remedy)]
+            below = details(finding, width - 4)
+            parts = re.split(r"\n(?! )", "\n".join(below)) if below else []
+            told = [(finding.target, text) for text in parts]
+            if not told and finding.code in RULES:
+                told = [("", RULES[finding.code].remedy)]
             lines += [""] * bool(lines) + _finding(finding, width, paint)
-            lines += [n for key in details if key not in said for n in _detail(key[1], width)]
-            said.update(details)
+            lines += _excerpt(finding, width, paint)
+            lines += [n for key in told if key not in said for n in _detail(key[1], width)]
+            said.update(told)
         if len(alike) > _ALIKE:
             lines += ["", paint("dim", f"… and {len(alike) - _ALIKE:,} more like it")]
     codes = sorted({finding.code for finding in findings if finding.code in RULES})
     if codes:
         listed = codes[0] if len(codes) == 1 else "CODE"
         lines += ["", paint("dim", f"For an explanation and an example: nparam-lint rule {listed}")]
+    return lines
+
+
+def details(finding: Finding, width: int = 100) -> list[str]:
+    """What is said below a finding: what made the difference, and what to do."""
+    return [*_changes(finding, width), *finding.detail]
+
+
+def _changes(finding: Finding, width: int) -> list[str]:
+    """What changed, largest first, in columns; the last line has the sum of what is not shown."""
+    if not finding.since:
+        return []
+    shown, rest = finding.changes[:_CHANGES], finding.changes[_CHANGES:]
+    rows = [
+        (
+            f"  {item.mark} {clean(item.path)}",
+            clean(item.what),
+            f"{item.times}×" if item.times > 1 else "",
+            f"{item.delta:+,}".replace("-", "−"),
+            clean(item.source or ""),
+        )
+        for item in shown
+    ]
+    if rest:
+        more = f"{sum(item.delta for item in rest):+,}".replace("-", "−")
+        rows.append((f"  … {len(rest):,} more", "", "", more, ""))
+    lines = [f"{clean(finding.since)}:" if rows else clean(finding.since)]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    excess = sum(widths) + 2 * len(widths) - 2 - width
+    for at, least in ((1, 20), (0, 18), (4, 12)):  # what gives way first
+        if widths and excess > 0:
+            kept = max(min(widths[at], least), widths[at] - excess)
+            excess, widths[at] = excess - widths[at] + kept, kept
+    for path, what, times, delta, source in rows:
+        cells = (
+            style.elide_middle(path, widths[0]).ljust(widths[0]),
+            style.elide_end(what, widths[1]).ljust(widths[1]),
+            times.rjust(widths[2]),
+            delta.rjust(widths[3]),
+            style.elide_middle(source, widths[4]),
+        )
+        lines.append("  ".join(cell for cell, room in zip(cells, widths, strict=True) if room))
+    return [line.rstrip() for line in lines]
+
+
+def _excerpt(finding: Finding, width: int, paint: Paint) -> list[str]:
+    """The lines of source that it points at, each with what it is about underlined."""
+    named = [
+        f"{'' if one.position.path == finding.position.path else f'{clean(one.position.path)}:'}"
+        f"{one.position.line}"
+        for one in finding.lines
+    ]
+    gutter = max(map(len, named), default=0)
+    lines = []
+    for name, one in zip(named, finding.lines, strict=True):
+        before = len(clean(one.text[: one.position.column - 1]))
+        text, room = clean(one.text), width - gutter - 7
+        marks = "^" * min(one.width, max(len(text) - before, 1))
+        if before + len(marks) > room:  # a long line: what is underlined is what matters
+            text, marks = style.elide_end(text[before:], room), marks[:room]
+            before = 0
+        lines += [
+            f"{paint('dim', f'    {name.rjust(gutter)} |')} {style.elide_end(text, room)}",
+            f"{paint('dim', ' ' * (gutter + 4) + ' |')} {' ' * before}{paint('red', marks)}",
+        ]
     return lines
 
 

@@ -12,6 +12,7 @@ from nparam_lint.records import Measured
 from nparam_lint.report import style
 from nparam_lint.report.budget_outcomes import budgets_of, worst
 from nparam_lint.report.budget_rows import failing, rows_of
+from nparam_lint.report.findings import details
 from nparam_lint.report.folded_modules import make_tree
 from nparam_lint.report.style import clean, plural
 from nparam_lint.rules.catalogue import RULES
@@ -102,7 +103,7 @@ def finding_list(findings: Sequence[Finding]) -> str:
     for finding in findings:
         at, rule, mark = finding.position, RULES.get(finding.code), worst([finding])
         name = f' <span class="dim">{escape(rule.name)}</span>' if rule else ""
-        detail = finding.detail or ([rule.remedy] if rule else [])
+        detail = details(finding) or ([rule.remedy] if rule else [])
         lines.append(
             f'<li class="{TONES[mark]}">{mark_html(mark)}<div>'
             f"<p><b>{escape(finding.code)}</b>{name} "

@@ -8,6 +8,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
+from nparam_lint.claims.grammar import proportion
 from nparam_lint.count.worker.capabilities import METRICS
 
 if TYPE_CHECKING:
@@ -256,13 +257,8 @@ def drift(budget: BudgetResult) -> str:
     if budget.actual is None or budget.value is None:
         return ""
     delta = budget.actual - budget.value
-    return f"{delta:+,} ({percent(delta, budget.value)})" if budget.value else f"{delta:+,}"
-
-
-def percent(delta: int, whole: int) -> str:
-    """`+6.17 %`; what is there is not rounded to nothing."""
-    share = 100 * delta / whole
-    return f"{share:+,.2f} %" if abs(share) >= 0.005 else "<0.01 %"
+    share = proportion(delta, budget.value)
+    return f"{delta:+,} ({share})" if share else f"{delta:+,}"
 
 
 def shown_metrics(measured: Measured) -> list[tuple[Metric, int | None]]:

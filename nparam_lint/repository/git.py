@@ -167,6 +167,12 @@ class Repository:
         )
         return {old: new for _, old, new in zip(*[iter(fields)] * 3, strict=True)}
 
+    def is_changed(self, *, staged: bool) -> bool:
+        """Whether a tracked file of the working tree, or of the index, differs from HEAD, or seems
+        to: its time is another."""
+        index = ["--cached"] if staged else []
+        return self.attempt("diff-index", "--quiet", *index, "HEAD", "--").returncode == 1
+
     def hooks(self) -> Path:
         """The directory that git looks for hooks in, which need not exist."""
         return self.top / self.run("rev-parse", "--git-path", "hooks").removesuffix("\n")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from nparam_lint.analysis.diff.fold_changes import lines_of
 from nparam_lint.claims import TextError, parse_selector
-from nparam_lint.claims.grammar import Number, parse_value
+from nparam_lint.claims.grammar import Number, parse_value, proportion
 from nparam_lint.records import Finding, Measured
 from nparam_lint.rules.catalogue import RULES
 
@@ -66,9 +66,10 @@ def _drifts(model: ModelDiff, tolerance: Tolerance) -> bool:
 
 def _finding(model: ModelDiff, base: Base) -> Finding:
     before, after, delta = model.total_before, model.total_after, model.delta or 0
-    share = f", {100 * delta / before:+,.2f} %" if before else ""
+    share = proportion(delta, before or 0)
     message = (
-        f"{model.name} has {after:,} parameters, {before:,} at {base.called}: {delta:+,}{share}; "
+        f"{model.name} has {after:,} parameters, {before:,} at {base.called}: {delta:+,}"
+        f"{f' ({share})' if share else ''}; "
         f"{model.explanation}"
     )
     lines = sorted(lines_of(model.modules, _NAMED), key=lambda line: -abs(line.sum))

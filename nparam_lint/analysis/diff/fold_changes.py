@@ -55,13 +55,13 @@ def lines_of(
     at the deepest level that fits; with a `depth`, always at that level."""
     every = [_line(change) for change in changes]
     if depth is not None:
-        return _folded(_summed(every, max(depth, 1)))
+        return folded(_summed(every, max(depth, 1)))
     deepest = max((len(line.parts) for line in every), default=0)
-    lines = _folded(every)
+    lines = folded(every)
     for levels in range(deepest - 1, 0, -1):
         if len(lines) <= limit:
             break
-        lines = _folded(_summed(every, levels))
+        lines = folded(_summed(every, levels))
     return lines
 
 
@@ -89,7 +89,8 @@ def _sum(path: tuple[_Part, ...], group: Sequence[Line]) -> Line:
     return Line("changed", path, path, None, delta, len(group), 1, tuple(common))
 
 
-def _folded(lines: Sequence[Line]) -> tuple[Line, ...]:
+def folded(lines: Sequence[Line]) -> tuple[Line, ...]:
+    """Equal changes in modules that are numbered, as one line."""
     deepest = max((len(line.parts) for line in lines), default=0)
     for at in reversed(range(deepest)):
         lines = _folded_at(lines, at)

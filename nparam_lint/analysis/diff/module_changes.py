@@ -25,7 +25,7 @@ def compare_modules(
     """The changes, in the order of today's model; removed modules are where they were."""
     shapes: dict[tuple[object, ...], int] = {}
     old, new = link(before, shapes), link(after, shapes)
-    return tuple(_Changes(old, new).of(new))
+    return tuple(_Changes(ModuleMatches(old, new), old, new).of(new))
 
 
 def _matched(olds: Sequence[Node], news: Sequence[Node]) -> list[tuple[Node, Node]]:
@@ -101,16 +101,15 @@ def _alike(olds: Sequence[Node], news: Sequence[Node]) -> list[tuple[Node, Node]
 # --- what became of them -----------------------------------------------------------------------
 
 
-class _Changes:
-    """The matches: `now[node]` for a module of the base, `then[node]` for one of today's model; and
-    what became of each."""
+class ModuleMatches:
+    """The modules of two models that are the same: `now[node]` for a module of the base,
+    `then[node]` for one of today's model."""
 
     def __init__(self, before: Node, after: Node) -> None:
         self.now: dict[Node, Node] = {}
         self.then: dict[Node, Node] = {}
         self._match(before, after)
         self._match_moved(before, after)
-        self.notes = _notes(before, after, self.then)
 
     def _match(self, before: Node, after: Node) -> None:
         stack = [(before, after)]
@@ -133,6 +132,14 @@ class _Changes:
                 old, there = gone[0], new[0]
                 if old.filled > 1 or old.name == there.name:
                     self._match(old, there)
+
+
+class _Changes:
+    """What became of the modules of two models."""
+
+    def __init__(self, matches: ModuleMatches, before: Node, after: Node) -> None:
+        self.now, self.then = matches.now, matches.then
+        self.notes = _notes(before, after, self.then)
 
     def of(self, new: Node) -> Iterator[ModuleChange]:
         """Those of a module of today's model and of all that is, or was, below it."""

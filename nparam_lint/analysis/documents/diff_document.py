@@ -178,7 +178,7 @@ def _entry(model: ModelDiff, report: DiffReport) -> doc.ListingLine:
     entry = replace(entry, after=after, below="; ".join(map(clean, below)))
     if not model.delta:
         return replace(entry, verdict=words.beside_total(model))
-    share = words.proportion(model.delta, model.total_before)
+    share = words.share(model.delta, model.total_before)
     verdict = "  ".join(filter(None, (share and f"({share})", codes)))
     return replace(entry, before=before, delta=words.signed(model.delta), verdict=verdict)
 

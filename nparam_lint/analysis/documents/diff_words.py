@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from nparam_lint.claims.grammar import proportion
 from nparam_lint.count.worker.capabilities import METRICS
 from nparam_lint.records import Measured
 from nparam_lint.report.style import clean, plural
@@ -39,17 +40,13 @@ def signed(delta: int) -> str:
 
 def change(delta: int, before: int | None) -> str:
     """`+7,679,488 (+6.17 %)`: exact, and in proportion."""
-    share = proportion(delta, before)
-    return signed(delta) + (f" ({share})" if share else "")
+    found = share(delta, before)
+    return signed(delta) + (f" ({found})" if found else "")
 
 
-def proportion(delta: int, before: int | None) -> str:
+def share(delta: int, before: int | None) -> str:
     """`+6.17 %`; nothing where there was nothing before."""
-    if not before or not delta:
-        return ""
-    percent = 100 * delta / before
-    share = f"{percent:+,.2f}" if abs(percent) >= 0.005 else f"{'+-'[delta < 0]}<0.01"
-    return f"{share} %".replace("-", "−")
+    return proportion(delta, before or 0).replace("-", "−")
 
 
 def since(report: DiffReport) -> str:

@@ -7,6 +7,7 @@ from dataclasses import asdict, replace
 from typing import TYPE_CHECKING
 
 from nparam_lint import report as doc
+from nparam_lint.claims.grammar import proportion
 from nparam_lint.count.worker.capabilities import METRICS
 from nparam_lint.report import style
 from nparam_lint.report.style import clean
@@ -123,7 +124,7 @@ class _Sections:
                 name = indent + self.labels[one.target] if self.several else label
                 for place, met in enumerate(one.points):
                     off = met.count - budget
-                    share = style.percent(off, budget) if off else ""
+                    share = proportion(off, budget)
                     met_cells = [f"{met.count:,}", _off(met, budget), share]
                     rows.append(["" if place else name, *written(met), *met_cells])
                 if not one.points:

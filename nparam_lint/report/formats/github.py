@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from nparam_lint.report import style
-from nparam_lint.report.findings import ranked, repository_path
+from nparam_lint.report.findings import details, ranked, repository_path
 from nparam_lint.report.formats import concise, text
 from nparam_lint.report.style import clean
 from nparam_lint.rules.catalogue import RULES
@@ -69,7 +69,7 @@ def _annotation(finding: Finding, options: Options) -> str:
         "col": str(at.column),
         "title": f"{finding.code} {rule.name}" if rule else finding.code,
     }
-    return _command(finding.severity, properties, "\n".join([finding.message, *finding.detail]))
+    return _command(finding.severity, properties, "\n".join([finding.message, *details(finding)]))
 
 
 def _command(level: Severity, properties: Mapping[str, str], message: str) -> str:

@@ -14,7 +14,7 @@ from nparam_lint.records import Measured
 from nparam_lint.report import Facts, Parts, Table, Text, style
 from nparam_lint.report.budget_outcomes import ModelBudgets, budgets_of, worst
 from nparam_lint.report.budget_rows import failing_table
-from nparam_lint.report.findings import ranked
+from nparam_lint.report.findings import details, ranked
 from nparam_lint.report.folded_modules import Modules
 from nparam_lint.report.style import clean, plural
 
@@ -273,7 +273,8 @@ def finding_item(finding: Finding) -> str:
     place = code(f"{at.path}:{at.line}")
     message = plain_text(style.elide_end(clean(finding.message), _MESSAGE))
     line = f"- {mark} {place} **{finding.code}** {message}\n"
-    if not finding.detail:
+    below = details(finding)
+    if not below:
         return line
-    detail = whole(fenced("line", [style.elide_end(text, _MESSAGE) for text in finding.detail]))
+    detail = whole(fenced("line", [style.elide_end(text, _MESSAGE) for text in below]))
     return line + "".join(f"  {text}\n" for text in detail.splitlines())

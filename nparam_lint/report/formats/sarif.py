@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from nparam_lint import __version__
-from nparam_lint.report.findings import fingerprints, ranked, repository_path
+from nparam_lint.report.findings import details, fingerprints, ranked, repository_path
 from nparam_lint.report.style import clean, plural
 from nparam_lint.rules.catalogue import RULES, explain
 
@@ -105,7 +105,7 @@ def _result(finding: Finding, index: int, fingerprint: str, options: Options) ->
         "ruleId": finding.code,
         "ruleIndex": index,
         "level": finding.severity,
-        "message": {"text": _lines([finding.message, *finding.detail])},
+        "message": {"text": _lines([finding.message, *details(finding)])},
         "locations": [place],
         "partialFingerprints": {_FINGERPRINT: fingerprint},
     }

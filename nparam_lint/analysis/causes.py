@@ -1,0 +1,140 @@
+"""What made a budget break: its model is built as it was at another state of the project, and
+compared by its parameters."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from difflib import SequenceMatcher
+from typing import TYPE_CHECKING
+
+from nparam_lint.analysis.diff.parameter_changes import parameter_changes
+from nparam_lint.analysis.revision_diff import comparable
+from nparam_lint.claims import parse_selector
+from nparam_lint.gate import count_models, read_source
+from nparam_lint.gate.explanations import Cause
+from nparam_lint.gate.requests import requests_of_other_revision
+from nparam_lint.records import Measured, NotMeasured, Position, SourceLine
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from nparam_lint.config.settings import Settings
+    from nparam_lint.gate import Broken, RunContext
+    from nparam_lint.gate.requests import ModelRequest, ProjectSource
+    from nparam_lint.records import BudgetResult, Measurement
+
+_WORD = re.compile(r"[^\s,()\[\]{}:]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Past:
+    """A state of the project that is compared with: its settings, and what it is `called` in a
+    sentence (`HEAD`). `moved`: files of it → where they are now."""
+
+    settings: Settings
+    called: str
+    moved: Mapping[str, str]
+
+    @property
+    def back(self) -> dict[str, str]:
+        """Where files of today were then."""
+        return {new: old for old, new in self.moved.items()}
+
+
+def find_causes(
+    broken: Broken, source: ProjectSource, context: RunContext, past: Past
+) -> list[Cause]:
+    """Of each broken budget, what made the difference."""
+    keys = list(dict.fromkeys((str(r.target), _metric(result)) for r, result in broken))
+    by_target = {str(request.target): request for request, _ in broken}
+    wanted = [_with_parameters(by_target[target], metric) for target, metric in keys]
+    now = count_models(wanted, source.found, context)
+    settings = comparable(past.settings, source.settings, past.back)
+    then = dict(_counted_then(wanted, source, replace(context, settings=settings), past))
+    causes = []
+    for request, result in broken:
+        number = keys.index((str(request.target), _metric(result)))
+        cause = _cause(result, then.get(number), now.answers.measurements[number], past)
+        sources = {(change.source or "").rpartition(":")[0] for change in cause.changes}
+        files = sorted({request.position.path, *sources} & source.found.tree.files)
+        edited = (at for file in files for at in _edited(file, source, settings.root, past))
+        causes.append(replace(cause, edited=tuple(edited)))
+    return causes
+
+
+def _edited(path: str, source: ProjectSource, then: Path, past: Past) -> Iterator[SourceLine]:
+    """The lines of a file that are not as they were; blank ones and comments aside."""
+    try:
+        before = (then / past.back.get(path, path)).read_bytes()
+    except OSError:  # it is new
+        return
+    texts = before, source.found.tree.source(path)
+    old, new = (text.decode("utf-8", "replace").splitlines() for text in texts)
+    for tag, first, last, start, end in SequenceMatcher(None, old, new, False).get_opcodes():
+        is_edit = tag == "replace" and last - first == end - start
+        for number in range(start, end) if tag != "equal" else ():
+            was = old[first + number - start] if is_edit else ""
+            if new[number].strip() and not new[number].lstrip().startswith("#"):
+                yield _source_line(Position(path, number + 1), new[number], was)
+
+
+def _source_line(at: Position, text: str, was: str) -> SourceLine:
+    """A line of which only the words that differ from what it was are marked."""
+    text = text.rstrip()
+    same = _alike(text, was)
+    behind = _alike(text[same:][::-1], was[same:].rstrip()[::-1])
+    words = [m for m in _WORD.finditer(text) if m.end() > same and m.start() < len(text) - behind]
+    words = words or [*_WORD.finditer(text)]  # what was taken out left nothing to mark
+    start, end = words[0].start(), words[-1].end()
+    return SourceLine(replace(at, column=start + 1), text, end - start)
+
+
+def _alike(one: str, other: str) -> int:
+    """How many characters are the same at the start of two texts."""
+    pairs = enumerate(zip(one, other, strict=False))
+    return next((at for at, (a, b) in pairs if a != b), min(len(one), len(other)))
+
+
+def _metric(result: BudgetResult) -> str:
+    return parse_selector(result.selector).metric
+
+
+def _with_parameters(request: ModelRequest, metric: str) -> ModelRequest:
+    return replace(request, parameters=True, metric=metric, device="meta", budgets=[])
+
+
+def _counted_then(
+    wanted: Sequence[ModelRequest], source: ProjectSource, context: RunContext, past: Past
+) -> Iterator[tuple[int, Measurement]]:
+    """The same models at the other state, by number; without those that it does not have."""
+    settings, back = context.settings, past.back
+    if not settings.root.is_dir():
+        return
+    locations = (request.target.location for request in wanted)
+    places = dict.fromkeys(settings.root / back.get(place, place) for place in locations)
+    then = read_source(settings, [place for place in places if place.is_file()])
+    theirs = [*then.requests, *requests_of_other_revision(then, source, back)]
+    known = {str(request.target): request for request in theirs}
+    found: dict[int, ModelRequest] = {}
+    for number, request in enumerate(wanted):
+        place = request.target.location
+        here = known.get(str(replace(request.target, location=back.get(place, place))))
+        if here is not None:
+            found[number] = _with_parameters(here, request.metric)
+    counted = count_models([*found.values()], then.found, context)
+    yield from zip(found, counted.answers.measurements.values(), strict=True)
+
+
+def _cause(result: BudgetResult, then: Measurement | None, now: Measurement, past: Past) -> Cause:
+    if isinstance(then, NotMeasured):
+        return Cause(f"at {past.called} it could not be built: {then.reason}")
+    if then is None or not isinstance(now, Measured):
+        return Cause(f"it is new: {past.called} does not have it")
+    count, changes = parameter_changes(then, now, _metric(result), result.module or "")
+    if count is None:
+        return Cause(f"it is new: {past.called} does not have it")
+    if changes:
+        return Cause(f"changed since {past.called}, when it had {count:,}", changes)
+    return Cause(f"the model is as it was at {past.called}, with {count:,}; the budget is not met")

@@ -1,0 +1,210 @@
+"""What made a count change, by the parameters of each module. The changes add up to the difference.
+
+Modules are matched as in `module_changes`; of those that match, the parameters of one name are the
+same.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from dataclasses import dataclass
+from fractions import Fraction
+from math import prod
+from typing import TYPE_CHECKING, Literal
+
+from nparam_lint.analysis.diff.fold_changes import Line, folded
+from nparam_lint.analysis.diff.module_changes import ModuleMatches
+from nparam_lint.analysis.diff.module_tree import Node, link
+from nparam_lint.records import Change
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from nparam_lint.records import Measured, ParameterRow
+
+_MARKS: dict[str, Literal["+", "−", "~"]] = {"added": "+", "removed": "−", "changed": "~"}
+_ELSEWHERE = "counted in modules elsewhere"
+
+
+@dataclass(frozen=True, slots=True)
+class _Held:
+    """A parameter, or a buffer, that a metric counts; `amount`: as what."""
+
+    row: ParameterRow
+    amount: Fraction
+
+
+@dataclass(frozen=True, slots=True)
+class _Difference:
+    """What became of one module; `covers`: how many modules with parameters that is."""
+
+    kind: Literal["added", "removed", "changed"]
+    node: Node
+    what: str
+    delta: Fraction
+    source: str | None
+    covers: int = 1
+
+
+def parameter_changes(
+    before: Measured, after: Measured, metric: str, path: str = ""
+) -> tuple[int | None, tuple[Change, ...]]:
+    """What the module at `path` counted before, None where it was not there; and the changes since,
+    largest first. Both models were measured with the parameters that the `metric` counts."""
+    shapes: dict[tuple[object, ...], int] = {}
+    old, new = link(before.modules, shapes), link(after.modules, shapes)
+    matches = ModuleMatches(old, new)
+    node = next(node for node in new.walk() if node.row.path == path)
+    was = matches.then.get(node)
+    count = was.row.of(metric) if was else None
+    if was is None or count is None:
+        return None, ()
+    found = _Differences(before, after, metric, matches)
+    lines = folded([_line(one) for one in found.of(node)])
+    changes = [_change(line) for line in sorted(lines, key=lambda line: -abs(line.sum))]
+    rest = (node.row.of(metric) or 0) - count - sum(change.delta for change in changes)
+    if rest:
+        changes.append(Change("~", path or "(all)", _ELSEWHERE, rest))
+    return count, tuple(change for change in changes if change.delta)
+
+
+def _line(one: _Difference) -> Line:
+    path = one.node.row.path
+    parts = tuple(path.split(".")) if path else ()
+    notes = (one.what, one.source or "")
+    return Line(one.kind, parts, parts, None, int(one.delta), notes=notes)
+
+
+def _change(line: Line) -> Change:
+    what, source = line.notes
+    path = line.path or "(its own)"
+    return Change(_MARKS[line.kind], path, what, line.sum, line.times, source or None)
+
+
+class _Differences:
+    """Those of two models, module by module."""
+
+    def __init__(
+        self, before: Measured, after: Measured, metric: str, matches: ModuleMatches
+    ) -> None:
+        self.metric, self.matches = metric, matches
+        self.then, self.now = _by_module(before), _by_module(after)
+        self.hidden = {one.path: one.what for one in after.hidden}
+        self.was_hidden = {one.path: one.what for one in before.hidden}
+
+    def of(self, node: Node) -> list[_Difference]:
+        """Those of a module of today's model, and of all that is or was below it; one that has come
+        to all parameters below it stands for them."""
+        old = self.matches.then.get(node)
+        if old is None:
+            return [*self._alone(node, "added")]
+        found = [*self._own(old, node)]
+        for child in node.children:
+            found += self.of(child)
+        for child in old.children:
+            if child not in self.matches.now:
+                found += self._alone(child, "removed")
+        words = {(one.kind, one.what) for one in found}
+        if len(words) == 1 and len(found) > 1 and sum(one.covers for one in found) == node.filled:
+            one, delta = found[0], sum((one.delta for one in found), Fraction())
+            return [_Difference(one.kind, node, one.what, delta, node.row.source, node.filled)]
+        return found
+
+    def _own(self, old: Node, node: Node) -> Iterator[_Difference]:
+        """That of the parameters that a module holds itself."""
+        was, now = self.then[old.row.path], self.now[node.row.path]
+        deltas = {
+            name: _amount(now.get(name)) - _amount(was.get(name))
+            for name in {**was, **now}
+            if _amount(now.get(name)) != _amount(was.get(name))
+        }
+        if not deltas:
+            return
+        name = max(deltas, key=lambda one: abs(deltas[one]))
+        what = self._words(name, old, node)
+        if old.row.type != node.row.type:
+            what = f"{old.row.type} → {node.row.type}, {what}"
+        source = node.row.source or (now[name].row.source if name in now else None)
+        yield _Difference("changed", node, what, sum(deltas.values(), Fraction()), source)
+
+    def _words(self, name: str, old: Node, node: Node) -> str:
+        """What became of one parameter of a module."""
+        one, other = self.then[old.row.path].get(name), self.now[node.row.path].get(name)
+        if one is None or other is None:
+            return self._come_or_gone(name, old, node, one or other)
+        was, now = one.row, other.row
+        if was.shape != now.shape:
+            return f"{_shape(was)} → {_shape(now)}"
+        if was.dtype != now.dtype:
+            return f"{was.dtype} → {now.dtype}"
+        return f"{name}: another share is used"
+
+    def _come_or_gone(self, name: str, old: Node, node: Node, held: _Held | None) -> str:
+        """Of a parameter that the metric counts on one side only."""
+        then, now = _ties(old), _ties(node)
+        if name in now and name not in then:
+            return f"{name} is tied to {now[name]} now"
+        if name in then and name not in now:
+            return f"{name} is no longer tied to {then[name]}"
+        if old.row.own == node.row.own:  # it is there, and not counted
+            is_counted = name in self.now[node.row.path]
+            return "trainable now" if is_counted == (self.metric == "trainable") else "frozen now"
+        shape = f" ({_shape(held.row)})" if held else ""
+        return f"{name} {'added' if name in self.now[node.row.path] else 'removed'}{shape}"
+
+    def _alone(self, node: Node, kind: Literal["added", "removed"]) -> Iterator[_Difference]:
+        """What is on one side only; parts of it may be elsewhere on the other."""
+        held, known = self.now, self.matches.then
+        if kind == "removed":
+            held, known = self.then, self.matches.now
+        if node in known:
+            if kind == "added":
+                yield from self.of(node)
+            return
+        is_whole = not any(part in known for part in node.walk())
+        parts = [*node.walk()] if is_whole else [node]
+        amount = sum((one.amount for part in parts for one in held[part.row.path].values()), _ZERO)
+        if amount:
+            sign = 1 if kind == "added" else -1
+            covers = node.filled if is_whole else 1
+            what = node.row.type + self._moved(node, kind)
+            yield _Difference(kind, node, what, sign * amount, node.row.source, covers)
+        for child in () if is_whole else node.children:
+            yield from self._alone(child, kind)
+
+    def _moved(self, node: Node, kind: Literal["added", "removed"]) -> str:
+        """Whether it came out of a plain container, or went into one."""
+        there = self.hidden if kind == "removed" else self.was_hidden
+        path = node.row.path
+        for hidden, what in there.items():
+            if hidden and (path == hidden or path.startswith(f"{hidden}.")):
+                when = "now in" if kind == "removed" else "was in"
+                return f", {when} a plain {what} (not registered)"
+        return ""
+
+
+_ZERO = Fraction()
+
+
+def _by_module(measured: Measured) -> Mapping[str, dict[str, _Held]]:
+    """What each module holds first, by its name there."""
+    found: dict[str, dict[str, _Held]] = defaultdict(dict)
+    weights = measured.weights or ["1"] * len(measured.parameters)
+    for row, weight in zip(measured.parameters, weights, strict=True):
+        path, _, name = row.name.rpartition(".")
+        found[path][name] = _Held(row, prod(row.shape) * Fraction(weight))
+    return found
+
+
+def _amount(held: _Held | None) -> Fraction:
+    return held.amount if held else _ZERO
+
+
+def _ties(node: Node) -> dict[str, str]:
+    """Own names → the parameter that was there before (`name = other.path.name`)."""
+    return dict(re.split(" = ", tie, maxsplit=1) for tie in node.row.tied)
+
+
+def _shape(row: ParameterRow) -> str:
+    return "×".join(map(str, row.shape)) or "1 number"

@@ -1,0 +1,176 @@
+"""Another state of the project, which the present one is compared with: what it was at a revision,
+in a copy outside the working tree."""
+
+from __future__ import annotations
+
+import argparse
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from nparam_lint import UsageError
+from nparam_lint.analysis.causes import Past, find_causes
+from nparam_lint.analysis.diff import Base
+from nparam_lint.analysis.revision_diff import Moves, find_moves
+from nparam_lint.cli import common
+from nparam_lint.repository.git import GitError, open_repository
+from nparam_lint.repository.snapshot import copied
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from nparam_lint.config.settings import Settings
+    from nparam_lint.gate import Broken, RunContext
+    from nparam_lint.gate.explanations import Cause
+    from nparam_lint.gate.requests import ProjectSource
+    from nparam_lint.repository.git import Repository
+    from nparam_lint.repository.snapshot import Snapshot
+
+
+@dataclass(frozen=True, slots=True)
+class BaseState:
+    """`base`: the revision; `copy`: what it holds; `settings`: its own, from its own config;
+    `moves`: where things were then."""
+
+    base: Base
+    copy: Snapshot
+    settings: Settings
+    moves: Moves
+
+
+def base_state(
+    base: Base,
+    settings: Settings,
+    repository: Repository,
+    options: argparse.Namespace,
+    environ: Mapping[str, str],
+    stack: ExitStack,
+) -> BaseState:
+    """The project of the `settings` as it was at `base`; the copy lives as long as the `stack`."""
+    # The working tree's other files have nothing to do with the base.
+    copy = replace(stack.enter_context(copied(repository, base.commit)), untracked=())
+    staged = settings.snapshot is not None
+    inside = path_inside(settings.home, copy)
+    renames = repository.renames(base.commit, staged=staged)
+    moves = find_moves(renames, inside, lambda path: (copy.directory / path).is_dir())
+    then = _settings_then(options, environ, settings, copy, moves, base)
+    return BaseState(base, copy, then, moves)
+
+
+def named_base(repository: Repository, revision: str) -> Base:
+    """The commit that a revision names; `A...` names the one where A and HEAD parted."""
+    left, dots, right = revision.partition("...")
+    if dots:
+        if right not in ("", "HEAD", "@"):
+            raise GitError(
+                f"{revision}: a revision is compared with the working tree, not with {right}; "
+                f"next: git checkout {right}, then nparam-lint diff {left}..."
+            )
+        commit = repository.merge_base(left or "HEAD", "HEAD")
+        return Base(revision, commit, f"the merge base with {left or 'HEAD'}")
+    try:
+        commit = repository.resolve(revision)
+    except GitError as error:
+        start, several, _ = revision.partition("..")
+        if several:
+            hint = "one revision is compared with the working tree"
+            raise GitError(f"{error}\n{hint}: nparam-lint diff {start}, or {start}...") from None
+        if Path(revision).exists():
+            hint = f"{revision} is a path: nparam-lint diff HEAD {revision}"
+            raise GitError(f"{error}\n{hint}") from None
+        raise
+    return Base(revision, commit, commit[:7] if commit.startswith(revision) else revision)
+
+
+def causes_since(
+    revision: str | None,
+    pushed: str | None,
+    options: argparse.Namespace,
+    environ: Mapping[str, str],
+    broken: Broken,
+    source: ProjectSource,
+    context: RunContext,
+) -> list[Cause]:
+    """What made these budgets break since a `revision`, or since the usual one; nothing where there
+    is none. `pushed`: the commit that is checked."""
+    with ExitStack() as stack:
+        try:
+            repository = open_repository(source.settings.home, environ)
+            base = (
+                named_base(repository, revision)
+                if revision
+                else usual_base(repository, environ, staged=options.staged, pushed=pushed)
+            )
+            if base is None:
+                return []
+            state = base_state(base, source.settings, repository, options, environ, stack)
+        except UsageError:
+            if revision:
+                raise
+            return []  # no repository, or a config that was wrong: the heaviest modules are told
+        past = Past(state.settings, base.called, state.moves.files)
+        return find_causes(broken, source, context, past)
+
+
+# Where continuous integration says what a merge request is compared with, and what stands for it.
+_MERGES_INTO = {
+    "GITHUB_BASE_REF": "origin/{}...",
+    "CI_MERGE_REQUEST_DIFF_BASE_SHA": "{}",
+}
+
+
+def usual_base(
+    repository: Repository, environ: Mapping[str, str], *, staged: bool, pushed: str | None
+) -> Base | None:
+    """What a check is compared with: in a merge request the state that it starts from; else the
+    last commit, or the one before where nothing was changed since. None where there is none.
+    `pushed`: the commit that is checked in place of the index."""
+    for name, revision in _MERGES_INTO.items():
+        if environ.get(name):
+            with suppress(GitError):
+                return named_base(repository, revision.format(environ[name]))
+    is_changed = not pushed and repository.is_changed(staged=staged)
+    with suppress(GitError):
+        return named_base(repository, "HEAD" if is_changed else f"{pushed or 'HEAD'}~1")
+    return None
+
+
+def path_inside(path: Path, copy: Snapshot) -> str:
+    """Relative to the repository. Raises UsageError outside of it."""
+    text = copy.copy_of(path).relative_to(copy.directory).as_posix()
+    return "" if text == "." else text
+
+
+def settings_in(
+    copy: Snapshot,
+    options: argparse.Namespace,
+    environ: Mapping[str, str],
+    start: Path,
+    root: Path | None = None,
+) -> Settings:
+    """Those of a copy, by the config file that it has."""
+    options = argparse.Namespace(**vars(options))
+    if options.config:
+        config = copy.copy_of(Path(options.config))
+        options.config = str(config) if config.is_file() else None
+    return common.settings_for(options, environ, start, copy, root)
+
+
+def _settings_then(
+    options: argparse.Namespace,
+    environ: Mapping[str, str],
+    settings: Settings,
+    copy: Snapshot,
+    moves: Moves,
+    base: Base,
+) -> Settings:
+    """The base's, from its own config; without budgets where there was no project yet. Today's root
+    counts for both."""
+    root = copy.directory / moves.root_then
+    if not root.is_dir():
+        return replace(settings, root=root, config=None, budgets=(), snapshot=copy)
+    try:
+        return settings_in(copy, options, environ, root, root)
+    except UsageError as error:
+        raise UsageError(f"at {base.called}: {error}") from None

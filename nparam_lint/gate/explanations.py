@@ -1,0 +1,121 @@
+"""Why a budget is broken: what changed since a state in which it may have held, and where to look.
+Where no such state is known, the heaviest modules."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from nparam_lint.claims import parse_selector
+from nparam_lint.judge import heaviest
+from nparam_lint.records import Measured, Position, SourceLine
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from nparam_lint.gate import RunContext
+    from nparam_lint.gate.requests import ModelRequest, ProjectSource
+    from nparam_lint.records import Change, Finding, ModelReport, Report
+
+MOST = 20  # models that are built as they were
+MOST_EDITED = 3  # lines that are shown
+_WORD = re.compile(r"[^\s\"'`|]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """`since`: what is compared with, and what is said of it; `changes`: see `Finding`. `edited`:
+    the lines that are not as they were, of the files that define the model and what changed."""
+
+    since: str
+    changes: tuple[Change, ...] = ()
+    edited: tuple[SourceLine, ...] = ()
+
+
+def explained(
+    report: Report, requests: Sequence[ModelRequest], source: ProjectSource, context: RunContext
+) -> Report:
+    """The report with an explanation of each broken budget."""
+    broken = [(model, one) for model in report.models for one in model.findings if one.result]
+    if not broken:
+        return report
+    causes = _causes(broken, requests, source, context)
+    told = {
+        finding: _explained(finding, model, causes.get(finding), source)
+        for model, finding in broken
+    }
+
+    def tell(findings: Sequence[Finding]) -> tuple[Finding, ...]:
+        return tuple(told.get(finding, finding) for finding in findings)
+
+    models = tuple(replace(model, findings=tell(model.findings)) for model in report.models)
+    return replace(report, models=models, findings=tell(report.findings))
+
+
+def _causes(
+    broken: Sequence[tuple[ModelReport, Finding]],
+    requests: Sequence[ModelRequest],
+    source: ProjectSource,
+    context: RunContext,
+) -> dict[Finding, Cause]:
+    if context.causes is None:
+        return {}
+    by_target = {str(request.target): request for request in requests}
+    asked = list(dict.fromkeys(model.target for model, _ in broken))[:MOST]
+    wanted = [finding for model, finding in broken if model.target in asked]
+    pairs = [(by_target[one.target], one.result) for one in wanted if one.result]
+    return dict(zip(wanted, context.causes(pairs, source, context), strict=False))
+
+
+def _explained(
+    finding: Finding, model: ModelReport, cause: Cause | None, source: ProjectSource
+) -> Finding:
+    changes = cause.changes if cause else ()
+    lines = [_declaration(finding, source), *_edited(cause, finding, source)]
+    detail = finding.detail
+    is_whole = finding.result is not None and not finding.result.module
+    if not changes and is_whole and isinstance(model.measurement, Measured):
+        metric = parse_selector(finding.result.selector if finding.result else "").metric
+        detail = (*heaviest(model.measurement.modules, metric), *detail)
+    return replace(
+        finding,
+        detail=detail,
+        since=cause.since if cause else "",
+        changes=changes,
+        lines=tuple(line for line in lines if line),
+    )
+
+
+def _declaration(finding: Finding, source: ProjectSource) -> SourceLine | None:
+    at, result = finding.position, finding.result
+    text = _text(at, source)
+    declared = result.declared if result else ""
+    rest = text[at.column - 1 :]
+    if declared and rest.startswith(declared):
+        return SourceLine(at, text, len(declared))
+    word = _WORD.match(rest)
+    return SourceLine(at, text, len(word[0])) if word else None
+
+
+def _edited(cause: Cause | None, finding: Finding, source: ProjectSource) -> Iterator[SourceLine]:
+    """The lines that made the difference: those that were edited, or the one that makes what
+    changed most."""
+    if not (cause and cause.changes):
+        return
+    declared = str(finding.position)
+    edited = [line for line in cause.edited if str(line.position) != declared]
+    path, _, number = (cause.changes[0].source or "").rpartition(":")
+    if 0 < len(edited) <= MOST_EDITED:
+        yield from edited
+    elif number.isdigit():
+        at = Position(path, int(number))
+        text = _text(at, source).rstrip()
+        start = len(text) - len(text.lstrip())
+        yield SourceLine(replace(at, column=start + 1), text, len(text) - start)
+
+
+def _text(at: Position, source: ProjectSource) -> str:
+    """A line of a file of the project; "" where there is none."""
+    lines = source.found.tree.source(at.path).decode("utf-8", "replace").splitlines()
+    return lines[at.line - 1] if at.line <= len(lines) else ""
