@@ -124,7 +124,7 @@ def _counted_then(
         if here is not None:
             found[number] = _with_parameters(here, request.metric)
     counted = count_models([*found.values()], then.found, context)
-    yield from zip(found, counted.answers.measurements.values(), strict=True)
+    yield from ((number, counted.answers.measurements[n]) for n, number in enumerate(found))
 
 
 def _cause(result: BudgetResult, then: Measurement | None, now: Measurement, past: Past) -> Cause:

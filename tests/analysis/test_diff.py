@@ -518,7 +518,7 @@ def test_drift_without_a_budget_is_a_finding_with_the_modules_and_the_remedy():
     found = diff([model("a.py::Net", SIX)], [model("a.py::Net", SIX.replace("60", "90"))], "5%")
     (only,) = found.findings
     assert only.message == (
-        "Net has 240 parameters, 210 at main: +30, +14.29 %; no budget declares it"
+        "Net has 240 parameters, 210 at main: +30 (+14.29 %); no budget declares it"
     )
     assert only.detail == (
         "changed most:",

@@ -153,7 +153,7 @@ def test_the_json_schema(written, drift):
         "line": 5,
         "column": 16,
         "target": "model.py::ByClass",
-        "message": "ByClass has 121 parameters, declared 100: +21, +21.00 %",
+        "message": "ByClass has 121 parameters, declared 100: +21 (+21.00 %)",
     }
     assert {key: finding[key] for key in expected} == expected
     summary = {"models": 4, "measured": 4, "not_measured": 0, "cached": 0, "findings": 4}

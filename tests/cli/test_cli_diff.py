@@ -174,8 +174,8 @@ nets/gpt.py::GPT
 ~ h.0…1.fc    Linear     1,088    1,360  2 × +272  nets/gpt.py:7
 ~ h.0…1.proj  Linear     1,040    1,296  2 × +256  nets/gpt.py:8
 
-nets/gpt.py:11:1  NPL014  GPT has 6,912 parameters, 5,856 at HEAD: +1,056,
-    +18.03 %; the budget 5_856 (nets/gpt.py:14) was not changed
+nets/gpt.py:11:1  NPL014  GPT has 6,912 parameters, 5,856 at HEAD: +1,056
+    (+18.03 %); the budget 5_856 (nets/gpt.py:14) was not changed
     changed most:
                +544  h.0…1.fc  nets/gpt.py:7
                +512  h.0…1.proj  nets/gpt.py:8

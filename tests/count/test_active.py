@@ -379,7 +379,7 @@ def test_the_number_that_a_token_uses_can_be_declared(project, nparam_lint):
     project(config.replace("= 3 }", "= 4 }"))
     done = nparam_lint("--format", "concise", cwd=top)
     assert messages(done) == [
-        "nparam-lint.toml:10:5: NPL001 Silent has 80 active parameters, declared 60: +20, +33.33 %"
+        "nparam-lint.toml:10:5: NPL001 Silent has 80 active parameters, declared 60: +20 (+33.33 %)"
     ]
 
 

@@ -123,14 +123,14 @@ def test_drift_is_found_wherever_the_count_is_declared(report_on):
         "pyproject.toml:2 NPL001",
     ]
     by_class, by_init, by_factory, by_config = report.findings
-    assert by_class.message == "ByClass has 121 parameters, declared 100: +21, +21.00 %"
+    assert by_class.message == "ByClass has 121 parameters, declared 100: +21 (+21.00 %)"
     assert (by_class.position.column, by_class.target) == (16, "model.py::ByClass")
     assert any("first (Linear)  model.py:9" in line for line in by_class.detail)
-    assert by_init.message == "ByInit has 66 parameters, declared <= 50: +16, +32.00 %"
+    assert by_init.message == "ByInit has 66 parameters, declared <= 50: +16 (+32.00 %)"
     assert by_factory.message == (
-        "by_factory has 1,120 trainable parameters, declared 1.2k (1,150 … 1,299): -80, -6.67 %"
+        "by_factory has 1,120 trainable parameters, declared 1.2k (1,150 … 1,299): -80 (-6.67 %)"
     )
-    assert by_config.message == "ByConfig has 1,085 parameters, declared 1,000: +85, +8.50 %"
+    assert by_config.message == "ByConfig has 1,085 parameters, declared 1,000: +85 (+8.50 %)"
     assert "reason for this budget: the chip holds a thousand" in by_config.detail
     assert all(f.severity == "error" for f in report.findings)
 
@@ -386,7 +386,7 @@ def test_installed_packages_are_targets_too(report_on):
         "nparam-lint.toml:7 NPL008",
     ]
     drift, package, name = (f.message for f in report.findings)
-    assert drift == "Conv2d has 304 parameters, declared 300: +4, +1.33 %"
+    assert drift == "Conv2d has 304 parameters, declared 300: +4 (+1.33 %)"
     assert "there is no module 'nosuchpackage'" in package
     assert name == "torch.nn has no 'Liner'; did you mean 'Linear'?"
     (decoder,) = [

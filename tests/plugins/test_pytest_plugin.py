@@ -241,8 +241,10 @@ def test_each_budget_is_an_item_beside_the_tests(ran, written):
 
 def test_a_broken_budget_fails_with_the_finding_and_the_table(ran):
     assert block(ran.stdout, "nparam model.py::Drifted[100]") == dedent(
-        """\
-        model.py:18:16  NPL001  Drifted has 121 parameters, declared 100: +21, +21.00 %
+        '''\
+        model.py:18:16  NPL001  Drifted has 121 parameters, declared 100: +21 (+21.00 %)
+            18 |     """nparam: 100"""
+               |                ^^^
             heaviest modules:
                         110   90.9 %  first (Linear)  model.py:22
                          11    9.1 %  second (Linear)  model.py:23
@@ -255,7 +257,7 @@ def test_a_broken_budget_fails_with_the_finding_and_the_table(ran):
         (total)   Drifted             121  100.0 %  ██████████
         first     Linear     110      110   90.9 %  █████████▏  model.py:22
         second    Linear      11       11    9.1 %  ▉           model.py:23
-        """
+        '''
     )
 
 
@@ -306,7 +308,7 @@ def test_verbose_says_who_counted(ran):
 def test_the_junit_report_has_the_message_and_the_place(written):
     case = written["nparam.model.py::Drifted[100]"]
     assert (case.get("file"), case.get("line")) == ("model.py", "17")  # from 0, as for every test
-    message = "Drifted has 121 parameters, declared 100: +21, +21.00 %"
+    message = "Drifted has 121 parameters, declared 100: +21 (+21.00 %)"
     assert case[0].get("message") == message
     assert case[0].text.startswith(f"model.py:18:16  NPL001  {message}\n")
     assert case[0].text.endswith("model.py:23")

@@ -53,7 +53,7 @@ def test_everything_that_can_become_of_a_model():
 
 **Findings**
 
-- ❌ `net.py:30` **NPL014** Grown has 65 parameters, 60 at main: +5, +8.33 %; no budget declares it
+- ❌ `net.py:30` **NPL014** Grown has 65 parameters, 60 at main: +5 (+8.33 %); no budget declares it
   ```text
   changed most:
                +5  c  net.py:33

@@ -59,8 +59,8 @@ net.py::Frozen
 
 1 model could be counted on neither side (-v says why)
 
-net.py:30:1  NPL014  Grown has 65 parameters, 60 at main: +5, +8.33 %; no budget
-    declares it
+net.py:30:1  NPL014  Grown has 65 parameters, 60 at main: +5 (+8.33 %); no
+    budget declares it
     changed most:
                  +5  c  net.py:33
     if the change is intended, declare it: nparam: 65
@@ -257,8 +257,8 @@ def test_what_comes_from_the_project_cannot_move_the_cursor():
 
 
 def test_a_change_is_never_rounded_to_none():
-    assert change(1, 100_000_000) == "+1 (+<0.01 %)"
-    assert change(-1, 100_000_000) == "−1 (−<0.01 %)"
+    assert change(1, 100_000_000) == "+1 (<0.01 %)"
+    assert change(-1, 100_000_000) == "−1 (<0.01 %)"
     assert change(-1, 3) == "−1 (−33.33 %)"
     assert change(5, 0) == "+5"
 

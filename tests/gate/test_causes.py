@@ -1,0 +1,161 @@
+"""What a broken budget says of its cause: every way in which a count can change, in one project."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING
+
+import pytest
+from sample_repository import Sample
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+HEAD = """\
+import torch
+from torch import nn
+
+
+class Block(nn.Module):
+    def __init__(self, d, mult=4):
+        super().__init__()
+        self.norm = nn.LayerNorm(d)
+        self.fc = nn.Linear(d, mult * d)
+        self.proj = nn.Linear(mult * d, d)
+"""
+# A model each: its budget, its body, what is edited in it, and what is said of that.
+CASES = {
+    "wider": (
+        "1_136",
+        "self.h = nn.ModuleList(Block(8, 4) for _ in range(2))",
+        ("Block(8, 4)", "Block(8, 5)"),
+        ["~ h.0…1.fc 32×8 → 40×8 2 144", "~ h.0…1.proj 8×32 → 8×40 2 128"],
+    ),
+    "deeper": (
+        "1_136",
+        "self.h = nn.ModuleList(Block(8) for _ in range(2))",
+        ("range(2)", "range(4)"),
+        ["+ h.2…3 Block 2 1136"],
+    ),
+    "inserted": (
+        "72 + 90",
+        "self.net = nn.Sequential(nn.Linear(8, 8), nn.Linear(8, 10))",
+        ("nn.Linear(8, 10)", "nn.LayerNorm(8), nn.Linear(8, 10)"),
+        ["+ net.1 LayerNorm 1 16"],
+    ),
+    "untied": (
+        "80",
+        """\
+        self.wte = nn.Embedding(10, 8)
+        self.head = nn.Linear(8, 10, bias=False)
+        self.head.weight = self.wte.weight""",
+        ("self.head.weight = self.wte.weight", "self.head.requires_grad_(True)"),
+        ["~ head weight is no longer tied to wte.weight 1 80"],
+    ),
+    "tied": (
+        "160",
+        """\
+        self.wte = nn.Embedding(10, 8)
+        self.head = nn.Linear(8, 10, bias=False)
+        self.head.requires_grad_(True)""",
+        ("self.head.requires_grad_(True)", "self.head.weight = self.wte.weight"),
+        ["~ head weight is tied to wte.weight now 1 -80"],
+    ),
+    "unbiased": (
+        "90",
+        "self.fc = nn.Linear(8, 10, bias=True)",
+        ("bias=True", "bias=False"),
+        ["~ fc bias removed (10) 1 -10"],
+    ),
+    "hidden": (
+        "144",
+        "self.fcs = nn.ModuleList([nn.Linear(8, 8), nn.Linear(8, 8)])",
+        ("nn.ModuleList([nn.Linear(8, 8), nn.Linear(8, 8)])", "[nn.Linear(8, 8), nn.Linear(8, 8)]"),
+        ["− fcs ModuleList, now in a plain list (not registered) 1 -144"],
+    ),
+    "retyped": (
+        "72",
+        "self.act = nn.Linear(8, 8)",
+        ("nn.Linear(8, 8)", "nn.Bilinear(8, 8, 8)"),
+        ["~ act Linear → Bilinear, 8×8 → 8×8×8 1 448"],
+    ),
+    "frozen[trainable]": (
+        "1_136",
+        "self.h = nn.ModuleList(Block(8) for _ in range(2)).requires_grad_(True)",
+        ("True", "False"),
+        ["~ h frozen now 1 -1136"],
+    ),
+    "thawed[frozen]": (
+        "72",
+        "self.fc = nn.Linear(8, 8).requires_grad_(False)",
+        ("False", "True"),
+        ["~ fc trainable now 1 -72"],
+    ),
+    "half[bytes]": (
+        "360",
+        "self.fc = nn.Linear(8, 8)\n        self.norm = nn.BatchNorm1d(8, affine=False)\n"
+        "        self.to(torch.float32)",
+        ("torch.float32", "torch.float16"),
+        ["~ fc float32 → float16 1 -144", "~ norm float32 → float16 1 -32"],
+    ),
+    "part[h.*]": (
+        "72",
+        "self.h = nn.ModuleList(nn.Linear(8, 8) for _ in range(3))\n        self.fc = nn.Linear(8, 8)",
+        ("nn.Linear(8, 8) for", "nn.Linear(9, 8) for"),
+        ["~ h.0 8×8 → 8×9 1 8"],
+    ),
+}
+
+
+MODEL = '''\
+class {name}(nn.Module):
+    """nparam{selector}: {budget}"""
+
+    def __init__(self):
+        super().__init__()
+        {body}
+'''
+
+
+def sources(edited: bool) -> str:
+    parts = [HEAD]
+    for name, (budget, body, edit, _) in CASES.items():
+        called, bracket, rest = name.partition("[")
+        body = body.replace(*edit) if edited else body
+        fields = {"name": called.title(), "selector": bracket + rest, "body": body.strip()}
+        parts.append(MODEL.format(budget=budget, **fields))
+    return "\n\n".join(parts)
+
+
+@pytest.fixture(scope="module")
+def broken(
+    tmp_path_factory: pytest.TempPathFactory, environ: dict[str, str], nparam_lint: Callable
+) -> dict[str, dict]:
+    """By class, the finding of each model after all edits."""
+    sample = Sample.create(tmp_path_factory.mktemp("causes") / "r", environ)
+    sample.committed({"nets.py": sources(edited=False)})
+    before = nparam_lint("--declared", cwd=sample.path, **sample.environ)
+    assert before.returncode == 0, before.stdout
+    sample.write({"nets.py": sources(edited=True)})
+    done = nparam_lint("--declared", "--format", "json", cwd=sample.path, **sample.environ)
+    found = json.loads(done.stdout)["findings"]
+    return {one["target"].partition("::")[2]: one for one in found if one["code"] == "NPL001"}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_cause_is_what_was_edited(broken, name):
+    budget, _, _, said = CASES[name]
+    finding = broken[name.partition("[")[0].title()]
+    assert [
+        f"{one['mark']} {one['path']} {one['what']} {one['times']} {one['delta']}"
+        for one in finding["changes"]
+    ] == said
+    assert finding["since"] == f"changed since HEAD, when it had {eval(budget):,}"  # noqa: S307
+
+
+def test_the_causes_add_up_to_the_difference(broken):
+    assert len(broken) == len(CASES)
+    for finding in broken.values():
+        told = re.search(r": ([+-][\d,]+)( \(|$)", finding["message"])
+        assert sum(one["delta"] for one in finding["changes"]) == int(told[1].replace(",", ""))
