@@ -77,7 +77,7 @@ def _explained(
     is_whole = finding.result is not None and not finding.result.module
     if not changes and is_whole and isinstance(model.measurement, Measured):
         metric = parse_selector(finding.result.selector if finding.result else "").metric
-        detail = (*heaviest(model.measurement.modules, metric), *detail)
+        detail = (*detail[:-1], *heaviest(model.measurement.modules, metric), *detail[-1:])
     return replace(
         finding,
         detail=detail,

@@ -45,6 +45,11 @@ class Options:
     prefix: str = ""
     below: str = "."
 
+    @property
+    def is_brief(self) -> bool:
+        """Whether a terminal shows what fails and nothing else: in a hook, which runs often."""
+        return self.declared_only and not self.verbose
+
 
 # --- blocks: what a section is made of ------------------------------------------------------------
 # A `tone` is a name that `style.Paint` knows: "dim", "red", "bold", …

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from nparam_lint.report import Block, Json, Options
     from nparam_lint.report.budget_outcomes import JudgedBudget
 
-_ROWS = 20
+_ROWS, _FEW_ROWS = 20, 6
 _FIRST = 1  # of the models, where nothing is declared: there is a list of all
 _TONES = {"holds": "green", "broken": "red", "not checked": "red", "ignored": "dim"}
 _TONES |= {"errors": "red", "warnings": "yellow"}
@@ -76,7 +76,7 @@ def _counted_models(report: Report, options: Options) -> Iterator[Section]:
     own = tuple(m for m in report.models if m.way is None and (options.verbose or not is_empty(m)))
     if own:
         block = ModelBudgets(own, budgets_table, options.depth)
-        yield Section((block,), only="page" if is_first else "")
+        yield Section((block,), only="page" if is_first or options.is_brief else "")
     if others := [m for m in report.models if m.way is not None or is_first]:
         from nparam_lint.report.overview import overview  # a hook has none
 
@@ -169,6 +169,7 @@ def _tables(report: Report, options: Options) -> Iterator[Section]:
     others = [model for model in tables.values() if not _is_broken(model)]
     others.sort(key=lambda model: -(total_of(model) or 0))
     most = min(options.tables, _FIRST) if is_undeclared(report) else options.tables
+    most = 0 if options.is_brief else most
     left = others[max(most, 0) :]
     hidden = {id(model) for model in left}  # to compare thousands of reports takes minutes
     for modules, model in tables.items():
@@ -177,8 +178,9 @@ def _tables(report: Report, options: Options) -> Iterator[Section]:
 
             rung = getattr(model.measurement, "rung", "meta")
             how = "" if rung == "meta" else f"counted on {rung}"
-            block = Modules(modules, options.depth, options.rows or _ROWS)
-            yield Section((block,), clean(model.target), only="text", note=how)
+            rows = options.rows or (_FEW_ROWS if options.is_brief else _ROWS)
+            block, name = Modules(modules, options.depth, rows), clean(model.target)
+            yield Section((block,), name, only="text", note=how, closing=options.is_brief)
     if left and most:
         more = f"… and {plural(len(left), 'more table')}: -v, or nparam-lint show TARGET"
         yield Section((Text(more, "dim", kind="verbatim"),), only="text")
@@ -259,10 +261,12 @@ def _summary(report: Report, options: Options) -> tuple[Parts, ...]:
     budgets = [] if report.error else list(_budgets(report))
     others = _others(report)
     found = [(_TONES[name], others[name]) for name in others]
-    lines = [Parts((("", _counted(report)), *budgets, *found, ("", f"{report.seconds:.1f} s")))]
+    staged = [("dim", "judged: what is staged")] if report.staged else []
+    took = [("", f"{report.seconds:.1f} s"), *(staged if options.is_brief else [])]
+    lines = [Parts((("", _counted(report)), *budgets, *found, *took))]
     if elsewhere := _elsewhere(report):
         lines.append(Parts((("dim", f"elsewhere: {elsewhere}"),)))
-    if options.quiet:
+    if options.quiet or options.is_brief:
         return tuple(lines)
     silent, where = _silent(report), report.environment
     if where is not None:
@@ -272,9 +276,9 @@ def _summary(report: Report, options: Options) -> tuple[Parts, ...]:
             f"torch {where.torch}" if where.torch else "no torch",
             ", ".join(where.devices),
             *(f"{name} skipped ({reason})" for name, reason in absent),
-            "judged: what is staged" if report.staged else "",
         )
-        lines.append(Parts(tuple(("dim", clean(part)) for part in about if part), "dim"))
+        words = (("dim", clean(part)) for part in about if part)
+        lines.append(Parts((*words, *staged), "dim"))
     for (name, status, reason, is_absent), count in silent.items():
         if where is None or options.verbose or not is_absent:
             text = f"{name} {status} for {plural(count, 'model')}: {clean(reason)}"

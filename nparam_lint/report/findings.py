@@ -23,9 +23,12 @@ _CHANGES = 6  # lines about what changed
 _DRIFT = ("NPL001", "NPL013")
 
 
-def findings_lines(findings: Sequence[Finding], width: int, paint: Paint) -> list[str]:
+def findings_lines(
+    findings: Sequence[Finding], width: int, paint: Paint, *, brief: bool = False
+) -> list[str]:
     """Warnings first: errors, which must be fixed, come last, next to the summary. If many modules
-    break a budget, only a few are shown; details that were shown for a model are not repeated."""
+    break a budget, only a few are shown; details that were shown for a model are not repeated.
+    `brief`: without the way to an explanation of what explains itself."""
     lines: list[str] = []
     said: set[tuple[str, str]] = set()
     ordered = sorted(findings, key=lambda f: (f.severity == "error", by_place(f)))
@@ -35,16 +38,17 @@ def findings_lines(findings: Sequence[Finding], width: int, paint: Paint) -> lis
             # A line with the indented lines below it is one.
             below = details(finding, width - 4)
             parts = re.split(r"\n(?! )", "\n".join(below)) if below else []
-            told = [(finding.target, text) for text in parts]
-            if not told and finding.code in RULES:
-                told = [("", RULES[finding.code].remedy)]
+            parted = [(finding.target, text) for text in parts]
+            if not parted and finding.code in RULES:
+                parted = [("", RULES[finding.code].remedy)]
             lines += [""] * bool(lines) + _finding(finding, width, paint)
             lines += _excerpt(finding, width, paint)
-            lines += [n for key in told if key not in said for n in _detail(key[1], width)]
-            said.update(told)
+            lines += [n for key in parted if key not in said for n in _detail(key[1], width)]
+            said.update(parted)
         if len(alike) > _ALIKE:
             lines += ["", paint("dim", f"… and {len(alike) - _ALIKE:,} more like it")]
-    codes = sorted({finding.code for finding in findings if finding.code in RULES})
+    told = {"NPL001"} if brief else set()
+    codes = sorted({finding.code for finding in findings if finding.code in RULES} - told)
     if codes:
         listed = codes[0] if len(codes) == 1 else "CODE"
         lines += ["", paint("dim", f"For an explanation and an example: nparam-lint rule {listed}")]

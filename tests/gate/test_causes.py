@@ -101,7 +101,9 @@ CASES = {
     ),
     "part[h.*]": (
         "72",
-        "self.h = nn.ModuleList(nn.Linear(8, 8) for _ in range(3))\n        self.fc = nn.Linear(8, 8)",
+        """\
+        self.h = nn.ModuleList(nn.Linear(8, 8) for _ in range(3))
+        self.fc = nn.Linear(8, 8)""",
         ("nn.Linear(8, 8) for", "nn.Linear(9, 8) for"),
         ["~ h.0 8×8 → 8×9 1 8"],
     ),
@@ -151,7 +153,7 @@ def test_the_cause_is_what_was_edited(broken, name):
         f"{one['mark']} {one['path']} {one['what']} {one['times']} {one['delta']}"
         for one in finding["changes"]
     ] == said
-    assert finding["since"] == f"changed since HEAD, when it had {eval(budget):,}"  # noqa: S307
+    assert finding["since"] == f"changed since HEAD, when it had {eval(budget):,}"
 
 
 def test_the_causes_add_up_to_the_difference(broken):

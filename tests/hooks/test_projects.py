@@ -204,7 +204,7 @@ def environments(repository):
 
 def test_each_project_is_built_with_the_environment_that_is_nearest(environments, nparam_lint):
     sample = environments
-    done = nparam_lint("--declared", "--staged", cwd=sample.path, **sample.environ)
+    done = nparam_lint("--declared", "--staged", "-v", cwd=sample.path, **sample.environ)
     assert done.returncode == 1
     *_, top, a, b = done.stdout.split("project ")
     assert top.startswith(". (nparam-lint.toml)\n")

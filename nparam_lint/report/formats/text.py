@@ -35,7 +35,8 @@ def render(document: Document, options: Options) -> str:
     if document.report and document.report.findings:
         from nparam_lint.report.findings import findings_lines
 
-        parts.append(findings_lines(document.report.findings, options.width, paint))
+        found, brief = document.report.findings, options.is_brief
+        parts.append(findings_lines(found, options.width, paint, brief=brief))
     parts += [_section(section, options.width, paint) for section in shown if section.closing]
     parts.append([line for block in page.summary for line in _joined(block, options.width, paint)])
     return "\n\n".join("\n".join(lines) for lines in parts if lines) + "\n" if any(parts) else ""
