@@ -88,12 +88,16 @@ class Target:
     host: Target | None = None
 
     def __str__(self) -> str:
-        call = "" if self.arguments is None else f"({self.arguments})"
+        if not (self.location and self.callable):
+            return self.location or self.call
+        return f"{self.location}::{self.call}"
+
+    @property
+    def call(self) -> str:
+        """What is called, and how: `GPT(n_layer=24)`."""
         if self.host:
-            call = f"(in {self.host})"
-        if not self.location:
-            return f"{self.callable}{call}"
-        return f"{self.location}::{self.callable}{call}" if self.callable else self.location
+            return f"{self.callable}(in {self.host})"
+        return self.callable + ("" if self.arguments is None else f"({self.arguments})")
 
     @property
     def is_path(self) -> bool:

@@ -172,7 +172,7 @@ def _judge_measured(
     findings += judge_hidden(measured, position, target)
     findings += _wrong_experts(request, measured, settings)
     if not request.budgets:
-        message = f"{request.target.callable} has no budget; it has {measured.counts.total:,}"
+        message = f"{request.target.call} has no budget; it has {measured.counts.total:,}"
         findings.append(finding("NPL012", position, message, target))
     return results, findings
 

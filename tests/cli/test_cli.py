@@ -173,7 +173,7 @@ def test_an_absolute_path_from_elsewhere_gives_paths_of_the_project(nparam_lint,
         "pyproject.toml:2:1:",
     ]
     for line in lines:
-        assert re.fullmatch(r"[^\s:]+:\d+:\d+: NPL\d{3} \S.*", line)
+        assert re.fullmatch(r"[^\s:]+:\d+:\d+: (error|warning): NPL\d{3} \S.*", line)
 
 
 def test_a_path_in_a_subdirectory_is_named_from_the_project(nparam_lint, right):
@@ -387,7 +387,7 @@ def test_color_is_for_those_who_want_it(nparam_lint, gone, options, more, colore
 
 
 def test_the_format_may_come_from_the_environment(nparam_lint, gone):
-    said = "nparam-lint.toml:2:1: NPL008 there is no file netze/größe.py\n"
+    said = "nparam-lint.toml:2:1: error: NPL008 there is no file netze/größe.py\n"
     done = nparam_lint(cwd=gone, NPARAM_LINT_FORMAT="concise")
     assert (done.returncode, done.stdout) == (1, said)
     done = nparam_lint("--format", "json", cwd=gone, NPARAM_LINT_FORMAT="concise")

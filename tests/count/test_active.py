@@ -342,7 +342,8 @@ def test_what_is_unknown_says_why(project, nparam_lint):
     done = nparam_lint("--format", "concise", cwd=project("\n".join(["[budgets]", *lines])))
     assert done.returncode == 1
     assert messages(done) == [
-        f"nparam-lint.toml:{line}:1: NPL002 the active parameters of {name}() are unknown: {why}"
+        f"nparam-lint.toml:{line}:1: error: NPL002 the active parameters of {name}() are unknown: "
+        f"{why}"
         for line, (name, why) in enumerate(UNKNOWN.items(), 3)
     ]
 
@@ -379,7 +380,8 @@ def test_the_number_that_a_token_uses_can_be_declared(project, nparam_lint):
     project(config.replace("= 3 }", "= 4 }"))
     done = nparam_lint("--format", "concise", cwd=top)
     assert messages(done) == [
-        "nparam-lint.toml:10:5: NPL001 Silent has 80 active parameters, declared 60: +20 (+33.33 %)"
+        "nparam-lint.toml:10:5: error: NPL001 Silent has 80 active parameters, declared 60: +20 "
+        "(+33.33 %)"
     ]
 
 
@@ -402,11 +404,11 @@ def test_a_declared_number_that_does_not_fit_is_told(project, nparam_lint):
     few = "experts_per_token = {} is declared, {}"
     more = "more than there are experts in experts: {}"
     assert messages(done) == [
-        "nparam-lint.toml:4:5: NPL002 Silent(): " + few.format(9, more.format(8)),
-        "nparam-lint.toml:5:5: NPL002 Dense(): "
+        "nparam-lint.toml:4:5: error: NPL002 Silent(): " + few.format(9, more.format(8)),
+        "nparam-lint.toml:5:5: error: NPL002 Dense(): "
         + few.format(2, "but the model has no experts: none were found"),
-        "nparam-lint.toml:6:5: NPL002 Flat(): " + few.format(2, "but " + UNKNOWN["Flat"]),
-        "nparam-lint.toml:10:5: NPL002 the active parameters of One() are unknown: "
+        "nparam-lint.toml:6:5: error: NPL002 Flat(): " + few.format(2, "but " + UNKNOWN["Flat"]),
+        "nparam-lint.toml:10:5: error: NPL002 the active parameters of One() are unknown: "
         + few.format(2, more.format(1)),
-        "nparam-lint.toml:11:5: NPL002 Stacked(): " + few.format(10, more.format(8)),
+        "nparam-lint.toml:11:5: error: NPL002 Stacked(): " + few.format(10, more.format(8)),
     ]

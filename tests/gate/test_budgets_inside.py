@@ -91,34 +91,34 @@ CONFIG = """\
 "nets/blocks.py::Block(in GPT)[norm]" = 17
 """
 FINDINGS = """\
-nets/blocks.py:7:34: NPL001 GPT[last] (MLP) has 76 parameters, declared 288: -212 (-73.61 %)
-nets/blocks.py:7:34: NPL001 each of GPT[h.0.mlp … h.1.mlp] (2×, MLP) has 280 parameters, \
+nets/blocks.py:7:34: error: NPL001 GPT[last] (MLP) has 76 parameters, declared 288: -212 (-73.61 %)
+nets/blocks.py:7:34: error: NPL001 each of GPT[h.0.mlp … h.1.mlp] (2×, MLP) has 280 parameters, \
 declared 288: -8 (-2.78 %)
-nets/blocks.py:8:36: NPL001 GPT[last.up] has 40 trainable parameters, declared 3: +37 (13×)
-nets/blocks.py:8:36: NPL001 each of GPT[h.0.mlp.up … h.1.mlp.up] (2×) has 144 trainable \
+nets/blocks.py:8:36: error: NPL001 GPT[last.up] has 40 trainable parameters, declared 3: +37 (13×)
+nets/blocks.py:8:36: error: NPL001 each of GPT[h.0.mlp.up … h.1.mlp.up] (2×) has 144 trainable \
 parameters, declared 3: +141 (48×)
-nets/blocks.py:10:21: NPL001 GPT[last] (MLP) has 76 parameters, declared 2*d**2*mult = 64: +12 \
-(+18.75 %)
-nets/blocks.py:10:21: NPL001 each of GPT[h.0.mlp … h.1.mlp] (2×, MLP) has 280 parameters, \
+nets/blocks.py:10:21: error: NPL001 GPT[last] (MLP) has 76 parameters, declared 2*d**2*mult = 64: \
++12 (+18.75 %)
+nets/blocks.py:10:21: error: NPL001 each of GPT[h.0.mlp … h.1.mlp] (2×, MLP) has 280 parameters, \
 declared 2*d**2*mult = 256: +24 (+9.38 %)
-nets/blocks.py:11:21: NPL002 MLP(d=8) has no argument, config field or integer attribute 'width'; \
-a formula may use: d, mult, training
-nets/blocks.py:12:29: NPL007 no module of MLP(d=8) matches 'middle'; its modules: up, down
-nets/blocks.py:13:39: NPL001 GPT[last] (MLP) has 76 parameters, declared 0.2k (150 … 299): -124 \
-(-62.00 %)
-nets/blocks.py:25:34: NPL001 each of GPT[h.0 … h.1] (2×, Block) has 296 parameters, declared \
-9,000: -8,704 (-96.71 %)
-nets/blocks.py:26:35: NPL008 Head() contains no Block; it contains no class of the project
-nets/blocks.py:27:35: NPL004 Need needs a, b
-nets/blocks.py:28:35: NPL008 nets/gpt.py has no 'Gone'
-nets/blocks.py:29:23: NPL002 Twice is defined in nets/gpt.py, nets/other.py
-nets/blocks.py:30:25: NPL008 Nowhere is defined in no file
-nets/blocks.py:40:35: NPL002 found `(in nets/gpt.py::GPT)` in the docstring of a function, \
+nets/blocks.py:11:21: error: NPL002 MLP(d=8) has no argument, config field or integer attribute \
+'width'; a formula may use: d, mult, training
+nets/blocks.py:12:29: error: NPL007 no module of MLP(d=8) matches 'middle'; its modules: up, down
+nets/blocks.py:13:39: error: NPL001 GPT(n=3)[last] (MLP) has 76 parameters, declared 0.2k (150 … 299): \
+-124 (-62.00 %)
+nets/blocks.py:25:34: error: NPL001 each of GPT[h.0 … h.1] (2×, Block) has 296 parameters, \
+declared 9,000: -8,704 (-96.71 %)
+nets/blocks.py:26:35: error: NPL008 Head() contains no Block; it contains no class of the project
+nets/blocks.py:27:35: error: NPL004 Need needs a, b
+nets/blocks.py:28:35: error: NPL008 nets/gpt.py has no 'Gone'
+nets/blocks.py:29:23: error: NPL002 Twice is defined in nets/gpt.py, nets/other.py
+nets/blocks.py:30:25: error: NPL008 Nowhere is defined in no file
+nets/blocks.py:40:35: error: NPL002 found `(in nets/gpt.py::GPT)` in the docstring of a function, \
 expected it in that of a class: what a function made cannot be told inside a model
-nparam-lint.toml:2:1: NPL001 each of GPT[h.0 … h.1] (2×, Block) has 296 parameters, declared 304: \
--8 (-2.63 %)
-nparam-lint.toml:4:1: NPL001 each of GPT[h.0.norm … h.1.norm] (2×) has 16 parameters, declared \
-17: -1 (-5.88 %)
+nparam-lint.toml:2:1: error: NPL001 each of GPT[h.0 … h.1] (2×, Block) has 296 parameters, \
+declared 304: -8 (-2.63 %)
+nparam-lint.toml:4:1: error: NPL001 each of GPT[h.0.norm … h.1.norm] (2×) has 16 parameters, \
+declared 17: -1 (-5.88 %)
 """
 
 

@@ -47,9 +47,9 @@ def run(tmp_path_factory, environ):
 def test_what_is_closed_is_named_and_left_out(run, how):
     done = run(how, "--format", "concise")
     assert done.stdout.splitlines() == [
-        "closed/:1:1: NPL003 cannot be read: Permission denied",
-        "entered/:1:1: NPL003 cannot be read: Permission denied",
-        "listed/a.py:1:1: NPL003 cannot be read: Permission denied",
+        "closed/:1:1: warning: NPL003 cannot be read: Permission denied",
+        "entered/:1:1: warning: NPL003 cannot be read: Permission denied",
+        "listed/a.py:1:1: error: NPL003 cannot be read: Permission denied",
     ]
     assert (done.returncode, done.stderr) == (1, "")
 

@@ -386,7 +386,7 @@ def test_installed_packages_are_targets_too(report_on):
         "nparam-lint.toml:7 NPL008",
     ]
     drift, package, name = (f.message for f in report.findings)
-    assert drift == "Conv2d has 304 parameters, declared 300: +4 (+1.33 %)"
+    assert drift == "Conv2d(3, 4, 5) has 304 parameters, declared 300: +4 (+1.33 %)"
     assert "there is no module 'nosuchpackage'" in package
     assert name == "torch.nn has no 'Liner'; did you mean 'Linear'?"
     (decoder,) = [

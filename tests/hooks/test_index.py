@@ -55,7 +55,7 @@ def test_a_file_that_is_staged_in_part(repository, staged):
     # As `git add -p` does: of two changes the second is staged.
     sample.add({"net.py": both.replace("=20", "=21")})
     sample.write({"net.py": both.replace("=10", "=11").replace("=20", "=21")})
-    assert "net.py:14:16: NPL001" in (said := staged(sample, code=1))
+    assert "net.py:14:16: error: NPL001" in (said := staged(sample, code=1))
     assert said.count("NPL001") == 1
     assert "462" in said
     sample.git("checkout-index", "--force", "net.py")
@@ -71,7 +71,7 @@ def test_the_settings_are_the_staged_ones_too(repository, staged):
     assert staged(sample, code=0) == ""
     sample.add({"nparam-lint.toml": config.format(111)})
     sample.write({"nparam-lint.toml": config.format(110)})
-    assert "nparam-lint.toml:2:1: NPL001" in staged(sample, code=1)
+    assert "nparam-lint.toml:2:1: error: NPL001" in staged(sample, code=1)
 
 
 def test_a_config_may_extend_one_outside_of_the_repository(repository, staged):
@@ -87,7 +87,7 @@ def test_a_config_may_extend_one_outside_of_the_repository(repository, staged):
     assert staged(sample, code=0) == ""
     sample.add({"nparam-lint.toml": config.format("own.toml")})
     sample.write({"own.toml": ""})
-    assert "own.toml:2:1: NPL001" in staged(sample, code=1)
+    assert "own.toml:2:1: error: NPL001" in staged(sample, code=1)
 
 
 def test_a_project_in_a_subdirectory(repository, staged):
@@ -104,7 +104,10 @@ def test_a_project_in_a_subdirectory(repository, staged):
     assert staged(sample, code=0, cwd=inside) == ""
     sample.git("rm", "--quiet", "--cached", "deep/project/shared.py")
     said = staged(sample, code=1, cwd=inside)
-    assert "net.py:6:16: NPL003 cannot import net.py: deep/project/shared.py is not tracked" in said
+    assert (
+        "net.py:6:16: error: NPL003 cannot import net.py: deep/project/shared.py is not tracked"
+        in said
+    )
 
 
 def test_what_a_commit_would_lack_is_named(repository, staged):
@@ -239,8 +242,8 @@ def test_an_editable_install_leads_into_what_is_staged(repository, staged, envir
     sample.git("rm", "--quiet", "--cached", "lib/wide/layers.py")
     said = staged(sample, code=1, **more)
     assert said == (
-        "net.py:7:16: NPL003 cannot import net.py: lib/wide/layers.py is not tracked by git; "
-        "next: git add lib/wide/layers.py\n"
+        "net.py:7:16: error: NPL003 cannot import net.py: lib/wide/layers.py is not tracked by git"
+        "; next: git add lib/wide/layers.py\n"
     )
 
 
@@ -332,7 +335,7 @@ def test_a_question_about_what_is_not_staged_exits_with_2(repository, staged, ar
 def test_a_directory_without_tracked_files_is_a_place_to_ask_from(repository, staged):
     sample = repository({"net.py": model(10, 111)})
     (sample.path / "build").mkdir()
-    assert "net.py:5:16: NPL001" in staged(sample, code=1, cwd=sample.path / "build")
+    assert "net.py:5:16: error: NPL001" in staged(sample, code=1, cwd=sample.path / "build")
 
 
 def test_outside_of_a_repository(nparam_lint, tmp_path):
@@ -345,10 +348,12 @@ def test_a_file_that_was_deleted_without_staging_is_judged(repository, staged):
     sample = repository({"nets/net.py": model(10, 111)})
     sample.write({"nets/net.py": None})
     (sample.path / "nets").rmdir()
-    assert "nets/net.py:5:16: NPL001" in staged(sample, "nets/net.py", code=1)
+    assert "nets/net.py:5:16: error: NPL001" in staged(sample, "nets/net.py", code=1)
 
 
 def test_source_alone_is_judged_as_it_is_staged(repository, staged):
     sample = repository({"net.py": model(10, "12 apples")})
     sample.write({"net.py": model(10, 110)})
-    assert "net.py:5:16: NPL002" in staged(sample, "--static", code=1, NPARAM_LINT_PYTHON="/gone")
+    assert "net.py:5:16: error: NPL002" in staged(
+        sample, "--static", code=1, NPARAM_LINT_PYTHON="/gone"
+    )

@@ -176,7 +176,7 @@ def test_without_git_as_well(tmp_path, nparam_lint):
     (tmp_path / "one/nparam-lint.toml").write_text(CONFIG.format(9))
     told = {"NPARAM_LINT_PYTHON": sys.executable}
     done = nparam_lint("--declared", "--format", "concise", cwd=tmp_path, **told)
-    assert places(done)[0].startswith("one/nparam-lint.toml:2:1: NPL001")
+    assert places(done)[0].startswith("one/nparam-lint.toml:2:1: error: NPL001")
 
 
 # --- environments -------------------------------------------------------------------------------

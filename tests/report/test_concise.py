@@ -12,10 +12,10 @@ def test_one_line_for_each_finding_sorted_by_place():
     assert (
         rendered("concise", everything(), Options())
         == """\
-models/unet.py:10:1: NPL004 cannot build UNet: TypeError: UNet.__init__() missing 1 required \
-positional argument: 'channels'
-net.py:12:5: NPL001 Net has 101,786 parameters, declared 50_890: +50,896 (+100.01 %)
-zoo/tiny.py:3:5: NPL013 the docstring says ~2K, TinyAE has 4,996 parameters
+models/unet.py:10:1: error: NPL004 cannot build UNet: TypeError: UNet.__init__() missing 1 \
+required positional argument: 'channels'
+net.py:12:5: error: NPL001 Net has 101,786 parameters, declared 50_890: +50,896 (+100.01 %)
+zoo/tiny.py:3:5: warning: NPL013 the docstring says ~2K, TinyAE has 4,996 parameters
 """
     )
 
@@ -31,9 +31,9 @@ def test_lines_sort_as_numbers_and_a_message_stays_on_its_line():
         Finding("NPL002", "error", Position("a.py", 9, 1), "first"),
     )
     assert rendered("concise", report(findings=findings), Options(color=True)) == (
-        "a.py:9:1: NPL002 first\n"
-        "a.py:9:2: NPL002 second\n"
-        "a.py:10:1: NPL002 two lines \\x1b[31mred\n"
+        "a.py:9:1: error: NPL002 first\n"
+        "a.py:9:2: error: NPL002 second\n"
+        "a.py:10:1: error: NPL002 two lines \\x1b[31mred\n"
     )
 
 

@@ -33,8 +33,8 @@ net.py:40:1: Old 16 gone
 net.py:50:1: ViT not measured now: No module named 'einops'; 1,000 at main
 net.py:60:1: Probe 77 new
 zoo/new.py:10:1: Tiny 5,866 unchanged (was zoo/old.py::Tiny)
-net.py:30:1: NPL014 Grown has 65 parameters, 60 at main: +5 (+8.33 %); no budget declares it
-net.py:51:9: NPL003 a finding about net.py::ViT
+net.py:30:1: error: NPL014 Grown has 65 parameters, 60 at main: +5 (+8.33 %); no budget declares it
+net.py:51:9: error: NPL003 a finding about net.py::ViT
 """
     )
     same = [model("a.py::Net", SIX)]

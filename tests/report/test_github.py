@@ -27,10 +27,10 @@ net.py::Net
 UNet.__init__() missing 1 required positional argument: 'channels'
 ::warning file=zoo/tiny.py,line=3,col=5,title=NPL013 wrong-claim-in-prose::the docstring says ~2K, \
 TinyAE has 4,996 parameters
-models/unet.py:10:1: NPL004 cannot build UNet: TypeError: UNet.__init__() missing 1 required \
-positional argument: 'channels'
-net.py:12:5: NPL001 Net has 101,786 parameters, declared 50_890: +50,896 (+100.01 %)
-zoo/tiny.py:3:5: NPL013 the docstring says ~2K, TinyAE has 4,996 parameters
+models/unet.py:10:1: error: NPL004 cannot build UNet: TypeError: UNet.__init__() missing 1 \
+required positional argument: 'channels'
+net.py:12:5: error: NPL001 Net has 101,786 parameters, declared 50_890: +50,896 (+100.01 %)
+zoo/tiny.py:3:5: warning: NPL013 the docstring says ~2K, TinyAE has 4,996 parameters
 
 7 models: 6 measured, 1 not measured · 3 budgets hold · 1 budget broken · 1 other error · \
 1 warning · 1.8 s
@@ -113,7 +113,7 @@ def test_the_log_does_not_speak_to_the_runner():
     finding = Finding("NPL002", "error", at, "##[add-mask]a ##[##[error]x")
     page = github(report(findings=(finding,)))
     assert len(commands(page)) == 1
-    assert "\n: :error file=a::b.py:1:1: NPL002 ## [add-mask]a ## [## [error]x\n" in page
+    assert "\n: :error file=a::b.py:1:1: error: NPL002 ## [add-mask]a ## [## [error]x\n" in page
 
 
 def test_a_project_inside_its_repository():

@@ -135,7 +135,7 @@ def test_fix_writes_and_checks_what_it_wrote(project, capsys):
         "net.py:6: fixed: make self.layers an nn.ModuleList\nother.py:6: NPL101 not fixed: "
     ) in err
     assert "net.py" not in out.replace("other.py", "")
-    assert "other.py:6:9: NPL101" in out
+    assert "other.py:6:9: warning: NPL101" in out
 
 
 def test_diff_writes_nothing(project, capsys):

@@ -1,4 +1,4 @@
-"""One line for each thing, `path:line:column: CODE message`, for editors and `grep`."""
+"""One line for each thing, `path:line:column: error: CODE message`, for editors and `grep`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ def render(document: Document, options: Options) -> str:
     below = "" if options.below == "." else f"{options.below}/"
     findings = document.report.findings if document.report else ()
     lines = [
-        f"{clean(below + at.path)}:{at.line}:{at.column}: {finding.code} {clean(finding.message)}"
+        f"{clean(below + at.path)}:{at.line}:{at.column}: {finding.severity}: {finding.code} "
+        f"{clean(finding.message)}"
         for finding in sorted(findings, key=by_place)
         for at in (finding.position,)
     ]
