@@ -52,7 +52,8 @@ def find_causes(
     wanted = [_with_parameters(by_target[target], metric) for target, metric in keys]
     now = count_models(wanted, source.found, context)
     settings = comparable(past.settings, source.settings, past.back)
-    then = dict(_counted_then(wanted, source, replace(context, settings=settings), past))
+    context = replace(context, settings=settings, interpreter=now.interpreter)
+    then = {one.number: one for one in _models_then(wanted, source, context, past)}
     causes = []
     for request, result in broken:
         number = keys.index((str(request.target), _metric(result)))
@@ -105,10 +106,20 @@ def _with_parameters(request: ModelRequest, metric: str) -> ModelRequest:
     return replace(request, parameters=True, metric=metric, device="meta", budgets=[])
 
 
-def _counted_then(
+@dataclass(frozen=True, slots=True)
+class _ModelThen:
+    """A model at the other state; `number`: which of those that were asked for. `declared`: the
+    selector and the text of its budgets there."""
+
+    number: int
+    measurement: Measurement
+    declared: frozenset[tuple[str, str]]
+
+
+def _models_then(
     wanted: Sequence[ModelRequest], source: ProjectSource, context: RunContext, past: Past
-) -> Iterator[tuple[int, Measurement]]:
-    """The same models at the other state, by number; without those that it does not have."""
+) -> Iterator[_ModelThen]:
+    """The same models at the other state; without those that it does not have."""
     settings, back = context.settings, past.back
     if not settings.root.is_dir():
         return
@@ -122,19 +133,28 @@ def _counted_then(
         place = request.target.location
         here = known.get(str(replace(request.target, location=back.get(place, place))))
         if here is not None:
-            found[number] = _with_parameters(here, request.metric)
-    counted = count_models([*found.values()], then.found, context)
-    yield from ((number, counted.answers.measurements[n]) for n, number in enumerate(found))
+            found[number] = here
+    builds = [_with_parameters(here, wanted[number].metric) for number, here in found.items()]
+    answers = count_models(builds, then.found, context).answers.measurements
+    for n, (number, here) in enumerate(found.items()):
+        declared = frozenset((str(budget.selector), budget.declared) for budget in here.budgets)
+        yield _ModelThen(number, answers[n], declared)
 
 
-def _cause(result: BudgetResult, then: Measurement | None, now: Measurement, past: Past) -> Cause:
-    if isinstance(then, NotMeasured):
-        return Cause(f"at {past.called} it could not be built: {then.reason}")
-    if then is None or not isinstance(now, Measured):
-        return Cause(f"it is new: {past.called} does not have it")
-    count, changes = parameter_changes(then, now, _metric(result), result.module or "")
+def _cause(result: BudgetResult, then: _ModelThen | None, now: Measurement, past: Past) -> Cause:
+    at = past.called
+    if then is not None and isinstance(then.measurement, NotMeasured):
+        return Cause(f"at {at} it could not be built: {then.measurement.reason}")
+    if then is None or not isinstance(then.measurement, Measured) or not isinstance(now, Measured):
+        return Cause(f"it is new: {at} does not have it")
+    metric, path = _metric(result), result.module or ""
+    count, changes = parameter_changes(then.measurement, now, metric, path)
     if count is None:
-        return Cause(f"it is new: {past.called} does not have it")
+        return Cause(f"it is new: {at} does not have it")
+    held = (result.low or 0) <= count and (result.high is None or count <= result.high)
     if changes:
-        return Cause(f"changed since {past.called}, when it had {count:,}", changes)
-    return Cause(f"the model is as it was at {past.called}, with {count:,}; the budget is not met")
+        too = "" if held else ", which broke the budget too"
+        return Cause(f"changed since {at}, when it had {count:,}{too}", changes)
+    is_same = (result.selector, result.declared) in then.declared
+    why = "the budget was broken there too" if is_same else "the budget is what changed"
+    return Cause(f"the model is as it was at {at}: {why}")

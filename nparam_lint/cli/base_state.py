@@ -105,12 +105,12 @@ def causes_since(
             if base is None:
                 return []
             state = base_state(base, source.settings, repository, options, environ, stack)
+            past = Past(state.settings, base.called, state.moves.files)
+            return find_causes(broken, source, context, past)
         except UsageError:
             if revision:
                 raise
             return []  # no repository, or a config that was wrong: the heaviest modules are told
-        past = Past(state.settings, base.called, state.moves.files)
-        return find_causes(broken, source, context, past)
 
 
 # Where continuous integration says what a merge request is compared with, and what stands for it.

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -80,6 +82,9 @@ def carry_out(
         raise UsageError(plan.error)
     if not dry:
         write_all(plan.files)
+        if plan.edits and common.repository_top(settings.home):
+            names = " ".join(shlex.quote(file.name) for file in plan.files)
+            plan = replace(plan, step=f"next: git add {names}")
     document = plan_document(plan, options.command, dry)
     if options.diff and common.format_for(options, settings) == "text":
         common.write(diff_of(plan), options.output_file)  # and beside it what people read

@@ -91,11 +91,13 @@ def _declaration(finding: Finding, source: ProjectSource) -> SourceLine | None:
     at, result = finding.position, finding.result
     text = _text(at, source)
     declared = result.declared if result else ""
-    rest = text[at.column - 1 :]
-    if declared and rest.startswith(declared):
-        return SourceLine(at, text, len(declared))
-    word = _WORD.match(rest)
-    return SourceLine(at, text, len(word[0])) if word else None
+    start = text.find(declared, at.column - 1)
+    if start < 0:  # a formula in several lines
+        word = _WORD.search(text, at.column - 1)
+        return (
+            SourceLine(replace(at, column=word.start() + 1), text, len(word[0])) if word else None
+        )
+    return SourceLine(replace(at, column=start + 1), text, len(declared))
 
 
 def _edited(cause: Cause | None, finding: Finding, source: ProjectSource) -> Iterator[SourceLine]:

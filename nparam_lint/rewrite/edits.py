@@ -79,14 +79,15 @@ class FileEdit:
 @dataclass(frozen=True, slots=True)
 class Plan:
     """What a command is going to do. `held`: how many budgets stay because they hold, or models
-    because they have one; `hints`: lines of config that would let more be done; `error`: why
-    nothing could be measured at all."""
+    because they have one; `hints`: lines of config that would let more be done; `step`: what to do
+    when it is carried out; `error`: why nothing could be measured at all."""
 
     edits: tuple[Edit, ...] = ()
     left: tuple[Left, ...] = ()
     files: tuple[FileEdit, ...] = ()
     held: int = 0
     hints: tuple[str, ...] = ()
+    step: str = ""
     error: str | None = None
 
 

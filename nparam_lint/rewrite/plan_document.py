@@ -94,6 +94,8 @@ def _page(plan: Plan, command: str, dry: bool, options: Options) -> Page:
     blocks += [_left(item) for item in plan.left if item not in unbuilt]
     summary = _summary(plan, command, dry, bool(options.verbose))
     blocks.append(Text(summary, kind="verbatim"))
+    if plan.step and not options.quiet:
+        blocks.append(Text(plan.step, "dim", kind="verbatim"))
     if options.verbose:
         blocks += [_unbuilt(item) for item in unbuilt]
     items: list[Edit | Left] = [*plan.edits, *plan.left]

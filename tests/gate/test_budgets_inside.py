@@ -104,8 +104,8 @@ declared 2*d**2*mult = 256: +24 (+9.38 %)
 nets/blocks.py:11:21: error: NPL002 MLP(d=8) has no argument, config field or integer attribute \
 'width'; a formula may use: d, mult, training
 nets/blocks.py:12:29: error: NPL007 no module of MLP(d=8) matches 'middle'; its modules: up, down
-nets/blocks.py:13:39: error: NPL001 GPT(n=3)[last] (MLP) has 76 parameters, declared 0.2k (150 … 299): \
--124 (-62.00 %)
+nets/blocks.py:13:39: error: NPL001 GPT(n=3)[last] (MLP) has 76 parameters, declared 0.2k \
+(150 … 299): -124 (-62.00 %)
 nets/blocks.py:25:34: error: NPL001 each of GPT[h.0 … h.1] (2×, Block) has 296 parameters, \
 declared 9,000: -8,704 (-96.71 %)
 nets/blocks.py:26:35: error: NPL008 Head() contains no Block; it contains no class of the project

@@ -11,6 +11,8 @@ from sample_repository import Sample
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
+    from subprocess import CompletedProcess
 
 HEAD = """\
 import torch
@@ -161,3 +163,84 @@ def test_the_causes_add_up_to_the_difference(broken):
     for finding in broken.values():
         told = re.search(r": ([+-][\d,]+)( \(|$)", finding["message"])
         assert sum(one["delta"] for one in finding["changes"]) == int(told[1].replace(",", ""))
+
+
+NET = """\
+from torch import nn
+
+
+class Net(nn.Module):
+    def __init__(self, d=8):
+        super().__init__()
+        self.fc = nn.Linear(d, {out})
+"""
+CONFIG = '[budgets]\n"{place}::Net" = "{budget}"\n'
+
+
+@pytest.fixture
+def sample(tmp_path: Path, environ: dict[str, str]) -> Sample:
+    """Two commits, the second of which moves the model and breaks its budget."""
+    made = Sample.create(tmp_path / "r", environ)
+    made.committed(
+        {"a.py": NET.format(out="d"), "nparam-lint.toml": CONFIG.format(place="a.py", budget=72)}
+    )
+    made.git("tag", "v1")
+    made.git("mv", "a.py", "b.py")
+    made.committed(
+        {"b.py": NET.format(out="2*d"), "nparam-lint.toml": CONFIG.format(place="b.py", budget=72)}
+    )
+    return made
+
+
+def said(done: CompletedProcess[str]) -> str:
+    """What is said between the source and the heaviest modules, or the next step."""
+    lines = [line for line in done.stdout.splitlines() if line.startswith("    ")]
+    kept = [line for line in lines if "|" not in line and "heaviest" not in line]
+    return "\n".join(line.strip() for line in kept[:2])
+
+
+def test_what_it_is_compared_with(sample, nparam_lint):
+    def told(*options: str, **more: str) -> str:
+        return said(nparam_lint("--declared", *options, cwd=sample.path, **sample.environ, **more))
+
+    cause = "~ fc  8×8 → 16×8  +72  b.py:7"
+    assert told() == f"changed since HEAD~1, when it had 72:\n{cause}"
+    assert told("--since", "v1") == f"changed since v1, when it had 72:\n{cause}"
+    sample.git("update-ref", "refs/remotes/origin/main", "v1")
+    base = "the merge base with origin/main"
+    assert told(GITHUB_BASE_REF="main") == f"changed since {base}, when it had 72:\n{cause}"
+    sample.write({"nparam-lint.toml": CONFIG.format(place="b.py", budget=73)})
+    assert told().startswith("the model is as it was at HEAD: the budget is what changed\n")
+    sample.write({"b.py": NET.format(out="3*d")})
+    assert told() == (
+        "changed since HEAD, when it had 144, which broke the budget too:\n"
+        "~ fc  16×8 → 24×8  +72  b.py:7"
+    )
+
+
+def test_a_revision_that_is_not_there_is_an_error(sample, nparam_lint):
+    done = nparam_lint("--declared", "--since", "v2", cwd=sample.path, **sample.environ)
+    assert (done.returncode, done.stderr.partition(";")[0]) == (
+        2,
+        "nparam-lint: there is no revision 'v2'",
+    )
+
+
+def test_without_a_repository_the_heaviest_modules_are_told(tmp_path, nparam_lint):
+    place = tmp_path / "plain"
+    place.mkdir()
+    (place / "a.py").write_text(NET.format(out="d"))
+    (place / "nparam-lint.toml").write_text(CONFIG.format(place="a.py", budget=70))
+    done = nparam_lint("--declared", cwd=place)
+    assert "heaviest modules:\n" in done.stdout
+    assert "since" not in done.stdout
+
+
+def test_the_source_is_shown_with_what_matters_underlined(sample, nparam_lint):
+    done = nparam_lint("--declared", cwd=sample.path, **sample.environ)
+    assert done.stdout.splitlines()[1:5] == [
+        '         2 | "b.py::Net" = "72"',
+        "           |                ^^",
+        "    b.py:7 |         self.fc = nn.Linear(d, 2*d)",
+        "           |                                ^^^",
+    ]
