@@ -3,9 +3,9 @@
 The model was built and counted, every distinct parameter once (tied weights
 count once). The count is not within its budget. A plain integer is exact; a
 number with a suffix (`86.6M`) is right to its last digit; `± 2%`, `<= 25k` and
-`1M..2M` state their own bounds. The finding gives the exact difference, and what
-changed since the last commit, or since `--since REV`; where nothing is known
-of another state, the largest modules.
+`1M..2M` state their own bounds. The finding gives the exact difference and what
+changed since the last commit (or since `--since REV`), or the largest modules
+where no other state is known.
 """
 
 EXAMPLE_BAD = '''\
