@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from nparam_lint.report.budget_outcomes import JudgedBudget
 
 _ROWS, _FEW_ROWS = 20, 6
+_BRIEF_TABLES = 2
 _FIRST = 1  # of the models, where nothing is declared: there is a list of all
 _TONES = {"holds": "green", "broken": "red", "not checked": "red", "ignored": "dim"}
 _TONES |= {"errors": "red", "warnings": "yellow"}
@@ -171,6 +172,8 @@ def _tables(report: Report, options: Options) -> Iterator[Section]:
     most = min(options.tables, _FIRST) if is_undeclared(report) else options.tables
     most = 0 if options.is_brief else most
     left = others[max(most, 0) :]
+    if options.is_brief:
+        left += [model for model in tables.values() if _is_broken(model)][_BRIEF_TABLES:]
     hidden = {id(model) for model in left}  # to compare thousands of reports takes minutes
     for modules, model in tables.items():
         if id(model) not in hidden:

@@ -99,14 +99,12 @@ def _changes(finding: Finding, width: int) -> list[str]:
 
 def _excerpt(finding: Finding, width: int, paint: Paint) -> list[str]:
     """The lines of source that it points at, each with what it is about underlined."""
-    named = [
-        f"{'' if one.position.path == finding.position.path else f'{clean(one.position.path)}:'}"
-        f"{one.position.line}"
-        for one in finding.lines
-    ]
-    gutter = max(map(len, named), default=0)
-    lines = []
-    for name, one in zip(named, finding.lines, strict=True):
+    gutter = max((len(str(one.position.line)) for one in finding.lines), default=0)
+    lines, path = [], finding.position.path
+    for one in finding.lines:
+        if one.position.path != path:
+            path = one.position.path
+            lines.append(paint("dim", style.elide_middle(f"    {clean(path)}", width)))
         before = len(clean(one.text[: one.position.column - 1]))
         text, room = clean(one.text), width - gutter - 7
         marks = "^" * min(one.width, max(len(text) - before, 1))
@@ -114,7 +112,7 @@ def _excerpt(finding: Finding, width: int, paint: Paint) -> list[str]:
             text, marks = style.elide_end(text[before:], room), marks[:room]
             before = 0
         lines += [
-            f"{paint('dim', f'    {name.rjust(gutter)} |')} {style.elide_end(text, room)}",
+            f"{paint('dim', f'    {one.position.line:>{gutter}} |')} {style.elide_end(text, room)}",
             f"{paint('dim', ' ' * (gutter + 4) + ' |')} {' ' * before}{paint('red', marks)}",
         ]
     return lines

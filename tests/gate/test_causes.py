@@ -101,6 +101,12 @@ CASES = {
         ("torch.float32", "torch.float16"),
         ["~ fc float32 → float16 1 -144", "~ norm float32 → float16 1 -32"],
     ),
+    "dense": (
+        "2_368",
+        "self.h = nn.ModuleList(nn.Linear(8 * i + 8, 8) for i in range(8))",
+        ("8 * i + 8, 8", "8 * i + 8, 9"),
+        ["~ h.* Linear of several sizes 8 296"],
+    ),
     "part[h.*]": (
         "72",
         """\
@@ -195,7 +201,7 @@ def sample(tmp_path: Path, environ: dict[str, str]) -> Sample:
 def said(done: CompletedProcess[str]) -> str:
     """What is said between the source and the heaviest modules, or the next step."""
     lines = [line for line in done.stdout.splitlines() if line.startswith("    ")]
-    kept = [line for line in lines if "|" not in line and "heaviest" not in line]
+    kept = [line for line in lines if "|" not in line and line.strip() != "b.py"]
     return "\n".join(line.strip() for line in kept[:2])
 
 
@@ -238,9 +244,10 @@ def test_without_a_repository_the_heaviest_modules_are_told(tmp_path, nparam_lin
 
 def test_the_source_is_shown_with_what_matters_underlined(sample, nparam_lint):
     done = nparam_lint("--declared", cwd=sample.path, **sample.environ)
-    assert done.stdout.splitlines()[1:5] == [
-        '         2 | "b.py::Net" = "72"',
-        "           |                ^^",
-        "    b.py:7 |         self.fc = nn.Linear(d, 2*d)",
-        "           |                                ^^^",
+    assert done.stdout.splitlines()[1:6] == [
+        '    2 | "b.py::Net" = "72"',
+        "      |                ^^",
+        "    b.py",
+        "    7 |         self.fc = nn.Linear(d, 2*d)",
+        "      |                                ^^^",
     ]

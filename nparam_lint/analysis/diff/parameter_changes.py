@@ -19,11 +19,13 @@ from nparam_lint.analysis.diff.module_tree import Node, link
 from nparam_lint.records import Change
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from nparam_lint.records import Measured, ParameterRow
 
 _MARKS: dict[str, Literal["+", "−", "~"]] = {"added": "+", "removed": "−", "changed": "~"}
+_MANY = 6  # changes; of more, those that one line of source makes are told together
+_OWN = "(its own)"
 _ELSEWHERE = "counted in modules elsewhere"
 
 
@@ -61,24 +63,48 @@ def parameter_changes(
     if was is None or count is None:
         return None, ()
     found = _Differences(before, after, metric, matches)
-    lines = folded([_line(one) for one in found.of(node)])
-    changes = [_change(line) for line in sorted(lines, key=lambda line: -abs(line.sum))]
+    differences = found.of(node)
+    changes = [_change(line) for line in folded([_line(one) for one in differences])]
+    if len(changes) > _MANY:
+        changes = _by_line(differences)
+    changes.sort(key=lambda change: -abs(change.delta))
     rest = (node.row.of(metric) or 0) - count - sum(change.delta for change in changes)
     if rest:
         changes.append(Change("~", path or "(all)", _ELSEWHERE, rest))
     return count, tuple(change for change in changes if change.delta)
 
 
+def _by_line(differences: Sequence[_Difference]) -> list[Change]:
+    """One change for all that the same line makes under the same name, such as the layers of a
+    DenseNet, of which each has another width."""
+    groups: dict[object, list[_Difference]] = defaultdict(list)
+    for one in differences:
+        name = one.node.name if not one.node.is_numbered else ""
+        groups[one.kind, one.source, name, len(_parts(one))].append(one)
+    found = []
+    for alike in groups.values():
+        first, words = alike[0], {one.what for one in alike}
+        what = first.what if len(words) == 1 else f"{first.node.row.type} of several sizes"
+        columns = (dict.fromkeys(part) for part in zip(*map(_parts, alike), strict=True))
+        path = ".".join(next(iter(names)) if len(names) == 1 else "*" for names in columns)
+        delta = sum((one.delta for one in alike), _ZERO)
+        mark = _MARKS[first.kind]
+        found.append(Change(mark, path or _OWN, what, int(delta), len(alike), first.source))
+    return found
+
+
+def _parts(one: _Difference) -> tuple[str, ...]:
+    return tuple(one.node.row.path.split(".")) if one.node.row.path else ()
+
+
 def _line(one: _Difference) -> Line:
-    path = one.node.row.path
-    parts = tuple(path.split(".")) if path else ()
     notes = (one.what, one.source or "")
-    return Line(one.kind, parts, parts, None, int(one.delta), notes=notes)
+    return Line(one.kind, _parts(one), _parts(one), None, int(one.delta), notes=notes)
 
 
 def _change(line: Line) -> Change:
     what, source = line.notes
-    path = line.path or "(its own)"
+    path = line.path or _OWN
     return Change(_MARKS[line.kind], path, what, line.sum, line.times, source or None)
 
 
