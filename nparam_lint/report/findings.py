@@ -79,9 +79,11 @@ def _changes(finding: Finding, width: int) -> list[str]:
         more = f"{sum(item.delta for item in rest):+,}".replace("-", "−")
         rows.append((f"  … {len(rest):,} more", "", "", more, ""))
     lines = [f"{clean(finding.since)}:" if rows else clean(finding.since)]
+    if any(sum(map(len, row)) + 2 * len(row) - 2 > width for row in rows):
+        rows = [(*row[:4], row[4].rpartition("/")[2]) for row in rows]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     excess = sum(widths) + 2 * len(widths) - 2 - width
-    for at, least in ((1, 20), (0, 18), (4, 12)):  # what gives way first
+    for at, least in ((0, 24), (1, 24), (0, 14), (1, 14)):  # what gives way first
         if widths and excess > 0:
             kept = max(min(widths[at], least), widths[at] - excess)
             excess, widths[at] = excess - widths[at] + kept, kept

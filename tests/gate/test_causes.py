@@ -74,7 +74,7 @@ CASES = {
         "144",
         "self.fcs = nn.ModuleList([nn.Linear(8, 8), nn.Linear(8, 8)])",
         ("nn.ModuleList([nn.Linear(8, 8), nn.Linear(8, 8)])", "[nn.Linear(8, 8), nn.Linear(8, 8)]"),
-        ["− fcs ModuleList, now in a plain list (not registered) 1 -144"],
+        ["− fcs ModuleList now in a plain list 1 -144"],
     ),
     "retyped": (
         "72",

@@ -206,7 +206,7 @@ class _Differences:
         for hidden, what in there.items():
             if hidden and (path == hidden or path.startswith(f"{hidden}.")):
                 when = "now in" if kind == "removed" else "was in"
-                return f", {when} a plain {what} (not registered)"
+                return f" {when} a plain {what}"
         return ""
 
 
