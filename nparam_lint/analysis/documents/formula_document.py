@@ -131,6 +131,10 @@ def _facts(case: ClosedForm, formula: FormulaResult, short: Abbreviations) -> It
     if formula.also_matter and case is formula.cases[0]:
         names = ", ".join(formula.also_matter)
         yield doc.Fact("matter too", f"{names}: --vary {formula.also_matter[0]} shows how")
+    texts = {n: v for n, v in case.base.items() if isinstance(v, str) and n not in case.case}
+    if texts:
+        listed = style.first([f"{name}={value!r}" for name, value in texts.items()], 4)
+        yield doc.Fact("fixed", f"{', '.join(listed)}: no number to vary")
     for name, why in case.fixed.items():
         yield doc.Fact("fixed", f"{name}={case.base[name]!r}: {clean(why)}")
     if formula.is_given:
