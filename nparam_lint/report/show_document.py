@@ -73,7 +73,9 @@ def _blocks(model: ModelReport, options: Options) -> Iterator[list[Block]]:
             yield [_inside(model.inside)]
         yield [_totals(measured)]
         yield list(_devices({n: d for n, d in measured.devices.items() if not d.is_absent}))
-        yield [Modules(measured.modules, options.depth, options.rows or _ROWS)]
+        limit = options.rows or _ROWS
+        name = clean(model.target)
+        yield [Modules(measured.modules, options.depth, limit, measured.parameters, name)]
         if options.verbose and measured.parameters:
             yield [_parameters(measured)]
         yield list(_remarks(measured))

@@ -1,4 +1,5 @@
-"""One page for the browser that needs nothing else: no script, no font, no network."""
+"""One page for the browser that needs nothing else: its scripts are in it, and no request is made.
+Without scripts it shows the same findings and tables, without pictures."""
 
 from __future__ import annotations
 
@@ -12,12 +13,15 @@ from nparam_lint.report.budget_outcomes import ModelBudgets, budgets_of
 from nparam_lint.report.findings import ranked
 from nparam_lint.report.folded_modules import Modules
 from nparam_lint.report.html_parts import LISTED, TONES, code_html, escape, mark_html, more_html
+from nparam_lint.report.pictures import PageData
 
 if TYPE_CHECKING:
     from nparam_lint.records import Finding
     from nparam_lint.report import Block, Document, Options, Page, Row, Section
 
 _ROWS = 300
+_OPEN = 3  # pictures of changes
+_MODULES = 60  # rows of the table that stands where there is no script
 _CODE = ("code", "path", "formula")
 
 
@@ -28,12 +32,13 @@ def render(document: Document, options: Options) -> str:
     models = [b for b in blocks if isinstance(b, ModelBudgets) and not b.alone]
     reports = [model for block in models for model in block.models]
     shown = {f for model in reports for claim in budgets_of(model) for f in claim.findings}
-    sections = [_header(document, page)]
+    sections, data = [_header(document, page)], PageData(document.roles_of)
     for block in models:
         sections += parts.failing_budgets(block.models)
-    sections += [*map(_section, before), _findings(document, shown), *map(_section, after)]
+    sections += [_section(section, data) for section in before]
+    sections += [_findings(document, shown), *(_section(section, data) for section in after)]
     title = f"{page.mark} {_name(document)}: {page.headline or document.command}".lstrip()
-    return parts.whole_page(title, [*filter(None, sections), _foot(page)])
+    return parts.whole_page(title, [*filter(None, sections), _foot(page)], data)
 
 
 def _findings(document: Document, shown: set[Finding]) -> str:
@@ -73,22 +78,25 @@ def _foot(page: Page) -> str:
 # --- sections -------------------------------------------------------------------------------------
 
 
-def _section(section: Section) -> str:
-    """Nothing where its blocks have nothing to say."""
-    inside = "\n".join(part for block in section.blocks if (part := _block(block)))
+def _section(section: Section, data: PageData) -> str:
+    """Nothing where its blocks have nothing to say. The first pictures are open."""
+    picture = parts.picture_html(section.picture, data) if section.picture else ""
+    blocks = [picture, *(_block(block, data) for block in section.blocks)]
+    inside = "\n".join(filter(None, blocks))
     if not inside and (section.blocks or not section.title):
         return ""
     if section.fold:
         title = f" {code_html(section.title)}" if section.title else ""
         head = f"<summary>{escape(section.fold)}{title}</summary>"
-        return f"<section><details>{head}{inside}</details></section>"
+        state = " open" if picture and data.pictures <= _OPEN else ""
+        return f"<section><details{state}>{head}{inside}</details></section>"
     if any(isinstance(block, ModelBudgets) and not block.alone for block in section.blocks):
         return inside
     title = f"<h2>{code_html(section.title)}</h2>\n" if section.title else ""
     return f"<section>{title}{inside}</section>"
 
 
-def _block(block: Block) -> str:
+def _block(block: Block, data: PageData) -> str:
     if isinstance(block, Text):
         words = escape(block.text) if block.kind == "words" else code_html(block.text)
         return f"<p>{words}</p>" if block.text else ""
@@ -98,13 +106,14 @@ def _block(block: Block) -> str:
         pairs = []
         for fact in block.facts:
             words = escape(fact.text) if fact.kind == "words" else code_html(fact.text)
-            text = f"{fact.count or ''} {words}{''.join(map(_block, fact.below))}"
+            below = "".join(_block(text, data) for text in fact.below)
+            text = f"{fact.count or ''} {words}{below}"
             pairs.append(f"<div><dt>{escape(fact.name)}</dt><dd>{text}</dd></div>")
         return f'<dl class="facts">{"".join(pairs)}</dl>'
     if isinstance(block, Modules):
-        return parts.module_tree(block.modules, block.depth, block.limit)
+        return parts.model_picture(replace(block, limit=_MODULES), block.name, data)
     if isinstance(block, ModelBudgets) and not block.alone:
-        return "".join(parts.model_cards(block.models, block.depth))
+        return "".join(parts.model_cards(block.models, block.depth, data))
     return _table(block if isinstance(block, Table) else block.table)
 
 
