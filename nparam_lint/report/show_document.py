@@ -50,7 +50,9 @@ def _page(report: Report, options: Options) -> Page:
     first, *others = (Section(tuple(blocks), always=True) for blocks in _blocks(model, options))
     others += [Section(tuple(_other_ways(report, options)))]
     name = clean(model.target)
-    return Page((replace(first, title=name), *others), headline=name)
+    total = total_of(model)
+    counted = "not measured" if total is None else f"{total:,} parameters"
+    return Page((replace(first, title=name), *others), headline=f"{name} · {counted}")
 
 
 def _blocks(model: ModelReport, options: Options) -> Iterator[list[Block]]:

@@ -9,10 +9,10 @@ let made = 0;
 
 class Explorer {
   constructor(box, picture) {
-    Object.assign(this, { box, picture, by: HAS_ROLES ? "role" : "type", order: "model" });
+    Object.assign(this, { box, picture, order: "model" });
     Object.assign(this, { fold: true, filter: null, found: [], isCommon: false, listed: LISTED });
     this.isDiff = picture.changes !== null;
-    if (this.isDiff) this.by = "change";
+    this.by = this.isDiff ? "change" : firstGrouping(picture);
     const sides = picture.sides.map((side, number) => ({
       ...side,
       short: side.type,
@@ -33,12 +33,12 @@ class Explorer {
     const panes = this.panes.map((pane) => {
       pane.crumbs = make("nav", { class: "crumbs", "aria-label": "Where the picture is" });
       const title = this.panes.length > 1 ? make("h3", {}, pane.side.name) : "";
-      return make("section", { class: "pane" }, title, pane.crumbs, pane.box);
+      return make("div", { class: "pane" }, title, pane.crumbs, pane.box);
     });
     this.table = this.panes.length === 1 ? new ModuleTable(this, this.panes[0]) : null;
-    const stage = make("div", { class: "stage" },
-      make("div", { class: "panes" }, ...panes), this.sums);
-    this.box.replaceChildren(this.toolbar(), stage, this.told, this.table ? this.table.box : "");
+    const drawn = make("div", {}, make("div", { class: "panes" }, ...panes), this.told);
+    const stage = make("div", { class: "stage" }, drawn, this.sums);
+    this.box.replaceChildren(this.toolbar(), stage, this.table ? this.table.box : "");
     this.box.classList.add("explorer");
   }
 
@@ -213,7 +213,8 @@ class Explorer {
     return make("tr", {}, make("th", { scope: "row" }, button),
       ...this.panes.map((pane, i) => {
         const value = found[i] ? found[i].value : 0;
-        return make("td", { class: "number" }, value ? count(value) : "–",
+        const isOnly = this.panes.length === 1 ? " only" : "";
+        return make("td", { class: `number${isOnly}` }, value ? count(value) : "–", " ",
           make("small", {}, percent(value, pane.focus.value)));
       }));
   }
@@ -303,6 +304,13 @@ class Explorer {
   }
 }
 
+/** Roles, unless most parameters have none. */
+function firstGrouping(picture) {
+  const roots = picture.sides.map((side) => new Module(side.root, "", null, 1, null, true));
+  const others = roots.map((root) => sumsOf(root, "role").get("other")?.value || 0);
+  return roots.some((root, i) => 2 * others[i] < root.value) ? "role" : "type";
+}
+
 function rootOf(item) {
   while (item.parent) item = item.parent;
   return item;
@@ -311,6 +319,7 @@ function rootOf(item) {
 function nameOf(item) {
   if (item instanceof Own) return `${item.module.path || "(total)"}, held by itself`;
   if (!(item instanceof More)) return item.path;
+  if (item.isRun) return `${item.parts[0].path} … ${item.parts[item.parts.length - 1].path}`;
   const names = item.parts.slice(0, 3).map((part) => part.label);
   return `${item.label}: ${names.join(", ")}${item.parts.length > 3 ? ", …" : ""}`;
 }

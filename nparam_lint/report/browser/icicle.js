@@ -1,9 +1,11 @@
 // One model as an icicle: a column for each level, a cell for each module, as high as it is large.
 
-const SMALL = 13; // pixels below which a cell has no room for its name: neighbours are merged
+const SMALL = 14; // pixels below which a cell has no room for its name: neighbours are merged
+const RUN = 20; // pixels that merged neighbours take together, where they can
 const THIN = 3; // below which a lone cell is merged with the others of its module
 const COLUMN = 116; // the least width of a column in which names are written as usual
 const EDGE = 28; // the width of a column in which they stand upright
+const LETTER = 7.2; // the width of a letter, about
 const DEEPEST = 16; // levels that are drawn at once
 
 const ORDERS = {
@@ -33,12 +35,12 @@ function drawnParts(item, scale, order) {
   let run = [], height = 0;
   const flush = () => {
     if (height < THIN) rest.push(...run);
-    else drawn.push(run.length > 1 ? new More(item, run) : run[0]);
+    else drawn.push(run.length > 1 ? new More(item, run, true) : run[0]);
     [run, height] = [[], 0];
   };
   for (const part of all) {
     const own = part.value * scale;
-    if (own >= SMALL || height >= SMALL) if (run.length) flush();
+    if ((own >= SMALL || height >= RUN) && run.length) flush();
     if (own >= SMALL) drawn.push(part);
     else {
       run.push(part);
@@ -47,7 +49,7 @@ function drawnParts(item, scale, order) {
   }
   if (run.length) flush();
   if (rest.length) {
-    const left = rest.length > 1 ? new More(item, rest) : rest[0];
+    const left = rest.length > 1 ? new More(item, rest, false) : rest[0];
     if (left.value * scale >= 1) drawn.push(left);
   }
   return drawn;
@@ -56,7 +58,7 @@ function drawnParts(item, scale, order) {
 /** The left edges of the columns that fit into `width`, and the right edge of the last. A level with
  * one cell is no wider than its upright name; the first always is. */
 function columnsOf(counts, width) {
-  const least = counts.map((cells) => (cells === 1 ? EDGE : COLUMN));
+  const least = counts.map((cells) => (cells <= 1 ? EDGE : COLUMN));
   let [fit, sum] = [1, least[0]];
   while (fit < least.length && (sum + least[fit] <= width || !least.slice(0, fit).includes(COLUMN))) {
     sum += least[fit];
@@ -74,12 +76,15 @@ function columnsOf(counts, width) {
 
 /** The cells of a focus in `width` pixels: [{item, left, top, width, height, level, isCut}]. */
 function cellsOf(focus, width, scale, order) {
+  const isOpen = (item, level) => level === 0 || (level < DEEPEST && !(item instanceof More));
   const root = d3.hierarchy({ item: focus, level: 0 }, ({ item, level }) =>
-    level < DEEPEST
+    isOpen(item, level)
       ? drawnParts(item, scale, order).map((part) => ({ item: part, level: level + 1 }))
       : null);
-  const counts = [];
-  root.each((node) => (counts[node.depth] = (counts[node.depth] || 0) + 1));
+  const counts = []; // of cells with a name
+  root.each(({ depth, data }) => {
+    counts[depth] = (counts[depth] || 0) + (data.item.value * scale >= SMALL);
+  });
   const lefts = columnsOf(counts, width), last = lefts.length - 2;
   for (const node of root.descendants()) {
     node.value = node.data.item.value;
@@ -94,7 +99,7 @@ function cellsOf(focus, width, scale, order) {
     width: (node.children ? lefts[node.depth + 1] : width) - lefts[node.depth],
     height: node.x1 - node.x0,
     level: node.depth,
-    isCut: !node.children && node.data.item.levels > 0,
+    isCut: !node.children && node.data.item instanceof Module && node.data.item.levels > 0,
   }));
 }
 
@@ -162,13 +167,18 @@ class Icicle {
     if (item.parts.length) element.setAttribute("aria-expanded", level === 0 || !cell.isCut);
     const name = level || this.focus !== this.root ? item.label : this.side.short;
     const [length, across] = isUpright ? [height, width] : [width, height];
-    const texts = [];
-    if (across >= SMALL - 1 && length > 24) texts.push(make("b", {}, name || "(total)"));
-    if (texts.length && length > 150 && item.type && item.type !== name) {
+    element.replaceChildren(...(across >= SMALL - 1 ? this.texts(item, name, length) : []));
+  }
+
+  /** As much as there is room for: the name, the number, the type. */
+  texts(item, name, length) {
+    const texts = [make("b", {}, name || "(total)")], number = this.said(item);
+    const room = length / LETTER - 2 - name.length - number.length;
+    if (room > 4 && item.type && item.type !== name) {
       texts.push(make("span", { class: "type" }, item.type));
     }
-    if (texts.length && length > 104) texts.push(make("span", { class: "number" }, this.said(item)));
-    element.replaceChildren(...texts);
+    if (room > 0) texts.push(make("span", { class: "number" }, number));
+    return texts;
   }
 
   said(item) {

@@ -155,18 +155,22 @@ class Own {
   key(by) { return this.module.ownKey(by); }
 }
 
-/** Neighbours that are too small to be drawn each. */
+/** Modules that are too small to be drawn each; `isRun`: they are neighbours. */
 class More {
-  constructor(parent, parts) {
-    Object.assign(this, { parent, parts });
+  constructor(parent, parts, isRun) {
+    Object.assign(this, { parent, parts, isRun });
     this.value = parts.reduce((sum, part) => sum + part.value, 0);
     this.delta = parts.reduce((sum, part) => sum + part.delta, 0);
     this.levels = Math.max(...parts.map((part) => part.levels)) + 1;
     this.modules = parts.reduce((sum, part) => sum + (part.repeat || 1), 0);
     this.path = `${parts[0].path}+${parts.length}`;
-    this.type = "";
+    this.type = this.isRun ? plural(this.modules, "module") : "";
   }
-  get label() { return `${count(this.modules)} more`; }
+  get label() {
+    if (!this.isRun) return `${count(this.modules)} more`;
+    const [first, last] = [this.parts[0], this.parts[this.parts.length - 1]];
+    return `${first.label} … ${last.shown || last.label}`;
+  }
   get status() {
     const found = new Set(this.parts.map((part) => part.status));
     return found.size === 1 ? [...found][0] : "inside";

@@ -28,6 +28,8 @@ _CODE = ("code", "path", "formula")
 def render(document: Document, options: Options) -> str:
     page = document.page(replace(options, rows=options.rows or _ROWS, quiet=False))
     before, after = page.around_findings if document.error is None else ([], [])
+    if before and before[0].title == _headline(document, page)[0]:
+        before[0] = replace(before[0], title="")
     blocks = [block for section in (*before, *after) for block in section.blocks]
     models = [b for b in blocks if isinstance(b, ModelBudgets) and not b.alone]
     reports = [model for block in models for model in block.models]
@@ -55,7 +57,7 @@ def _name(document: Document) -> str:
 
 
 def _header(document: Document, page: Page) -> str:
-    first, *words = (page.headline or document.command).split(" · ")
+    first, *words = _headline(document, page)
     text = f"<p>{escape(' · '.join(words))}</p>" if words else ""
     if document.error is not None:
         text = parts.pre_html(document.error.splitlines())
@@ -65,8 +67,14 @@ def _header(document: Document, page: Page) -> str:
     return (
         f'<header class="verdict {TONES[sign or "–"]}">{mark_html(sign) if sign else ""}<div>'
         f'<p class="tool">{_name(document)}</p>'
-        f"<h1>{escape(first[:1].upper() + first[1:])}</h1>{text}</div></header>"
+        f"<h1>{escape(first)}</h1>{text}</div></header>"
     )
+
+
+def _headline(document: Document, page: Page) -> list[str]:
+    """Its parts; the first begins with a capital, unless it is a target."""
+    first, *others = (page.headline or document.command).split(" · ")
+    return [first if "::" in first else first[:1].upper() + first[1:], *others]
 
 
 def _foot(page: Page) -> str:
