@@ -68,15 +68,14 @@ def take(place: Path) -> None:
             ("diff", "dark", "section:has(.explorer)"),
         ):
             page = browser.new_page(
-                viewport={"width": 1180, "height": 760},
+                viewport={"width": 1080, "height": 680},
                 color_scheme=scheme,
                 reduced_motion="reduce",
             )
             page.goto((place / f"{name}.html").as_uri())
             page.locator(".icicle .cell").first.wait_for()
-            box = page.locator(selector).first.bounding_box()
-            clip = {**box, "height": min(box["height"], 700)}
-            page.screenshot(path=HERE / f"page-{name}.png", clip=clip, full_page=True)
+            page.locator(selector).first.evaluate("(e) => scrollTo(0, e.offsetTop - 12)")
+            page.screenshot(path=HERE / f"page-{name}.png")
         browser.close()
 
 

@@ -37,7 +37,8 @@ class Explorer {
     });
     this.table = this.panes.length === 1 ? new ModuleTable(this, this.panes[0]) : null;
     const drawn = make("div", {}, make("div", { class: "panes" }, ...panes), this.told);
-    const stage = make("div", { class: "stage" }, drawn, this.sums);
+    const isWide = this.panes.length > 2; // there is no room beside them
+    const stage = make("div", { class: isWide ? "stage many" : "stage" }, drawn, this.sums);
     this.box.replaceChildren(this.toolbar(), stage, this.table ? this.table.box : "");
     this.box.classList.add("explorer");
   }
@@ -121,7 +122,8 @@ class Explorer {
       }, label));
     }
     const value = make("span", { class: "number" }, this.amount(pane.focus));
-    pane.crumbs.replaceChildren(...links.flatMap((link, i) => (i ? ["›", link] : [link])), value);
+    const parts = [...links.flatMap((link, i) => (i ? ["›", link] : [link])), value];
+    replaceInFocus(pane.crumbs, parts);
   }
 
   /** The sides of a diff are zoomed together; a module that the other side lacks, alone. */
@@ -190,8 +192,8 @@ class Explorer {
 
   drawSums() {
     const sums = [...this.sumsOf((pane) => pane.focus)];
-    const head = [this.by, ...this.panes.map((pane) => (this.panes.length > 1 ? pane.side.short : "parameters"))];
-    if (this.isDiff) this.panes.forEach((pane, i) => (head[i + 1] = pane.side.name));
+    const names = this.panes.map((pane) => pane.side.name);
+    const head = [this.by, ...(names.length > 1 ? names : ["parameters"])];
     const rows = sums.slice(0, this.listed).map(([key, found]) => this.sumRow(key, found));
     const left = sums.length - rows.length;
     const more = left > 0 && make("button", {
@@ -201,7 +203,7 @@ class Explorer {
       make("thead", {}, make("tr", {}, ...head.map((text, i) =>
         make("th", { scope: "col", class: i ? "number" : null }, text)))),
       make("tbody", {}, ...rows));
-    this.sums.replaceChildren(table, more || "");
+    replaceInFocus(this.sums, [table, more || ""]);
   }
 
   sumRow(key, found) {
@@ -302,6 +304,14 @@ class Explorer {
     else this.told.replaceChildren(this.words(item));
     this.told.classList.toggle("hint", !item && pane !== undefined);
   }
+}
+
+/** Replaces what is in a box; the button there that had the focus has it still. */
+function replaceInFocus(box, parts) {
+  const place = [...box.querySelectorAll("button")].indexOf(document.activeElement);
+  box.replaceChildren(...parts);
+  const buttons = box.querySelectorAll("button");
+  if (place >= 0 && buttons.length) buttons[Math.min(place, buttons.length - 1)].focus();
 }
 
 /** Roles, unless most parameters have none. */

@@ -5,7 +5,8 @@ const RUN = 20; // pixels that merged neighbours take together, where they can
 const THIN = 3; // below which a lone cell is merged with the others of its module
 const COLUMN = 116; // the least width of a column in which names are written as usual
 const EDGE = 28; // the width of a column in which they stand upright
-const LETTER = 7.2; // the width of a letter, about
+const UPRIGHT = 44; // the least height for a name that stands upright
+const LETTER = 8; // the width of a letter, about
 const DEEPEST = 16; // levels that are drawn at once
 
 const ORDERS = {
@@ -34,8 +35,12 @@ function drawnParts(item, scale, order) {
   const drawn = [], rest = [];
   let run = [], height = 0;
   const flush = () => {
+    const seen = run.filter((part) => part.value * scale >= 1);
     if (height < THIN) rest.push(...run);
-    else drawn.push(run.length > 1 ? new More(item, run, true) : run[0]);
+    else if (seen.length === 1) {
+      drawn.push(seen[0]);
+      rest.push(...run.filter((part) => part !== seen[0]));
+    } else drawn.push(new More(item, run, true));
     [run, height] = [[], 0];
   };
   for (const part of all) {
@@ -55,10 +60,30 @@ function drawnParts(item, scale, order) {
   return drawn;
 }
 
-/** The left edges of the columns that fit into `width`, and the right edge of the last. A level with
- * one cell is no wider than its upright name; the first always is. */
-function columnsOf(counts, width) {
-  const least = counts.map((cells) => (cells <= 1 ? EDGE : COLUMN));
+/** Of each level the least width of its column: names stand upright where there is one, or where each
+ * module has one part, so that the next level says more; and from the left, where they can, until all
+ * levels fit. */
+function widthsOf(root, scale, width) {
+  const levels = [];
+  const isNamed = (one) => one.data.item.value * scale >= SMALL;
+  root.each((node) => {
+    const level = (levels[node.depth] ||= { cells: 0, parts: 0, lowest: Infinity });
+    if (!isNamed(node)) return;
+    const parts = (node.children || []).filter(isNamed).length;
+    level.cells += 1;
+    level.parts = Math.max(level.parts, parts);
+    if (parts) level.lowest = Math.min(level.lowest, node.data.item.value * scale);
+  });
+  const widths = levels.map(({ cells, parts }) => (cells <= 1 || parts === 1 ? EDGE : COLUMN));
+  const isTooWide = () => widths.reduce((sum, one) => sum + one, 0) > width;
+  levels.slice(0, -1).forEach(({ lowest }, i) => {
+    if (isTooWide() && lowest >= UPRIGHT) widths[i] = EDGE;
+  });
+  return widths;
+}
+
+/** The left edges of the columns that fit into `width`, and the right edge of the last. */
+function columnsOf(least, width) {
   let [fit, sum] = [1, least[0]];
   while (fit < least.length && (sum + least[fit] <= width || !least.slice(0, fit).includes(COLUMN))) {
     sum += least[fit];
@@ -81,11 +106,7 @@ function cellsOf(focus, width, scale, order) {
     isOpen(item, level)
       ? drawnParts(item, scale, order).map((part) => ({ item: part, level: level + 1 }))
       : null);
-  const counts = []; // of cells with a name
-  root.each(({ depth, data }) => {
-    counts[depth] = (counts[depth] || 0) + (data.item.value * scale >= SMALL);
-  });
-  const lefts = columnsOf(counts, width), last = lefts.length - 2;
+  const lefts = columnsOf(widthsOf(root, scale, width), width), last = lefts.length - 2;
   for (const node of root.descendants()) {
     node.value = node.data.item.value;
     if (node.depth === last) node.children = undefined;
@@ -174,16 +195,18 @@ class Icicle {
   texts(item, name, length) {
     const texts = [make("b", {}, name || "(total)")], number = this.said(item);
     const room = length / LETTER - 2 - name.length - number.length;
-    if (room > 4 && item.type && item.type !== name) {
+    if (item.type && item.type !== name && room > 1 + Math.min(item.type.length, 14)) {
       texts.push(make("span", { class: "type" }, item.type));
     }
     if (room > 0) texts.push(make("span", { class: "number" }, number));
     return texts;
   }
 
+  /** Before a change the count, after it the difference. */
   said(item) {
-    if (this.owner.by === "change" && item.delta) return signed(item.delta);
-    return count(item.value);
+    const isChange = this.owner.by === "change" && item.delta;
+    const isHere = this === this.owner.panes[1] || item.status === "removed";
+    return isChange && isHere ? signed(item.delta) : count(item.value);
   }
 
   cellAt(element) {

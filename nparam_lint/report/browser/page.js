@@ -48,7 +48,14 @@ function listTools(list) {
   list.before(tools);
 }
 
-document.documentElement.classList.add("scripted");
+/** Long names break where a reader would break them. */
+function makeBreakable(element) {
+  const pieces = element.textContent.split(/(?<=[._/(,:])(?=\w)/);
+  if (pieces.length < 2 || element.children.length) return;
+  element.replaceChildren(...pieces.flatMap((piece, i) => (i ? [make("wbr"), piece] : [piece])));
+}
+
+document.querySelectorAll("h1, code, .title b, .place").forEach(makeBreakable);
 document.querySelectorAll(".cards").forEach(listTools);
 document.querySelectorAll(".picture").forEach((box) => waiting.observe(box));
 addEventListener("hashchange", openTarget);
