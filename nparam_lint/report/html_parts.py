@@ -179,19 +179,23 @@ def _gauge(row: BudgetRow) -> str:
 # --- the models -------------------------------------------------------------------------------
 
 
-def model_cards(models: Sequence[ModelReport], depth: int | None, data: PageData) -> Iterator[str]:
+def model_cards(
+    models: Sequence[ModelReport], depth: int | None, data: PageData, *, as_built: bool = False
+) -> Iterator[str]:
+    """`as_built`: these are ways in which the project builds models."""
     if not models:
         return
     limit = max(_LEAST, min(_MOST, _ROWS // len(models)))
-    yield f"<section><h2>{plural(len(models), 'model')}</h2>"
-    yield '<div class="cards">'
+    few = not as_built and sum(model.top_level for model in models) <= _OPEN
+    title = "As the project builds them" if as_built else plural(len(models), "model")
+    yield f'<section><h2>{title}</h2>\n<div class="cards">'
     for number, model in enumerate(models, 1):
-        is_open = len(models) <= _OPEN or worst(model.findings) == "✗"
         found, picture = model.measurement, ""
         if isinstance(found, Measured):
             inside = Modules(found.modules, depth, limit, found.parameters)
             picture = model_picture(inside, clean(model.target), data)
-        yield _card(model, f"model-{number}", is_open, picture)
+        is_open = (few and model.top_level) or worst(model.findings) == "✗"
+        yield _card(model, f"{'way' if as_built else 'model'}-{number}", is_open, picture)
     yield "</div></section>"
 
 
@@ -202,6 +206,7 @@ def _card(model: ModelReport, name: str, is_open: bool, picture: str) -> str:
     where, _, called = model.target.partition("::")
     at = model.position
     place = f"{at.path}:{at.line}" if at.path == where else f"{where}, {at.path}:{at.line}"
+    state = f"as built in {model.way.position}" if model.way else _states(claims)
     total, count = "<small>not measured</small>", ""
     if isinstance(found, Measured):
         total = f"{found.counts.total:,}<small>parameters</small>"
@@ -211,7 +216,7 @@ def _card(model: ModelReport, name: str, is_open: bool, picture: str) -> str:
         f'<details class="card {TONES[mark]}" id="{name}"{count}{" open" if is_open else ""}>'
         f"\n<summary>"
         f'{mark_html(mark)}<span class="title"><b>{escape(called)}</b>'
-        f'<span class="place">{escape(place)} · {_states(claims)}</span></span>'
+        f'<span class="place">{escape(place)} · {escape(state)}</span></span>'
         f'<span class="sum">{total}</span></summary>\n<div class="inside">{inside}</div>\n'
         "</details>"
     )

@@ -12,6 +12,7 @@ from report_samples import (
     everything,
     failed,
     glob_gpt,
+    gpt,
     many,
     measured,
     model,
@@ -24,7 +25,7 @@ from report_samples import (
 )
 
 from nparam_lint import __version__
-from nparam_lint.records import DeviceResult, Finding, Hidden, Position
+from nparam_lint.records import DeviceResult, Finding, Hidden, Position, Way
 from nparam_lint.report import Options, html_parts
 from nparam_lint.report.folded_modules import Modules
 from nparam_lint.report.formats import html as html_format
@@ -138,6 +139,29 @@ def test_a_few_models_are_open_and_of_many_those_that_fail():
     assert len(re.findall(r'class="card \w+" id="[\w-]+"[^>]* open', text)) == 2
 
 
+def test_layers_of_other_models_are_closed():
+    part = model("a.py::Block", measured(net()), top_level=False)
+    text = html(report(part, model("a.py::GPT", measured(net()))))
+    assert re.findall(r'id="(model-\d)"[^>]* open', text) == ["model-2"]
+
+
+def test_models_are_drawn_as_the_project_builds_them():
+    """Where they were not counted with their defaults, or have another size there."""
+    way = Way("call", Position("README.md", 156), "")
+    text = html(
+        report(
+            model("a.py::Net", measured(net())),
+            model("a.py::Net", measured(net()), way=way),
+            model("a.py::Net", measured(gpt(2)), way=way),
+        )
+    )
+    page = words(text)
+    assert (
+        "As the project builds them – no verdict: Net a.py:10 · as built in README.md:156" in page
+    )
+    assert len(re.findall(r'id="way-\d"', text)) == 1
+
+
 # --- the table that stands where there is no script ----------------------------------------------
 
 
@@ -221,6 +245,19 @@ def test_text_can_be_read_in_both_schemes(scheme):
             ("ink", f"{tone}-soft"),
             ("dim", f"{tone}-soft"),
         ]
+    pairs += [("ink", "cell"), ("dim", "cell"), ("ink", "mark")]
     for one, other in pairs:
-        low, high = sorted((luminance(colors[one]), luminance(colors[other])))
-        assert (high + 0.05) / (low + 0.05) >= 4.5, (scheme, one, other)
+        assert contrast(colors[one], colors[other]) >= 4.5, (scheme, one, other)
+    for name, hue in colors.items():  # cells are tinted: `color-mix` in page.css
+        if name.startswith("hue-"):
+            assert contrast(colors["ink"], mixed(hue, colors["card"], 0.4)) >= 4.5, (scheme, name)
+
+
+def contrast(one: str, other: str) -> float:
+    low, high = sorted((luminance(one), luminance(other)))
+    return (high + 0.05) / (low + 0.05)
+
+
+def mixed(one: str, other: str, share: float) -> str:
+    pairs = ((int(one[i : i + 2], 16), int(other[i : i + 2], 16)) for i in (1, 3, 5))
+    return "#" + "".join(f"{round(share * a + (1 - share) * b):02x}" for a, b in pairs)

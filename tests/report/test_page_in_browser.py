@@ -12,7 +12,7 @@ import pytest
 from diff_samples import diff
 from diff_samples import model as diff_model
 from page_samples import COMPARISON, distinct, gpt_report, plain
-from report_samples import everything, many, measured, model, report
+from report_samples import everything, hostile, many, measured, model, report
 
 from nparam_lint.analysis.documents.compare_document import compare_document
 from nparam_lint.analysis.documents.diff_document import diff_document
@@ -218,6 +218,8 @@ def test_a_diff_shows_both_sides_with_what_changed(show):
         before.locator('.cell[aria-label^="h "]').click()
         assert [crumbs(page, i)[0] for i in (0, 1)] == [["Net", "h"], ["Net", "h"]]
         assert [crumbs(page, i)[1] for i in (0, 1)] == ["8,000", "10,000"]
+        after.locator('.cell[aria-label^="h.4 "]').click()  # the other side stays where it can
+        assert [crumbs(page, i)[0][1:] for i in (0, 1)] == [["h"], ["h", "4"]]
 
 
 def test_models_are_compared_beside_each_other(show):
@@ -262,6 +264,7 @@ def test_ten_thousand_modules_open_at_once_and_stay_fluid(show):
 
 def test_two_thousand_equal_layers_are_no_barcode(show):
     with show(check_document(report(model("net.py::Net", measured(plain(2_000)))))) as page:
+        page.locator(".cell").first.wait_for()
         assert page.locator(".cell b").all_inner_texts() == ["Net", "layers", "layers.0…1999"]
         page.get_by_label("fold repeated modules").uncheck()
         assert page.locator(".cell").count() < 80
@@ -273,6 +276,14 @@ def test_many_models_can_be_searched_and_sorted(show):
         page.get_by_label("Search models").fill("n00007")
         assert page.locator(".card:visible").count() == 1
         assert page.locator("section > .tools .result").inner_text() == "1 model"
+
+
+def test_names_that_look_like_code_are_names(show):
+    with show(check_document(hostile())) as page:
+        page.locator(".picture").scroll_into_view_if_needed()
+        page.locator(".icicle .cell").first.wait_for()
+        assert "<script>" in page.locator(".modules tbody").first.inner_text()
+        assert page.locator("body script:not([type])").count() == 2  # those of the page
 
 
 def test_without_a_script_the_essential_is_there(show):

@@ -3,15 +3,15 @@
 
 const ROLES = ["embedding", "attention", "feed-forward", "recurrent", "convolution", "norm", "output"];
 const HUES = 8;
-const KINDS = { added: "added", removed: "removed", changed: "changed", renamed: "renamed" };
 const LISTED = 12; // sums that are listed at once
-let made = 0;
+const HINT = "Click or Enter zooms in, Escape zooms out; arrow keys move.";
 
 class Explorer {
   constructor(box, picture) {
     Object.assign(this, { box, picture, order: "model" });
     Object.assign(this, { fold: true, filter: null, found: [], isCommon: false, listed: LISTED });
     this.isDiff = picture.changes !== null;
+    this.isMatched = true;
     this.by = this.isDiff ? "change" : firstGrouping(picture);
     const sides = picture.sides.map((side, number) => ({
       ...side,
@@ -19,7 +19,6 @@ class Explorer {
       changes: this.isDiff ? changeTree(picture.changes, number) : null,
     }));
     this.panes = sides.map((side) => new Icicle(this, side));
-    this.name = `explorer-${(made += 1)}`;
     this.build();
     this.setHues();
     new ResizeObserver(() => this.resized()).observe(this.box);
@@ -56,7 +55,7 @@ class Explorer {
       this.choice("colour and sum by", bys.map((name) => [name, name]), "by"),
       this.choice("order", Object.entries(ORDERS).map(([name, [label]]) => [name, label]), "order"),
     ];
-    if (NODES.some((node) => node[4].some((times, i) => i % 3 === 2 && times > 1))) {
+    if (this.picture.sides.some((side) => REPEATS[side.root])) {
       tools.push(this.check("fold repeated modules", "fold"));
     }
     if (this.panes.length > 1 && !this.isDiff) tools.push(this.check("same scale", "isCommon"));
@@ -95,15 +94,18 @@ class Explorer {
     this.draw();
   }
 
+  /** Of a picture: what suits the window, and less where there is little to see. */
   get height() {
-    return Math.round(Math.min(Math.max(innerHeight * 0.62, 300), this.width < 640 ? 440 : 660));
+    const leaves = Math.max(...this.picture.sides.map((side) => LEAVES[side.root]));
+    const room = Math.max(innerHeight * 0.62, 300);
+    return Math.round(Math.min(room, this.width < 640 ? 440 : 660, 40 + 70 * leaves));
   }
 
   draw() {
     const values = this.panes.map((pane) => pane.focus.value);
     const largest = Math.max(...values, 1);
     this.panes.forEach((pane, i) => {
-      const isCommon = this.isDiff || this.isCommon;
+      const isCommon = this.isDiff ? this.isMatched : this.isCommon;
       pane.draw(this.height / (isCommon ? largest : values[i] || 1));
       this.drawCrumbs(pane);
     });
@@ -126,15 +128,17 @@ class Explorer {
     replaceInFocus(pane.crumbs, parts);
   }
 
-  /** The sides of a diff are zoomed together; a module that the other side lacks, alone. */
+  /** The sides of a diff are zoomed together, and have one scale; for a module that the other side
+   * lacks, this shows the nearest that it has, in its own scale. */
   zoom(pane, item) {
     pane.focus = item;
     if (this.isDiff) {
-      this.panes.forEach((other, side) => {
-        if (other === pane) return;
-        const path = counterpart(this.picture.changes, moduleOf(item).path, 1 - side);
-        other.focus = other.root.find(path) || other.focus;
-      });
+      const side = this.panes.indexOf(pane), other = this.panes[1 - side];
+      const found = (at) => other.root.find(counterpart(this.picture.changes, at.path, side));
+      let at = moduleOf(item);
+      this.isMatched = found(at) !== null;
+      while (!found(at)) at = at.parent;
+      other.focus = found(at);
     }
     this.draw();
   }
@@ -155,8 +159,12 @@ class Explorer {
 
   tone(item) {
     const key = item.key(this.by);
+    return key === null ? "" : this.toneOf(key);
+  }
+
+  toneOf(key) {
     if (this.by === "change") return `kind-${key}`;
-    return key === null ? "" : this.hues.has(key) ? `hue-${this.hues.get(key)}` : "hue-none";
+    return this.hues.has(key) ? `hue-${this.hues.get(key)}` : "hue-none";
   }
 
   mark(item) {
@@ -207,11 +215,10 @@ class Explorer {
   }
 
   sumRow(key, found) {
-    const tone = this.by === "change" ? `kind-${key}` : this.hues.has(key) ? `hue-${this.hues.get(key)}` : "hue-none";
     const button = make("button", {
       type: "button", class: "key", "aria-pressed": String(this.filter?.key === key),
       onclick: () => this.setKey(key),
-    }, make("i", { class: `swatch ${tone}` }), this.by === "change" && key === "same" ? "unchanged" : key);
+    }, make("i", { class: `swatch ${this.toneOf(key)}` }), this.by === "change" && key === "same" ? "unchanged" : key);
     return make("tr", {}, make("th", { scope: "row" }, button),
       ...this.panes.map((pane, i) => {
         const value = found[i] ? found[i].value : 0;
@@ -265,7 +272,7 @@ class Explorer {
     } else if (event.key === "Enter" && this.found.length) {
       event.preventDefault();
       const [pane, hit] = this.found[this.next % this.found.length];
-      this.next += event.shiftKey ? this.found.length - 1 : 1;
+      this.next += 1;
       pane.zoom(hit.value ? hit : pane.root);
       this.tell(hit);
     }
@@ -297,12 +304,10 @@ class Explorer {
     return parts.filter(Boolean).join(" · ");
   }
 
+  /** Says what is pointed at; null: how the picture is used. */
   tell(item) {
-    const [pane] = this.panes;
-    const hint = "Click or Enter zooms in, Escape zooms out; arrow keys move.";
-    if (!item) this.told.replaceChildren(make("span", { class: "dim" }, hint));
-    else this.told.replaceChildren(this.words(item));
-    this.told.classList.toggle("hint", !item && pane !== undefined);
+    this.told.textContent = item ? this.words(item) : HINT;
+    this.told.classList.toggle("dim", !item);
   }
 }
 
@@ -335,7 +340,7 @@ function nameOf(item) {
 }
 
 function changeWords(item) {
-  const words = [item.status in KINDS ? KINDS[item.status] : ""];
+  const words = ["same", "inside"].includes(item.status) ? [] : [item.status];
   if (item.delta) words.push(signed(item.delta));
   if (item.change?.notes) words.push(item.change.notes);
   return words;

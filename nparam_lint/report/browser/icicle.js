@@ -60,24 +60,37 @@ function drawnParts(item, scale, order) {
   return drawn;
 }
 
-/** Of each level the least width of its column: names stand upright where there is one, or where each
- * module has one part, so that the next level says more; and from the left, where they can, until all
- * levels fit. */
-function widthsOf(root, scale, width) {
+/** Of each level of a drawing: how many cells have a name, how many of these no further cells; the
+ * most parts of one, and the height of the lowest that has some. */
+function levelsOf(root, scale) {
   const levels = [];
   const isNamed = (one) => one.data.item.value * scale >= SMALL;
   root.each((node) => {
-    const level = (levels[node.depth] ||= { cells: 0, parts: 0, lowest: Infinity });
+    const level = (levels[node.depth] ||= { cells: 0, leaves: 0, parts: 0, lowest: Infinity });
     if (!isNamed(node)) return;
     const parts = (node.children || []).filter(isNamed).length;
     level.cells += 1;
+    level.leaves += !parts;
     level.parts = Math.max(level.parts, parts);
     if (parts) level.lowest = Math.min(level.lowest, node.data.item.value * scale);
   });
-  const widths = levels.map(({ cells, parts }) => (cells <= 1 || parts === 1 ? EDGE : COLUMN));
+  return levels;
+}
+
+/** Of each level the least width of its column: names stand upright where there is one, or where each
+ * module has one part, so that the next level says more; and from the left, where they can, until all
+ * levels fit. What has no parts goes on to the right edge, so there a wide column must follow. */
+function widthsOf(levels, width) {
+  const widths = levels.map(() => COLUMN);
+  const isFree = (i) => !levels[i].leaves || widths.includes(COLUMN, i + 1);
+  for (let i = levels.length - 1; i >= 0; i -= 1) {
+    const { cells, parts, lowest } = levels[i];
+    const isChain = parts === 1 && lowest >= UPRIGHT;
+    if ((cells <= 1 || isChain) && isFree(i)) widths[i] = EDGE;
+  }
   const isTooWide = () => widths.reduce((sum, one) => sum + one, 0) > width;
-  levels.slice(0, -1).forEach(({ lowest }, i) => {
-    if (isTooWide() && lowest >= UPRIGHT) widths[i] = EDGE;
+  levels.forEach(({ lowest }, i) => {
+    if (isTooWide() && lowest >= UPRIGHT && isFree(i)) widths[i] = EDGE;
   });
   return widths;
 }
@@ -106,7 +119,7 @@ function cellsOf(focus, width, scale, order) {
     isOpen(item, level)
       ? drawnParts(item, scale, order).map((part) => ({ item: part, level: level + 1 }))
       : null);
-  const lefts = columnsOf(widthsOf(root, scale, width), width), last = lefts.length - 2;
+  const lefts = columnsOf(widthsOf(levelsOf(root, scale), width), width), last = lefts.length - 2;
   for (const node of root.descendants()) {
     node.value = node.data.item.value;
     if (node.depth === last) node.children = undefined;
@@ -188,13 +201,14 @@ class Icicle {
     if (item.parts.length) element.setAttribute("aria-expanded", level === 0 || !cell.isCut);
     const name = level || this.focus !== this.root ? item.label : this.side.short;
     const [length, across] = isUpright ? [height, width] : [width, height];
-    element.replaceChildren(...(across >= SMALL - 1 ? this.texts(item, name, length) : []));
+    const hasRoom = across >= SMALL - 1 && length >= UPRIGHT - 12;
+    element.replaceChildren(...(hasRoom ? this.texts(item, name, length) : []));
   }
 
   /** As much as there is room for: the name, the number, the type. */
   texts(item, name, length) {
     const texts = [make("b", {}, name || "(total)")], number = this.said(item);
-    const room = length / LETTER - 2 - name.length - number.length;
+    const room = length / LETTER - 3 - name.length - number.length;
     if (item.type && item.type !== name && room > 1 + Math.min(item.type.length, 14)) {
       texts.push(make("span", { class: "type" }, item.type));
     }

@@ -23,19 +23,22 @@ function* runsOf(id) {
   for (let i = 0; i < flat.length; i += 3) yield [flat[i], flat[i + 1], flat[i + 2]];
 }
 
-// Of each node: the parameters that no module before it holds, the modules that it is made of, and
-// the levels below it that hold parameters.
-const VALUES = [], SIZES = [], DEPTHS = [];
+// Of each node: the parameters that no module before it holds, the levels below it that hold
+// parameters, the leaves that a picture has if equal neighbours are folded, and whether some are.
+const VALUES = [], DEPTHS = [], LEAVES = [], REPEATS = [];
 NODES.forEach((node, id) => {
-  let value = node[1], size = 1, depth = 0;
+  let value = node[1], depth = 0, leaves = 0, repeats = false;
   for (const [, child, times] of runsOf(id)) {
+    if (!VALUES[child]) continue;
     value += times * VALUES[child];
-    size += times * SIZES[child];
-    if (VALUES[child]) depth = Math.max(depth, DEPTHS[child] + 1);
+    depth = Math.max(depth, DEPTHS[child] + 1);
+    leaves += LEAVES[child];
+    repeats ||= times > 1 || REPEATS[child];
   }
   VALUES.push(value);
-  SIZES.push(size);
   DEPTHS.push(depth);
+  LEAVES.push(leaves || 1);
+  REPEATS.push(repeats);
 });
 
 // What parameters are grouped by. `key` is that of what a module holds itself.
@@ -76,9 +79,14 @@ class Module {
   get total() { return this.more.t ?? VALUES[this.id]; }
   get delta() { return this.change ? this.change.sum * this.times : 0; }
   get levels() { return DEPTHS[this.id]; }
+  /** A number says nothing alone: the names before it stand with it. */
   get label() {
-    const isNumber = typeof this.name === "number" && this.parent && this.parent.parent;
-    return isNumber ? `${this.parent.shown}.${this.shown}` : this.shown;
+    const names = [this.shown];
+    let module = this;
+    for (; typeof module.name === "number" && module.parent?.parent; module = module.parent) {
+      names.unshift(module.parent.shown);
+    }
+    return names.join(".");
   }
 
   /** Of a diff: `same`; `inside` where only something below it changed. */

@@ -9,18 +9,21 @@ from typing import TYPE_CHECKING
 from nparam_lint import __version__
 from nparam_lint.report import Facts, Parts, Table, Text
 from nparam_lint.report import html_parts as parts
-from nparam_lint.report.budget_outcomes import ModelBudgets, budgets_of
+from nparam_lint.report.budget_outcomes import ModelBudgets, budgets_of, total_of
 from nparam_lint.report.findings import ranked
 from nparam_lint.report.folded_modules import Modules
 from nparam_lint.report.html_parts import LISTED, TONES, code_html, escape, mark_html, more_html
 from nparam_lint.report.pictures import PageData
 
 if TYPE_CHECKING:
-    from nparam_lint.records import Finding
+    from collections.abc import Sequence
+
+    from nparam_lint.records import Finding, ModelReport
     from nparam_lint.report import Block, Document, Options, Page, Row, Section
 
 _ROWS = 300
 _OPEN = 3  # pictures of changes
+_WAYS = 100  # models as they are built elsewhere
 _MODULES = 60  # rows of the table that stands where there is no script
 _CODE = ("code", "path", "formula")
 
@@ -39,6 +42,7 @@ def render(document: Document, options: Options) -> str:
         sections += parts.failing_budgets(block.models)
     sections += [_section(section, data) for section in before]
     sections += [_findings(document, shown), *(_section(section, data) for section in after)]
+    sections += parts.model_cards(_ways(document, reports), options.depth, data, as_built=True)
     title = f"{page.mark} {_name(document)}: {page.headline or document.command}".lstrip()
     return parts.whole_page(title, [*filter(None, sections), _foot(page)], data)
 
@@ -50,6 +54,17 @@ def _findings(document: Document, shown: set[Finding]) -> str:
         return ""
     left = more_html(len(found) - LISTED, "finding")
     return f"<section><h2>Findings</h2>\n{parts.finding_list(found[:LISTED])}{left}</section>"
+
+
+def _ways(document: Document, shown: Sequence[ModelReport]) -> list[ModelReport]:
+    """The largest models as the project builds them, as far as these differ from those shown."""
+    if document.command != "check" or document.report is None:
+        return []
+    found = {(model.target, total_of(model)): model for model in document.report.models}
+    for model in shown:
+        found.pop((model.target, total_of(model)), None)
+    largest = sorted((m for m in found.values() if total_of(m)), key=lambda m: -(total_of(m) or 0))
+    return largest[:_WAYS]
 
 
 def _name(document: Document) -> str:
