@@ -25,8 +25,16 @@ from report_samples import (
 )
 
 from nparam_lint import __version__
-from nparam_lint.records import DeviceResult, Finding, Hidden, Position, Way
-from nparam_lint.report import Options, html_parts
+from nparam_lint.records import (
+    Change,
+    DeviceResult,
+    Finding,
+    Hidden,
+    Position,
+    SourceLine,
+    Way,
+)
+from nparam_lint.report import Options, html_cards, html_parts
 from nparam_lint.report.folded_modules import Modules
 from nparam_lint.report.formats import html as html_format
 from nparam_lint.report.html_parts import module_table
@@ -98,6 +106,22 @@ def test_findings_of_no_measured_budget_have_a_section():
     assert "Findings ✗ error: NPL004 cannot-build models/unet.py:10:1 cannot build UNet" in page
     assert "✗ error: NPL008 stale-budget pyproject.toml:9:1 gone Correct the target, or" in page
     assert page.count("gone Correct") == 1
+
+
+def test_a_card_tells_what_changed():
+    one = broken_net()
+    at = Position("net.py", 14, 9)
+    finding = replace(
+        one.findings[0],
+        since="changed since HEAD, when it had 50,890",
+        changes=(Change("~", "h.0…1.fc", "64×784 → 128×784", 50_896, 2, "net.py:14"),),
+        lines=(SourceLine(at, "        self.hidden = nn.Linear(784, 128)", 4),),
+    )
+    page = words(html(report(replace(one, findings=(finding,)))))
+    assert (
+        "14 | self.hidden = nn.Linear(784, 128) | ^^^^ changed since HEAD, when it had 50,890: "
+        "change times parameters made at ~ h.0…1.fc 64×784 → 128×784 2 × +50,896 net.py:14"
+    ) in page
 
 
 def test_what_was_not_counted_is_listed():
@@ -212,7 +236,7 @@ def test_a_page_of_a_thousand_models_is_capped():
 
 
 def test_lists_are_capped(monkeypatch):
-    for module in (html_parts, html_format):
+    for module in (html_cards, html_parts, html_format):
         monkeypatch.setattr(module, "LISTED", 20)  # rows, instead of a thousand
     found = tuple(Finding("NPL002", "error", Position("a.py", i), "x") for i in range(22))
     skipped = tuple((f"a.py::A{i}", needs("x")) for i in range(21))

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from nparam_lint import __version__
-from nparam_lint.report import Facts, Parts, Table, Text
+from nparam_lint.report import Facts, Parts, Table, Text, html_cards
 from nparam_lint.report import html_parts as parts
 from nparam_lint.report.budget_outcomes import ModelBudgets, budgets_of, total_of
 from nparam_lint.report.findings import ranked
@@ -39,10 +39,10 @@ def render(document: Document, options: Options) -> str:
     shown = {f for model in reports for claim in budgets_of(model) for f in claim.findings}
     sections, data = [_header(document, page)], PageData(document.roles_of)
     for block in models:
-        sections += parts.failing_budgets(block.models)
+        sections += html_cards.failing_budgets(block.models)
     sections += [_section(section, data) for section in before]
     sections += [_findings(document, shown), *(_section(section, data) for section in after)]
-    sections += parts.model_cards(_ways(document, reports), options.depth, data, as_built=True)
+    sections += html_cards.model_cards(_ways(document, reports), options.depth, data, as_built=True)
     title = f"{page.mark} {_name(document)}: {page.headline or document.command}".lstrip()
     return parts.whole_page(title, [*filter(None, sections), _foot(page)], data)
 
@@ -136,7 +136,7 @@ def _block(block: Block, data: PageData) -> str:
     if isinstance(block, Modules):
         return parts.model_picture(replace(block, limit=_MODULES), block.name, data)
     if isinstance(block, ModelBudgets) and not block.alone:
-        return "".join(parts.model_cards(block.models, block.depth, data))
+        return "".join(html_cards.model_cards(block.models, block.depth, data))
     return _table(block if isinstance(block, Table) else block.table)
 
 
