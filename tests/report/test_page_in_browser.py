@@ -159,6 +159,9 @@ def test_search_finds_names_types_and_lines(show):
             ("c_fc", "12 modules, 28,311,552 (22.8 %)"),
             ("layernorm", "25 modules, 19,200 (<0.1 %)"),
             ("h.0…11.mlp", "12 modules, 56,623,104 (45.5 %)"),
+            ("h.3.mlp", "12 modules, 56,623,104 (45.5 %)"),  # those that stand folded
+            ("former.h.*.mlp.c_", "24 modules, 56,623,104 (45.5 %)"),
+            ("h.12", "nothing found"),
             ("model.py:12", "1 module, 38,633,472 (31.1 %)"),
             ("nothing", "nothing found"),
         ):

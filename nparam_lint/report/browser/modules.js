@@ -257,16 +257,30 @@ function sumsOf(item, by) {
   return sums;
 }
 
-/** Whether a module is meant by what was typed: its name, its type or its line. */
+/** Whether a module is meant by what was typed: its type, its line, or its name, of which also the end
+ * of its path may be given (`h.3.mlp`, `h.*.mlp`). */
 function matcher(text) {
-  const sought = text.trim().toLowerCase();
+  const sought = text.trim().toLowerCase(), parts = sought.split(".");
+  const last = parts.length - 1;
   return (module) => {
     if (module.type.toLowerCase().includes(sought)) return true;
     if (module.source.toLowerCase().includes(sought)) return true;
-    const path = module.path.toLowerCase();
-    if (!sought.includes(".")) return module.shown.toLowerCase().includes(sought);
-    return path.includes(sought) && !module.parent.path.toLowerCase().includes(sought);
+    for (let i = last, at = module; i >= 0; i -= 1, at = at.parent) {
+      if (!at.parent || !isCalled(at, parts[i], i === 0, i === last)) return false;
+    }
+    return true;
   };
+}
+
+/** Whether part of a path that was typed stands for a module; the first and the last may be cut. */
+function isCalled(module, part, isFirst, isLast) {
+  const name = module.shown.toLowerCase(), number = Number(part);
+  if (typeof module.name === "number" && part !== "") {
+    const end = module.name + module.repeat;
+    if (part === "*" || (module.name <= number && number < end)) return true;
+  }
+  if (isFirst && isLast) return name.includes(part);
+  return isFirst ? name.endsWith(part) : isLast ? name.startsWith(part) : name === part;
 }
 
 /** The modules that are meant, and all modules that hold one. */
