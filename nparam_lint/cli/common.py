@@ -202,6 +202,10 @@ def deliver(
     """Write the document in the requested format; returns the exit code: 0 clean, 1 findings or
     `failed`, 2 there is no answer."""
     name, shown = format_for(options, settings), layout(options, settings, environ)
+    if name == "html":
+        from nparam_lint.analysis.roles.module_roles import module_roles  # pictures have them
+
+        document = replace(document, roles_of=module_roles)
     if name == "github":
         _append_step_summary(document, shown, environ)
     write(render(name, document, shown), options.output_file)

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from nparam_lint.records import Report
     from nparam_lint.report.budget_outcomes import ModelBudgets
     from nparam_lint.report.folded_modules import Modules
+    from nparam_lint.report.pictures import Picture, RolesOf
 
 Json = dict[str, Any]
 
@@ -224,7 +225,8 @@ class Section:
     `closing`: it follows the findings in all formats. `only`: `text` for what a terminal needs
     because it shows less, `page` for what other documents have room for. `fold`: what is folded
     away there, in words before the title. `always`: stands also where only the essential is asked
-    for (--quiet). `note`: stands beside the title on a terminal."""
+    for (--quiet). `note`: stands beside the title on a terminal. `picture`: stands before the
+    blocks in formats that draw."""
 
     blocks: tuple[Block, ...]
     title: str = ""
@@ -234,6 +236,7 @@ class Section:
     fold: str = ""
     always: bool = False
     note: str = ""
+    picture: Picture | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -286,7 +289,8 @@ class FormSources:
 class Document:
     """`command`: what made it. `data` and `page` are made when a format asks. `error`: why there is
     no answer at all. `report`: the findings, and the models that they are about. `lines`: what is
-    said in one line each, `path:line:column: …` where there is a place."""
+    said in one line each, `path:line:column: …` where there is a place. `roles_of`: tells a picture
+    the roles of its modules."""
 
     command: str
     data: Callable[[], Json]
@@ -295,3 +299,4 @@ class Document:
     report: Report | None = None
     lines: tuple[str, ...] = ()
     forms: Callable[[Options], FormSources] | None = None
+    roles_of: RolesOf | None = None

@@ -42,7 +42,7 @@ def findings_lines(
             if not parted and finding.code in RULES:
                 parted = [("", RULES[finding.code].remedy)]
             lines += [""] * bool(lines) + _finding(finding, width, paint)
-            lines += _excerpt(finding, width, paint)
+            lines += excerpt(finding, width, paint)
             lines += [n for key in parted if key not in said for n in _detail(key[1], width)]
             said.update(parted)
         if len(alike) > _ALIKE:
@@ -99,7 +99,7 @@ def _changes(finding: Finding, width: int) -> list[str]:
     return [line.rstrip() for line in lines]
 
 
-def _excerpt(finding: Finding, width: int, paint: Paint) -> list[str]:
+def excerpt(finding: Finding, width: int, paint: Paint) -> list[str]:
     """The lines of source that it points at, each with what it is about underlined."""
     gutter = max((len(str(one.position.line)) for one in finding.lines), default=0)
     lines, path = [], finding.position.path

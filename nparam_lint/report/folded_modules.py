@@ -13,18 +13,21 @@ from nparam_lint.report import Cell, Column, Row, Step, Table, style
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from nparam_lint.records import ModuleRow
+    from nparam_lint.records import ModuleRow, ParameterRow
 
 _FOOTNOTES = 4
 
 
 @dataclass(frozen=True, slots=True)
 class Modules:
-    """The modules of a model as a tree, in about `limit` rows."""
+    """The modules of a model as a tree, in about `limit` rows. `parameters` and `name`: those
+    of the model, where they are known."""
 
     modules: tuple[ModuleRow, ...]
     depth: int | None
     limit: int
+    parameters: tuple[ParameterRow, ...] = ()
+    name: str = ""
 
     @property
     def table(self) -> Table:

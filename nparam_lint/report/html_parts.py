@@ -1,56 +1,65 @@
-"""The parts of a page for the browser: marks, tables, findings; the models of a check as cards, and
-their modules as a tree that a browser folds and unfolds without a script."""
+"""The parts of a page for the browser: marks, tables, findings, and where pictures of modules
+are drawn."""
 
 from __future__ import annotations
 
 import html
-from collections import Counter
+import shlex
+from base64 import b64encode
+from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from nparam_lint.records import Measured
 from nparam_lint.report import style
-from nparam_lint.report.budget_outcomes import budgets_of, worst
-from nparam_lint.report.budget_rows import failing, rows_of
+from nparam_lint.report.budget_outcomes import worst
 from nparam_lint.report.findings import details
-from nparam_lint.report.folded_modules import make_tree
+from nparam_lint.report.folded_modules import Modules, make_tree
+from nparam_lint.report.pictures import DrawnModel, Picture
 from nparam_lint.report.style import clean, plural
 from nparam_lint.rules.catalogue import RULES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from nparam_lint.records import Finding, ModelReport, ModuleRow, NotMeasured
-    from nparam_lint.report.budget_outcomes import JudgedBudget
-    from nparam_lint.report.budget_rows import BudgetRow
+    from nparam_lint.records import Finding
     from nparam_lint.report.folded_modules import TreeRow
+    from nparam_lint.report.pictures import PageData
 
 TONES = {"✓": "good", "✗": "bad", "!": "warn", "–": "none", "Δ": "none"}
 _SAID = {"✓": "holds", "✗": "error", "!": "warning", "–": "no verdict", "Δ": "changed"}
 LISTED = 1_000  # findings, or models that were not counted
-_OPEN = 8  # models up to which all cards are open
-_ROWS = 12_000  # of all module trees together: a browser must still open the page
-_MOST, _LEAST = 300, 8  # of one
-_HUES = 6
-_UNFOLDED = 40  # rows up to which the whole tree stands open
-_SLIVER = 0.002  # of the whole: what would be thinner is left out of the strip
-
-_TREE_HEAD = (
-    '<div class="row head" aria-hidden="true"><span class="module">module</span>'
-    '<span class="own">own</span><span class="total">total</span>'
-    '<span class="share">share</span><span class="source">made at</span></div>'
-)
-_COLUMNS = (("budget of", False), ("declared", False), ("actual", True), ("drift", True))
+_BROWSER = Path(__file__).with_name("browser")
+_SCRIPTS = ("modules", "icicle", "table", "explorer", "page")  # each builds on those before it
+_MODULE_COLUMNS = ("module", "own", "total", "share", "made at")
 
 
 def escape(text: str) -> str:
     return html.escape(clean(text))
 
 
-def whole_page(title: str, sections: Iterable[str]) -> str:
-    page, style = (Path(__file__).with_name(f"page.{kind}") for kind in ("html", "css"))
-    made = {"title": escape(title), "style": style.read_text("utf-8"), "body": "\n".join(sections)}
-    return page.read_text("utf-8").format(**made)
+def whole_page(title: str, sections: Iterable[str], data: PageData) -> str:
+    """A browser lets the page run its own scripts alone, and ask nobody for anything."""
+    scripts = _scripts() if data.pictures else []
+    digests = (b64encode(sha256(script.encode()).digest()).decode() for script in scripts)
+    made = {
+        "title": escape(title),
+        "style": _file("page.css"),
+        "allowed": " ".join(f"'sha256-{digest}'" for digest in digests) or "'none'",
+        "body": "\n".join(sections),
+        "data": f'<script type="application/json" id="data">{data.json}</script>' * bool(scripts),
+        "scripts": "\n".join(f"<script>{script}</script>" for script in scripts),
+    }
+    return _file("page.html").format(**made)
+
+
+def _scripts() -> list[str]:
+    library = f"/*!\n{_file('d3-hierarchy.LICENSE')}*/\n{_file('d3-hierarchy.min.js')}"
+    own = "\n".join(_file(f"{name}.js") for name in _SCRIPTS)
+    return [library, f'"use strict";\n{own}']
+
+
+def _file(name: str) -> str:
+    return (_BROWSER / name).read_text("utf-8")
 
 
 def mark_html(mark: str) -> str:
@@ -113,230 +122,51 @@ def finding_list(findings: Sequence[Finding]) -> str:
     return f'<ul class="findings">\n{chr(10).join(lines)}\n</ul>'
 
 
-# --- the budgets of a check ---------------------------------------------------------------------
+# --- pictures -------------------------------------------------------------------------------------
 
 
-def failing_budgets(models: Sequence[ModelReport]) -> Iterator[str]:
-    """What does not hold, with links to the models."""
-    links = {id(model): f"#model-{number}" for number, model in enumerate(models, 1)}
-    if rows := failing(models):
-        yield "<section><h2>What does not hold</h2>"
-        yield table_html(
-            _COLUMNS,
-            [
-                _budget_row(
-                    row, f'<a href="{links[id(row.claim.model)]}">{code_html(row.name)}</a>'
-                )
-                for row in rows[:LISTED]
-            ],
-        )
-        yield f"{more_html(len(rows) - LISTED, 'budget')}</section>"
+def model_picture(block: Modules, name: str, data: PageData) -> str:
+    """Where a picture is drawn: until then, and without a script, a table stands there. Nothing
+    where the total is all that there is to say."""
+    table = module_table(block, name)
+    side = DrawnModel(name, block.modules, block.parameters)
+    return table and picture_html(Picture((side,)), data, table)
 
 
-def _budget_row(row: BudgetRow, name: str) -> str:
-    at = row.claim.results[0].position
-    prose = "in prose, " if row.claim.prose else ""
-    place = f'<span class="place">{prose}{escape(at.path)}:{at.line}</span>'
-    cells = (
-        ("", "", name),
-        ("declared", "", f"{code_html(row.claim.declared)} {place}"),
-        ("actual", "number", escape(row.actual)),
-        ("drift", "number drift", f"{escape(row.drift)}{_gauge(row)}"),
-    )
-    return row_html(row.mark, cells)
+def picture_html(picture: Picture, data: PageData, instead: str = "") -> str:
+    """`instead`: what stands in its place without a script."""
+    return f'<div class="picture" data-picture="{data.add(picture)}">{instead}</div>'
 
 
-def _gauge(row: BudgetRow) -> str:
-    """What is declared in grey and what is too much in colour; what is too little, hatched."""
-    actual, value = row.result.actual, row.result.value
-    if row.result.ok or not actual or not value:
-        return ""
-    share = 100 * min(actual, value) / max(actual, value)
-    kind = ' class="gone"' if actual < value else ""
-    return (
-        f'<span class="gauge" aria-hidden="true"><i style="width:{share:.1f}%"></i>'
-        f'<i{kind} style="width:{100 - share:.1f}%"></i></span>'
-    )
-
-
-# --- the models -------------------------------------------------------------------------------
-
-
-def model_cards(models: Sequence[ModelReport], depth: int | None) -> Iterator[str]:
-    if not models:
-        return
-    limit = max(_LEAST, min(_MOST, _ROWS // len(models)))
-    yield f"<section><h2>{plural(len(models), 'model')}</h2>"
-    for number, model in enumerate(models, 1):
-        is_open = len(models) <= _OPEN or worst(model.findings) == "✗"
-        yield _card(model, f"model-{number}", is_open, depth, limit)
-    yield "</section>"
-
-
-def _card(model: ModelReport, name: str, is_open: bool, depth: int | None, limit: int) -> str:
-    found, claims = model.measurement, budgets_of(model)
-    holds = any(claim.mark == "✓" for claim in claims)
-    mark = worst(model.findings) or ("✓" if holds else "–")
-    where, _, called = model.target.partition("::")
-    at = model.position
-    place = f"{at.path}:{at.line}" if at.path == where else f"{where}, {at.path}:{at.line}"
-    total = "<small>not measured</small>"
-    if isinstance(found, Measured):
-        total = f"{found.counts.total:,}<small>parameters</small>"
-    inside = "\n".join(part for part in _inside(model, claims, depth, limit) if part)
-    return (
-        f'<details class="card {TONES[mark]}" id="{name}"{" open" if is_open else ""}>\n<summary>'
-        f'{mark_html(mark)}<span class="title"><b>{escape(called)}</b>'
-        f'<span class="place">{escape(place)} · {_states(claims)}</span></span>'
-        f'<span class="sum">{total}</span></summary>\n<div class="inside">{inside}</div>\n'
-        "</details>"
-    )
-
-
-def _inside(
-    model: ModelReport, claims: Sequence[JudgedBudget], depth: int | None, limit: int
-) -> list[str]:
-    found, own = model.measurement, clean(model.target)
-    called = own.partition("::")[2]
-    rows = [
-        _budget_row(row, code_html(row.name.removeprefix(own).strip() or called))
-        for claim in claims
-        for row in rows_of(claim)
-    ]
-    budgets = table_html(_COLUMNS, rows) if rows else ""
-    findings = list(dict.fromkeys(finding for claim in claims for finding in claim.findings))
-    if not isinstance(found, Measured):
-        return [budgets, finding_list(findings) if findings else _absent(found)]
-    tree = module_tree(found.modules, depth, limit)
-    return [_facts(found), budgets, _advice(findings), tree, _remarks(found)]
-
-
-def _states(claims: Sequence[JudgedBudget]) -> str:
-    """What has become of the budgets, in few words."""
-    states = [claim.state for claim in claims if not claim.prose]
-    if len(states) < 2:
-        return f"budget {states[0]}" if states else "no budget"
-    return f"{states.count('holds'):,} of {len(states):,} budgets hold"
-
-
-def _advice(findings: Iterable[Finding]) -> str:
-    """The next steps. Details in indented lines are omitted: the tree shows the heaviest
-    modules."""
-    lines = [
-        f'<p class="advice"><b>{escape(finding.code)}</b> {escape(line)}</p>'
-        for finding in findings
-        for line, after in zip(finding.detail, (*finding.detail[1:], ""), strict=False)
-        if not (line.startswith(" ") or after.startswith(" "))
-    ]
-    return f"<div>{chr(10).join(lines)}</div>" if lines else ""
-
-
-def _facts(found: Measured) -> str:
-    pairs = []
-    for metric, count in style.shown_metrics(found):
-        if metric.name == "bytes" and count is not None:
-            pairs.append(("size", style.human_bytes(count)))
-        elif metric.name != "total" and count is not None:
-            pairs.append((metric.label, f"{count:,}"))
-    pairs += [
-        ("counted on", found.rung + (", from the cache" if found.cached else "")),
-        ("built as", found.call),
-    ]
-    rows = "".join(f"<div><dt>{k}</dt><dd>{escape(v)}</dd></div>" for k, v in pairs if v != "0")
-    return f'<dl class="facts">{rows}</dl>'
-
-
-def _remarks(found: Measured) -> str:
-    """What no count includes, what other devices said, and notes."""
-    remarks = [style.hidden_words(hidden) for hidden in found.hidden]
-    for name, device in found.devices.items():
-        if not device.is_absent and (device.status != "measured" or device.differences):
-            reasons = "; ".join(filter(None, (device.reason, *device.differences)))
-            remarks.append(f"{name} {device.status}: {reasons}")
-    notes = "".join(f'<p class="note">{escape(text)}</p>' for text in [*remarks, *found.notes])
-    return f"<div>{notes}</div>" if notes else ""
-
-
-def _absent(found: NotMeasured) -> str:
-    texts = (found.reason, f"at {found.source}" if found.source else "", found.hint)
-    return "".join(f"<p>{escape(text)}</p>" for text in texts if text)
-
-
-# --- their modules -------------------------------------------------------------------------------
-
-
-def module_tree(modules: Sequence[ModuleRow], depth: int | None, limit: int) -> str:
-    """A strip of what the parts weigh, then the tree in at most `limit` rows; nothing where the
-    total is all that there is to say."""
-    tree = make_tree(modules, depth, limit)
+def module_table(block: Modules, name: str) -> str:
+    """In at most `limit` rows."""
+    tree = make_tree(block.modules, block.depth, block.limit)
     if len(tree.rows) < 2:
         return ""
-    rows = tree.rows[:limit]
-    hues = list(_hues(rows))
-    lines = [*_strip(rows, hues), _TREE_HEAD, '<ul class="tree">']
-    levels = [*(row.level for row in rows[1:]), 0]
-    for row, hue, after in zip(rows, hues, levels, strict=True):
-        cells = _tree_cells(row, hue, rows[0].module.total)
-        lines.append(_branch(row.level, after, cells, len(rows) <= _UNFOLDED))
-    lines.append("</ul>")
-    note = tree.note(len(rows), "deeper modules are not shown here; next: nparam-lint show TARGET")
-    if note:
-        lines.append(f'<p class="note">{escape(note)}</p>')
-    return "\n".join(lines)
+    rows = tree.rows[: block.limit]
+    heads = "".join(f'<th scope="col">{head}</th>' for head in _MODULE_COLUMNS)
+    note = tree.note(len(rows), f"deeper: nparam-lint show {shlex.quote(name)}")
+    return (
+        f'<div class="modules"><table><thead><tr>{heads}</tr></thead>\n<tbody>\n'
+        + "\n".join(_module_row(row, rows[0].module.total) for row in rows)
+        + f'\n</tbody></table>{f"""<p class="note">{escape(note)}</p>""" if note else ""}</div>'
+    )
 
 
-def _hues(rows: Sequence[TreeRow]) -> Iterator[int]:
-    """One colour for all that belongs to one part of the model: from where it first divides."""
-    counts = Counter(row.level for row in rows if row.level and row.new)
-    level = min((level for level, count in counts.items() if count > 1), default=1)
-    part = -1
-    for row in rows:
-        part += 0 < row.level <= level
-        yield max(part, 0) % _HUES
-
-
-def _strip(rows: Sequence[TreeRow], hues: Sequence[int]) -> Iterator[str]:
-    parts = [(row, hue) for row, hue in zip(rows, hues, strict=True) if row.counted]
-    if len(parts) < 2:
-        return
-    yield '<div class="strip" aria-hidden="true">'
-    for row, hue in parts:
-        if row.counted >= _SLIVER * rows[0].module.total:
-            title = escape(f"{row.module.path or row.module.type}: {row.counted:,}")
-            share = 100 * row.counted / rows[0].module.total
-            yield f'<i class="hue-{hue}" style="flex-grow:{share:.2f}" title="{title}"></i>'
-    yield "</div>"
-
-
-def _branch(level: int, after: int, cells: str, unfolded: bool) -> str:
-    """A row that opens what is below it, or that closes all that ends with it. `after`: the level
-    of the next row."""
-    if after > level:
-        state = " open" if unfolded or level < 2 else ""
-        return f'<li><details{state}><summary class="row">{cells}</summary>\n<ul>'
-    return f'<li><div class="row">{cells}</div></li>' + "</ul></details></li>" * (level - after)
-
-
-def _tree_cells(row: TreeRow, hue: int, whole: int) -> str:
-    """The name of each column is read aloud; it is seen above the tree."""
+def _module_row(row: TreeRow, whole: int) -> str:
     module = row.module
     chips = "".join(f' <span class="chip">{escape(m)}</span>' for m in _chips(row))
-    times = f'<span class="times">{row.times:,} ×</span> ' if row.times > 1 else ""
-    part = row.times * row.new
-    share, width = style.share(part, whole), f"width:{100 * part / whole:.2f}%" if whole else ""
-    bar = f'<i class="bar"><i class="hue-{hue}" style="{width}"></i></i>'
-    cells = {
-        "module": f'{code_html(row.label)} <span class="type">{escape(module.type)}</span>{chips}',
-        "own": _said("own", f"{module.own:,}" if module.own else ""),
-        "total": _said("total", times + row.total),
-        "share": share and f'{bar}<span class="percent">{share}</span>',
-        "source": _said("made at", escape(module.source or "")),
-    }
-    return "".join(f'<span class="{name}">{cell}</span>' for name, cell in cells.items())
-
-
-def _said(name: str, cell: str) -> str:
-    return f'<span class="said">{name} </span>{cell}' if cell else ""
+    times = f"{row.times:,} × " if row.times > 1 else ""
+    cells = (
+        f"{module.own:,}" if module.own else "",
+        times + row.total,
+        style.share(row.times * row.new, whole),
+        escape(module.source or ""),
+    )
+    level = f' style="--level:{row.level}"' if row.level else ""
+    name = f'{code_html(row.label)} <span class="type">{escape(module.type)}</span>{chips}'
+    rest = "".join(f"<td>{cell}</td>" for cell in cells)
+    return f'<tr><th scope="row"{level}>{name}</th>{rest}</tr>'
 
 
 def _chips(row: TreeRow) -> Iterator[str]:

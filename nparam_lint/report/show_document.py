@@ -50,7 +50,9 @@ def _page(report: Report, options: Options) -> Page:
     first, *others = (Section(tuple(blocks), always=True) for blocks in _blocks(model, options))
     others += [Section(tuple(_other_ways(report, options)))]
     name = clean(model.target)
-    return Page((replace(first, title=name), *others), headline=name)
+    total = total_of(model)
+    counted = "not measured" if total is None else f"{total:,} parameters"
+    return Page((replace(first, title=name), *others), headline=f"{name} · {counted}")
 
 
 def _blocks(model: ModelReport, options: Options) -> Iterator[list[Block]]:
@@ -73,7 +75,9 @@ def _blocks(model: ModelReport, options: Options) -> Iterator[list[Block]]:
             yield [_inside(model.inside)]
         yield [_totals(measured)]
         yield list(_devices({n: d for n, d in measured.devices.items() if not d.is_absent}))
-        yield [Modules(measured.modules, options.depth, options.rows or _ROWS)]
+        limit = options.rows or _ROWS
+        name = clean(model.target)
+        yield [Modules(measured.modules, options.depth, limit, measured.parameters, name)]
         if options.verbose and measured.parameters:
             yield [_parameters(measured)]
         yield list(_remarks(measured))

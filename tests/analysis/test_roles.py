@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from nparam_lint.analysis.documents.compare_document import grouped
 from nparam_lint.analysis.roles import ROLES, find_roles
+from nparam_lint.analysis.roles.module_roles import module_roles
 from nparam_lint.records import Measured, ModuleRow, ParameterRow
 
 
@@ -331,3 +332,31 @@ def test_the_roles_sum_to_the_total_whatever_the_model(layers):
     assert tuple(found.counts) == ROLES
     assert sum(found.counts.values()) == model.counts.total
     assert {part.path for part in found.parts} == set(layers)
+
+
+# --- of modules, for pictures ---------------------------------------------------------------------
+
+TINY = measured(
+    {
+        "wte.weight": (100, 8),
+        "cls_token": (1, 1, 8),
+        "scale": (2,),
+        "h.0.attn.qkv.weight": (24, 8),
+        "h.0.mlp.up.weight": (32, 8),
+    },
+    {"wte": "Embedding", "h.0.attn": "Attention", "h.0.mlp": "MLP"},
+)
+
+
+def test_a_module_has_the_role_of_most_of_its_parameters():
+    assert module_roles(TINY.modules, TINY.parameters) == {
+        "wte": "embedding",
+        "": "embedding",
+        "h.0.attn.qkv": "attention",
+        "h.0.mlp.up": "feed-forward",
+    }
+
+
+def test_without_parameters_classes_and_names_say_the_role():
+    found = module_roles(TINY.modules, ())
+    assert found == module_roles(TINY.modules, TINY.parameters) | {"": "other"}

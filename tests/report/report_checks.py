@@ -180,7 +180,7 @@ class Page(HTMLParser):
 
     def handle_data(self, data: str) -> None:
         self.pieces.append(data)
-        if not {"code", "pre", "style"} & set(self.open):
+        if not {"code", "pre", "style", "script"} & set(self.open):
             self.plain.append(data)
 
     @property
@@ -197,7 +197,10 @@ def check_html(text: str) -> Page:
     assert text.startswith("<!DOCTYPE html>\n")
     names = [tag for tag, _ in page.tags]
     assert [names.count(tag) for tag in ("html", "head", "title", "body", "h1")] == [1] * 5
-    assert not {"script", "link", "img", "iframe", "object", "base", "form"} & set(names)
+    assert not {"link", "img", "iframe", "object", "base", "form"} & set(names)
+    scripts = [attributes for tag, attributes in page.tags if tag == "script"]
+    assert scripts in ([], [{"type": "application/json", "id": "data"}, {}, {}])
+    assert "default-src 'none'" in text.partition("<title>")[0]
     assert not any(key.startswith("on") for _, attributes in page.tags for key in attributes)
     assert "url(" not in text
     assert "@import" not in text

@@ -12,6 +12,7 @@ from report_samples import (
     everything,
     failed,
     glob_gpt,
+    gpt,
     many,
     measured,
     model,
@@ -24,12 +25,21 @@ from report_samples import (
 )
 
 from nparam_lint import __version__
-from nparam_lint.records import DeviceResult, Finding, Hidden, Position
-from nparam_lint.report import Options, html_parts
+from nparam_lint.records import (
+    Change,
+    DeviceResult,
+    Finding,
+    Hidden,
+    Position,
+    SourceLine,
+    Way,
+)
+from nparam_lint.report import Options, html_cards, html_parts
+from nparam_lint.report.folded_modules import Modules
 from nparam_lint.report.formats import html as html_format
-from nparam_lint.report.html_parts import module_tree
+from nparam_lint.report.html_parts import module_table
 
-STYLE = Path(html_parts.__file__).with_name("page.css").read_text(encoding="utf-8")
+STYLE = Path(html_parts.__file__).with_name("browser").joinpath("page.css").read_text("utf-8")
 
 
 def html(value, **options) -> str:
@@ -40,7 +50,7 @@ def html(value, **options) -> str:
 
 def words(text: str) -> str:
     """What is read on the page, with single blanks."""
-    pieces = Page(re.sub("<style>.*</style>", "", text, flags=re.DOTALL)).pieces
+    pieces = Page(re.sub("<(style|script)[ >].*</\\1>", "", text, flags=re.DOTALL)).pieces
     return " ".join(" ".join(pieces).split())
 
 
@@ -56,9 +66,9 @@ def test_a_broken_budget():
         "budget of declared actual drift ✗ error: Net 50_890 net.py:12 101,786 +50,896 (+100.01 %) "
         "NPL001 hidden 100,480 NPL001 out 1,290 NPL001 nparam-lint update net.py::Net "
         "module own total share made at "
-        "(total) Net own 16 total 101,786 100.0 % made at model.py:10 "
-        "hidden Linear frozen own 100,480 total 100,480 98.7 % made at model.py:11 "
-        "out Linear own 1,290 total 1,290 1.3 % made at model.py:13 "
+        "(total) Net 16 101,786 100.0 % model.py:10 "
+        "hidden Linear frozen 100,480 100,480 98.7 % model.py:11 "
+        "out Linear 1,290 1,290 1.3 % model.py:13 "
         "… and 1 module without parameters "
         "1 model: 1 measured · 1 budget broken · 1.8 s "
         ".venv/bin/python (the project's .venv) · torch 2.9.0 · meta "
@@ -98,6 +108,22 @@ def test_findings_of_no_measured_budget_have_a_section():
     assert page.count("gone Correct") == 1
 
 
+def test_a_card_tells_what_changed():
+    one = broken_net()
+    at = Position("net.py", 14, 9)
+    finding = replace(
+        one.findings[0],
+        since="changed since HEAD, when it had 50,890",
+        changes=(Change("~", "h.0…1.fc", "64×784 → 128×784", 50_896, 2, "net.py:14"),),
+        lines=(SourceLine(at, "        self.hidden = nn.Linear(784, 128)", 4),),
+    )
+    page = words(html(report(replace(one, findings=(finding,)))))
+    assert (
+        "14 | self.hidden = nn.Linear(784, 128) | ^^^^ changed since HEAD, when it had 50,890: "
+        "change times parameters made at ~ h.0…1.fc 64×784 → 128×784 2 × +50,896 net.py:14"
+    ) in page
+
+
 def test_what_was_not_counted_is_listed():
     page = words(html(everything()))
     assert (
@@ -132,54 +158,67 @@ def test_links_lead_to_the_models():
 def test_a_few_models_are_open_and_of_many_those_that_fail():
     some = [model(f"a{i}.py::A", measured(net())) for i in range(8)]
     assert html(report(*some)).count('<details class="card none" id="') == 8
-    assert len(re.findall(r'class="card \w+" id="[\w-]+" open', html(report(*some)))) == 8
+    assert len(re.findall(r'class="card \w+" id="[\w-]+"[^>]* open', html(report(*some)))) == 8
     text = html(report(*some, broken_net(), unmeasured()))
-    assert len(re.findall(r'class="card \w+" id="[\w-]+" open', text)) == 2
+    assert len(re.findall(r'class="card \w+" id="[\w-]+"[^>]* open', text)) == 2
 
 
-# --- the tree ---------------------------------------------------------------------------------
+def test_layers_of_other_models_are_closed():
+    part = model("a.py::Block", measured(net()), top_level=False)
+    text = html(report(part, model("a.py::GPT", measured(net()))))
+    assert re.findall(r'id="(model-\d)"[^>]* open', text) == ["model-2"]
 
 
-def test_the_tree_folds_as_the_table_does():
-    """Every row has its level; what is counted elsewhere is in brackets, and the rest adds up."""
-    text = module_tree(glob_gpt().measurement.modules, None, 40)
-    page = Page(text)
+def test_models_are_drawn_as_the_project_builds_them():
+    """Where they were not counted with their defaults, or have another size there."""
+    way = Way("call", Position("README.md", 156), "")
+    text = html(
+        report(
+            model("a.py::Net", measured(net())),
+            model("a.py::Net", measured(net()), way=way),
+            model("a.py::Net", measured(gpt(2)), way=way),
+        )
+    )
+    page = words(text)
+    assert (
+        "As the project builds them – no verdict: Net a.py:10 · as built in README.md:156" in page
+    )
+    assert len(re.findall(r'id="way-\d"', text)) == 1
+
+
+# --- the table that stands where there is no script ----------------------------------------------
+
+
+def table(modules, depth=None, limit=40) -> str:
+    return module_table(Modules(modules, depth, limit), "net's.py::Net")
+
+
+def test_the_table_folds_as_that_of_a_terminal_does():
+    """What is counted elsewhere is in brackets, and the rest adds up."""
+    page = Page(table(glob_gpt().measurement.modules))
     assert page.text.count("h.0 … h.11 (12×)") == 1
     assert "head Linear tied: weight = transformer.wte.weight" in page.text
     assert "12 × 7,079,424" in page.text
-    depth = deepest = 0
-    for tag in re.findall(r"</?ul", text):
-        depth += 1 if tag == "<ul" else -1
-        deepest = max(deepest, depth)
-    assert (depth, deepest) == (0, 6)
 
 
 @pytest.mark.parametrize("depth", [None, 0, 1, 2, 5])
 @pytest.mark.parametrize("limit", [2, 5, 12, 300])
-def test_a_tree_is_closed_wherever_it_is_cut(depth, limit):
-    text = module_tree(glob_gpt().measurement.modules, depth, limit)
-    Page(text)
-    shown = len(re.findall('class="row">', text))
-    assert shown <= limit
-    assert shown > 0 or depth == 0
+def test_the_table_is_cut_where_it_is_too_long(depth, limit):
+    page = Page(table(glob_gpt().measurement.modules, depth, limit))
+    shown = page.cells[1:]
+    assert len(shown) <= limit
+    assert set(shown) <= {5}
+    assert shown or depth == 0
 
 
 def test_the_rows_that_are_cut_are_counted():
     flat = rows([(f"layer{i}", "Linear", 10) for i in range(50)])
-    page = Page(module_tree(flat, None, 20)).text
-    assert "… and 31 rows with 310 parameters" in page
+    assert "… and 31 rows with 310 parameters" in Page(table(flat, limit=20)).text
 
 
-def test_shares_are_those_of_the_total():
-    text = module_tree(net(), None, 40)
-    assert re.findall(r"width:([\d.]+)%", text) == ["100.00", "98.72", "1.27"]
-    assert re.findall(r"flex-grow:([\d.]+)", text) == ["98.72", "1.27"]
-
-
-def test_colours_part_from_where_the_model_divides():
-    text = module_tree(glob_gpt().measurement.modules, None, 40)
-    strip = re.findall(r'<i class="hue-(\d)" style="flex-grow:[\d.]+" title="(\S+):', text)
-    assert {name.split(".")[1]: hue for hue, name in strip} == {"wte": "1", "wpe": "2", "h": "3"}
+def test_what_is_deeper_is_shown_by_a_command_that_can_be_pasted():
+    note = Page(table(glob_gpt().measurement.modules, 1)).text
+    assert note.endswith("deeper: nparam-lint show 'net'\"'\"'s.py::Net'")
 
 
 # --- the whole --------------------------------------------------------------------------------
@@ -191,13 +230,13 @@ def test_a_page_of_a_thousand_models_is_capped():
     models = [replace(m, measurement=measured(parts)) for m in value.models]
     # Whether such pages are valid is asked of smaller ones: a parser takes seconds for this one.
     text = rendered("html", replace(value, models=tuple(models)), Options())
-    assert len(text) < 10_000_000
+    assert len(text) < 4_000_000
     assert text.count('<details class="card') == 1_000
-    assert 10_000 < text.count('class="row">') <= 12_000
+    assert text.count('<tr><th scope="row"') <= 6_000
 
 
 def test_lists_are_capped(monkeypatch):
-    for module in (html_parts, html_format):
+    for module in (html_cards, html_parts, html_format):
         monkeypatch.setattr(module, "LISTED", 20)  # rows, instead of a thousand
     found = tuple(Finding("NPL002", "error", Position("a.py", i), "x") for i in range(22))
     skipped = tuple((f"a.py::A{i}", needs("x")) for i in range(21))
@@ -230,6 +269,19 @@ def test_text_can_be_read_in_both_schemes(scheme):
             ("ink", f"{tone}-soft"),
             ("dim", f"{tone}-soft"),
         ]
+    pairs += [("ink", "cell"), ("dim", "cell"), ("ink", "mark")]
     for one, other in pairs:
-        low, high = sorted((luminance(colors[one]), luminance(colors[other])))
-        assert (high + 0.05) / (low + 0.05) >= 4.5, (scheme, one, other)
+        assert contrast(colors[one], colors[other]) >= 4.5, (scheme, one, other)
+    for name, hue in colors.items():  # cells are tinted: `color-mix` in page.css
+        if name.startswith("hue-"):
+            assert contrast(colors["ink"], mixed(hue, colors["card"], 0.4)) >= 4.5, (scheme, name)
+
+
+def contrast(one: str, other: str) -> float:
+    low, high = sorted((luminance(one), luminance(other)))
+    return (high + 0.05) / (low + 0.05)
+
+
+def mixed(one: str, other: str, share: float) -> str:
+    pairs = ((int(one[i : i + 2], 16), int(other[i : i + 2], 16)) for i in (1, 3, 5))
+    return "#" + "".join(f"{round(share * a + (1 - share) * b):02x}" for a, b in pairs)

@@ -13,6 +13,7 @@ from nparam_lint.count.worker.capabilities import METRICS
 from nparam_lint.records import Measured, NotMeasured
 from nparam_lint.report import style
 from nparam_lint.report.check_data import measured_data, not_measured_data
+from nparam_lint.report.pictures import DrawnModel, Picture
 from nparam_lint.report.show_document import absent
 from nparam_lint.report.style import clean
 
@@ -94,7 +95,9 @@ def _page(comparison: Comparison, options: doc.Options) -> doc.Page:
         legend.append(doc.Fact(name, one.given, kind="target", below=below))
     sections = [doc.Section((doc.Facts(tuple(legend), "bold", ""),), always=True)]
     if models:
-        sections.append(doc.Section((_counts(models),), always=True))
+        sides = (DrawnModel(_title(m), m.measured.modules, m.measured.parameters) for m in models)
+        picture = Picture(tuple(sides))
+        sections.append(doc.Section((_counts(models),), always=True, picture=picture))
     notes = [doc.Fact(m.letter, note, tone="dim") for m in models for note in _notes_of(m)]
     if notes:
         sections.append(doc.Section((doc.Facts(tuple(notes), "dim", ""),)))
@@ -135,8 +138,12 @@ def _counts(models: Sequence[_Counted]) -> doc.Table:
             continue  # no expert is idle
         cells = [_metric(metric.name, *pair) for pair in zip(counts, totals, strict=True)]
         rows.append(doc.Row((metric.label, *cells), rule=metric.name == "trainable"))
-    names = [doc.Column(f"{model.letter} {model.name}", "number") for model in models]
+    names = [doc.Column(_title(model), "number") for model in models]
     return doc.Table((doc.Column(""), *names), tuple(rows), bands=True)
+
+
+def _title(model: _Counted) -> str:
+    return f"{model.letter} {model.name}"
 
 
 def _role(model: _Counted, role: str) -> doc.Cell:

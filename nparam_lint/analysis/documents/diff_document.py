@@ -9,13 +9,15 @@ from nparam_lint import report as doc
 from nparam_lint.analysis.diff.fold_changes import lines_of
 from nparam_lint.analysis.documents import diff_words as words
 from nparam_lint.analysis.documents.diff_data import as_report, data_of
+from nparam_lint.records import Measured
 from nparam_lint.report import style
+from nparam_lint.report.pictures import DrawnChange, DrawnModel, Picture
 from nparam_lint.report.style import clean, grouped, plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from nparam_lint.analysis.diff import DiffReport, ModelDiff
+    from nparam_lint.analysis.diff import DiffReport, ModelDiff, ModuleChange
     from nparam_lint.analysis.diff.fold_changes import Line
 
 _ROWS = 20  # of a table of modules
@@ -218,7 +220,27 @@ def _table(group: list[ModelDiff], options: doc.Options) -> doc.Section:
         names = style.first([other.target for other in group[1:]], _NAMED)
         alike = [doc.Text(f"the same in {', '.join(names)}", "dim", hang="  ")]
     table = _change_table(model, limit, options.depth)
-    return doc.Section((*notes, table, *alike), clean(model.target), fold="Modules of")
+    return doc.Section(
+        (*notes, table, *alike),
+        clean(model.target),
+        fold="Modules of",
+        picture=_picture(model),
+    )
+
+
+def _picture(model: ModelDiff) -> Picture | None:
+    """Before and after, where both were counted and something of the modules changed."""
+    before, after = model.before, model.after
+    if not (isinstance(before, Measured) and isinstance(after, Measured) and model.modules):
+        return None
+    pairs = ("before", before), ("after", after)
+    sides = (DrawnModel(name, side.modules, side.parameters) for name, side in pairs)
+    return Picture(tuple(sides), tuple(map(_drawn, model.modules)))
+
+
+def _drawn(change: ModuleChange) -> DrawnChange:
+    before, after = (row.path if row else None for row in (change.before, change.after))
+    return DrawnChange(change.kind, before, after, change.delta, change.notes)
 
 
 def _change_table(model: ModelDiff, limit: int, depth: int | None) -> doc.Table:

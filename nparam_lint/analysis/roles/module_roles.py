@@ -1,0 +1,38 @@
+"""The role of each module of a picture: of one that holds parameters of several, that of most."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from nparam_lint.analysis.roles import RoleTree
+from nparam_lint.records import ParameterRow
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from nparam_lint.records import ModuleRow
+
+
+def module_roles(
+    modules: Sequence[ModuleRow], parameters: Sequence[ParameterRow]
+) -> dict[str, str]:
+    """By path, of modules that hold parameters. Without the parameters, and so without their
+    shapes, what the classes and names of the modules say."""
+    tree = RoleTree(modules, parameters)
+    counts: dict[str, Counter[str]] = {}
+    for row in parameters or _unknown(modules):
+        role, _ = tree.role_of(row)
+        own = counts.setdefault(row.name.rpartition(".")[0], Counter())
+        own[role] += math.prod(row.shape)
+    return {path: own.most_common(1)[0][0] for path, own in counts.items()}
+
+
+def _unknown(modules: Sequence[ModuleRow]) -> list[ParameterRow]:
+    """One for each module that holds some."""
+    return [
+        ParameterRow(f"{row.path}.weight" if row.path else "weight", (row.own,), "", True)
+        for row in modules
+        if row.own
+    ]

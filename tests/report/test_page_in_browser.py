@@ -1,0 +1,300 @@
+"""The page in a real browser: pictures, search, keyboard; nothing is requested, nothing fails."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import time
+from contextlib import contextmanager
+
+import pytest
+from diff_samples import diff
+from diff_samples import model as diff_model
+from page_samples import COMPARISON, distinct, gpt_report, plain
+from report_samples import everything, hostile, many, measured, model, report
+
+from nparam_lint.analysis.documents.compare_document import compare_document
+from nparam_lint.analysis.documents.diff_document import diff_document
+from nparam_lint.report import Options, formats
+from nparam_lint.report.check_document import check_document
+
+playwright = pytest.importorskip("playwright.sync_api")
+
+_NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+CHROMIUM = next(filter(None, map(shutil.which, _NAMES)), None)
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason=f"no {', '.join(_NAMES)} is installed")
+ALL_MODULES = """() => {
+  const { root } = DATA.pictures[0].sides[0];
+  return [...new Module(root, "", null, 1, null, false).walk()]
+    .map((module) => [module.path, module.type, module.own, module.total, module.source || null]);
+}"""
+TWO_FRAMES = "() => new Promise((end) => requestAnimationFrame(() => requestAnimationFrame(end)))"
+WIDTHS = (400, 800, 1400)
+
+
+@pytest.fixture(scope="module")
+def browser():
+    is_root = hasattr(os, "geteuid") and os.geteuid() == 0  # for whom Chromium has no sandbox
+    with playwright.sync_playwright() as started:
+        launched = started.chromium.launch(
+            executable_path=CHROMIUM, args=["--no-sandbox"] if is_root else []
+        )
+        yield launched
+        launched.close()
+
+
+@pytest.fixture
+def show(browser, tmp_path):
+    """Opens a document; a page that asks for anything, or whose script fails, fails the test."""
+
+    @contextmanager
+    def opened(document, width=1200, **context):
+        file = tmp_path / "page.html"
+        file.write_text(formats.render("html", document, Options()), encoding="utf-8")
+        made = browser.new_context(
+            viewport={"width": width, "height": 800}, reduced_motion="reduce", **context
+        )
+        page, asked, said = made.new_page(), [], []
+        page.set_default_timeout(5_000)
+        page.on("request", lambda request: asked.append(request.url))
+        page.on("console", lambda message: said.append(message.text))
+        page.on("pageerror", lambda error: said.append(str(error)))
+        page.goto(file.as_uri())
+        yield page
+        made.close()
+        assert asked == [file.as_uri()]
+        assert said == []
+
+    return opened
+
+
+GPT = check_document(gpt_report())
+
+
+def changed():
+    blocks = {f"h.{i}.fc": 2_000 for i in range(4)}
+    before = {**blocks, "wide": 4_000, "old": 1_000}
+    after = {**blocks, "h.4.fc": 2_000, "wide": 4_500, "adapter": 900}
+
+    def side(leaves):
+        text = "\n".join(f"{path} Linear {count}" for path, count in leaves.items())
+        return [diff_model("net.py::Net", text)]
+
+    return diff_document(diff(side(before), side(after)))
+
+
+def crumbs(page, pane=0):
+    """Where the picture is, and how much is drawn."""
+    nav = page.locator(".crumbs").nth(pane)
+    amount = nav.locator(".number").inner_text()  # waits until the picture is drawn
+    return nav.locator("button").all_inner_texts(), amount
+
+
+def cell(page, start):
+    return page.locator(f'.cell[aria-label^="{start} "]').first
+
+
+def test_the_picture_has_the_numbers_of_the_report(show):
+    with show(GPT) as page:
+        assert cell(page, "transformer.wte").inner_text().split("\n") == [
+            "wte",
+            "Embedding",
+            "38,633,472",
+        ]
+        shown = page.evaluate(ALL_MODULES)
+    (one,) = json.loads(formats.render("json", GPT, Options()))["models"]
+    fields = ("path", "type", "own", "total", "source")
+    assert shown == [[row[name] for name in fields] for row in one["modules"]]
+
+
+def test_a_click_zooms_in_and_out(show):
+    with show(GPT) as page:
+        assert crumbs(page) == (["GPT"], "124,373,760")
+        cell(page, "transformer.h.0…11").click()
+        assert crumbs(page) == (["GPT", "transformer", "h", "0…11"], "12 × 7,079,424 = 84,953,088")
+        page.locator(".crumbs button", has_text="transformer").click()
+        assert crumbs(page)[0] == ["GPT", "transformer"]
+        page.locator(".cell.edge").click()
+        assert crumbs(page)[0] == ["GPT"]
+
+
+def test_repeated_blocks_can_be_unfolded(show):
+    with show(GPT) as page:
+        page.get_by_label("fold repeated modules").uncheck()
+        assert page.locator('.cell[aria-label*="· Block ·"]').count() == 12
+
+
+def test_the_keyboard_is_enough(show):
+    with show(GPT) as page:
+        keyboard = page.keyboard
+        for _ in range(12):
+            keyboard.press("Tab")
+            if page.evaluate("document.activeElement.classList.contains('cell')"):
+                break
+        for key in ("ArrowRight", "ArrowRight", "End"):
+            keyboard.press(key)
+        assert page.locator(".told").inner_text().startswith("transformer.h · ModuleList · 84,953")
+        keyboard.press("Enter")
+        assert crumbs(page)[0] == ["GPT", "transformer", "h"]
+        keyboard.press("Escape")
+        assert crumbs(page)[0] == ["GPT", "transformer"]
+        keyboard.press("/")
+        keyboard.type("c_fc")
+        keyboard.press("Enter")
+        assert crumbs(page)[0] == ["GPT", "transformer", "h", "0…11", "mlp"]
+        for _ in range(20):
+            keyboard.press("Tab")
+            if page.evaluate("document.activeElement.matches('tr[aria-level]')"):
+                break
+        keyboard.press("End")
+        keyboard.press("ArrowUp")
+        assert page.evaluate("document.activeElement.querySelector('code').textContent") == "c_fc"
+
+
+def test_search_finds_names_types_and_lines(show):
+    with show(GPT) as page:
+        search, result = page.get_by_label("Search modules"), page.locator(".explorer .result")
+        for text, found in (
+            ("c_fc", "12 modules, 28,311,552 (22.8 %)"),
+            ("layernorm", "25 modules, 19,200 (<0.1 %)"),
+            ("h.0…11.mlp", "12 modules, 56,623,104 (45.5 %)"),
+            ("h.3.mlp", "12 modules, 56,623,104 (45.5 %)"),  # those that stand folded
+            ("former.h.*.mlp.c_", "24 modules, 56,623,104 (45.5 %)"),
+            ("h.12", "nothing found"),
+            ("model.py:12", "1 module, 38,633,472 (31.1 %)"),
+            ("nothing", "nothing found"),
+        ):
+            search.fill(text)
+            assert result.inner_text() == found
+        search.fill("c_fc")
+        assert page.locator(".cell.hit b").all_inner_texts() == ["c_fc"]
+        search.press("Escape")
+        assert result.inner_text() == ""
+        assert page.locator(".cell.dim").count() == 0
+
+
+def test_sums_are_those_of_what_is_drawn(show):
+    with show(GPT) as page:
+        page.get_by_label("colour and sum by").select_option("type")
+        texts = page.locator(".sums tbody tr").first.inner_text().split()
+        assert texts == ["Linear", "84,934,656", "68.3", "%"]
+        page.locator(".sums .key", has_text="Embedding").click()
+        assert page.locator(".cell.hit b").all_inner_texts() == ["wte"]
+        assert "dim" in cell(page, "transformer.h.0…11.mlp").get_attribute("class").split()
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        pytest.param(GPT, id="check"),
+        pytest.param(check_document(everything()), id="several"),
+        pytest.param(compare_document(COMPARISON), id="compare"),
+        pytest.param(changed(), id="diff"),
+    ],
+)
+def test_no_page_is_wider_than_its_window(show, document):
+    with show(document, WIDTHS[0], color_scheme="dark") as page:
+        page.locator(".picture").first.scroll_into_view_if_needed()
+        page.locator(".icicle .cell").first.wait_for()
+        for width in WIDTHS:
+            page.set_viewport_size({"width": width, "height": 800})
+            page.evaluate(TWO_FRAMES)  # what observes the size draws in the next
+            assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_a_diff_shows_both_sides_with_what_changed(show):
+    with show(changed()) as page:
+        assert page.locator(".pane h3").all_inner_texts() == ["before", "after"]
+        before, after = page.locator(".pane").all()
+        texts = {
+            kind: [side.locator(f".kind-{kind} b").all_inner_texts() for side in (before, after)]
+            for kind in ("added", "removed", "changed", "inside")
+        }
+        assert texts == {
+            "added": [[], ["adapter", "h.4", "fc"]],
+            "removed": [["old"], []],
+            "changed": [["wide"], ["wide"]],
+            "inside": [["Net"], ["Net", "h"]],
+        }
+        assert after.locator(".kind-changed .number").inner_text() == "+500"
+        before.locator('.cell[aria-label^="h "]').click()
+        assert [crumbs(page, i)[0] for i in (0, 1)] == [["Net", "h"], ["Net", "h"]]
+        assert [crumbs(page, i)[1] for i in (0, 1)] == ["8,000", "10,000"]
+        after.locator('.cell[aria-label^="h.4 "]').click()  # the other side stays where it can
+        assert [crumbs(page, i)[0][1:] for i in (0, 1)] == [["h"], ["h", "4"]]
+
+
+def test_models_are_compared_beside_each_other(show):
+    with show(compare_document(COMPARISON)) as page:
+        assert page.locator(".pane h3").all_inner_texts() == [
+            "A GPT(n_layer=6)",
+            "B GPT(n_layer=12)",
+        ]
+        heights = "[...document.querySelectorAll('.cell.edge')].map((c) => c.offsetHeight)"
+        same = page.evaluate(heights)
+        page.get_by_label("same scale").check()
+        small, large = page.evaluate(heights)
+        assert same[0] == same[1] == large > small
+
+
+def test_ten_thousand_modules_open_at_once_and_stay_fluid(show):
+    """In half a second where nothing else runs; allowed are two."""
+    start = time.perf_counter()
+    with show(check_document(report(model("net.py::Net", measured(distinct(10_000)))))) as page:
+        page.locator(".cell").first.wait_for()
+        assert time.perf_counter() - start < 5
+        cells = page.locator(".icicle .cell")
+        assert 20 < cells.count() < 400
+        heights = page.evaluate(
+            "[...document.querySelectorAll('.icicle .cell')].map((c) => c.offsetHeight)"
+        )
+        assert min(heights) >= 1
+        took = page.evaluate(
+            """() => {
+              const start = performance.now();
+              document.querySelectorAll(".icicle .cell.holder")[8].click();
+              return performance.now() - start;
+            }"""
+        )
+        assert took < 500  # milliseconds, where 10 are usual
+        for _ in range(8):  # down to one layer: nothing is merged for ever
+            page.locator(".icicle .cell.holder:not(.edge)").last.click()
+            if not page.locator(".icicle .cell.holder:not(.edge)").count():
+                break
+        assert page.locator(".icicle .cell.more:not(.edge)").count() == 0
+
+
+def test_two_thousand_equal_layers_are_no_barcode(show):
+    with show(check_document(report(model("net.py::Net", measured(plain(2_000)))))) as page:
+        page.locator(".cell").first.wait_for()
+        assert page.locator(".cell b").all_inner_texts() == ["Net", "layers", "layers.0…1999"]
+        page.get_by_label("fold repeated modules").uncheck()
+        assert page.locator(".cell").count() < 80
+        assert page.locator(".cell.more b").first.inner_text().startswith("layers.0 … ")
+
+
+def test_many_models_can_be_searched_and_sorted(show):
+    with show(check_document(many(20))) as page:
+        page.get_by_label("Search models").fill("n00007")
+        assert page.locator(".card:visible").count() == 1
+        assert page.locator("section > .tools .result").inner_text() == "1 model"
+
+
+def test_names_that_look_like_code_are_names(show):
+    with show(check_document(hostile())) as page:
+        page.locator(".picture").scroll_into_view_if_needed()
+        page.locator(".icicle .cell").first.wait_for()
+        assert "<script>" in page.locator(".modules tbody").first.inner_text()
+        assert page.locator("body script:not([type])").count() == 2  # those of the page
+
+
+def test_without_a_script_the_essential_is_there(show):
+    with show(GPT, java_script_enabled=False) as page:
+        assert page.locator("h1").inner_text() == "3 budgets hold"
+        table = page.locator(".picture table")
+        assert table.locator("tbody tr").first.inner_text().split("\t")[2:4] == [
+            "124,373,760",
+            "100.0 %",
+        ]
+        assert "h.0 … h.11 (12×)" in table.inner_text()
