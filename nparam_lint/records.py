@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from nparam_lint.claims.grammar import Tolerance, Value
 
 Severity = Literal["error", "warning"]
-Origin = Literal["docstring", "comment", "config", "prose"]  # comment: of a config file of models
+# comment: of a config file of models; docs: a number in Markdown or reStructuredText
+Origin = Literal["docstring", "comment", "config", "docs", "prose"]
 NameValue = int | float | str | bool | None
 # Why a model was not counted. `package_missing`: a package is not installed; `not_tracked`: git
 # does not have a file that is imported; `target_missing`: the module has no such class or function;

@@ -55,6 +55,7 @@ from nparam_lint.gate.requests import (
     one_reason,
     request_model,
     select_models,
+    with_doc_claims,
 )
 from nparam_lint.records import Environment, ImportAttempt, Measured, Position, Report
 from nparam_lint.rules.catalogue import source_codes
@@ -353,6 +354,7 @@ def read_source(
     is declared elsewhere in the project is wanted as well, for `with_dependents` to choose from;
     then a path may be of any kind, or gone. `on_found`: see `discover`."""
     root, copy = settings.root, settings.snapshot
+    settings, unread = with_doc_claims(settings)
     places = dict.fromkeys(place_of(path, root) for path in paths)
     if dependents:  # others may know what a link leads to by its own name
         for path in paths:
@@ -393,6 +395,7 @@ def read_source(
     requests, findings = declared_requests(
         found, settings, lambda at: in_scope(at) and not (left_out and is_left(at))
     )
+    findings += [one for one in unread if in_scope(one.position.path)]
     return ProjectSource(settings, files, found, requests, findings, tuple(places))
 
 
@@ -400,6 +403,7 @@ def _read_targets(settings: Settings, targets: Sequence[Target]) -> ProjectSourc
     """The source of the files that targets name, with the requests for these targets alone."""
     from nparam_lint.gate.inside import files_with, resolved
 
+    settings, _ = with_doc_claims(settings)
     named = dict.fromkeys(target.location for target in targets if target.is_path)
     files = [path for path in named if not path.endswith(CONFIG_SUFFIXES)]
     found = discover(
