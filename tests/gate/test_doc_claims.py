@@ -204,3 +204,14 @@ a.rst:1  net.py::large has 1,001,000; above this paragraph:
     (root / "README.md").write_text(SAID.replace("| Model ", f"{comment}\n| Model ", 1))
     checked = nparam_lint("--declared", "README.md", cwd=root)
     assert "3 budgets hold" in checked.stdout
+
+
+def test_a_comment_silences_a_finding_in_its_line(nparam_lint, tmp_path):
+    readme = (
+        "111 <!-- nparam: net.py::Net --> <!-- nparam: ignore[NPL001] as published -->\n\n"
+        "110 <!-- nparam: net.py::Net --> <!-- nparam: ignore[NPL001] -->\n\n"
+        "In Python: `# nparam: ignore[NPL101]`, here: `<!-- nparam: ignore[NPL001] -->`.\n"
+    )
+    root = write_files(tmp_path / "silenced", {"net.py": NET, "README.md": readme})
+    done = nparam_lint("--declared", "--format", "json", cwd=root)
+    assert found(done) == {("NPL015", "README.md:3:34")}
