@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 from nparam_lint.claims import TextError, parse_selected
 from nparam_lint.claims.doc_text import (
     COUNT,
-    Cell,
+    TableCell,
     comments,
     is_row,
     paragraph_below,
@@ -203,13 +203,13 @@ def _in_table(
             yield fault if fault.line else _Fault(str(fault), number, start)
 
 
-def _is_inside(cell: Cell, line: int, others: Sequence[Comment]) -> bool:
+def _is_inside(cell: TableCell, line: int, others: Sequence[Comment]) -> bool:
     """Whether a cell has a comment of its own."""
     return any(one.line == line and cell.start < one.column <= cell.end for one in others)
 
 
 def _in_cell(
-    target: str, lines: Sequence[str], line: int, cell: Cell, unit: str
+    target: str, lines: Sequence[str], line: int, cell: TableCell, unit: str
 ) -> Iterator[Bound]:
     """The number of a cell; nothing where it has none (`–`)."""
     found = [*COUNT.finditer(lines[line - 1], cell.start, cell.end)]
@@ -226,7 +226,7 @@ def _row_target(line: str) -> tuple[str, str]:
     return plain(first), target.strip()
 
 
-def _filled(template: str, heads: Sequence[str], row: Sequence[Cell]) -> str:
+def _filled(template: str, heads: Sequence[str], row: Sequence[TableCell]) -> str:
     def cell(match: re.Match[str]) -> str:
         column = _place(match[1], heads, "column")
         return plain(row[column].text) if column < len(row) else ""

@@ -46,7 +46,7 @@ class Comment:
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
+class TableCell:
     """A cell of a table: its text, and its offsets in the line."""
 
     text: str
@@ -55,12 +55,12 @@ class Cell:
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class MarkdownTable:
     """`head`: the cells of the first row; `rows`: the numbers (from 1) of the other lines, with
     their cells."""
 
-    head: Sequence[Cell]
-    rows: Sequence[tuple[int, Sequence[Cell]]]
+    head: Sequence[TableCell]
+    rows: Sequence[tuple[int, Sequence[TableCell]]]
 
 
 def unit_of(text: str) -> str:
@@ -137,7 +137,7 @@ def paragraphs(lines: Sequence[str]) -> Iterator[list[int]]:
         at = below[-1]
 
 
-def tables(lines: Sequence[str]) -> Iterator[tuple[int, Table]]:
+def tables(lines: Sequence[str]) -> Iterator[tuple[int, MarkdownTable]]:
     """The tables of Markdown, each with the number (from 1) of the line of its head."""
     for below in paragraphs(lines):
         if table := table_below(lines, below[0] - 1):
@@ -149,22 +149,22 @@ def is_row(line: str) -> bool:
     return line.lstrip().startswith("|") or line.count("|") > 1
 
 
-def table_below(lines: Sequence[str], line: int) -> Table | None:
+def table_below(lines: Sequence[str], line: int) -> MarkdownTable | None:
     """The table of Markdown that begins the first paragraph below a line."""
     head, *below = [*paragraph_below(lines, line), 0]
     if not head or len(below) < 2 or not _RULE.fullmatch(lines[below[0] - 1]):
         return None
     rows = [(n, _cells(lines[n - 1])) for n in below[1:-1] if "|" in lines[n - 1]]
-    return Table(_cells(lines[head - 1]), rows)
+    return MarkdownTable(_cells(lines[head - 1]), rows)
 
 
-def _cells(line: str) -> list[Cell]:
+def _cells(line: str) -> list[TableCell]:
     start = len(line) - len(line.lstrip()) + line.lstrip().startswith("|")
     ends = [m.start() for m in re.finditer(r"(?<!\\)\|", line) if m.start() >= start]
     if line.rstrip() and not (ends and ends[-1] == len(line.rstrip()) - 1):
         ends.append(len(line))
     starts = [start, *(end + 1 for end in ends[:-1])]
-    return [Cell(line[low:high], low, high) for low, high in zip(starts, ends, strict=True)]
+    return [TableCell(line[low:high], low, high) for low, high in zip(starts, ends, strict=True)]
 
 
 def _outside_of_code(lines: Sequence[str], is_rest: bool) -> Iterator[str]:

@@ -244,7 +244,7 @@ def show(
     start = time.monotonic()
     context = RunContext(settings, environ, progress)
     with reused_worker():
-        source = _read_targets(settings, targets)
+        source = read_targets(settings, targets)
         selection = Selection(source.requests, skip_failures=False)
         wanted = [r for r in source.requests if r.target.arguments is None and r.target.is_path]
         wanted = [r for r in wanted if not (r.budgets or r.recipe.says_how_to_call)]
@@ -399,8 +399,9 @@ def read_source(
     return ProjectSource(settings, files, found, requests, findings, tuple(places))
 
 
-def _read_targets(settings: Settings, targets: Sequence[Target]) -> ProjectSource:
-    """The source of the files that targets name, with the requests for these targets alone."""
+def read_targets(settings: Settings, targets: Sequence[Target]) -> ProjectSource:
+    """The source of the files that targets name, with the requests for these targets alone. Raises
+    UsageError for a model that is called by its name where no file, or several, define it."""
     from nparam_lint.gate.inside import files_with, resolved
 
     settings, _ = with_doc_claims(settings)

@@ -13,7 +13,7 @@ from nparam_lint.claims import DOC_SUFFIXES, TextError
 from nparam_lint.claims.doc_comments import parse_docs
 from nparam_lint.claims.doc_text import (
     COUNT,
-    Cell,
+    TableCell,
     comments,
     paragraphs,
     plain,
@@ -158,11 +158,11 @@ class _Text:
             said = " ".join(self.lines[number - 1] for number in paragraph)
             for number in paragraph:
                 if number not in in_rows:
-                    whole = Cell(said, 0, len(self.lines[number - 1]))
+                    whole = TableCell(said, 0, len(self.lines[number - 1]))
                     yield from map(_behind, self.near(number, whole, said))
 
     def near(
-        self, line: int, span: Cell, said: str, row: str = "", unit: str = ""
+        self, line: int, span: TableCell, said: str, row: str = "", unit: str = ""
     ) -> Iterator[Near]:
         """The numbers in a part of a line that are the count of a model which is named in what is
         said, or whose name the row begins; of several, of the one with the longest name."""
