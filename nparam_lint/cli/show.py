@@ -10,6 +10,7 @@ from nparam_lint.cli.targets import locate
 from nparam_lint.gate import show
 from nparam_lint.records import NotMeasured
 from nparam_lint.report.show_document import show_document
+from nparam_lint.report.training import OPTIMIZERS
 
 if TYPE_CHECKING:
     import argparse
@@ -25,6 +26,13 @@ DESCRIPTION = (
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("target", metavar="TARGET", help="LOCATION::CALLABLE(ARGUMENTS)")
+    parser.add_argument(
+        "--training",
+        choices=OPTIMIZERS,
+        metavar="OPTIMIZER",
+        help="what training takes, in bytes: weights, gradients, optimizer, checkpoint "
+        f"({', '.join(OPTIMIZERS)})",
+    )
     common.add_all_ways(parser)
     common.add_output(parser, "findings")
     common.add_building(parser)
@@ -35,4 +43,7 @@ def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
     settings = replace(settings, ways=0) if options.all_ways else settings
     report = show(settings, [target], environ, common.progress())
     failed = any(isinstance(model.measurement, NotMeasured) for model in report.models)
-    return common.deliver(show_document(report), options, settings, environ, failed=failed)
+    optimizer = OPTIMIZERS.get(options.training)
+    return common.deliver(
+        show_document(report, optimizer), options, settings, environ, failed=failed
+    )
