@@ -80,7 +80,7 @@ def test_a_wrong_number_is_found_where_it_stands(root, nparam_lint):
 
 def test_the_message_names_the_target_and_the_next_step(root, nparam_lint):
     done = nparam_lint("--declared", "-q", cwd=root)
-    assert "Net has 110 parameters, declared 111: -1, -0.90 %" in done.stdout
+    assert "Net has 110 parameters, declared 111: -1 (-0.90 %)" in done.stdout
     assert "if the change is intended: nparam-lint update net.py::Net" in done.stdout
     assert "net.py has no 'Nett'; did you mean 'Net'?" in done.stdout
 
