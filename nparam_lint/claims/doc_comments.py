@@ -15,6 +15,7 @@ from __future__ import annotations
 import difflib
 import re
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from nparam_lint.claims import TextError, parse_selected
@@ -76,22 +77,15 @@ class _Fault(Exception):
 
 def parse_docs(path: str, text: str) -> tuple[list[Bound], list[Malformed]]:
     """Every number of a file that a comment binds, and every comment that cannot be read."""
-    raw = readable(path, text)
-    every = [*comments(path, raw)]
-    lines = without_comments(raw, every)
-    words = [(one, word) for one in every if (word := _WORD.match(one.body))]
-    ours = [one for one, word in words if not _IGNORES.match(one.body, word.end())]
+    read = _Text(path, text)
     found: list[Bound] = []
     faults: list[Malformed] = []
-    for comment, word in words:
-        if comment not in ours:
-            continue
+    for comment, word in read.comments:
         try:
             if word[1] != "nparam" or not word[2]:
                 raise _Fault(f"found `{word[0].strip()}`, expected `nparam: TARGET`")
-            read = replace(comment, body=comment.body[word.end() :])
-            in_table = _is_of_table(read)
-            for item in _in_table(read, lines, ours) if in_table else _in_text(read, lines):
+            about = replace(comment, body=comment.body[word.end() :])
+            for item in (_in_table if _is_of_table(about) else _in_text)(about, read):
                 if isinstance(item, Bound):
                     found.append(item)
                 else:
@@ -101,6 +95,42 @@ def parse_docs(path: str, text: str) -> tuple[list[Bound], list[Malformed]]:
     return found, faults
 
 
+class _Text:
+    """A text without its comments and without code. `comments`: those that are ours, each with the
+    word that it begins with; `by_line`: the columns at which they begin."""
+
+    def __init__(self, path: str, text: str) -> None:
+        raw = readable(path, text)
+        every = [*comments(path, raw)]
+        self.lines = without_comments(raw, every)
+        words = ((one, word) for one in every if (word := _WORD.match(one.body)))
+        self.comments = [
+            (one, word) for one, word in words if not _IGNORES.match(one.body, word.end())
+        ]
+        self.by_line: dict[int, list[int]] = {}
+        for one, _ in self.comments:
+            self.by_line.setdefault(one.line, []).append(one.column)
+
+    @cached_property
+    def rows(self) -> dict[int, list[tuple[TableCell, TableCell]]]:
+        """The cells of each line of a table, each with the head of its column."""
+        return {
+            number: [*zip(table.head, row, strict=False)]
+            for _, table in tables(self.lines)
+            for number, row in table.rows
+        }
+
+    def unit_above(self, line: int, at: int) -> str:
+        """The unit that the head of the column says, where this is a row of a table."""
+        cells = self.rows.get(line, ()) if is_row(self.lines[line - 1]) else ()
+        heads = (head.text for head, cell in cells if cell.start <= at < cell.end)
+        return unit_of(next(heads, ""))
+
+    def has_comment(self, line: int, cell: TableCell) -> bool:
+        """Whether a cell has a comment of its own."""
+        return any(cell.start < column <= cell.end for column in self.by_line.get(line, ()))
+
+
 def _malformed(fault: _Fault, comment: Comment) -> Malformed:
     return Malformed(str(fault), fault.line or comment.line, fault.column or comment.column)
 
@@ -108,13 +138,13 @@ def _malformed(fault: _Fault, comment: Comment) -> Malformed:
 # --- a number in a line or a paragraph --------------------------------------------------------
 
 
-def _in_text(comment: Comment, lines: Sequence[str]) -> Iterator[Bound]:
+def _in_text(comment: Comment, text: _Text) -> Iterator[Bound]:
     """The nearest number before the comment in its line; else the only one that follows in it or,
     where the comment stands alone, in the paragraph below."""
-    here = lines[comment.line - 1]
-    before = [*COUNT.finditer(here, comment.since, comment.column - 1)]
+    lines = text.lines
+    before = [*COUNT.finditer(lines[comment.line - 1], comment.since, comment.column - 1)]
     if before:
-        unit = _unit_above(lines, comment.line, before[-1].start())
+        unit = text.unit_above(comment.line, before[-1].start())
         yield _bound(comment.body, before[-1], comment.line, unit)
         return
     last = lines[comment.last - 1]
@@ -140,16 +170,6 @@ def _in_text(comment: Comment, lines: Sequence[str]) -> Iterator[Bound]:
     yield _bound(comment.body, found[0][1], found[0][0])
 
 
-def _unit_above(lines: Sequence[str], line: int, at: int) -> str:
-    """The unit that the head of the column says, where this is a row of a table."""
-    for _, table in tables(lines) if is_row(lines[line - 1]) else ():
-        for number, row in table.rows:
-            for head, cell in zip(table.head, row, strict=False):
-                if number == line and cell.start <= at < cell.end:
-                    return unit_of(head.text)
-    return ""
-
-
 def _bound(target: str, number: re.Match[str], line: int, unit: str = "") -> Bound:
     """The number as a budget. Raises _Fault for a target or a number that cannot be read."""
     try:
@@ -172,14 +192,12 @@ def _is_of_table(comment: Comment) -> bool:
     return bool(rows) or _COLUMN.match(head) is not None
 
 
-def _in_table(
-    comment: Comment, lines: Sequence[str], others: Sequence[Comment]
-) -> Iterator[Bound | _Fault]:
+def _in_table(comment: Comment, text: _Text) -> Iterator[Bound | _Fault]:
     """The numbers of one column. The comment's first line names it, and says what the target of
     a row is, with `{HEAD}` for its cell in another column; each further line has the text of a
     row's first cell, and its target, or `-` if the row is not checked."""
     head, *more = (line.strip() for line in comment.body.strip().split("\n"))
-    table = table_below(lines, comment.last)
+    table = table_below(text.lines, comment.last)
     if table is None:
         raise _Fault("found no table of Markdown below the comment, expected one")
     named = _COLUMN.match(head)
@@ -191,21 +209,16 @@ def _in_table(
     rows = dict(_row_target(line) for line in more if line)
     own = {_place(first, firsts, "row"): target for first, target in rows.items()}
     for at, (number, row) in enumerate(table.rows):
-        if len(row) <= column or _is_inside(row[column], number, others):
+        if len(row) <= column or text.has_comment(number, row[column]):
             continue
         try:
             target = own.get(at) or _filled(template, heads, row)
             if target != _NONE:
-                yield from _in_cell(target, lines, number, row[column], unit_of(heads[column]))
+                yield from _in_cell(target, text.lines, number, row[column], unit_of(heads[column]))
         except _Fault as fault:
             cell = row[column]
             start = cell.end - len(cell.text.lstrip()) + 1
             yield fault if fault.line else _Fault(str(fault), number, start)
-
-
-def _is_inside(cell: TableCell, line: int, others: Sequence[Comment]) -> bool:
-    """Whether a cell has a comment of its own."""
-    return any(one.line == line and cell.start < one.column <= cell.end for one in others)
 
 
 def _in_cell(

@@ -4,6 +4,7 @@ tables, and numbers that may be counts. What is code is read as blanks, so that 
 from __future__ import annotations
 
 import re
+from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -96,15 +97,17 @@ def comments(path: str, lines: Sequence[str]) -> Iterator[Comment]:
     text, since = "\n".join(lines), 0
     is_rest = path.endswith(".rst")
     spans = [] if is_rest else [match.span() for match in _CODE_SPAN.finditer(text)]
+    starts = [start for start, _ in spans]
+    firsts = [0, *(match.end() for match in re.finditer("\n", text))]  # of each line
     for match in (_REST_COMMENT if is_rest else _COMMENT).finditer(text):
         start, end = match.span()
-        if any(low < start < high for low, high in spans):
+        around = bisect_left(starts, start) - 1
+        if around >= 0 and start < spans[around][1]:
             continue
-        line, first = text.count("\n", 0, start), text.rfind("\n", 0, start) + 1
-        last, begin = text.count("\n", 0, end), text.rfind("\n", 0, end) + 1
-        body = match[2] if is_rest else match[1]
+        line, last = bisect_right(firsts, start), bisect_right(firsts, end)
+        first, body = firsts[line - 1], match[2] if is_rest else match[1]
         before = max(since - first, 0)
-        yield Comment(body, line + 1, start - first + 1, last + 1, end - begin, before)
+        yield Comment(body, line, start - first + 1, last, end - firsts[last - 1], before)
         since = end
 
 

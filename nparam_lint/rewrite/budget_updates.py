@@ -305,23 +305,18 @@ def _in_docstrings(
     return old, new, {by_place[at]: reason for at, reason in failed.items()}
 
 
-def _in_docs(
-    name: str, items: Sequence[_Wanted], source: ProjectSource
-) -> tuple[bytes, bytes, dict[_Wanted, str]]:
-    old = (source.settings.root / name).read_bytes()
-    by_place = {(item.edit.position.line, item.edit.position.column): item for item in items}
-    changes = {at: item.change for at, item in by_place.items()}
-    new, failed = doc_edits.restate(name, old.decode("utf-8"), changes)
-    return old, new.encode("utf-8"), {by_place[at]: reason for at, reason in failed.items()}
-
-
 def _in_comments(
     name: str, items: Sequence[_Wanted], source: ProjectSource
 ) -> tuple[bytes, bytes, dict[_Wanted, str]]:
+    """In config files, and in Markdown and reStructuredText."""
     old = (source.settings.root / name).read_bytes()
     by_place = {(item.edit.position.line, item.edit.position.column): item for item in items}
     changes = {at: item.change for at, item in by_place.items()}
-    new, failed = comment_edits.restate(name, old.decode("utf-8"), changes)
+    restate = (doc_edits if name.endswith(DOC_SUFFIXES) else comment_edits).restate
+    try:
+        new, failed = restate(name, old.decode("utf-8"), changes)
+    except UnicodeDecodeError:
+        return old, old, dict.fromkeys(items, "the file is not UTF-8")
     return old, new.encode("utf-8"), {by_place[at]: reason for at, reason in failed.items()}
 
 
@@ -355,5 +350,5 @@ _IN_PLACE = {
     "docstring": _in_docstrings,
     "comment": _in_comments,
     "config": _in_config,
-    "docs": _in_docs,
+    "docs": _in_comments,
 }

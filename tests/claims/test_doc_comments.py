@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -190,3 +192,37 @@ def test_places_are_those_of_the_text(lines, count):
     )
     ((at, *_, value),) = bound(text)
     assert (at, value) == (f"{len(lines) + 3}:3", f"{count:,}")
+
+
+@given(
+    st.lists(
+        st.sampled_from(
+            [
+                "<!--",
+                "-->",
+                " nparam: ",
+                "a.py::A",
+                "= ",
+                "| ",
+                "|--|",
+                "\n",
+                "5M ",
+                "`",
+                "```",
+                "{",
+                "x",
+            ]
+        )
+    )
+)
+def test_whatever_is_written_can_be_read(parts):
+    found, faults = parse_docs("README.md", "".join(parts))
+    assert all(one.line and one.column for one in (*found, *faults))
+
+
+def test_a_long_text_is_read_in_time():
+    row = "| 5 <!-- nparam: a.py::A --> | x |\n"
+    table = "\n| P (M) | b |\n|---|---|\n" + row * 3000
+    start = time.process_time()
+    assert len(bound(f"{'1' * 10**6} {'` ' * 10**5}\n{'| 1M ' * 10**5}\n{table}")) == 3000
+    assert time.process_time() - start < 10

@@ -215,3 +215,13 @@ def test_a_comment_silences_a_finding_in_its_line(nparam_lint, tmp_path):
     root = write_files(tmp_path / "silenced", {"net.py": NET, "README.md": readme})
     done = nparam_lint("--declared", "--format", "json", cwd=root)
     assert found(done) == {("NPL015", "README.md:3:34")}
+
+
+def test_a_text_that_is_not_utf_8_is_checked_and_left(nparam_lint, tmp_path):
+    root = write_files(tmp_path / "latin", {"net.py": NET})
+    text = "Gr\xf6\xdfe: 111 <!-- nparam: net.py::Net -->\n".encode("latin-1")
+    (root / "README.md").write_bytes(text)
+    assert nparam_lint("--declared", cwd=root).returncode == 1
+    done = nparam_lint("update", cwd=root)
+    assert "cannot be rewritten: the file is not UTF-8" in done.stdout
+    assert (root / "README.md").read_bytes() == text
