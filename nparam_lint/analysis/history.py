@@ -116,6 +116,8 @@ def read_history(
     notes = ["built with the packages that are installed now"]
     if any(state.read is None for state in walk.states.values()):
         notes.append("what it reads is not known: every commit that changes source is built")
+    if repository.is_shallow():
+        notes.append("this clone is shallow; next, for its whole history: git fetch --unshallow")
     points = tuple(walk.points(tip, since))
     if all(point.state.count is None for point in points):
         notes.append(f"no commit could be counted; next: nparam-lint show '{wanted.target}'")
@@ -138,9 +140,9 @@ class _Walk:
         own = [settings.config, *settings.extended]
         inside = [path for path in own if path and path.is_relative_to(repository.top)]
         self.paths = {path.relative_to(repository.top).as_posix() for path in inside}
-        self.names: dict[str, None] = {}  # of the model's file, the newest first
-        if wanted.target.is_path:
-            self.names[os.path.normpath(f"{self.below}/{wanted.target.built.location}")] = None
+        self.file = _file(wanted.target)
+        own_name = os.path.normpath(f"{self.below}/{self.file}")
+        self.names = {own_name: None}  # of the model's file, the newest first
         self.looked: set[str] = set()  # paths whose earlier names are known
 
     def unseen(self, tip: str, since: str | None) -> list[Commit]:
@@ -180,22 +182,21 @@ class _Walk:
 
     def build(self, sha: str) -> tuple[CommitState, bool]:
         """The state at a commit, and whether another attempt would give the same."""
+        name = next((name for name in self.names if self.repository.has(sha, name)), None)
+        if name is None:  # which names it had may be known better the next time
+            return _ABSENT, False
+        location = os.path.relpath(name, self.below).replace(os.sep, "/")
         with copied(self.repository, sha) as copy:
             # The working tree's other files have nothing to do with it.
             copy = replace(copy, untracked=())
-            target = self.wanted.target
-            root = copy.directory / self.below
-            if target.is_path:
-                name = next((n for n in self.names if (copy.directory / n).is_file()), None)
-                if name is None:
-                    return _ABSENT, True
-                target = _at(target, os.path.relpath(copy.directory / name, root))
-            moved = {self.wanted.target.built.location: target.built.location}
             try:
-                settings = comparable(self.wanted.settings_of(copy), self.wanted.settings, moved)
-                return self.counted(target, settings)
+                settings = comparable(
+                    self.wanted.settings_of(copy), self.wanted.settings, {self.file: location}
+                )
+                state, lasts = self.counted(_at(self.wanted.target, location), settings)
             except UsageError as error:
-                return CommitState(None, " ".join(str(error).split())), True
+                state, lasts = CommitState(None, " ".join(str(error).split())), True
+        return replace(state, path=name), lasts
 
     def counted(self, target: Target, settings: Settings) -> tuple[CommitState, bool]:
         inputs = ReplayInputs(time.time_ns())
@@ -206,12 +207,11 @@ class _Walk:
         report = measure(source, Selection(source.requests, skip_failures=False), context)
         self.error = self.error or report.error
         model = next(one for one in report.models if one.target == str(target))
-        found = model.host or model.measurement
+        found = model.measurement
         count, reason = _count(found, self.wanted.selector)
         read = self.files(inputs, settings) if inputs.is_complete else None
         lasts = isinstance(found, Measured) or found.cause not in _TRANSIENT
-        path = os.path.normpath(f"{self.below}/{target.location}") if target.is_path else ""
-        return CommitState(count, reason, path, read), lasts and self.error is None
+        return CommitState(count, reason, read=read), lasts and self.error is None
 
     def files(self, inputs: ReplayInputs, settings: Settings) -> tuple[str, ...]:
         """The files of the repository that a build read."""
@@ -242,9 +242,13 @@ def _difference(count: int | None, before: int | None) -> int | None:
 _ABSENT = CommitState(None, "the file is not there")
 
 
+def _file(target: Target) -> str:
+    """The file of what is built, or of the class inside it where that is an installed package."""
+    return target.built.location if target.built.is_path else target.location
+
+
 def _at(target: Target, location: str) -> Target:
     """The target in the file that it was in."""
-    location = location.replace(os.sep, "/")
     if target.host and target.host.is_path:
         return replace(target, host=replace(target.host, location=location))
     return replace(target, location=location)

@@ -37,7 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="only the commits of the branch itself: a merge stands for what it brings",
     )
-    common.add_output(parser, "", verbose="all commits, also those that changed nothing")
+    common.add_output(parser, "", verbose="all commits, also those that changed nothing", depth="")
     common.add_building(parser)
 
 
@@ -49,6 +49,12 @@ def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
     settings, target, selector = locate(options, environ, options.target, selects=True)
     if options.config:
         raise UsageError("history reads the config that each commit has; next: leave out --config")
+
+    if not target.is_path:
+        raise UsageError(
+            f"{target.location} is an installed package, of which there is no history here\n"
+            "next: name a model of the project, as nets/gpt.py::GPT"
+        )
 
     def settings_of(copy: Snapshot) -> Settings:
         root = copy.copy_of(settings.home)

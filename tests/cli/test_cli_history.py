@@ -168,6 +168,12 @@ def test_a_selector_and_other_arguments(told, run):  # noqa: ARG001
     assert rows(json.loads(done.stdout)) == [("configured", 4 * (5 * 15 + 15), None)]
 
 
+def test_a_class_inside_a_model(told, run):  # noqa: ARG001
+    done = run("parts.py::Wide(in model.py::Net(4))", "--since", "HEAD~2", "--format", "json")
+    rest = [("merged", 4 * 12 + 12, None)]
+    assert rows(json.loads(done.stdout)) == [("configured", 60, 0), *rest]
+
+
 def test_a_page_for_the_browser(told, run):  # noqa: ARG001
     page = run("model.py::Net", "--format", "html").stdout
     assert '<svg class="chart"' in page
@@ -185,6 +191,7 @@ def test_a_page_for_the_browser(told, run):  # noqa: ARG001
     [
         (["model.py::Nett"], "no commit could be counted"),
         (["gone.py::Net"], "there is no file gone.py"),
+        (["torch.nn::Linear(2, 3)"], "torch.nn is an installed package"),
         (["model.py::Net", "--since", "nowhere"], "there is no revision 'nowhere'"),
         (["model.py::Net", "--config", "nparam-lint.toml"], "leave out --config"),
     ],

@@ -91,7 +91,8 @@ def _page(history: History, options: doc.Options) -> doc.Page:
         doc.Section((table,), always=True),
         doc.Section(tuple(about)),
     )
-    return doc.Page(sections, headline=name, summary=(_summary(history),))
+    headline = " · ".join(_counted(points))
+    return doc.Page(sections, headline=headline, summary=(_summary(history),))
 
 
 def _telling(points: Sequence[Point]) -> Iterator[Point]:
@@ -136,11 +137,15 @@ def _span(history: History) -> str:
     return f"{first.sha[:7]} {first.date} … {last.sha[:7]} {last.date}"
 
 
+def _counted(points: Sequence[Point]) -> Iterator[str]:
+    yield plural(len(points), "commit")
+    yield plural(sum(bool(point.change) for point in points), "change")
+    if gaps := sum(point.state.count is None for point in points):
+        yield f"{gaps:,} not counted"
+
+
 def _summary(history: History) -> doc.Parts:
-    points = history.points
-    gaps = sum(point.state.count is None for point in points)
-    cached = sum(point.cached for point in points)
-    parts = [plural(len(points), "commit"), plural(sum(bool(p.change) for p in points), "change")]
-    parts += [f"{gaps:,} not counted"] if gaps else []
+    parts = [*_counted(history.points)]
+    cached = sum(point.cached for point in history.points)
     parts += [f"{cached:,} from the cache"] if cached else []
     return doc.Parts((*(("", part) for part in parts), ("dim", f"{history.seconds:.1f} s")))

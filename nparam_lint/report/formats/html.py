@@ -103,7 +103,7 @@ def _block(block: Block) -> str:
             pairs.append(f"<div><dt>{escape(fact.name)}</dt><dd>{text}</dd></div>")
         return f'<dl class="facts">{"".join(pairs)}</dl>'
     if isinstance(block, Chart):
-        return f'<div class="card">{svg(block)}</div>'
+        return f'<div class="card wide-chart">{svg(block)}</div>'
     if isinstance(block, Modules):
         return parts.module_tree(block.modules, block.depth, block.limit)
     if isinstance(block, ModelBudgets) and not block.alone:
