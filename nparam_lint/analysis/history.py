@@ -25,6 +25,7 @@ from nparam_lint.gate import RunContext, measure, read_targets
 from nparam_lint.gate.requests import Selection
 from nparam_lint.judge import amount, selected
 from nparam_lint.records import Measured
+from nparam_lint.repository.git import GitError
 from nparam_lint.repository.log import Commit, commit_named, commits_that_change, earlier_names
 from nparam_lint.repository.snapshot import Snapshot, copied
 
@@ -186,16 +187,16 @@ class _Walk:
         if name is None:  # which names it had may be known better the next time
             return _ABSENT, False
         location = os.path.relpath(name, self.below).replace(os.sep, "/")
-        with copied(self.repository, sha) as copy:
-            # The working tree's other files have nothing to do with it.
-            copy = replace(copy, untracked=())
-            try:
-                settings = comparable(
-                    self.wanted.settings_of(copy), self.wanted.settings, {self.file: location}
-                )
+        moved = {self.file: location}
+        try:
+            with copied(self.repository, sha) as copy:
+                # The working tree's other files have nothing to do with it.
+                then = self.wanted.settings_of(replace(copy, untracked=()))
+                settings = comparable(then, self.wanted.settings, moved)
                 state, lasts = self.counted(_at(self.wanted.target, location), settings)
-            except UsageError as error:
-                state, lasts = CommitState(None, " ".join(str(error).split())), True
+        except UsageError as error:
+            state = CommitState(None, " ".join(str(error).split()))
+            lasts = not isinstance(error, GitError)
         return replace(state, path=name), lasts
 
     def counted(self, target: Target, settings: Settings) -> tuple[CommitState, bool]:

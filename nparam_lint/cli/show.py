@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from nparam_lint import UsageError
 from nparam_lint.cli import common
 from nparam_lint.cli.targets import locate
 from nparam_lint.gate import show
@@ -44,6 +46,12 @@ def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
     report = show(settings, [target], environ, common.progress())
     failed = any(isinstance(model.measurement, NotMeasured) for model in report.models)
     optimizer = OPTIMIZERS.get(options.training)
+    if optimizer and any(model.host for model in report.models):
+        host = target.host or "the model that contains it"
+        raise UsageError(
+            f"--training is about a whole model, and {target.callable} is counted inside one\n"
+            f"next: nparam-lint show {shlex.quote(str(host))} --training {options.training}"
+        )
     return common.deliver(
         show_document(report, optimizer), options, settings, environ, failed=failed
     )

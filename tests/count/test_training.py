@@ -146,6 +146,15 @@ def test_a_budget_says_what_was_assumed(root, nparam_lint):
     assert "assumed: weights, buffers, gradients and states of Adam or AdamW" in done.stdout
 
 
+def test_a_class_inside_a_model_is_no_whole_model(tmp_path, nparam_lint):
+    net = "from torch import nn\n\n\nclass Part(nn.Linear):\n    pass\n\n\n"
+    net += "class Net(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
+    root = write_files(tmp_path, {"net.py": f"{net}        self.part = Part(2, 3)\n"})
+    done = nparam_lint("show", "net.py::Part(in net.py::Net)", "--training", "sgd", cwd=root)
+    assert done.returncode == 2
+    assert "next: nparam-lint show net.py::Net --training sgd" in done.stderr
+
+
 def test_a_form_of_it(tmp_path, nparam_lint):
     net = "from torch import nn\n\n\nclass Net(nn.Linear):\n    def __init__(self, d=3):\n"
     root = write_files(tmp_path, {"net.py": f"{net}        super().__init__(d, d)\n"})

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from nparam_lint import __version__
 from nparam_lint import report as doc
+from nparam_lint.report import style
 from nparam_lint.report.style import clean, plural
 
 if TYPE_CHECKING:
@@ -83,7 +84,9 @@ def _page(history: History, options: doc.Options) -> doc.Page:
     shown = points if options.verbose else [*_telling(points)]
     left = len(points) - len(shown)
     notes = (f"{plural(left, 'commit')} without a change (-v lists them)",) if left else ()
-    table = doc.Table(_COLUMNS, tuple(map(_row, shown)), notes=notes, noun="commit")
+    table = doc.Table(
+        _COLUMNS, tuple(_row(point, history.target) for point in shown), notes=notes, noun="commit"
+    )
     about = [doc.Text(f"note: {note}", "dim", hang="  ") for note in history.notes]
     blocks: list[doc.Block] = [_chart(history)] if len(points) > 1 else []
     sections = (
@@ -106,7 +109,7 @@ def _telling(points: Sequence[Point]) -> Iterator[Point]:
             yield point
 
 
-def _row(point: Point) -> doc.Row:
+def _row(point: Point, name: str) -> doc.Row:
     commit, state = point.commit, point.state
     count = doc.Cell("–", "dim") if state.count is None else doc.Cell(f"{state.count:,}")
     change = point.change or 0
@@ -118,14 +121,23 @@ def _row(point: Point) -> doc.Row:
         doc.Cell(f"{change:+,}" if change else "", tone),
         commit.subject,
     )
-    return doc.Row(cells, below=(f"not counted: {state.reason}",) if state.reason else ())
+    return doc.Row(cells, below=(f"not counted: {_why(point, name)}",) if state.reason else ())
+
+
+def _why(point: Point, target: str) -> str:
+    """Without the name of what was to be counted."""
+    return style.short_reason(point.state.reason, target.partition("::")[2])
 
 
 def _chart(history: History) -> doc.Chart:
     points = []
     for point in reversed(history.points):
         commit, state = point.commit, point.state
-        said = f"not counted: {state.reason}" if state.count is None else f"{state.count:,}"
+        said = (
+            f"not counted: {_why(point, history.target)}"
+            if state.count is None
+            else f"{state.count:,}"
+        )
         said += f" ({point.change:+,})" if point.change else ""
         title = f"{commit.sha[:7]} {commit.date} {commit.subject}: {said}"
         points.append(doc.ChartPoint(f"{commit.sha[:7]} {commit.date}", title, state.count))
