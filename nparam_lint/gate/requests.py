@@ -195,9 +195,7 @@ def _add_config_budgets(
     in_scope: Callable[[str], bool],
 ) -> None:
     for declared in settings.budgets:
-        about = [declared.target.location, declared.target.built.location]
-        about += [declared.position.path] if declared.origin == "docs" else []
-        if not any(map(in_scope, about)):
+        if not (in_scope(declared.target.location) or in_scope(declared.target.built.location)):
             continue
         gone = why_gone(declared.target, settings.root, found)
         if gone:
