@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
+import textwrap
 import time
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -172,6 +175,27 @@ It has 86.6M parameters::
     assert bound(text, "a.rst") == [
         ("6:8", "a.py::A", "trainable", "86.6M"),
         ("14:1", "a.py::C", "", "1_000"),
+    ]
+
+
+def test_the_examples_of_the_page_bind_what_it_says():
+    page = (Path(__file__).parents[2] / "docs/counts-in-docs.md").read_text("utf-8")
+    assert bound(page) == []  # they are code there
+    blocks = re.findall(r"(?:^    .*\n|^\n(?=    ))+", page, re.MULTILINE)
+    texts = [textwrap.dedent(block) for block in blocks]
+    found = [
+        (target, value)
+        for text in texts
+        for *_, target, _, value in bound(text, "a.rst" if ".. nparam" in text else "a.md")
+    ]
+    b, large = "vit.py::vit_b_16", "vit.py::vit_l_16"
+    assert found == [
+        (b, "86.6M"),
+        (b, "330 MB"),
+        ("vit.py::ViT(depth=24)", "304.3M"),
+        *((b, "86.6M"), (large, "304.3M")),
+        *((b, "86.6M"), (large, "304.3M")),
+        (b, "86.6M"),
     ]
 
 
