@@ -244,6 +244,8 @@ def _broken(
         detail.append(f"with {_values(budget, part)}")
     if isinstance(part, InsideRow):
         detail.append(f"made as {part.call}")
+    if METRICS[metric].assumed:
+        detail.append(f"assumed: {METRICS[metric].assumed}")
     if is_part and row.source:
         detail.append(f"{row.path} is made at {row.source}")
     if budget.reason:

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from nparam_lint.claims.grammar import Tolerance, Value
 
 Severity = Literal["error", "warning"]
-Origin = Literal["docstring", "comment", "config", "prose"]  # comment: of a config file of models
+# comment: of a config file of models; docs: a number in Markdown or reStructuredText
+Origin = Literal["docstring", "comment", "config", "docs", "prose"]
 NameValue = int | float | str | bool | None
 # Why a model was not counted. `package_missing`: a package is not installed; `not_tracked`: git
 # does not have a file that is imported; `target_missing`: the module has no such class or function;
@@ -188,7 +189,8 @@ class ModuleRow:
     distinct parameters at or below it, one count for each metric
     (`count/worker/capabilities.py`): `buffers` counts elements; `bytes` is parameters and buffers;
     `active` what one token uses in a mixture of experts, None where the model does not say;
-    `more`: metrics that have no field here. `embedding`: parameters of `nn.Embedding` modules.
+    `gradient_bytes` those of the parameters that are trained; `more`: metrics that have no field
+    here. `embedding`: parameters of `nn.Embedding` modules.
     `source`: where it was created (`path:line`). `shared_with`: the path under which this very
     module appeared before. `tied`: own parameters that appeared before, as
     `name = other.path.name`."""
@@ -202,6 +204,7 @@ class ModuleRow:
     bytes: int
     embedding: int = 0
     active: int | None = None
+    gradient_bytes: int = 0
     source: str | None = None
     shared_with: str | None = None
     tied: tuple[str, ...] = ()
@@ -215,6 +218,19 @@ class ModuleRow:
     def non_embedding(self) -> int:
         return self.total - self.embedding
 
+    @property
+    def training_bytes(self) -> int:
+        """With Adam: gradients, and two states of their size."""
+        return self.bytes + 3 * self.gradient_bytes
+
+    @property
+    def momentum_training_bytes(self) -> int:
+        return self.bytes + 2 * self.gradient_bytes
+
+    @property
+    def sgd_training_bytes(self) -> int:
+        return self.bytes + self.gradient_bytes
+
     def of(self, metric: str) -> int | None:
         """The count that a metric names."""
         return dict(self.more)[metric] if metric in dict(self.more) else getattr(self, metric)
@@ -222,6 +238,19 @@ class ModuleRow:
     def by_name(self) -> dict[str, int | None]:
         """All counts that metrics name."""
         return {name: getattr(self, name) for name in WITH_FIELDS} | dict(self.more)
+
+
+@dataclass(frozen=True, slots=True)
+class DtypeRow:
+    """The bytes that a model has of one dtype: of `parameters`, of those that are `trainable` (in
+    so many `tensors`), of `buffers`, and what of all this a checkpoint has (`saved`)."""
+
+    dtype: str
+    parameters: int
+    trainable: int
+    tensors: int
+    buffers: int
+    saved: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -324,12 +353,13 @@ class Measured:
     """A model that was built and counted. `call`: the expression that built it. `rung`: how
     (`meta`, `meta with values`, `cpu without initialisation`, `cpu`). `names`: the values of the
     names that formulas asked for; `known_names`: every name a formula could have asked for.
-    `definitions`: where what was called is defined, as `path:line`, or its dotted name. `type`: the
-    full name of the model's class; `types`: those of all modules inside it; `no_routing`: why its
-    active parameters are unknown; `misdeclared`: what is wrong with what was declared about its
-    experts; `variables`: the arguments that can be varied, where they were asked for; `inside`: the
-    project's own modules in it; `weights`: of each of the `parameters`, what the metric that was
-    asked for counts of one element; nothing where that is 1."""
+    `definitions`: where what was called is defined, as `path:line`, or its dotted name. `type`:
+    the full name of the model's class; `types`: those of all modules inside it; `no_routing`:
+    why its active parameters are unknown; `misdeclared`: what is wrong with what was declared
+    about its experts; `dtypes`: its bytes by dtype, where it was built by itself; `variables`:
+    the arguments that can be varied, where they were asked for; `inside`: the project's own
+    modules in it; `weights`: of each of the `parameters`, what the metric that was asked for
+    counts of one element; nothing where that is 1."""
 
     call: str
     modules: tuple[ModuleRow, ...]
@@ -349,6 +379,7 @@ class Measured:
     misdeclared: str | None = None
     inside: tuple[InsideRow, ...] = ()
     traces: Traces | None = None
+    dtypes: tuple[DtypeRow, ...] = ()
     cached: bool = False
 
     @property

@@ -168,6 +168,14 @@ class MeasurementCache:
         torch, python, guards, self.checked["python"] = known
         return torch, python, guards
 
+    def name_of_interpreter(self) -> str | None:
+        """A name for it and its packages as they are; None as above."""
+        if self.installation() is None:
+            return None
+        return digest(
+            self.context.encode(), json.dumps(self.checked["python"], sort_keys=True).encode()
+        )
+
     def recall(self, job: Job) -> Measurement | None:
         """What a build would measure, if that is known."""
         name = f"model-{self._key(job)}"

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from fractions import Fraction
 
 CONFIG_SUFFIXES = (".yaml", ".yml", ".toml", ".json")
+DOC_SUFFIXES = (".md", ".rst")
 _MAX_LENGTH = 10_000
 _PAIRS = {"(": ")", "[": "]", "{": "}"}
 # A string; a quote that opens one without an end; a bracket; or what begins a comment.

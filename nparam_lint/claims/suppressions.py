@@ -1,7 +1,7 @@
 """`# nparam: ignore[NPL101]`: comments that silence findings on their line, and those left unused.
 
 In a docstring, which can hold no comment, the line on which the docstring ends counts for all of
-its lines. In TOML the comment stands on the line of the key.
+its lines. In TOML the comment stands on the line of the key; in Markdown it is one of HTML.
 """
 
 from __future__ import annotations
@@ -14,13 +14,15 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from nparam_lint.claims import DOC_SUFFIXES
 from nparam_lint.records import Finding, Position
 from nparam_lint.rules.catalogue import RULES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator
 
-_COMMENT = re.compile(r"#\s*nparam:\s*ignore\b(?:\[([^\]#]*)\])?")
+_IGNORE = r"\s*nparam:\s*ignore\b(?:\[([^\]#]*)\])?"
+_COMMENT = re.compile(f"#{_IGNORE}")
 UNUSED = "NPL015"
 
 
@@ -85,13 +87,25 @@ def _comments(path: str, read: Callable[[str], bytes]) -> Iterator[_Comment]:
         content = read(path)
     except OSError:
         return
-    if not _COMMENT.search(content.decode("utf-8", "replace")):  # nearly every file
+    text = content.decode("utf-8", "replace")
+    if path.endswith(DOC_SUFFIXES):
+        yield from _doc_comments(path, text)
+    elif not _COMMENT.search(text):  # nearly every file
         return
-    if path.endswith(".py"):
+    elif path.endswith(".py"):
         yield from _python_comments(path, content)
     else:
-        for number, line in enumerate(content.decode("utf-8", "replace").splitlines(), 1):
+        for number, line in enumerate(text.splitlines(), 1):
             yield from _found(path, line, number, 0, (number,))
+
+
+def _doc_comments(path: str, text: str) -> Iterator[_Comment]:
+    """Those of Markdown, on the line of the number: `<!-- nparam: ignore[NPL001] -->`."""
+    from nparam_lint.claims.doc_text import comments, readable
+
+    for one in comments(path, readable(path, text)):
+        if match := re.match(_IGNORE, one.body):
+            yield _Comment(Position(path, one.line, one.column), (one.line,), _codes(match))
 
 
 def _python_comments(path: str, content: bytes) -> Iterator[_Comment]:
@@ -111,5 +125,9 @@ def _found(
     path: str, text: str, line: int, column: int, lines: Collection[int]
 ) -> Iterator[_Comment]:
     for match in _COMMENT.finditer(text):
-        codes = tuple(code.strip() for code in (match[1] or "").split(",") if code.strip())
-        yield _Comment(Position(path, line, column + match.start() + 1), lines, codes)
+        at = Position(path, line, column + match.start() + 1)
+        yield _Comment(at, lines, _codes(match))
+
+
+def _codes(match: re.Match[str]) -> tuple[str, ...]:
+    return tuple(code.strip() for code in (match[1] or "").split(",") if code.strip())

@@ -38,6 +38,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     form.add_argument("--exact", action="store_true", help="exact counts: 86_567_656 (default)")
     form.add_argument("--rounded", action="store_true", help="rounded counts: 86.6M")
     parser.add_argument("--all", action="store_true", help="also models that are parts of others")
+    parser.add_argument(
+        "--docs",
+        action="store_true",
+        help="write nothing; suggest comments for counts in Markdown and reStructuredText",
+    )
     add_writing(parser, "list the models that got no budget, and why")
     common.add_building(parser)
 
@@ -49,6 +54,11 @@ def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
     if settings.config is None and settings.root.is_relative_to(here):
         # Where nothing marks the project, what is made must be found again from here.
         settings = common.settings_for(options, environ, here)
+    if options.docs:
+        from nparam_lint.rewrite.doc_suggestions import suggest, suggestions_document
+
+        found = suggest(settings, paths, environ, common.progress())
+        return common.deliver(suggestions_document(*found), options, settings, environ)
     wishes = Wishes(options.into, options.rounded, options.all)
     plan = plan_init(settings, paths, wishes, environ, common.progress())
     failed = any(item.count is not None for item in plan.left)

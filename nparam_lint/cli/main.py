@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 
 # Each is a module of `nparam_lint.cli`, with `_` for `-`.
 COMMANDS = tuple(
-    "check show compare formula solve diff update init install-hook rule doctor clean".split()
+    "check show compare formula solve diff history update init install-hook rule doctor "
+    "clean".split()
 )
 
 HELP = """\
@@ -36,6 +37,7 @@ Check the parameter counts that a repository claims for its PyTorch models.
   nparam-lint formula TARGET   the closed form of the count, derived and verified
   nparam-lint solve TARGET…    arguments that meet a budget
   nparam-lint diff REV         what changed since a revision, by model and by module
+  nparam-lint history TARGET   the count of one model at each commit that could change it
   nparam-lint update           write current counts into the budgets that do not hold
   nparam-lint init             write a budget for every model that has none
   nparam-lint install-hook     check what is staged, at every commit
@@ -133,7 +135,8 @@ def _general_parser() -> _Parser:
     parser = _Parser(
         prog="nparam-lint",
         usage="nparam-lint [PATH…] | show TARGET | compare TARGET… | formula TARGET "
-        "| solve TARGET… | diff REV | update | init | install-hook | rule | doctor | clean",
+        "| solve TARGET… | diff REV | history TARGET | update | init | install-hook | rule "
+        "| doctor | clean",
         description=HELP,
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,

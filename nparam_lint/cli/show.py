@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from nparam_lint import UsageError
 from nparam_lint.cli import common
 from nparam_lint.cli.targets import locate
 from nparam_lint.gate import show
 from nparam_lint.records import NotMeasured
 from nparam_lint.report.show_document import show_document
+from nparam_lint.report.training import OPTIMIZERS
 
 if TYPE_CHECKING:
     import argparse
@@ -25,6 +28,13 @@ DESCRIPTION = (
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("target", metavar="TARGET", help="LOCATION::CALLABLE(ARGUMENTS)")
+    parser.add_argument(
+        "--training",
+        choices=OPTIMIZERS,
+        metavar="OPTIMIZER",
+        help="what training takes, in bytes: weights, gradients, optimizer, checkpoint "
+        f"({', '.join(OPTIMIZERS)})",
+    )
     common.add_all_ways(parser)
     common.add_output(parser, "findings")
     common.add_building(parser)
@@ -35,4 +45,13 @@ def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
     settings = replace(settings, ways=0) if options.all_ways else settings
     report = show(settings, [target], environ, common.progress())
     failed = any(isinstance(model.measurement, NotMeasured) for model in report.models)
-    return common.deliver(show_document(report), options, settings, environ, failed=failed)
+    optimizer = OPTIMIZERS.get(options.training)
+    if optimizer and any(model.host for model in report.models):
+        host = target.host or "the model that contains it"
+        raise UsageError(
+            f"--training is about a whole model, and {target.callable} is counted inside one\n"
+            f"next: nparam-lint show {shlex.quote(str(host))} --training {options.training}"
+        )
+    return common.deliver(
+        show_document(report, optimizer), options, settings, environ, failed=failed
+    )

@@ -194,6 +194,12 @@ def what_was_read(
     return found
 
 
+def name_of_interpreter(context: BuildContext) -> str | None:
+    """A name for the interpreter as it is, with its packages, and for all else that a build sees
+    besides the project; None where it was never met, or has changed since."""
+    return _cache_of(context).name_of_interpreter()
+
+
 def _ask_worker(
     context: BuildContext,
     jobs: Sequence[Job],

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from nparam_lint import UsageError
-from nparam_lint.claims import CONFIG_SUFFIXES
+from nparam_lint.claims import CONFIG_SUFFIXES, DOC_SUFFIXES
 from nparam_lint.repository import ask_git
 
 if sys.version_info >= (3, 11):
@@ -29,7 +29,8 @@ if TYPE_CHECKING:
 # Never the project's own source, wherever they are.
 _FOREIGN = frozenset({"site-packages", "node_modules", "__pycache__"})
 CONFIGS = ("nparam-lint.toml", "pyproject.toml")  # the first of them is read
-_KINDS = (".py", *CONFIG_SUFFIXES)  # of files that are asked for: source, and what may configure it
+# Of files that are asked for: source, what may configure it, and what may say how large it is.
+_KINDS = (".py", *CONFIG_SUFFIXES, *DOC_SUFFIXES)
 _HUGE = 64_000_000  # bytes of a file that is not even looked at: nobody writes so much
 _TEXT_KINDS = (".md", ".rst", ".txt", ".ipynb", ".sh")
 _OUR_TABLE = re.compile(rb"""^\s*\[+\s*tool\s*\.\s*["']?nparam-lint\b""", re.MULTILINE)
@@ -135,15 +136,27 @@ def list_configs(
     root: Path, exclude: Sequence[str], tracked: Sequence[str] | None, below: _Below | None
 ) -> list[str]:
     """The project's config files, ours left out. `tracked`, `below`: see `list_files`."""
+    names = _of_kind(CONFIG_SUFFIXES, root, exclude, tracked, below)
+    return [name for name in names if name.rpartition("/")[2] not in CONFIGS]
+
+
+def list_docs(
+    root: Path, exclude: Sequence[str], tracked: Sequence[str] | None, below: _Below | None
+) -> list[str]:
+    """The project's Markdown and reStructuredText. `tracked`, `below`: see `list_files`."""
+    return _of_kind(DOC_SUFFIXES, root, exclude, tracked, below)
+
+
+def _of_kind(
+    kinds: tuple[str, ...],
+    root: Path,
+    exclude: Sequence[str],
+    tracked: Sequence[str] | None,
+    below: _Below | None,
+) -> list[str]:
     names = (below or list_below)(root) if tracked is None else _own(root, tracked)
     is_excluded = matcher(exclude)
-    return sorted(
-        name
-        for name in names
-        if name.endswith(CONFIG_SUFFIXES)
-        and name.rpartition("/")[2] not in CONFIGS
-        and not is_excluded(name)
-    )
+    return sorted(name for name in names if name.endswith(kinds) and not is_excluded(name))
 
 
 def list_texts(root: Path, exclude: Sequence[str], tracked: Sequence[str] | None) -> list[str]:
@@ -170,7 +183,8 @@ def inner_folders(root: Path, files: Iterable[str]) -> dict[str, str]:
     configs: dict[str, str] = {}
     for file in files:
         folder, _, name = file.rpartition("/")
-        if folder and name and not is_foreign(folder):
+        is_source = bool(name) and not name.endswith(DOC_SUFFIXES)
+        if folder and is_source and not is_foreign(folder):
             folders.update(takewhile(lambda above: above not in folders, ancestors(folder)))
             if name in CONFIGS:
                 configs[folder] = min(file, configs.get(folder, file))

@@ -55,6 +55,7 @@ from nparam_lint.gate.requests import (
     one_reason,
     request_model,
     select_models,
+    with_doc_claims,
 )
 from nparam_lint.records import Environment, ImportAttempt, Measured, Position, Report
 from nparam_lint.rules.catalogue import source_codes
@@ -243,7 +244,7 @@ def show(
     start = time.monotonic()
     context = RunContext(settings, environ, progress)
     with reused_worker():
-        source = _read_targets(settings, targets)
+        source = read_targets(settings, targets)
         selection = Selection(source.requests, skip_failures=False)
         wanted = [r for r in source.requests if r.target.arguments is None and r.target.is_path]
         wanted = [r for r in wanted if not (r.budgets or r.recipe.says_how_to_call)]
@@ -353,6 +354,7 @@ def read_source(
     is declared elsewhere in the project is wanted as well, for `with_dependents` to choose from;
     then a path may be of any kind, or gone. `on_found`: see `discover`."""
     root, copy = settings.root, settings.snapshot
+    settings, unread = with_doc_claims(settings)
     places = dict.fromkeys(place_of(path, root) for path in paths)
     if dependents:  # others may know what a link leads to by its own name
         for path in paths:
@@ -393,13 +395,16 @@ def read_source(
     requests, findings = declared_requests(
         found, settings, lambda at: in_scope(at) and not (left_out and is_left(at))
     )
+    findings += [one for one in unread if in_scope(one.position.path)]
     return ProjectSource(settings, files, found, requests, findings, tuple(places))
 
 
-def _read_targets(settings: Settings, targets: Sequence[Target]) -> ProjectSource:
-    """The source of the files that targets name, with the requests for these targets alone."""
+def read_targets(settings: Settings, targets: Sequence[Target]) -> ProjectSource:
+    """The source of the files that targets name, with the requests for these targets alone. Raises
+    UsageError for a model that is called by its name where no file, or several, define it."""
     from nparam_lint.gate.inside import files_with, resolved
 
+    settings, _ = with_doc_claims(settings)
     named = dict.fromkeys(target.location for target in targets if target.is_path)
     files = [path for path in named if not path.endswith(CONFIG_SUFFIXES)]
     found = discover(

@@ -56,7 +56,9 @@ def with_dependents(
     if config := _config_among(source):
         why = dict.fromkeys(files, f"is configured by {config}")
     for request in outside:
-        request.because = why.get(request.built.location, "")
+        docs = [b.position.path for b in request.budgets if b.origin == "docs"]
+        said = next((f"has a count in {path}" for path in docs if own(path)), "")
+        request.because = said or why.get(request.built.location, "")
     left = [r for r in outside if not r.because]
     unknown = []
     for request, path in zip(left, paths_read(left), strict=True):
@@ -72,7 +74,9 @@ def with_dependents(
         source,
         requests=[r for r in source.requests if own(r.target.location) or r.because],
         findings=[
-            f for f in source.findings if (f.target.partition("::")[0] or f.position.path) in kept
+            f
+            for f in source.findings
+            if (f.target.partition("::")[0] or f.position.path) in kept or own(f.position.path)
         ],
     )
     may = sum(bool(r.because) for r in unknown)

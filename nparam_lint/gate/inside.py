@@ -58,4 +58,5 @@ def first_instance(made: InsideRow, host: Measured) -> Measured:
         type="",
         types=(),
         inside=(),
+        dtypes=(),
     )

@@ -9,14 +9,14 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from nparam_lint.cache.store import digest
-from nparam_lint.claims import Target
+from nparam_lint.claims import DOC_SUFFIXES, Target
 from nparam_lint.claims.docstring_budgets import (
     declares,
     has_prose_count,
     mentions,
     parse_docstring,
 )
-from nparam_lint.discover.files import list_configs, list_texts, matcher, reader
+from nparam_lint.discover.files import list_configs, list_docs, list_texts, matcher, reader
 from nparam_lint.discover.syntax import TooSlow, time_limit
 from nparam_lint.judge import finding
 from nparam_lint.records import (
@@ -287,14 +287,8 @@ def _config_files(found: Discovery, settings: Settings) -> dict[str, bytes]:
     copy, root = settings.snapshot, settings.root
     tracked = copy.files(root, "") if copy else None
     others = list_configs(root, settings.exclude, tracked, settings.below)
-    read, contents = reader(root), dict.fromkeys(others, b"")
-    commented = [path for path in others if not path.endswith(".json")]
-    for path in commented:
-        with suppress(OSError):
-            contents[path] = read(path)
-    if settings.replay_inputs:
-        home = str(settings.home)
-        settings.replay_inputs.add_source(home, commented, lambda path: digest(contents[path]))
+    contents = dict.fromkeys(others, b"")
+    contents |= _contents([path for path in others if not path.endswith(".json")], settings)
     families = [pattern.files for pattern in settings.patterns if "::" not in pattern.text]
     is_member = matcher(families)
     contents = {at: text for at, text in contents.items() if mentions(text) or is_member(at)}
@@ -305,6 +299,43 @@ def _config_files(found: Discovery, settings: Settings) -> dict[str, bytes]:
         modules = (path for path in found.files if not path.endswith("__init__.py"))
         contents |= {path: found.tree.source(path) for path in filter(is_member, modules)}
     return contents
+
+
+def _contents(paths: Sequence[str], settings: Settings) -> dict[str, bytes]:
+    """What is in files that are no source; nothing where one cannot be read."""
+    read, contents = reader(settings.root), dict.fromkeys(paths, b"")
+    for path in paths:
+        with suppress(OSError):
+            contents[path] = read(path)
+    if settings.replay_inputs:
+        home = str(settings.home)
+        settings.replay_inputs.add_source(home, paths, lambda path: digest(contents[path]))
+    return contents
+
+
+def with_doc_claims(settings: Settings) -> tuple[Settings, list[Finding]]:
+    """The settings with the budgets in the project's Markdown and reStructuredText beside those of
+    the config; and the findings about comments there that cannot be read."""
+    copy, root = settings.snapshot, settings.root
+    tracked = copy.files(root, DOC_SUFFIXES) if copy else None
+    paths = list_docs(root, settings.exclude, tracked, settings.below)
+    contents = {p: text for p, text in _contents(paths, settings).items() if mentions(text)}
+    findings: list[Finding] = []
+    budgets = [one for at, text in contents.items() for one in _doc_budgets(at, text, findings)]
+    return replace(settings, budgets=(*settings.budgets, *budgets)), findings
+
+
+def _doc_budgets(path: str, content: bytes, findings: list[Finding]) -> Iterator[Budget]:
+    """The budgets in a text's comments; what cannot be read is added to the findings."""
+    from nparam_lint.claims.doc_comments import parse_docs  # few projects have any
+
+    found, malformed = parse_docs(path, content.decode("utf-8", "replace"))
+    for fault in malformed:
+        at = Position(path, fault.line, fault.column)
+        findings.append(finding("NPL002", at, fault.message, path))
+    for one in found:
+        at = Position(path, one.line, one.column)
+        yield Budget(one.target, one.selector, one.value, one.value.text, at, "docs")
 
 
 def _comment_budgets(path: str, content: bytes, findings: list[Finding]) -> Iterator[Budget]:

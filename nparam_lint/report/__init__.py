@@ -3,7 +3,8 @@
 Every command makes one `Document`; every module of `report.formats` renders documents. For programs
 there is `data`, a command's own JSON document; for people there is `page`, made of the blocks
 below; for tools that work with findings there is `report`. A format without its own rendering for
-`Modules`, `ModelBudgets` or `Listing` renders the `table` of such a block.
+`Modules`, `ModelBudgets` or `Listing` renders the `table` of such a block. A `Chart` stands beside
+a table that has its numbers; `report.chart` draws it.
 """
 
 from __future__ import annotations
@@ -212,8 +213,32 @@ class Listing:
     reasons: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class ChartPoint:
+    """`label`: what the axis says. `title`: what the point says when it is looked at. `value`: None
+    for a gap."""
+
+    label: str
+    title: str
+    value: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Chart:
+    """Counts, the oldest first; each holds until the next. `title`: what they are."""
+
+    title: str
+    points: tuple[ChartPoint, ...]
+
+    @property
+    def span(self) -> tuple[int, int]:
+        """The least and the greatest count; 0 and 0 where there is none."""
+        values = [point.value for point in self.points if point.value is not None]
+        return min(values, default=0), max(values, default=0)
+
+
 # The last two stand where their tables are made.
-Block: TypeAlias = "Text | Parts | Facts | Table | Listing | Modules | ModelBudgets"
+Block: TypeAlias = "Text | Parts | Facts | Table | Listing | Chart | Modules | ModelBudgets"
 
 
 # --- the page -------------------------------------------------------------------------------------

@@ -134,6 +134,7 @@ def _measurement(measured: Measurement) -> Json:
         "modules": [_module(row) for row in measured.modules],
         "rung": measured.rung,
         "type": measured.type,
+        "dtypes": [asdict(row) for row in measured.dtypes],
     }
     if measured.parameters:
         found["parameters"] = [asdict(parameter) for parameter in measured.parameters]

@@ -32,22 +32,33 @@ if TYPE_CHECKING:
 
     from nparam_lint.records import DeviceResult, Inside, ModelReport, NotMeasured
     from nparam_lint.report import Block, Options
+    from nparam_lint.report.training import Optimizer, Training
 
 _ROWS = 60
 _WAYS = 12  # without -v
 
 
-def show_document(report: Report) -> Document:
-    """That of the one model; where nothing could be measured at all, that of a check."""
+def show_document(report: Report, optimizer: Optimizer | None = None) -> Document:
+    """That of the one model; where nothing could be measured at all, that of a check. `optimizer`:
+    what it takes to train the model with it is told, too."""
     document = replace(check_document(report), command="show")
     if not report.models or report.error:
         return document
-    return replace(document, page=lambda options: _page(report, options))
+    measured = report.models[0].measurement
+    training = None
+    if optimizer and isinstance(measured, Measured):
+        from nparam_lint.report.training import training_data, training_of
+
+        training = training_of(measured, optimizer)
+        told, data = training_data(training), document.data
+        document = replace(document, data=lambda: data() | {"training": told})
+    return replace(document, page=lambda options: _page(report, training, options))
 
 
-def _page(report: Report, options: Options) -> Page:
+def _page(report: Report, training: Training | None, options: Options) -> Page:
     model = report.models[0]
-    first, *others = (Section(tuple(blocks), always=True) for blocks in _blocks(model, options))
+    blocks = _blocks(model, training, options)
+    first, *others = (Section(tuple(some), always=True) for some in blocks)
     others += [Section(tuple(_other_ways(report, options)))]
     name = clean(model.target)
     total = total_of(model)
@@ -55,7 +66,9 @@ def _page(report: Report, options: Options) -> Page:
     return Page((replace(first, title=name), *others), headline=f"{name} · {counted}")
 
 
-def _blocks(model: ModelReport, options: Options) -> Iterator[list[Block]]:
+def _blocks(
+    model: ModelReport, training: Training | None, options: Options
+) -> Iterator[list[Block]]:
     measured, at = model.measurement, model.position
     defined = Fact("defined", f"{clean(at.path)}:{at.line}")
     if not isinstance(measured, Measured):
@@ -74,7 +87,16 @@ def _blocks(model: ModelReport, options: Options) -> Iterator[list[Block]]:
         if model.inside:
             yield [_inside(model.inside)]
         yield [_totals(measured)]
-        yield list(_devices({n: d for n, d in measured.devices.items() if not d.is_absent}))
+        if training:
+            from nparam_lint.report.training import training_blocks
+
+            yield from training_blocks(training)
+        elif len(measured.dtypes) > 1:
+            from nparam_lint.report.training import bytes_by_dtype
+
+            yield [bytes_by_dtype(measured)]
+        present = {n: d for n, d in measured.devices.items() if not d.is_absent}
+        yield list(_devices(present, measured.counts.bytes))
         limit = options.rows or _ROWS
         name = clean(model.target)
         yield [Modules(measured.modules, options.depth, limit, measured.parameters, name)]
@@ -152,20 +174,22 @@ def _totals(measured: Measured) -> Facts:
     return Facts(tuple(facts))
 
 
-def _devices(devices: Mapping[str, DeviceResult]) -> Iterator[Block]:
-    """Nothing where only meta was asked and answered."""
+def _devices(devices: Mapping[str, DeviceResult], estimate: int) -> Iterator[Block]:
+    """Nothing where only meta was asked and answered. `estimate`: the bytes of parameters and
+    buffers, beside what an allocator really took for them."""
     if set(devices) <= {"meta"} and all(d.status == "measured" for d in devices.values()):
         return
     rows, below = [], []
     colors = {"measured": "green", "failed": "red", "skipped": "yellow"}
     for name, device in devices.items():
         taken = "" if device.bytes is None else style.human_bytes(device.bytes)
+        needs = "" if device.bytes is None else style.human_bytes(estimate)
         total = "–" if device.total is None else f"{device.total:,}"
-        rows.append(Row((name, Cell(device.status, colors[device.status]), total, taken)))
+        rows.append(Row((name, Cell(device.status, colors[device.status]), total, needs, taken)))
         reasons = filter(None, (device.reason, *device.differences))
         below += [Text(f"{name}: {text}", hang="    ") for text in reasons]
     names = Column("device"), Column("status")
-    numbers = Column("parameters", "number"), Column("memory", "number")
+    numbers = tuple(Column(name, "number") for name in ("parameters", "bytes", "allocated"))
     yield Table((*names, *numbers), tuple(rows)).filled
     yield from below
 

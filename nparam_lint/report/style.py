@@ -265,7 +265,8 @@ def shown_metrics(measured: Measured) -> list[tuple[Metric, int | None]]:
     """(metric, count): those of parameters first. None is unknown; what needs to know how many
     experts are used is left out where all are."""
     shown = []
-    for metric in sorted(METRICS.values(), key=lambda metric: metric.unit != "parameters"):
+    listed = (metric for metric in METRICS.values() if metric.is_listed)
+    for metric in sorted(listed, key=lambda metric: metric.unit != "parameters"):
         count = measured.counts.of(metric.name)
         same = count is None or count == measured.counts.total
         if not (metric.needs_routing and same and not measured.no_routing):

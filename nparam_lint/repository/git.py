@@ -88,7 +88,7 @@ class Repository:
             return os.fsdecode(done.stdout).strip()
         if self.attempt("rev-parse", "--verify", "--quiet", "HEAD").returncode:
             raise GitError(f"there is no revision {revision!r}: the repository has no commit yet")
-        if self._is_shallow():
+        if self.is_shallow():
             raise GitError(
                 f"there is no revision {revision!r} in this shallow clone; "
                 f"next: {self._fetch(revision, depth)}, or clone with its whole history "
@@ -101,6 +101,10 @@ class Repository:
         hint = f"did you mean {near[0]}?" if near else f"{there} them"
         raise GitError(f"there is no revision {revision!r}; {hint}")
 
+    def has(self, commit: str, path: str) -> bool:
+        """Whether a commit has a file or a directory there."""
+        return self.attempt("cat-file", "-e", f"{commit}:{path}").returncode == 0
+
     def merge_base(self, revision: str, other: str) -> str:
         """The commit at which two revisions parted. Raises GitError in words."""
         commits = [self.resolve(name, "--unshallow") for name in (revision, other)]
@@ -108,7 +112,7 @@ class Repository:
         if done.returncode == 0:
             return os.fsdecode(done.stdout).strip()
         why = f"{revision} and {other} have no commit in common"
-        if self._is_shallow():
+        if self.is_shallow():
             raise GitError(
                 f"{why} in this shallow clone; next: git fetch --unshallow, or clone with its "
                 "whole history (fetch-depth: 0 of actions/checkout)"
@@ -125,7 +129,8 @@ class Repository:
         name = revision if re.fullmatch("[0-9a-f]{7,64}", revision) else f"{revision}:{revision}"
         return f"git fetch {depth} origin {name}"
 
-    def _is_shallow(self) -> bool:
+    def is_shallow(self) -> bool:
+        """Whether the history ends before its beginning."""
         return self.run("rev-parse", "--is-shallow-repository").strip() == "true"
 
     def untracked(self) -> list[str]:

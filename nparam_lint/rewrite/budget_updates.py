@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from nparam_lint import UsageError
 from nparam_lint.claims import (
+    DOC_SUFFIXES,
     Selector,
     Target,
     TextError,
@@ -27,7 +28,7 @@ from nparam_lint.gate import RunContext, measure, read_source
 from nparam_lint.gate.requests import Selection
 from nparam_lint.judge import judge
 from nparam_lint.records import NotMeasured
-from nparam_lint.rewrite import comment_edits, docstring_edits, number_style, toml_edits
+from nparam_lint.rewrite import comment_edits, doc_edits, docstring_edits, number_style, toml_edits
 from nparam_lint.rewrite.edits import Edit, Left, Plan, edit_files
 
 if TYPE_CHECKING:
@@ -38,6 +39,13 @@ if TYPE_CHECKING:
     from nparam_lint.gate.requests import ModelRequest, ProjectSource
     from nparam_lint.records import Budget, Finding, Measurement, Origin, Position
     from nparam_lint.rewrite.number_style import Restated
+
+# Of what cannot be read in files of a kind.
+_ORIGINS: dict[str | tuple[str, ...], Origin] = {
+    ".py": "docstring",
+    ".toml": "config",
+    DOC_SUFFIXES: "docs",
+}
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -126,8 +134,8 @@ def _unreadable(findings: Sequence[Finding], named: Sequence[Named]) -> Iterator
             target = Target(found.position.path, "")
         at = found.position
         if not named or any(item.covers(target, None, at.path) for item in named):
-            is_source, is_own = at.path.endswith(".py"), at.path.endswith(".toml")
-            origin: Origin = "docstring" if is_source else "config" if is_own else "comment"
+            origins = (origin for kind, origin in _ORIGINS.items() if at.path.endswith(kind))
+            origin: Origin = next(origins, "comment")
             yield Left(at, found.target, "", origin, "", found.message)
 
 
@@ -300,10 +308,15 @@ def _in_docstrings(
 def _in_comments(
     name: str, items: Sequence[_Wanted], source: ProjectSource
 ) -> tuple[bytes, bytes, dict[_Wanted, str]]:
+    """In config files, and in Markdown and reStructuredText."""
     old = (source.settings.root / name).read_bytes()
     by_place = {(item.edit.position.line, item.edit.position.column): item for item in items}
     changes = {at: item.change for at, item in by_place.items()}
-    new, failed = comment_edits.restate(name, old.decode("utf-8"), changes)
+    restate = (doc_edits if name.endswith(DOC_SUFFIXES) else comment_edits).restate
+    try:
+        new, failed = restate(name, old.decode("utf-8"), changes)
+    except UnicodeDecodeError:
+        return old, old, dict.fromkeys(items, "the file is not UTF-8")
     return old, new.encode("utf-8"), {by_place[at]: reason for at, reason in failed.items()}
 
 
@@ -333,4 +346,9 @@ def _is(entry: Budget, budget: Budget) -> bool:
     return replace(entry, target=budget.target) == budget
 
 
-_IN_PLACE = {"docstring": _in_docstrings, "comment": _in_comments, "config": _in_config}
+_IN_PLACE = {
+    "docstring": _in_docstrings,
+    "comment": _in_comments,
+    "config": _in_config,
+    "docs": _in_comments,
+}

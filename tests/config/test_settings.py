@@ -232,7 +232,8 @@ def test_every_fault_is_told_at_once_with_its_place(faults):
         "pyproject.toml:19:1: budget 'vit.py': found `vit.py`, expected LOCATION::CALLABLE such as "
         "nanogpt/model.py::GPT or timm::resnet50",
         "pyproject.toml:20:1: budget 'vit.py::ViT[a, b]': found `b`, expected one metric of total, "
-        "trainable, frozen, buffers, bytes, non_embedding, active",
+        "trainable, frozen, buffers, bytes, non_embedding, active, gradient_bytes, "
+        "training_bytes, momentum_training_bytes, sgd_training_bytes",
         "pyproject.toml:21:35: unknown config key 'tolerence'; did you mean 'tolerance'?",
     ]
 

@@ -18,6 +18,8 @@ CONCISE = ("--declared", "--staged", "--format", "concise")
 BROKEN = [
     ({"top.py": model(10, 9)}, "top.py:5:16"),
     ({"plain/net.py": model(10, 9)}, "plain/net.py:5:16"),
+    ({"README.md": "9 <!-- nparam: plain/net.py::Net -->\n"}, "README.md:1:1"),
+    ({"b/README.md": "9 <!-- nparam: net.py::Net -->\n"}, "b/README.md:1:1"),
     ({"a/net.py": model(10), "a/nparam-lint.toml": CONFIG.format(9)}, "a/nparam-lint.toml:2:1"),
     ({"b/net.py": model(10, 9), "b/nparam-lint.toml": ""}, "b/net.py:5:16"),
     ({"c/net.py": model(10), "c/pyproject.toml": TABLE.format(9)}, "c/pyproject.toml:2:1"),
@@ -91,7 +93,7 @@ def test_by_hand_the_paths_are_what_is_asked_about(monorepo, nparam_lint):
 
     assert found("fine") == []
     assert found(".", cwd="fine") == []
-    assert found("fine", "b") == ["b/net.py:5:16:"]
+    assert found("fine", "b") == ["b/README.md:1:1:", "b/net.py:5:16:"]
     assert found("b", ".", "b/net.py") == found()  # and nothing twice
     assert found("../a", cwd="fine") == found(cwd="a")
     assert [line.partition(":")[0] for line in found("a")] == [
@@ -190,6 +192,7 @@ def environments(repository):
         {
             ".gitignore": ".venv/\nvenv/\n",
             "nparam-lint.toml": config,
+            "README.md": "112 <!-- nparam: b/net.py::Net -->\n",
             "a/net.py": model(10),
             "b/net.py": model(10),
             "top.py": "import a.net  # top's own environment is to build this, and no other\n"
@@ -215,6 +218,7 @@ def test_each_project_is_built_with_the_environment_that_is_nearest(environments
     assert "elsewhere" not in done.stdout
     assert f"{sample.path}/b/venv/bin/python (venv in {sample.path}/b)" in " ".join(b.split())
     assert "declared 111" in b
+    assert "README.md:1:1" in b  # the text is at the top, the model is not
 
 
 @pytest.mark.thorough

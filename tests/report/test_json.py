@@ -161,6 +161,10 @@ def test_a_measured_model():
         "bytes": 407_144,
         "non_embedding": 101_786,
         "active": None,
+        "gradient_bytes": 0,
+        "training_bytes": 407_144,
+        "momentum_training_bytes": 407_144,
+        "sgd_training_bytes": 407_144,
     }
     assert sum(row["own"] for row in found["modules"]) == found["counts"]["total"]
     assert found["modules"][1]["source"] == "model.py:11"

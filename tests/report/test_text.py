@@ -301,10 +301,10 @@ def test_show_devices():
     assert (
         page.split("\n\n")[2]
         == """\
-device    status      parameters    memory
-────────  ────────  ────────────  ────────
+device    status      parameters     bytes    allocated
+────────  ────────  ────────────  ────────  ───────────
 meta      measured       101,786
-cuda:0    failed         101,787  407.6 kB
+cuda:0    failed         101,787  407.1 kB     407.6 kB
 cuda:0: counts differ
 cuda:0: out.bias: 11"""
     )

@@ -131,7 +131,8 @@ def _counts(models: Sequence[_Counted]) -> doc.Table:
         rows.append(doc.Row((f"against {models[0].letter}", "", *more)))
     if len(models) > 1 and totals[0]:
         rows.append(doc.Row(("", "", *(_ratio(total, totals[0]) for total in totals[1:]))))
-    metrics = [one for name, one in METRICS.items() if name not in ("total", "frozen", "buffers")]
+    hidden = ("total", "frozen", "buffers")
+    metrics = [one for name, one in METRICS.items() if one.is_listed and name not in hidden]
     for metric in sorted(metrics, key=lambda metric: metric.unit == "bytes"):
         counts = [model.measured.counts.of(metric.name) for model in models]
         if metric.needs_routing and counts == totals:

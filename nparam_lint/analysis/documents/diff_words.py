@@ -78,7 +78,7 @@ def counts_of(model: ModelDiff) -> list[str]:
     found = []
     for name, metric in METRICS.items():
         was, now = model.before.counts.of(name), model.after.counts.of(name)
-        if was != now:
+        if was != now and metric.is_listed:
             values = ("–" if count is None else f"{count:,}" for count in (was, now))
             found.append(f"{metric.label} {' → '.join(values)}")
     return found

@@ -79,8 +79,9 @@ class Metric:
     `name`: in selectors, such as `nparam[trainable]`, and in JSON. `unit`: "parameters", "buffer
     elements" or "bytes". `note`: what a report says beside the number. `parameter`, `buffer`: what
     a `Part` of the model adds, a whole number or a fraction; `finish`: turns a sum of fractions
-    into a whole number. `needs_routing`: unknown unless the number of experts per token is
-    known."""
+    into a whole number. `needs_routing`: unknown unless the number of experts per token is known.
+    `assumed`: what a finding says of how it is counted. `is_derived`: its sums follow from those of
+    others (`records.ModuleRow`), and are not made. `is_listed`: a report has it unasked."""
 
     name: str
     unit: str
@@ -89,6 +90,9 @@ class Metric:
     buffer: Callable[[Part], Amount] = _nothing
     finish: Optional[Callable[[Amount], int]] = None
     needs_routing: bool = False
+    assumed: str = ""
+    is_derived: bool = False
+    is_listed: bool = True
 
     @property
     def label(self) -> str:
@@ -98,12 +102,33 @@ class Metric:
     @property
     def words(self) -> str:
         """What a sentence says after the number."""
+        if self.name.endswith("_bytes"):
+            return self.name.replace("_", " ")
         is_whole = self.name == "total" or self.unit != "parameters"
         return self.unit if is_whole else f"{self.label} {self.unit}"
 
 
+def _in_training(name: str, states: int, optimizer: str) -> Metric:
+    """What training takes with an optimizer that keeps so many tensors for each that is trained."""
+    copies = 2 + states  # the weights, their gradients, and what the optimizer keeps
+    note = "weights, buffers, gradients" + (f" and states of {optimizer}" if states else "")
+    return Metric(
+        name,
+        "bytes",
+        note,
+        lambda p: p.bytes * (copies if p.is_trainable else 1),
+        _bytes,
+        assumed=f"{note}, each in the dtype of its weight; no activations",
+        is_derived=True,
+        is_listed=False,
+    )
+
+
 # Metrics that have a field in `records.ModuleRow`, since code uses them; others are passed by name.
-WITH_FIELDS = ("total", "trainable", "frozen", "buffers", "bytes", "non_embedding", "active")
+WITH_FIELDS = (
+    *("total", "trainable", "frozen", "buffers", "bytes", "non_embedding", "active"),
+    *("gradient_bytes", "training_bytes", "momentum_training_bytes", "sgd_training_bytes"),
+)
 METRICS = {
     metric.name: metric
     for metric in (
@@ -126,5 +151,16 @@ METRICS = {
             finish=math.ceil,
             needs_routing=True,
         ),
+        Metric(
+            "gradient_bytes",
+            "bytes",
+            "of what is trained",
+            lambda p: p.bytes if p.is_trainable else 0,
+            is_listed=False,
+        ),
+        _in_training("training_bytes", 2, "Adam or AdamW"),
+        _in_training("momentum_training_bytes", 1, "SGD with momentum"),
+        _in_training("sgd_training_bytes", 0, "SGD"),
     )
 }
+COUNTED = {name: metric for name, metric in METRICS.items() if not metric.is_derived}

@@ -195,6 +195,10 @@ class Originals:
         """[(name, buffer)] of those that a module holds itself."""
         return self.held(module, "_buffers")
 
+    def unsaved_buffers(self, module):
+        """The names of the buffers that `state_dict` leaves out."""
+        return self.attributes(module).get("_non_persistent_buffers_set") or ()
+
     def own_children(self, module):
         """[(name, module)] of those directly below a module, the same one as often as it is
         there."""

@@ -7,9 +7,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from nparam_lint import __version__
-from nparam_lint.report import Facts, Parts, Table, Text, html_cards
+from nparam_lint.report import Chart, Facts, Parts, Table, Text, html_cards
 from nparam_lint.report import html_parts as parts
 from nparam_lint.report.budget_outcomes import ModelBudgets, budgets_of, total_of
+from nparam_lint.report.chart import svg
 from nparam_lint.report.findings import ranked
 from nparam_lint.report.folded_modules import Modules
 from nparam_lint.report.html_parts import LISTED, TONES, code_html, escape, mark_html, more_html
@@ -133,6 +134,8 @@ def _block(block: Block, data: PageData) -> str:
             text = f"{fact.count or ''} {words}{below}"
             pairs.append(f"<div><dt>{escape(fact.name)}</dt><dd>{text}</dd></div>")
         return f'<dl class="facts">{"".join(pairs)}</dl>'
+    if isinstance(block, Chart):
+        return f'<div class="card wide-chart">{svg(block)}</div>'
     if isinstance(block, Modules):
         return parts.model_picture(replace(block, limit=_MODULES), block.name, data)
     if isinstance(block, ModelBudgets) and not block.alone:

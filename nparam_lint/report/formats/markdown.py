@@ -11,9 +11,10 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from nparam_lint.records import Measured
-from nparam_lint.report import Facts, Parts, Table, Text, style
+from nparam_lint.report import Chart, Facts, Parts, Table, Text, style
 from nparam_lint.report.budget_outcomes import ModelBudgets, budgets_of, worst
 from nparam_lint.report.budget_rows import failing_table
+from nparam_lint.report.chart import sparkline
 from nparam_lint.report.findings import details, ranked
 from nparam_lint.report.folded_modules import Modules
 from nparam_lint.report.style import clean, plural
@@ -129,6 +130,8 @@ def _block(block: Block) -> Iterator[Pieces]:
         from nparam_lint.report.formats.text import table_lines
 
         yield fenced("module", table_lines(block.table, _WIDTH, style.Paint(False)))
+    elif isinstance(block, Chart):
+        yield Pieces("line", "", [f"{code(sparkline(block, _WIDTH))}\n"])
     elif isinstance(block, ModelBudgets) and not block.alone:
         yield from _broken(block)
         title = f"{plural(len(block.models), 'model')} with what is declared"

@@ -8,7 +8,7 @@ from functools import cache
 from itertools import zip_longest
 from typing import TYPE_CHECKING
 
-from nparam_lint.report import Facts, Listing, Parts, Table, Text, style
+from nparam_lint.report import Chart, Facts, Listing, Parts, Table, Text, style
 from nparam_lint.report.budget_outcomes import ModelBudgets, verdict_lines
 from nparam_lint.report.style import Paint, clean
 
@@ -66,6 +66,10 @@ def _block(block: Block, width: int, paint: Paint) -> Sequence[str]:
         return listing_lines(block, width, paint)
     if isinstance(block, Table):
         return table_lines(block, width, paint)
+    if isinstance(block, Chart):
+        from nparam_lint.report.chart import sparkline
+
+        return [paint("cyan", sparkline(block, width))]
     return _modules(block, width, paint)
 
 

@@ -8,13 +8,14 @@ import re
 from math import prod
 from operator import add
 
-from ..capabilities import METRICS, WITH_FIELDS, Part
+from ..capabilities import COUNTED, METRICS, WITH_FIELDS, Part
 from ..state import STATE
 from ..symbolic.recorder import resumed
 from ..symbolic.shapes import traced_shape
 from ..tracing.failures import Failure
 from ..tracing.project_paths import is_below, upwards
 from .active_experts import Routing
+from .bytes_by_dtype import bytes_by_dtype
 
 # The names of embeddings whose entries are not tokens.
 OF_PLACES = re.compile("pos|type|segment|wpe", re.IGNORECASE)
@@ -54,6 +55,7 @@ class Count:
         self.again = []  # (path, first path) of modules that stand in more than one place
         self.lazy = []
         self.embedding = set()
+        self.saved = set()  # ids of the buffers that a checkpoint has
         with originals.plain():
             self.walk()
             routes = METRICS[metric].needs_routing
@@ -110,6 +112,8 @@ class Count:
                     continue
                 shape = torch.shape(buffer)
                 held = self.buffers.setdefault(id(buffer), Held(buffer, prefix + name, shape))
+                if name not in torch.unsaved_buffers(module):
+                    self.saved.add(id(buffer))
                 held.owners.append(path)
             children = [(prefix + name, child) for name, child in torch.own_children(module)]
             stack.extend(reversed(children))
@@ -117,7 +121,7 @@ class Count:
     def count_rows(self):
         """Fills in, for each row, what lies at or below it; a shared parameter once in each. Gives
         that of the model."""
-        nothing = (0,) * len(METRICS)
+        nothing = (0,) * len(COUNTED)
         below, shared = {}, {}  # what several modules hold counts once above all of them
         for owners, amounts in self.amounts_by_owners().items():
             if len(owners) == 1 and not self.again:
@@ -148,7 +152,7 @@ class Count:
         """The paths of the modules that hold the same parameters and buffers -> what these add to
         each metric. Most models have thousands of few kinds, each of which is worked out once."""
         found = {}
-        metrics = METRICS.values()
+        metrics = COUNTED.values()
         for tensors, adders in (
             (self.parameters, [metric.parameter for metric in metrics]),
             (self.buffers, [metric.buffer for metric in metrics]),
@@ -189,8 +193,8 @@ class Count:
 
     def finished(self, amounts):
         """Name -> the count that a sum makes; None where it is unknown."""
-        counts = dict(zip(METRICS, amounts))
-        for name, metric in METRICS.items():
+        counts = dict(zip(COUNTED, amounts))
+        for name, metric in COUNTED.items():
             if metric.needs_routing and self.routing.unknown:
                 counts[name] = None
             elif metric.finish:
@@ -349,6 +353,7 @@ class Count:
             "no_routing": self.routing.unknown,
             "misdeclared": self.routing.misdeclared,
             "modules": self.rows,
+            "dtypes": bytes_by_dtype(self),
             "hidden": self.hidden(),
             "notes": notes + self.routing.notes,
             "parameters": self.parameter_rows(metric) if with_parameters else [],
@@ -359,7 +364,7 @@ class Count:
 def row_fields(counts):
     """Counts as `records.ModuleRow` has them: those without a field there under `more`."""
     more = [(name, count) for name, count in counts.items() if name not in WITH_FIELDS]
-    fields = {name: counts[name] for name in WITH_FIELDS}
+    fields = {name: counts[name] for name in WITH_FIELDS if name in counts}
     fields["embedding"] = fields["total"] - fields.pop("non_embedding")
     del fields["frozen"]
     return dict(fields, more=more) if more else fields

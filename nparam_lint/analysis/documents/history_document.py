@@ -1,0 +1,163 @@
+"""The document of `history`: the count of a model at each commit, as a line and as a table."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from nparam_lint import __version__
+from nparam_lint import report as doc
+from nparam_lint.report import style
+from nparam_lint.report.style import clean, plural
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from nparam_lint.analysis.history import History, Point
+
+_COLUMNS = (
+    doc.Column("commit", "code"),
+    doc.Column("date", tone="dim"),
+    doc.Column("count", "number"),
+    doc.Column("change", "number"),
+    doc.Column("subject", "words", notes=True),
+)
+
+
+def history_document(history: History) -> doc.Document:
+    return doc.Document(
+        "history",
+        lambda: _data(history),
+        lambda options: _page(history, options),
+        history.error,
+        lines=tuple(_in_one_line(point) for point in history.points),
+    )
+
+
+def _in_one_line(point: Point) -> str:
+    count = f"{point.state.count:,}" if point.state.count is not None else "not counted"
+    change = f" ({point.change:+,})" if point.change else ""
+    return clean(
+        f"{point.commit.sha[:7]} {point.commit.date} {count}{change} {point.commit.subject}"
+    )
+
+
+def _data(history: History) -> doc.Json:
+    return {
+        "version": 1,
+        "tool": {"name": "nparam-lint", "version": __version__},
+        "command": "history",
+        "target": history.target,
+        "error": history.error,
+        "commits": [
+            {
+                "commit": point.commit.sha,
+                "parents": list(point.commit.parents),
+                "date": point.commit.date,
+                "author": point.commit.author,
+                "subject": point.commit.subject,
+                "path": point.state.path or None,
+                "count": point.state.count,
+                "change": point.change,
+                "reason": point.state.reason or None,
+                "cached": point.cached,
+            }
+            for point in history.points
+        ],
+        "notes": list(history.notes),
+        "summary": {
+            "commits": len(history.points),
+            "changes": sum(bool(point.change) for point in history.points),
+            "gaps": sum(point.state.count is None for point in history.points),
+            "cached": sum(point.cached for point in history.points),
+            "seconds": history.seconds,
+        },
+    }
+
+
+def _page(history: History, options: doc.Options) -> doc.Page:
+    if history.error is not None:
+        return doc.Page()
+    points, name = history.points, clean(history.target)
+    if not points:
+        nothing = f"No commit has {name}."
+        return doc.Page((), "–", nothing, nothing)
+    shown = points if options.verbose else [*_telling(points)]
+    left = len(points) - len(shown)
+    notes = (f"{plural(left, 'commit')} without a change (-v lists them)",) if left else ()
+    table = doc.Table(
+        _COLUMNS, tuple(_row(point, history.target) for point in shown), notes=notes, noun="commit"
+    )
+    about = [doc.Text(f"note: {note}", "dim", hang="  ") for note in history.notes]
+    blocks: list[doc.Block] = [_chart(history)] if len(points) > 1 else []
+    sections = (
+        doc.Section((*blocks, doc.Text(_span(history), "dim")), title=name, always=True),
+        doc.Section((table,), always=True),
+        doc.Section(tuple(about)),
+    )
+    headline = " · ".join(_counted(points))
+    return doc.Page(sections, headline=headline, summary=(_summary(history),))
+
+
+def _telling(points: Sequence[Point]) -> Iterator[Point]:
+    """The newest and the oldest, what changed the count, and the ends of gaps."""
+    for number, point in enumerate(points):
+        after, before = points[number - 1 : number], points[number + 1 : number + 2]
+        is_gap = point.state.count is None
+        begins = is_gap and [p.state.reason for p in before] != [point.state.reason]
+        ends = not is_gap and any(p.state.count is None for p in before)
+        if not (after and before) or point.change or begins or ends:
+            yield point
+
+
+def _row(point: Point, name: str) -> doc.Row:
+    commit, state = point.commit, point.state
+    count = doc.Cell("–", "dim") if state.count is None else doc.Cell(f"{state.count:,}")
+    change = point.change or 0
+    tone = "green" if change > 0 else "red"
+    cells = (
+        commit.sha[:7],
+        commit.date,
+        count,
+        doc.Cell(f"{change:+,}" if change else "", tone),
+        commit.subject,
+    )
+    return doc.Row(cells, below=(f"not counted: {_why(point, name)}",) if state.reason else ())
+
+
+def _why(point: Point, target: str) -> str:
+    """Without the name of what was to be counted."""
+    return style.short_reason(point.state.reason, target.partition("::")[2])
+
+
+def _chart(history: History) -> doc.Chart:
+    points = []
+    for point in reversed(history.points):
+        commit, state = point.commit, point.state
+        said = (
+            f"not counted: {_why(point, history.target)}"
+            if state.count is None
+            else f"{state.count:,}"
+        )
+        said += f" ({point.change:+,})" if point.change else ""
+        title = f"{commit.sha[:7]} {commit.date} {commit.subject}: {said}"
+        points.append(doc.ChartPoint(f"{commit.sha[:7]} {commit.date}", title, state.count))
+    return doc.Chart(history.target, tuple(points))
+
+
+def _span(history: History) -> str:
+    first, last = history.points[-1].commit, history.points[0].commit
+    return f"{first.sha[:7]} {first.date} … {last.sha[:7]} {last.date}"
+
+
+def _counted(points: Sequence[Point]) -> Iterator[str]:
+    yield plural(len(points), "commit")
+    yield plural(sum(bool(point.change) for point in points), "change")
+    if gaps := sum(point.state.count is None for point in points):
+        yield f"{gaps:,} not counted"
+
+
+def _summary(history: History) -> doc.Parts:
+    parts = [*_counted(history.points)]
+    cached = sum(point.cached for point in history.points)
+    parts += [f"{cached:,} from the cache"] if cached else []
+    return doc.Parts((*(("", part) for part in parts), ("dim", f"{history.seconds:.1f} s")))

@@ -1,0 +1,324 @@
+"""The count of a model at each commit that could have changed it.
+
+What a build reads decides which commits these are: the files that a build of the model has read
+before are known (`ReplayInputs`), and so are their earlier names. Every commit that changes one of
+them is built from a copy, unless the cache remembers it: what a commit holds never changes.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from nparam_lint import UsageError
+from nparam_lint.analysis.revision_diff import comparable
+from nparam_lint.cache.replay_inputs import ReplayInputs
+from nparam_lint.cache.store import digest
+from nparam_lint.count.interpreter import find_interpreter
+from nparam_lint.count.run_jobs import BuildContext, name_of_interpreter
+from nparam_lint.count.worker_process import reused_worker
+from nparam_lint.gate import RunContext, measure, read_targets
+from nparam_lint.gate.requests import Selection
+from nparam_lint.judge import amount, selected
+from nparam_lint.records import Measured
+from nparam_lint.repository.git import GitError
+from nparam_lint.repository.log import Commit, commit_named, commits_that_change, earlier_names
+from nparam_lint.repository.snapshot import Snapshot, copied
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from nparam_lint.claims import Selector, Target
+    from nparam_lint.config.settings import Settings
+    from nparam_lint.count.interpreter import Interpreter
+    from nparam_lint.gate import Progress
+    from nparam_lint.records import Measurement
+    from nparam_lint.repository.git import Repository
+
+# What the next attempt might not repeat.
+_TRANSIENT = ("timed_out", "out_of_memory", "died", "no_worker", "unreadable")
+_ANY_SOURCE = "**/*.py"  # a pattern of git: where it is not known what a build reads
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What the history is asked for. `settings_of`: those of a copy of a commit, by its own config;
+    it raises UsageError."""
+
+    target: Target
+    selector: Selector
+    settings: Settings
+    settings_of: Callable[[Snapshot], Settings]
+    since: str | None = None
+    first_parent: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class CommitState:
+    """A model at one commit. `reason`: why it has no count. `path`: its file. `read`: the files of
+    the repository that its build read; None where that is not known."""
+
+    count: int | None
+    reason: str = ""
+    path: str = ""
+    read: tuple[str, ...] | None = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """`change`: to the count of its first parent, where both are known. `cached`: an earlier run
+    has built it."""
+
+    commit: Commit
+    state: CommitState
+    change: int | None = None
+    cached: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """Newest first. `notes`: what is to be known of the counts."""
+
+    target: str
+    points: tuple[Point, ...] = ()
+    notes: tuple[str, ...] = ()
+    seconds: float = 0.0
+    error: str | None = None
+
+
+def read_history(
+    wanted: Wanted,
+    repository: Repository,
+    environ: Mapping[str, str],
+    progress: Progress | None = None,
+) -> History:
+    """Build the model at each commit. Raises NoInterpreter, and GitError for what git cannot do."""
+    start = time.monotonic()
+    tip = repository.resolve("HEAD")
+    since = repository.resolve(wanted.since) if wanted.since else None
+    walk = _Walk(wanted, repository, environ, _Memory.of(wanted, environ))
+    with reused_worker(imports=False):  # each copy has modules of its own
+        walk.visit(commit_named(repository, tip))
+        while fresh := walk.unseen(tip, since):
+            for number, commit in enumerate(fresh):
+                if progress:
+                    progress(number, len(fresh), f"{commit.sha[:7]} {commit.subject}")
+                walk.visit(commit)
+            if walk.error:
+                break
+    if progress:
+        progress(1, 1, "")
+    if walk.error:
+        return History(str(wanted.target), error=walk.error)
+    notes = ["built with the packages that are installed now"]
+    if any(state.read is None for state in walk.states.values()):
+        notes.append("what it reads is not known: every commit that changes source is built")
+    if repository.is_shallow():
+        notes.append("this clone is shallow; next, for its whole history: git fetch --unshallow")
+    points = tuple(walk.points(tip, since))
+    if all(point.state.count is None for point in points):
+        notes.append(f"no commit could be counted; next: nparam-lint show '{wanted.target}'")
+    return History(str(wanted.target), points, tuple(notes), time.monotonic() - start)
+
+
+class _Walk:
+    """The commits that were looked at, and what was found."""
+
+    def __init__(
+        self, wanted: Wanted, repository: Repository, environ: Mapping[str, str], memory: _Memory
+    ) -> None:
+        self.wanted, self.repository, self.environ = wanted, repository, environ
+        self.memory = memory
+        self.states: dict[str, CommitState] = {}
+        self.cached: set[str] = set()
+        self.error: str | None = None
+        settings = wanted.settings
+        self.below = settings.home.relative_to(repository.top).as_posix()
+        own = [settings.config, *settings.extended]
+        inside = [path for path in own if path and path.is_relative_to(repository.top)]
+        self.paths = {path.relative_to(repository.top).as_posix() for path in inside}
+        self.file = _file(wanted.target)
+        own_name = os.path.normpath(f"{self.below}/{self.file}")
+        self.names = {own_name: None}  # of the model's file, the newest first
+        self.looked: set[str] = set()  # paths whose earlier names are known
+
+    def unseen(self, tip: str, since: str | None) -> list[Commit]:
+        """The commits that may have another count, as far as is known by now."""
+        return [c for c in self.commits(tip, since) if c.sha not in self.states]
+
+    def commits(self, tip: str, since: str | None) -> list[Commit]:
+        paths = {*self.paths, *self.names}
+        for state in self.states.values():
+            paths |= {_ANY_SOURCE} if state.read is None else {*state.read}
+        self.add_names(paths - self.looked, tip)
+        paths |= self.paths | {*self.names}
+        first = self.wanted.first_parent
+        found = commits_that_change(self.repository, paths, tip, since, first)
+        shown = {commit.sha for commit in found}
+        base = [commit_named(self.repository, since)] if since and since not in shown else []
+        return found + base
+
+    def add_names(self, paths: set[str], tip: str) -> None:
+        self.looked |= paths
+        for old, new in earlier_names(self.repository, paths - {_ANY_SOURCE}, tip):
+            self.paths.add(old)
+            if new in self.names:
+                self.names[old] = None
+
+    def visit(self, commit: Commit) -> None:
+        """Find out the state at a commit."""
+        known = self.memory.load(commit.sha)
+        if known is not None:
+            self.cached.add(commit.sha)
+        elif self.error is None:
+            known, lasts = self.build(commit.sha)
+            if lasts:
+                self.memory.save(commit.sha, known)
+        if known is not None:
+            self.states[commit.sha] = known
+
+    def build(self, sha: str) -> tuple[CommitState, bool]:
+        """The state at a commit, and whether another attempt would give the same."""
+        name = next((name for name in self.names if self.repository.has(sha, name)), None)
+        if name is None:  # which names it had may be known better the next time
+            return _ABSENT, False
+        location = os.path.relpath(name, self.below).replace(os.sep, "/")
+        moved = {self.file: location}
+        try:
+            with copied(self.repository, sha) as copy:
+                # The working tree's other files have nothing to do with it.
+                then = self.wanted.settings_of(replace(copy, untracked=()))
+                settings = comparable(then, self.wanted.settings, moved)
+                state, lasts = self.counted(_at(self.wanted.target, location), settings)
+        except UsageError as error:
+            state = CommitState(None, " ".join(str(error).split()))
+            lasts = not isinstance(error, GitError)
+        return replace(state, path=name), lasts
+
+    def counted(self, target: Target, settings: Settings) -> tuple[CommitState, bool]:
+        inputs = ReplayInputs(time.time_ns())
+        source = read_targets(settings, [target])
+        context = RunContext(
+            replace(settings, replay_inputs=inputs), self.environ, None, self.memory.interpreter
+        )
+        report = measure(source, Selection(source.requests, skip_failures=False), context)
+        self.error = self.error or report.error
+        model = next(one for one in report.models if one.target == str(target))
+        found = model.measurement
+        count, reason = _count(found, self.wanted.selector)
+        read = self.files(inputs, settings) if inputs.is_complete else None
+        lasts = isinstance(found, Measured) or found.cause not in _TRANSIENT
+        return CommitState(count, reason, read=read), lasts and self.error is None
+
+    def files(self, inputs: ReplayInputs, settings: Settings) -> tuple[str, ...]:
+        """The files of the repository that a build read."""
+        top, copy = self.repository.top, settings.snapshot
+        assert copy is not None
+        tracked = {*copy.importable}
+        names = (os.path.relpath(path, top).replace(os.sep, "/") for path in inputs.paths)
+        return tuple(sorted(name for name in names if name in tracked))
+
+    def points(self, tip: str, since: str | None) -> Iterator[Point]:
+        """Those of the commits at which the model's file was there."""
+        for commit in self.commits(tip, since):
+            state = self.states[commit.sha]
+            if state == _ABSENT:
+                continue
+            before = next((self.states.get(p) for p in commit.parents), None)
+            if before is None and since and not commit.parents:
+                before = self.states.get(since)
+            counts = (None, None) if before is None else (state.count, before.count)
+            change = None if commit.sha == since else _difference(*counts)
+            yield Point(commit, state, change, commit.sha in self.cached)
+
+
+def _difference(count: int | None, before: int | None) -> int | None:
+    return None if count is None or before is None else count - before
+
+
+_ABSENT = CommitState(None, "the file is not there")
+
+
+def _file(target: Target) -> str:
+    """The file of what is built, or of the class inside it where that is an installed package."""
+    return target.built.location if target.built.is_path else target.location
+
+
+def _at(target: Target, location: str) -> Target:
+    """The target in the file that it was in."""
+    if target.host and target.host.is_path:
+        return replace(target, host=replace(target.host, location=location))
+    return replace(target, location=location)
+
+
+def _count(found: Measurement, selector: Selector) -> tuple[int | None, str]:
+    """The count that is asked for, or why there is none."""
+    if not isinstance(found, Measured):
+        return None, found.reason
+    rows = selected(selector, found.modules)
+    counts = {row.of(selector.metric) for row in rows}
+    if len(counts) == 1 and None not in counts:
+        return amount(rows[0], selector.metric), ""
+    if not rows:
+        return None, f"no module matches {selector.module!r}"
+    return None, found.no_routing or "its modules have different counts"
+
+
+# --- what earlier runs have built -----------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class _Memory:
+    """The states of commits that earlier runs have found. They hold for one interpreter with its
+    packages, and for what is asked; what a commit holds is its name."""
+
+    settings: Settings
+    interpreter: Interpreter
+    context: BuildContext
+    asked: tuple[bytes, ...]
+    _place: str | None = field(default=None)
+
+    @classmethod
+    def of(cls, wanted: Wanted, environ: Mapping[str, str]) -> _Memory:
+        settings = wanted.settings
+        interpreter = find_interpreter(
+            settings.home, settings.python, settings.python_from, environ, settings.place
+        )
+        like_a_copy = Snapshot(settings.root, settings.root, (), ())
+        context = BuildContext(
+            interpreter.python,
+            settings.root,
+            environ,
+            snapshot=like_a_copy,
+            store=settings.store,
+        )
+        own = (settings.device, settings.arguments, settings.patterns, settings.exclude)
+        asked = (str(wanted.target), str(wanted.selector), str(settings.home), repr(own))
+        return cls(settings, interpreter, context, tuple(map(str.encode, asked)))
+
+    @property
+    def place(self) -> str:
+        """What the names of the entries begin with; "" while nothing is known of the
+        interpreter."""
+        if not self._place and self.settings.store.folder:
+            name = name_of_interpreter(self.context)
+            self._place = name and f"commit-{digest(name.encode(), *self.asked)}"
+        return self._place or ""
+
+    def load(self, sha: str) -> CommitState | None:
+        body = self.settings.store.load(f"{self.place}-{sha}") if self.place else None
+        if body is None:
+            return None
+        with suppress(ValueError, TypeError):
+            fields = json.loads(body)
+            read = fields.pop("read")
+            return CommitState(**fields, read=None if read is None else tuple(read))
+        return None
+
+    def save(self, sha: str, state: CommitState) -> None:
+        if self.place:
+            self.settings.store.save(f"{self.place}-{sha}", json.dumps(asdict(state)).encode())

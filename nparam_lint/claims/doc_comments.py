@@ -1,0 +1,262 @@
+"""Counts in Markdown and reStructuredText that comments bind to models, and where they stand.
+
+    It has 86.6M <!-- nparam: vit.py::vit_b_16 --> parameters.
+
+    <!-- nparam: Params = vit.py::{Model} -->
+    | Model    | Params |
+    |----------|--------|
+    | vit_b_16 | 86.6M  |
+
+What begins like such a comment and cannot be read is returned as malformed, never skipped.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from nparam_lint.claims import TextError, parse_selected
+from nparam_lint.claims.doc_text import (
+    COUNT,
+    TableCell,
+    comments,
+    is_row,
+    paragraph_below,
+    plain,
+    readable,
+    table_below,
+    tables,
+    unit_of,
+    without_comments,
+    written,
+)
+from nparam_lint.claims.docstring_budgets import Malformed
+from nparam_lint.claims.grammar import parse_value
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from nparam_lint.claims import Selector, Target
+    from nparam_lint.claims.doc_text import Comment
+    from nparam_lint.claims.grammar import Value
+
+_WORD = re.compile(r"\s*(n[-_]?param(?:eter)?s?)(?![-\w.])\s*(:?)\s*", re.IGNORECASE)
+_IGNORES = re.compile(r"ignore\b")
+_COLUMN = re.compile(r"(?P<name>(?:(?!::)[^=])*?)\s*=(?P<target>.*)")
+_NONE = "-"  # the target of a row that is not checked
+_UNIT = re.compile(r"\s*[(\[][^)\]]*[)\]]$")
+_PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
+_SEVERAL = "next: put the comment directly behind the number that it is about"
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """A number that is bound to a target; `line` and `column` (from 1) are those of its first
+    character. `text`: as it is written; `unit`: what its value has besides, from the head of the
+    column (`Params (M)`) or the word behind it (`million`)."""
+
+    target: Target
+    selector: Selector
+    value: Value
+    text: str
+    unit: str
+    line: int
+    column: int
+
+
+class _Fault(Exception):
+    """What was found and expected; at the comment, where no place is given."""
+
+    def __init__(self, message: str, line: int = 0, column: int = 0) -> None:
+        super().__init__(message)
+        self.line, self.column = line, column
+
+
+def parse_docs(path: str, text: str) -> tuple[list[Bound], list[Malformed]]:
+    """Every number of a file that a comment binds, and every comment that cannot be read."""
+    read = _Text(path, text)
+    found: list[Bound] = []
+    faults: list[Malformed] = []
+    for comment, word in read.comments:
+        try:
+            if word[1] != "nparam" or not word[2]:
+                raise _Fault(f"found `{word[0].strip()}`, expected `nparam: TARGET`")
+            about = replace(comment, body=comment.body[word.end() :])
+            for item in (_in_table if _is_of_table(about) else _in_text)(about, read):
+                if isinstance(item, Bound):
+                    found.append(item)
+                else:
+                    faults.append(_malformed(item, comment))
+        except _Fault as fault:
+            faults.append(_malformed(fault, comment))
+    return found, faults
+
+
+class _Text:
+    """A text without its comments and without code. `comments`: those that are ours, each with the
+    word that it begins with; `by_line`: the columns at which they begin."""
+
+    def __init__(self, path: str, text: str) -> None:
+        raw = readable(path, text)
+        every = [*comments(path, raw)]
+        self.lines = without_comments(raw, every)
+        words = ((one, word) for one in every if (word := _WORD.match(one.body)))
+        self.comments = [
+            (one, word) for one, word in words if not _IGNORES.match(one.body, word.end())
+        ]
+        self.by_line: dict[int, list[int]] = {}
+        for one, _ in self.comments:
+            self.by_line.setdefault(one.line, []).append(one.column)
+
+    @cached_property
+    def rows(self) -> dict[int, list[tuple[TableCell, TableCell]]]:
+        """The cells of each line of a table, each with the head of its column."""
+        return {
+            number: [*zip(table.head, row, strict=False)]
+            for _, table in tables(self.lines)
+            for number, row in table.rows
+        }
+
+    def unit_above(self, line: int, at: int) -> str:
+        """The unit that the head of the column says, where this is a row of a table."""
+        cells = self.rows.get(line, ()) if is_row(self.lines[line - 1]) else ()
+        heads = (head.text for head, cell in cells if cell.start <= at < cell.end)
+        return unit_of(next(heads, ""))
+
+    def has_comment(self, line: int, cell: TableCell) -> bool:
+        """Whether a cell has a comment of its own."""
+        return any(cell.start < column <= cell.end for column in self.by_line.get(line, ()))
+
+
+def _malformed(fault: _Fault, comment: Comment) -> Malformed:
+    return Malformed(str(fault), fault.line or comment.line, fault.column or comment.column)
+
+
+# --- a number in a line or a paragraph --------------------------------------------------------
+
+
+def _in_text(comment: Comment, text: _Text) -> Iterator[Bound]:
+    """The nearest number before the comment in its line; else the only one that follows in it or,
+    where the comment stands alone, in the paragraph below."""
+    lines = text.lines
+    before = [*COUNT.finditer(lines[comment.line - 1], comment.since, comment.column - 1)]
+    if before:
+        unit = text.unit_above(comment.line, before[-1].start())
+        yield _bound(comment.body, before[-1], comment.line, unit)
+        return
+    last = lines[comment.last - 1]
+    after = last[comment.end :]
+    if after.strip(" |*_"):
+        end = comment.end + len(after.partition("|")[0])
+        where, found = (
+            "the line",
+            [(comment.last, m) for m in COUNT.finditer(last, comment.end, end)],
+        )
+    else:
+        below = [*paragraph_below(lines, comment.last)]
+        if below and is_row(lines[below[0] - 1]):
+            expected = "expected `nparam: COLUMN = TARGET` above a table"
+            raise _Fault(f"found `{comment.body.strip()}`, {expected}")
+        where = "the paragraph below"
+        found = [(n, m) for n in below for m in COUNT.finditer(lines[n - 1])]
+    if not found:
+        raise _Fault(f"found no number before the comment in its line, and none in {where}")
+    if len(found) > 1:
+        numbers = ", ".join(match[0].strip() for _, match in found[:5])
+        raise _Fault(f"found several numbers in {where} ({numbers}), expected one; {_SEVERAL}")
+    yield _bound(comment.body, found[0][1], found[0][0])
+
+
+def _bound(target: str, number: re.Match[str], line: int, unit: str = "") -> Bound:
+    """The number as a budget. Raises _Fault for a target or a number that cannot be read."""
+    try:
+        about, selector = parse_selected(target)
+    except TextError as error:
+        raise _Fault(error.message) from None
+    (text, unit), column = written(number, unit), number.start("text") + 1
+    try:
+        value = parse_value(f"{text}{unit}", selector.metric)
+    except TextError as error:
+        raise _Fault(error.message, line, column) from None
+    return Bound(about, selector, value, text, unit, line, column)
+
+
+# --- a column of a table ----------------------------------------------------------------------
+
+
+def _is_of_table(comment: Comment) -> bool:
+    head, *rows = comment.body.strip().split("\n")
+    return bool(rows) or _COLUMN.match(head) is not None
+
+
+def _in_table(comment: Comment, text: _Text) -> Iterator[Bound | _Fault]:
+    """The numbers of one column. The comment's first line names it, and says what the target of
+    a row is, with `{HEAD}` for its cell in another column; each further line has the text of a
+    row's first cell, and its target, or `-` if the row is not checked."""
+    head, *more = (line.strip() for line in comment.body.strip().split("\n"))
+    table = table_below(text.lines, comment.last)
+    if table is None:
+        raise _Fault("found no table of Markdown below the comment, expected one")
+    named = _COLUMN.match(head)
+    name, template = (named["name"], named["target"].strip()) if named else (head, _NONE)
+    heads = [plain(cell.text) for cell in table.head]
+    column = _place(name, heads, "column")
+    _filled(template, heads, table.head)  # a column that does not exist is said once
+    firsts = [plain(row[0].text) for _, row in table.rows]
+    rows = dict(_row_target(line) for line in more if line)
+    own = {_place(first, firsts, "row"): target for first, target in rows.items()}
+    for at, (number, row) in enumerate(table.rows):
+        if len(row) <= column or text.has_comment(number, row[column]):
+            continue
+        try:
+            target = own.get(at) or _filled(template, heads, row)
+            if target != _NONE:
+                yield from _in_cell(target, text.lines, number, row[column], unit_of(heads[column]))
+        except _Fault as fault:
+            cell = row[column]
+            start = cell.end - len(cell.text.lstrip()) + 1
+            yield fault if fault.line else _Fault(str(fault), number, start)
+
+
+def _in_cell(
+    target: str, lines: Sequence[str], line: int, cell: TableCell, unit: str
+) -> Iterator[Bound]:
+    """The number of a cell; nothing where it has none (`–`)."""
+    found = [*COUNT.finditer(lines[line - 1], cell.start, cell.end)]
+    if len(found) > 1:
+        numbers = ", ".join(match[0].strip() for match in found)
+        raise _Fault(f"found several numbers in the cell ({numbers}), expected one; {_SEVERAL}")
+    yield from (_bound(target, number, line, unit) for number in found)
+
+
+def _row_target(line: str) -> tuple[str, str]:
+    first, sign, target = line.partition("=")
+    if not sign or not target.strip():
+        raise _Fault(f"found `{line}`, expected `ROW = TARGET`")
+    return plain(first), target.strip()
+
+
+def _filled(template: str, heads: Sequence[str], row: Sequence[TableCell]) -> str:
+    def cell(match: re.Match[str]) -> str:
+        column = _place(match[1], heads, "column")
+        return plain(row[column].text) if column < len(row) else ""
+
+    return _PLACEHOLDER.sub(cell, template)
+
+
+def _place(name: str, known: Sequence[str], what: str) -> int:
+    """Where a column or a row of this name is; what stands in brackets at its end, as a unit, may
+    be left out. Raises _Fault where there is none, or more than one."""
+    name = plain(name)
+    for names in (known, [_UNIT.sub("", one) for one in known]):
+        found = [i for i, one in enumerate(names) if one.lower() == name.lower()]
+        if len(found) == 1:
+            return found[0]
+        if found:
+            raise _Fault(f"the table has {len(found)} {what}s {name!r}, expected one")
+    near = difflib.get_close_matches(name, known, 1, 0.5)
+    hint = f"did you mean {near[0]!r}?" if near else f"it has: {', '.join(known[:8])}"
+    raise _Fault(f"the table has no {what} {name!r}; {hint}")

@@ -1,0 +1,203 @@
+"""The parts of Markdown and reStructuredText in which counts are bound: comments, paragraphs,
+tables, and numbers that may be counts. What is code is read as blanks, so that places stay."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left, bisect_right
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+_WORDS = {"thousand": "k", "million": "M", "billion": "B", "trillion": "T"}
+_SUFFIX = r"(?:[kKMGT]i?B|[kKMBGT])"
+# A count, not a part of a name (`ViT-B/16`), of another number, of a share or of a size (224×224).
+COUNT = re.compile(
+    rf"""(?P<text>(?:(?:[~≈≤≥]|<=|>=)\s?)?(?<![\w.,/+–—^×-])
+    (?:[0-9]{{1,3}}(?:[,_][0-9]{{3}})+|[0-9]+(?:\.[0-9]+)?(?:[eE]\+?[0-9]+)?)
+    (?P<suffix>\s?{_SUFFIX}(?!\w))?)
+    (?:[\s-](?P<word>thousand|million|billion|trillion)\b)?
+    (?![\w%]|\s?%|[.,/][0-9]|[-–—×][0-9])""",
+    re.VERBOSE,
+)
+_UNIT = re.compile(rf"[(\[]\s*(?:in\s+)?({_SUFFIX}|thousands?|millions?|billions?)\s*[)\]]")
+_COMMENT = re.compile(r"<!--(.*?)-->", re.DOTALL)
+_REST_COMMENT = re.compile(r"^([ \t]*)\.\. (?=[nN])(.*(?:\n\1[ \t]+\S.*)*)", re.MULTILINE)
+_CODE_SPAN = re.compile(r"(?<!`)(`+)(?!`)(.+?)(?<!`)\1(?!`)")
+_FENCE = re.compile(r"[ \t>]*(```+|~~~+)")
+_ITEM = re.compile(r"[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]+")
+_RULE = re.compile(r"[ \t]*\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*$")
+_LITERAL = re.compile(r"::[ \t]*$")
+
+
+@dataclass(frozen=True, slots=True)
+class Comment:
+    """`body`: what stands between the signs of a comment. `line`, `column` (from 1): where it
+    begins; `last`: the line on which it ends, at offset `end`. `since`: the offset in its first
+    line at which the comment before ends."""
+
+    body: str
+    line: int
+    column: int
+    last: int
+    end: int
+    since: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class TableCell:
+    """A cell of a table: its text, and its offsets in the line."""
+
+    text: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class MarkdownTable:
+    """`head`: the cells of the first row; `rows`: the numbers (from 1) of the other lines, with
+    their cells."""
+
+    head: Sequence[TableCell]
+    rows: Sequence[tuple[int, Sequence[TableCell]]]
+
+
+def unit_of(text: str) -> str:
+    """The suffix that a head of a column (`Params (M)`) or a word (`million`) means; "" if none."""
+    found = _UNIT.search(text)
+    word = found[1] if found else text
+    return _WORDS.get(word.lower().removesuffix("s"), word if found else "")
+
+
+def written(number: re.Match[str], unit: str = "") -> tuple[str, str]:
+    """A number as it stands in the text, and what its value has besides: `unit` where it has no
+    suffix of its own."""
+    own = unit_of(number["word"] or "")
+    return number["text"], own or ("" if number["suffix"] else unit)
+
+
+def plain(text: str) -> str:
+    """What is seen of a text of Markdown: no marks, no addresses, no tags."""
+    text = re.sub(r"!?\[([^\]]*)\](?:\([^)]*\)|\[[^\]]*\])", r"\1", text)
+    text = re.sub(r"</?[a-zA-Z][^>]*>", "", text).replace("\\", "")
+    text = re.sub(r"[`*]|(?<!\w)_+|_+(?!\w)", "", text)
+    return " ".join(text.split())
+
+
+def readable(path: str, text: str) -> list[str]:
+    """The lines of a file; those of code are blank."""
+    lines = [line.removesuffix("\r") for line in text.split("\n")]
+    return [*_outside_of_code(lines, path.endswith(".rst"))]
+
+
+def comments(path: str, lines: Sequence[str]) -> Iterator[Comment]:
+    """The comments of a file, in its order; those in code are none."""
+    text, since = "\n".join(lines), 0
+    is_rest = path.endswith(".rst")
+    spans = [] if is_rest else [match.span() for match in _CODE_SPAN.finditer(text)]
+    starts = [start for start, _ in spans]
+    firsts = [0, *(match.end() for match in re.finditer("\n", text))]  # of each line
+    for match in (_REST_COMMENT if is_rest else _COMMENT).finditer(text):
+        start, end = match.span()
+        around = bisect_left(starts, start) - 1
+        if around >= 0 and start < spans[around][1]:
+            continue
+        line, last = bisect_right(firsts, start), bisect_right(firsts, end)
+        first, body = firsts[line - 1], match[2] if is_rest else match[1]
+        before = max(since - first, 0)
+        yield Comment(body, line, start - first + 1, last, end - firsts[last - 1], before)
+        since = end
+
+
+def without_comments(lines: Sequence[str], found: Sequence[Comment]) -> list[str]:
+    """The lines, with blanks in the place of comments."""
+    kept = [*lines]
+    for one in found:
+        for n in range(one.line - 1, one.last):
+            low = one.column - 1 if n == one.line - 1 else 0
+            high = one.end if n == one.last - 1 else len(kept[n])
+            kept[n] = kept[n][:low] + " " * (high - low) + kept[n][high:]
+    return kept
+
+
+def paragraph_below(lines: Sequence[str], line: int) -> Iterator[int]:
+    """The numbers of the lines of the first paragraph below a line (all from 1)."""
+    at = line
+    while at < len(lines) and not lines[at].strip():
+        at += 1
+    while at < len(lines) and lines[at].strip():
+        yield at + 1
+        at += 1
+
+
+def paragraphs(lines: Sequence[str]) -> Iterator[list[int]]:
+    """The numbers (from 1) of the lines of each paragraph."""
+    at = 0
+    while below := [*paragraph_below(lines, at)]:
+        yield below
+        at = below[-1]
+
+
+def tables(lines: Sequence[str]) -> Iterator[tuple[int, MarkdownTable]]:
+    """The tables of Markdown, each with the number (from 1) of the line of its head."""
+    for below in paragraphs(lines):
+        if table := table_below(lines, below[0] - 1):
+            yield below[0], table
+
+
+def is_row(line: str) -> bool:
+    """Whether a line is one of a table."""
+    return line.lstrip().startswith("|") or line.count("|") > 1
+
+
+def table_below(lines: Sequence[str], line: int) -> MarkdownTable | None:
+    """The table of Markdown that begins the first paragraph below a line."""
+    head, *below = [*paragraph_below(lines, line), 0]
+    if not head or len(below) < 2 or not _RULE.fullmatch(lines[below[0] - 1]):
+        return None
+    rows = [(n, _cells(lines[n - 1])) for n in below[1:-1] if "|" in lines[n - 1]]
+    return MarkdownTable(_cells(lines[head - 1]), rows)
+
+
+def _cells(line: str) -> list[TableCell]:
+    start = len(line) - len(line.lstrip()) + line.lstrip().startswith("|")
+    ends = [m.start() for m in re.finditer(r"(?<!\\)\|", line) if m.start() >= start]
+    if line.rstrip() and not (ends and ends[-1] == len(line.rstrip()) - 1):
+        ends.append(len(line))
+    starts = [start, *(end + 1 for end in ends[:-1])]
+    return [TableCell(line[low:high], low, high) for low, high in zip(starts, ends, strict=True)]
+
+
+def _outside_of_code(lines: Sequence[str], is_rest: bool) -> Iterator[str]:
+    """A block is code between fences, or where it is indented by four and more behind a blank
+    line; what is indented below an item of a list belongs to that. In reStructuredText it is what
+    is indented below `::`."""
+    fence, base, code = "", 0, False
+    was_blank, was_literal = True, False
+    for line in lines:
+        mark = None if is_rest else _FENCE.match(line)
+        if fence or mark:
+            if mark and not fence:
+                fence = mark[1]
+            elif mark and mark[1].startswith(fence):
+                fence = ""
+            yield ""
+            continue
+        if not line.strip():
+            was_blank = True
+            yield ""
+            continue
+        indent = len(line) - len(line.lstrip())
+        if is_rest:
+            code = indent > base and (code or was_literal)
+            base = base if code else indent
+            was_literal = not code and _LITERAL.search(line) is not None
+        else:
+            item = _ITEM.match(line)
+            code = indent >= base + 4 and (code or was_blank)
+            if not code:
+                base = item.end() if item else base if indent >= base else 0
+        was_blank = False
+        yield "" if code else line

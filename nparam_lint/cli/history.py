@@ -1,0 +1,66 @@
+"""`nparam-lint history TARGET`: the count of a model at each commit that could have changed it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from nparam_lint import UsageError
+from nparam_lint.analysis.documents.history_document import history_document
+from nparam_lint.analysis.history import History, Wanted, read_history
+from nparam_lint.cli import common
+from nparam_lint.cli.base_state import settings_in
+from nparam_lint.cli.targets import locate
+from nparam_lint.repository.git import open_repository
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Mapping
+
+    from nparam_lint.config.settings import Settings
+    from nparam_lint.report import Document
+    from nparam_lint.repository.snapshot import Snapshot
+
+USAGE = "nparam-lint history TARGET [--since REV] [--first-parent] [options]"
+DESCRIPTION = (
+    "The count of a model at each commit that could have changed it: those that change a file "
+    "which a build of it reads, or its config. Renamed files are followed. Every commit is built "
+    "from a copy, with the packages that are installed now, and remembered. -v also lists the "
+    "commits that changed nothing."
+)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("target", metavar="TARGET", help="LOCATION::CALLABLE(ARGUMENTS)[SELECTOR]")
+    parser.add_argument("--since", metavar="REV", help="only the commits after this one")
+    parser.add_argument(
+        "--first-parent",
+        action="store_true",
+        help="only the commits of the branch itself: a merge stands for what it brings",
+    )
+    common.add_output(parser, "", verbose="all commits, also those that changed nothing", depth="")
+    common.add_building(parser)
+
+
+def failure(error: str, options: argparse.Namespace) -> Document:
+    return history_document(History(options.target, error=error))
+
+
+def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
+    settings, target, selector = locate(options, environ, options.target, selects=True)
+    if options.config:
+        raise UsageError("history reads the config that each commit has; next: leave out --config")
+
+    if not target.is_path:
+        raise UsageError(
+            f"{target.location} is an installed package, of which there is no history here\n"
+            "next: name a model of the project, as nets/gpt.py::GPT"
+        )
+
+    def settings_of(copy: Snapshot) -> Settings:
+        root = copy.copy_of(settings.home)
+        return settings_in(copy, options, environ, root, root)
+
+    wanted = Wanted(target, selector, settings, settings_of, options.since, options.first_parent)
+    repository = open_repository(settings.home, environ)
+    history = read_history(wanted, repository, environ, common.progress())
+    return common.deliver(history_document(history), options, settings, environ)

@@ -1,0 +1,138 @@
+"""What training a model takes besides its activations: weights, gradients, what the optimizer
+keeps, and checkpoints. Exact, for the optimizers of `torch.optim` as they are by default."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from nparam_lint.report import Cell, Column, Fact, Facts, Row, Step, Table, Text, style
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from nparam_lint.records import DtypeRow, Measured
+    from nparam_lint.report import Block, Json
+
+_STEP = 4  # bytes: Adam counts its steps in a float32 of each tensor that is trained
+
+
+@dataclass(frozen=True, slots=True)
+class Optimizer:
+    """`states`: what it keeps for each element that is trained, in the dtype of the weight, as
+    torch calls it. `counts_steps`: a number for each tensor, too. `metric`: that of budgets."""
+
+    name: str
+    states: tuple[str, ...]
+    counts_steps: bool
+    metric: str
+
+
+_MOMENTS = ("exp_avg", "exp_avg_sq")
+OPTIMIZERS = {
+    "adamw": Optimizer("AdamW", _MOMENTS, True, "training_bytes"),
+    "adam": Optimizer("Adam", _MOMENTS, True, "training_bytes"),
+    "sgd": Optimizer("SGD", (), False, "sgd_training_bytes"),
+    "sgd-momentum": Optimizer(
+        "SGD with momentum", ("momentum_buffer",), False, "momentum_training_bytes"
+    ),
+}
+ASSUMED = (
+    "assumed: gradients of all that is trained, and states, in the dtype of the weights, as "
+    "torch.optim makes them; no activations, no autocast copies, no sharding"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Training:
+    """The bytes of each part by dtype. `total`: what is held while training; `steps`: the counters
+    of the optimizer, which are in no budget; `checkpoint`: the tensors of the model's
+    `state_dict`, and `resumable` those of the optimizer's, too."""
+
+    optimizer: Optimizer
+    parts: dict[str, dict[str, int]]
+    total: int
+    steps: int
+    checkpoint: int
+
+    @property
+    def resumable(self) -> int:
+        states = (sum(self.parts[name].values()) for name in self.optimizer.states)
+        return self.checkpoint + sum(states) + self.steps
+
+
+def training_of(measured: Measured, optimizer: Optimizer) -> Training:
+    rows = measured.dtypes
+
+    def part(amount: Callable[[DtypeRow], int]) -> dict[str, int]:
+        return {row.dtype: amount(row) for row in rows if amount(row)}
+
+    trained = part(lambda row: row.trainable)
+    parts = {"weights": part(lambda row: row.parameters), "buffers": part(lambda row: row.buffers)}
+    parts |= {"gradients": trained, **dict.fromkeys(optimizer.states, trained)}
+    total = sum(sum(sizes.values()) for sizes in parts.values())
+    steps = _STEP * sum(row.tensors for row in rows) if optimizer.counts_steps else 0
+    return Training(optimizer, parts, total, steps, sum(row.saved for row in rows))
+
+
+def training_data(found: Training) -> Json:
+    return {
+        "optimizer": found.optimizer.name,
+        "metric": found.optimizer.metric,
+        **found.parts,
+        "total": found.total,
+        "steps": found.steps,
+        "checkpoint": found.checkpoint,
+        "resumable_checkpoint": found.resumable,
+        "assumed": ASSUMED.removeprefix("assumed: "),
+    }
+
+
+def training_blocks(found: Training) -> Iterator[list[Block]]:
+    yield [_held(found)]
+    facts = [Fact("checkpoint", style.human_bytes(found.checkpoint), f"{found.checkpoint:,}")]
+    more = found.resumable
+    if more != found.checkpoint:
+        facts.append(Fact("with the optimizer", style.human_bytes(more), f"{more:,}"))
+    if found.steps:
+        facts.append(Fact("step counters", "besides the total", f"{found.steps:,}"))
+    budget = f"nparam[{found.optimizer.metric}]: <= {found.total:_}"
+    assumed = Text(ASSUMED, "dim", hang="  ")
+    yield [Facts(tuple(facts)), Text(f"as a budget: {budget}", "dim"), assumed]
+
+
+def _held(found: Training) -> Table:
+    """What is held while training, by dtype if there are several."""
+    dtypes = list(dict.fromkeys(name for sizes in found.parts.values() for name in sizes))
+    several = dtypes if len(dtypes) > 1 else []
+    rows = [
+        Row((name, *(_bytes(sizes.get(dtype, 0)) for dtype in several), *_both(sizes.values())))
+        for name, sizes in found.parts.items()
+        if sizes
+    ]
+    sums = {d: sum(sizes.get(d, 0) for sizes in found.parts.values()) for d in several}
+    total = ("in training", *map(_bytes, sums.values()), *_both([found.total]))
+    rows.append(Row(tuple(Cell(cell, "bold") for cell in total), rule=True))
+    names = [Column(name, "number") for name in (*several, "bytes", "")]
+    heading = f"training with {found.optimizer.name}"
+    return Table((Column(heading), *names), tuple(rows), (Step("drop", ""),), noun="part")
+
+
+def _bytes(size: int) -> str:
+    return f"{size:,}" if size else ""
+
+
+def _both(sizes: Iterable[int]) -> tuple[str, str]:
+    size = sum(sizes)
+    return f"{size:,}", style.human_bytes(size)
+
+
+def bytes_by_dtype(measured: Measured) -> Table:
+    """Where a model has several dtypes."""
+    rows = [
+        Row((row.dtype, _bytes(row.parameters), _bytes(row.trainable), _bytes(row.buffers)))
+        for row in measured.dtypes
+    ]
+    names = ("weights", "trainable", "buffers")
+    columns = (Column("bytes by dtype"), *(Column(name, "number") for name in names))
+    return Table(columns, tuple(rows), noun="dtype")

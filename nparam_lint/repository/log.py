@@ -1,0 +1,86 @@
+"""The commits that changed some files, and what these files were called before."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from nparam_lint.repository.git import Repository
+
+_FORMAT = "%H%x00%P%x00%cs%x00%an%x00%s"
+
+
+@dataclass(frozen=True, slots=True)
+class Commit:
+    """`parents`: the nearest ancestors that are listed, too. `date`: when it was committed,
+    `YYYY-MM-DD`."""
+
+    sha: str
+    parents: tuple[str, ...]
+    date: str
+    author: str
+    subject: str
+
+
+def commits_that_change(
+    repository: Repository,
+    paths: Iterable[str],
+    revision: str,
+    since: str | None = None,
+    first_parent: bool = False,
+) -> list[Commit]:
+    """The commits up to a revision (after `since`) that change one of these paths, newest first;
+    and the merges that join them. `first_parent`: those of the branch itself, where a merge stands
+    for what it brings."""
+    follow = ["--first-parent", "--parents"] if first_parent else ["--simplify-merges"]
+    span = [revision, *([f"^{since}"] if since else [])]
+    asked = ("log", "--topo-order", *follow, f"--format={_FORMAT}", *span, "--", *_places(paths))
+    return [_commit(line) for line in repository.run(*asked).split("\n") if line]
+
+
+def commit_named(repository: Repository, sha: str) -> Commit:
+    return _commit(repository.run("log", "-1", f"--format={_FORMAT}", sha).removesuffix("\n"))
+
+
+def _commit(line: str) -> Commit:
+    sha, parents, date, author, subject = line.split("\0", 4)
+    return Commit(sha, tuple(parents.split()), date, author, subject)
+
+
+def earlier_names(
+    repository: Repository, paths: Iterable[str], revision: str
+) -> Iterator[tuple[str, str]]:
+    """(old, new) for each of the paths that was renamed up to a revision, and for what the old name
+    was renamed from."""
+    todo = set(paths)
+    known = set(todo)
+    while todo:
+        found = [pair for sha in _that_add(repository, todo, revision) for pair in sha]
+        yield from found
+        todo = {old for old, _ in found} - known
+        known |= todo
+
+
+def _that_add(
+    repository: Repository, paths: set[str], revision: str
+) -> Iterator[list[tuple[str, str]]]:
+    """What each commit that adds one of the paths has renamed to it."""
+    asked = ("-c", "core.quotePath=false", "log", "--no-renames", "--diff-filter=A")
+    for entry in repository.run(
+        *asked, "--name-only", "--format=%x00%H", revision, "--", *_places(paths)
+    ).split("\0")[1:]:
+        sha, *added = entry.split("\n")
+        fields = repository.listed(
+            *("diff-tree", "-r", "-z", "--no-commit-id", "--name-status"),
+            *("--find-renames", "-l0", "--diff-filter=R", sha),
+        )
+        renamed = zip(*[iter(fields)] * 3, strict=True)
+        yield [(old, new) for _, old, new in renamed if new in paths and new in added]
+
+
+def _places(paths: Iterable[str]) -> list[str]:
+    """Paths from the top of the repository, as git takes them; `*` is any."""
+    return [f":(top{',glob' if '*' in path else ',literal'}){path}" for path in sorted(set(paths))]

@@ -1,0 +1,272 @@
+"""What `nparam-lint init --docs` suggests: comments for numbers in Markdown and reStructuredText
+that are the count of a model which is named near them."""
+
+from __future__ import annotations
+
+import re
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING
+
+from nparam_lint import __version__
+from nparam_lint.claims import DOC_SUFFIXES, TextError
+from nparam_lint.claims.doc_comments import parse_docs
+from nparam_lint.claims.doc_text import (
+    COUNT,
+    TableCell,
+    comments,
+    paragraphs,
+    plain,
+    readable,
+    tables,
+    unit_of,
+    without_comments,
+    written,
+)
+from nparam_lint.claims.grammar import parse_value
+from nparam_lint.discover.files import list_docs, reader
+from nparam_lint.gate import RunContext, as_the_project_builds, measure, read_source
+from nparam_lint.gate.requests import select_models
+from nparam_lint.records import Measured, Position
+from nparam_lint.report import Document, Page, Section, Text
+from nparam_lint.report.style import clean, plural
+from nparam_lint.rewrite.way_budgets import way_budgets
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from nparam_lint.config.settings import Settings
+    from nparam_lint.gate import Progress
+    from nparam_lint.gate.requests import Selection
+    from nparam_lint.records import Report
+    from nparam_lint.report import Json
+
+_SHORTEST = 3  # characters of a name
+_SHORTEST_OF_ROW = 5  # of the beginning of one
+_SMALLEST = 1000  # a smaller number without a suffix may be anything
+_STRING = re.compile(r"""['"]([^'"]+)['"]""")
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """A model that was counted; `names`: what a text may call it."""
+
+    target: str
+    count: int
+    names: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Near:
+    """A number, as it is written, that is the count of a target."""
+
+    position: Position
+    written: str
+    target: str
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Suggestion:
+    """A comment to put behind a number or, with several `numbers`, above the table that begins at
+    `position`."""
+
+    position: Position
+    comment: str
+    numbers: tuple[Near, ...]
+
+
+def suggest(
+    settings: Settings,
+    paths: Sequence[Path],
+    environ: Mapping[str, str],
+    progress: Progress | None = None,
+) -> tuple[list[Suggestion], str | None]:
+    """The comments for the project's docs, and why nothing could be measured at all."""
+    source = read_source(settings, paths)
+    selection = as_the_project_builds(source, select_models(source.requests))
+    report = measure(source, selection, RunContext(settings, environ, progress))
+    models = [*_known(report, selection)]
+    copy, root = settings.snapshot, settings.root
+    tracked = copy.files(root, DOC_SUFFIXES) if copy else None
+    read, found = reader(root), list[Suggestion]()
+    for path in list_docs(root, settings.exclude, tracked, settings.below):
+        with suppress(OSError):
+            found += in_text(path, read(path).decode("utf-8", "replace"), models)
+    return found, report.error
+
+
+def _known(report: Report, selection: Selection) -> Iterator[Known]:
+    """The models as the project builds them; those with arguments are called by these, too."""
+    for model in report.models:
+        measured = model.measurement
+        if model.way is None and isinstance(measured, Measured) and measured.counts.total:
+            yield Known(model.target, measured.counts.total, (_tail(model.target),))
+    for one in way_budgets(report.models, selection.requests, every=True):
+        measured, way = one.model.measurement, one.model.way
+        if not one.reason and isinstance(measured, Measured):
+            names = [way.name if way else "", *_STRING.findall(measured.call)]
+            yield Known(one.target, measured.counts.total, (*names, _tail(one.model.target)))
+
+
+def _tail(target: str) -> str:
+    return target.partition("::")[2].partition("(")[0].rpartition(".")[2]
+
+
+def in_text(path: str, text: str, models: Sequence[Known]) -> Iterator[Suggestion]:
+    """Those for one text: the rows of a table by one comment, if there are several."""
+    looked = _Text(path, text, models)
+    yield from looked.in_tables()
+    yield from looked.in_paragraphs()
+
+
+class _Text:
+    """A text, and what is found near what in it."""
+
+    def __init__(self, path: str, text: str, models: Sequence[Known]) -> None:
+        self.path, self.models = path, models
+        raw = readable(path, text)
+        self.lines = without_comments(raw, [*comments(path, raw)])
+        self.bound = {(one.line, one.column) for one in parse_docs(path, text)[0]}
+        self.tables = [*tables(self.lines)]
+
+    def in_tables(self) -> Iterator[Suggestion]:
+        for head, table in self.tables:
+            firsts = [plain(row[0].text) for _, row in table.rows]
+            for column, cell in enumerate(table.head):
+                found = [
+                    (first, near)
+                    for first, (number, row) in zip(firsts, table.rows, strict=True)
+                    if column < len(row)
+                    for near in self.near(
+                        number, row[column], self.lines[number - 1], first, unit_of(cell.text)
+                    )
+                ]
+                rows = [(first, near) for first, near in found if firsts.count(first) == 1]
+                rows = rows if len(rows) > 1 and not self.path.endswith(".rst") else []
+                if rows:
+                    listed = "".join(f"     {first} = {near.target}\n" for first, near in rows)
+                    comment = f"<!-- nparam: {plain(cell.text)}\n{listed}-->"
+                    at = Position(self.path, head)
+                    yield Suggestion(at, comment, tuple(near for _, near in rows))
+                yield from (_behind(near) for first, near in found if (first, near) not in rows)
+
+    def in_paragraphs(self) -> Iterator[Suggestion]:
+        in_rows = {number for _, table in self.tables for number, _ in table.rows}
+        for paragraph in paragraphs(self.lines):
+            said = " ".join(self.lines[number - 1] for number in paragraph)
+            for number in paragraph:
+                if number not in in_rows:
+                    whole = TableCell(said, 0, len(self.lines[number - 1]))
+                    yield from map(_behind, self.near(number, whole, said))
+
+    def near(
+        self, line: int, span: TableCell, said: str, row: str = "", unit: str = ""
+    ) -> Iterator[Near]:
+        """The numbers in a part of a line that are the count of a model which is named in what is
+        said, or whose name the row begins; of several, of the one with the longest name."""
+        for match in COUNT.finditer(self.lines[line - 1], span.start, span.end):
+            at = Position(self.path, line, match.start("text") + 1)
+            if (at.line, at.column) in self.bound:
+                continue
+            known = [
+                (max(len(_letters(name)) for name in names), model)
+                for model in self.models
+                if (names := [n for n in model.names if _is_named(n, said, row)])
+                and _is_count(match, unit, model.count)
+            ]
+            if known:
+                _, model = max(known, key=lambda pair: pair[0])
+                yield Near(at, match[0].strip(), model.target, model.count)
+
+
+def _behind(near: Near) -> Suggestion:
+    sign = ".. nparam: {}" if near.position.path.endswith(".rst") else "<!-- nparam: {} -->"
+    return Suggestion(near.position, sign.format(near.target), (near,))
+
+
+def _letters(text: str) -> str:
+    """`ViT-B/16` and `vit_b_16` are one name."""
+    return re.sub(r"[\W_]", "", text).lower()
+
+
+def _is_named(name: str, said: str, row: str) -> bool:
+    """A row may shorten a name: `ConvNeXt-T` is `convnext_tiny`."""
+    letters, short = _letters(name), _letters(row)
+    is_short = len(short) >= _SHORTEST_OF_ROW and letters.startswith(short)
+    return is_short or (len(letters) >= _SHORTEST and letters in _letters(said))
+
+
+def _is_count(match: re.Match[str], unit: str, count: int) -> bool:
+    try:
+        value = parse_value("".join(written(match, unit)))
+    except TextError:
+        return False
+    is_large = value.form != "plain" or (value.bounds().declared or 0) >= _SMALLEST
+    return is_large and count in value.bounds()
+
+
+# --- the document -----------------------------------------------------------------------------
+
+
+def suggestions_document(found: Sequence[Suggestion], error: str | None) -> Document:
+    numbers = [near for one in found for near in one.numbers]
+    return Document(
+        "init",
+        lambda: _data(found),
+        lambda _: _page(found),
+        error=error,
+        lines=tuple(
+            f"{near.position.path}:{near.position.line}:{near.position.column}: "
+            f"{near.written} is the count of {near.target} ({near.count:,})"
+            for near in numbers
+        ),
+    )
+
+
+def _data(found: Sequence[Suggestion]) -> Json:
+    return {
+        "version": 1,
+        "tool": {"name": "nparam-lint", "version": __version__},
+        "command": "init",
+        "suggestions": [
+            {
+                **asdict(one.position),
+                "comment": one.comment,
+                "numbers": [asdict(near.position) | _number(near) for near in one.numbers],
+            }
+            for one in found
+        ],
+    }
+
+
+def _number(near: Near) -> Json:
+    return {"written": near.written, "target": near.target, "count": near.count}
+
+
+def _page(found: Sequence[Suggestion]) -> Page:
+    sections = [Section((*_blocks(one),), always=True) for one in found]
+    numbers = sum(len(one.numbers) for one in found)
+    said = f"{plural(numbers, 'number')} could be checked · nothing was written"
+    said = (
+        said
+        if found
+        else "No number in Markdown or reStructuredText is a count that is not checked."
+    )
+    end = Section((Text(said),), always=True)
+    return Page((*sections, end), "–", said)
+
+
+def _blocks(one: Suggestion) -> Iterator[Text]:
+    at, first = one.position, one.numbers[0]
+    if len(one.numbers) > 1:
+        yield Text(
+            clean(f"{at}  above this table, for {len(one.numbers)} numbers:"), kind="verbatim"
+        )
+    else:
+        where = "above this paragraph" if at.path.endswith(".rst") else f"behind {first.written}"
+        said = f"{at}  {first.target} has {first.count:,}; {where}:"
+        yield Text(clean(said), kind="verbatim")
+    for line in one.comment.split("\n"):
+        yield Text(clean(line), "green", "    ", kind="verbatim")

@@ -1,0 +1,227 @@
+"""Counts in Markdown and reStructuredText are checked, rewritten and suggested."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from sample_files import write_files
+from sample_repository import Sample
+
+NET = """\
+from torch import nn
+
+
+class Net(nn.Module):
+    def __init__(self, d=10):
+        super().__init__()
+        self.fc = nn.Linear(d, d)
+
+
+def small():
+    return Net(100)
+
+
+def large():
+    return Net(1000)
+"""
+README = """\
+# Nets
+
+`Net`: 111 parameters <!-- nparam: net.py::Net -->, 440 bytes <!-- nparam: net.py::Net[bytes] -->.\r
+With `d=20`: 420. <!-- nparam: net.py::Net(d=20) -->
+
+<!-- nparam: Params (M) = net.py::{Model} -->
+| Model | Params (M) |
+|-------|-----------:|
+| small | 0.0101     |
+| large | 1.1        |
+
+Gone: 3M <!-- nparam: net.py::Nett -->
+
+    An example: 5M <!-- nparam: net.py::Net -->
+"""
+FILES = {
+    "nparam-lint.toml": 'device = "meta"\nexclude = ["old/**"]\n',
+    "net.py": NET,
+    "README.md": README,
+    "docs/a.rst": ".. nparam: net.py::Net\n\nIt has 110 parameters.\n",
+    "old/README.md": "5M <!-- nparam: net.py::Net -->\n",
+    "unclear.md": "5M <!-- nparam: Net -->\n",
+}
+
+
+@pytest.fixture
+def root(tmp_path):
+    return write_files(tmp_path / "project", FILES)
+
+
+def found(done):
+    """(code, place) of each finding of a run with --format json."""
+    return {
+        (f["code"], f"{f['path']}:{f['line']}:{f['column']}")
+        for f in json.loads(done.stdout)["findings"]
+    }
+
+
+def test_a_wrong_number_is_found_where_it_stands(root, nparam_lint):
+    done = nparam_lint("--declared", "--format", "json", cwd=root)
+    assert done.returncode == 1
+    assert found(done) == {
+        ("NPL001", "README.md:3:8"),
+        ("NPL001", "README.md:10:11"),
+        ("NPL008", "README.md:12:7"),
+        ("NPL002", "unclear.md:1:4"),
+    }
+    budgets = [b for m in json.loads(done.stdout)["models"] for b in m["budgets"]]
+    assert {b["origin"] for b in budgets} == {"docs"}
+    assert sorted(b["ok"] for b in budgets) == [False, False, True, True, True, True]
+
+
+def test_the_message_names_the_target_and_the_next_step(root, nparam_lint):
+    done = nparam_lint("--declared", "-q", cwd=root)
+    assert "Net has 110 parameters, declared 111: -1 (-0.90 %)" in done.stdout
+    assert "if the change is intended: nparam-lint update net.py::Net" in done.stdout
+    assert "net.py has no 'Nett'; did you mean 'Net'?" in done.stdout
+
+
+def test_update_changes_the_numbers_and_nothing_else(root, nparam_lint):
+    done = nparam_lint("update", "README.md", cwd=root)
+    assert done.returncode == 1  # what is gone is left
+    assert "net.py::Net  111 → 110  (110)" in done.stdout
+    changed = README.replace("111 par", "110 par").replace("1.1        |", "1.0        |")
+    assert (root / "README.md").read_bytes().decode() == changed
+    again = nparam_lint("--declared", "--format", "json", cwd=root)
+    assert {code for code, _ in found(again)} == {"NPL008", "NPL002"}
+
+
+@pytest.mark.parametrize(
+    ("path", "places"),
+    [
+        ("net.py", {"README.md:3:8", "README.md:10:11", "README.md:12:7"}),
+        ("README.md", {"README.md:3:8", "README.md:10:11", "README.md:12:7"}),
+        ("docs", {"README.md:3:8", "README.md:12:7"}),  # Net has counts in both
+        ("unclear.md", {"unclear.md:1:4"}),
+    ],
+)
+def test_a_path_is_the_model_or_the_text(root, nparam_lint, path, places):
+    nparam_lint("--declared", cwd=root)  # then it is known that no model reads these files
+    done = nparam_lint("--declared", "--format", "json", path, cwd=root)
+    assert {place for _, place in found(done)} == places
+
+
+def test_a_model_elsewhere_says_why_it_is_checked(root, nparam_lint):
+    nparam_lint("--declared", cwd=root)
+    done = nparam_lint("--declared", "--format", "json", "docs/a.rst", cwd=root)
+    (model,) = json.loads(done.stdout)["models"]
+    assert model["because"] == "has a count in docs/a.rst"
+
+
+def test_a_model_that_imports_the_given_file_is_checked_with_its_count_in_the_docs(
+    nparam_lint, tmp_path
+):
+    files = {
+        "width.py": "WIDTH = 10\n",
+        "net.py": NET.replace("d=10", "d=WIDTH").replace(
+            "from torch", "from width import WIDTH\nfrom torch"
+        ),
+        "README.md": "109 <!-- nparam: net.py::Net -->\n",
+    }
+    root = write_files(tmp_path / "importing", files)
+    done = nparam_lint("--declared", "--format", "json", "width.py", cwd=root)
+    assert found(done) == {("NPL001", "README.md:1:1")}
+
+
+def test_what_is_staged_counts(tmp_path, environ, nparam_lint):
+    sample = Sample.create(tmp_path / "repository", environ)
+    sample.committed({"net.py": NET, "README.md": "110 <!-- nparam: net.py::Net -->\n"})
+    sample.write({"README.md": "111 <!-- nparam: net.py::Net -->\n"})
+
+    def staged():
+        return nparam_lint("--declared", "--staged", cwd=sample.path, **sample.environ)
+
+    assert staged().returncode == 0
+    assert nparam_lint("--declared", cwd=sample.path).returncode == 1
+    sample.git("add", "README.md")
+    sample.write({"README.md": "110 <!-- nparam: net.py::Net -->\n"})
+    assert "README.md:1:1" in staged().stdout
+    assert nparam_lint("--declared", cwd=sample.path).returncode == 0
+
+
+def test_an_answer_is_not_given_again_once_a_text_has_changed(
+    tmp_path, environ, nparam_lint_process
+):
+    sample = Sample.create(tmp_path / "repository", environ)
+    sample.committed({"net.py": NET, "README.md": "110 <!-- nparam: net.py::Net -->\n"})
+    run = lambda: nparam_lint_process("--declared", cwd=sample.path, **sample.environ).returncode  # noqa: E731
+    assert [run(), run()] == [0, 0]
+    sample.write({"docs/new.md": "109 <!-- nparam: net.py::Net -->\n"})
+    assert run() == 1
+    sample.write({"docs/new.md": "110 <!-- nparam: net.py::Net -->\n"})
+    assert run() == 0
+
+
+SAID = """\
+A Net has 110 parameters; large has 1.0M.
+
+| Model     | Params (M) | Acc. |
+|-----------|-----------:|-----:|
+| small     | 0.0101     | 81.1 |
+| **Large** | 1.0        | 1.0  |
+
+`large()` has 1,001,000 <!-- nparam: net.py::large --> parameters.
+"""
+
+
+def test_numbers_that_are_counts_are_suggested(nparam_lint, tmp_path):
+    root = write_files(
+        tmp_path / "said", {"net.py": NET, "README.md": SAID, "a.rst": "large: 1M\n"}
+    )
+    before = {path: path.read_bytes() for path in root.iterdir()}
+    done = nparam_lint("init", "--docs", cwd=root)
+    assert done.returncode == 0, done.stderr
+    assert (
+        done.stdout
+        == """\
+README.md:3  above this table, for 2 numbers:
+    <!-- nparam: Params (M)
+         small = net.py::small
+         Large = net.py::large
+    -->
+
+README.md:1  net.py::large has 1,001,000; behind 1.0M:
+    <!-- nparam: net.py::large -->
+
+a.rst:1  net.py::large has 1,001,000; above this paragraph:
+    .. nparam: net.py::large
+
+4 numbers could be checked · nothing was written
+"""
+    )
+    assert {path: path.read_bytes() for path in before} == before
+    as_json = json.loads(nparam_lint("init", "--docs", "--format", "json", cwd=root).stdout)
+    comment = as_json["suggestions"][0]["comment"]
+    (root / "README.md").write_text(SAID.replace("| Model ", f"{comment}\n| Model ", 1))
+    checked = nparam_lint("--declared", "README.md", cwd=root)
+    assert "3 budgets hold" in checked.stdout
+
+
+def test_a_comment_silences_a_finding_in_its_line(nparam_lint, tmp_path):
+    readme = (
+        "111 <!-- nparam: net.py::Net --> <!-- nparam: ignore[NPL001] as published -->\n\n"
+        "110 <!-- nparam: net.py::Net --> <!-- nparam: ignore[NPL001] -->\n\n"
+        "In Python: `# nparam: ignore[NPL101]`, here: `<!-- nparam: ignore[NPL001] -->`.\n"
+    )
+    root = write_files(tmp_path / "silenced", {"net.py": NET, "README.md": readme})
+    done = nparam_lint("--declared", "--format", "json", cwd=root)
+    assert found(done) == {("NPL015", "README.md:3:34")}
+
+
+def test_a_text_that_is_not_utf_8_is_checked_and_left(nparam_lint, tmp_path):
+    root = write_files(tmp_path / "latin", {"net.py": NET})
+    text = "Gr\xf6\xdfe: 111 <!-- nparam: net.py::Net -->\n".encode("latin-1")
+    (root / "README.md").write_bytes(text)
+    assert nparam_lint("--declared", cwd=root).returncode == 1
+    done = nparam_lint("update", cwd=root)
+    assert "cannot be rewritten: the file is not UTF-8" in done.stdout
+    assert (root / "README.md").read_bytes() == text
