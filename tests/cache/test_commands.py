@@ -116,7 +116,7 @@ def warm(
     """A cache that a plain check has filled, and how it was to make processes."""
     found = tmp_path_factory.mktemp("warm")
     project.ask(CHECK, found, **request.param)
-    # The models, and those that break their budgets with all parameters, now and at the last commit.
+    # The models, and what breaks its budget with all parameters, now and at the last commit.
     assert len([*found.rglob("model-*")]) == 4 + 2 * 3
     return found, request.param
 
