@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 
     from nparam_lint.gate import RunContext
     from nparam_lint.gate.requests import ModelRequest, ProjectSource
-    from nparam_lint.records import Change, Finding, ModelReport, Report
+    from nparam_lint.records import BudgetResult, Change, Finding, ModelReport, Report
+
+    _Broken = tuple[ModelReport, Finding, BudgetResult]
 
 MOST = 20  # models that are built as they were
 MOST_EDITED = 3  # lines that are shown
@@ -37,13 +39,11 @@ def explained(
     report: Report, requests: Sequence[ModelRequest], source: ProjectSource, context: RunContext
 ) -> Report:
     """The report with an explanation of each broken budget."""
-    broken = [(model, one) for model in report.models for one in model.findings if one.result]
-    if not broken:
-        return report
+    broken = [(m, one, one.result) for m in report.models for one in m.findings if one.result]
     causes = _causes(broken, requests, source, context)
     told = {
-        finding: _explained(finding, model, causes.get(finding), source)
-        for model, finding in broken
+        finding: _explained(finding, result, model, causes.get(finding), source)
+        for model, finding, result in broken
     }
 
     def tell(findings: Sequence[Finding]) -> tuple[Finding, ...]:
@@ -54,50 +54,44 @@ def explained(
 
 
 def _causes(
-    broken: Sequence[tuple[ModelReport, Finding]],
+    broken: Sequence[_Broken],
     requests: Sequence[ModelRequest],
     source: ProjectSource,
     context: RunContext,
 ) -> dict[Finding, Cause]:
-    if context.causes is None:
+    if context.causes is None or not broken:
         return {}
     by_target = {str(request.target): request for request in requests}
-    asked = list(dict.fromkeys(model.target for model, _ in broken))[:MOST]
-    wanted = [finding for model, finding in broken if model.target in asked]
-    pairs = [(by_target[one.target], one.result) for one in wanted if one.result]
-    return dict(zip(wanted, context.causes(pairs, source, context), strict=False))
+    asked = [*dict.fromkeys(model.target for model, *_ in broken)][:MOST]
+    wanted = [(finding, result) for model, finding, result in broken if model.target in asked]
+    pairs = [(by_target[finding.target], result) for finding, result in wanted]
+    found = context.causes(pairs, source, context)
+    return dict(zip((finding for finding, _ in wanted), found, strict=False))
 
 
 def _explained(
-    finding: Finding, model: ModelReport, cause: Cause | None, source: ProjectSource
+    finding: Finding,
+    result: BudgetResult,
+    model: ModelReport,
+    cause: Cause | None,
+    source: ProjectSource,
 ) -> Finding:
     changes = cause.changes if cause else ()
-    lines = [_declaration(finding, source), *_edited(cause, finding, source)]
+    lines = [*_declaration(finding.position, result, source), *_edited(cause, finding, source)]
     detail = finding.detail
-    is_whole = finding.result is not None and not finding.result.module
-    if not changes and is_whole and isinstance(model.measurement, Measured):
-        metric = parse_selector(finding.result.selector if finding.result else "").metric
+    if not (changes or result.module) and isinstance(model.measurement, Measured):
+        metric = parse_selector(result.selector).metric
         detail = (*detail[:-1], *heaviest(model.measurement.modules, metric), *detail[-1:])
-    return replace(
-        finding,
-        detail=detail,
-        since=cause.since if cause else "",
-        changes=changes,
-        lines=tuple(line for line in lines if line),
-    )
+    since = cause.since if cause else ""
+    return replace(finding, detail=detail, since=since, changes=changes, lines=tuple(lines))
 
 
-def _declaration(finding: Finding, source: ProjectSource) -> SourceLine | None:
-    at, result = finding.position, finding.result
+def _declaration(at: Position, result: BudgetResult, source: ProjectSource) -> Iterator[SourceLine]:
+    """The line of the budget, with what it declares; of a formula in several lines, a word."""
     text = _text(at, source)
-    declared = result.declared if result else ""
-    start = text.find(declared, at.column - 1)
-    if start < 0:  # a formula in several lines
-        word = _WORD.search(text, at.column - 1)
-        return (
-            SourceLine(replace(at, column=word.start() + 1), text, len(word[0])) if word else None
-        )
-    return SourceLine(replace(at, column=start + 1), text, len(declared))
+    word = re.compile(re.escape(result.declared)).search(text, at.column - 1)
+    if found := word or _WORD.search(text, at.column - 1):
+        yield SourceLine(replace(at, column=found.start() + 1), text, len(found[0]))
 
 
 def _edited(cause: Cause | None, finding: Finding, source: ProjectSource) -> Iterator[SourceLine]:
