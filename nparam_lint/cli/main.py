@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 # Each is a module of `nparam_lint.cli`, with `_` for `-`.
 COMMANDS = tuple(
-    "check show compare formula solve diff history update init install-hook rule doctor "
+    "check show annotate compare formula solve diff history update init install-hook rule doctor "
     "clean".split()
 )
 
@@ -33,6 +33,7 @@ Check the parameter counts that a repository claims for its PyTorch models.
 
   nparam-lint [PATH…]          count the models below PATH (default: here), check their budgets
   nparam-lint show TARGET      the per-module table of one model
+  nparam-lint annotate FILE    the source, with what each line makes in the margin
   nparam-lint compare TARGET…  several models side by side: embedding, attention, …
   nparam-lint formula TARGET   the closed form of the count, derived and verified
   nparam-lint solve TARGET…    arguments that meet a budget
@@ -134,8 +135,9 @@ def _general_parser() -> _Parser:
 
     parser = _Parser(
         prog="nparam-lint",
-        usage="nparam-lint [PATH…] | show TARGET | compare TARGET… | formula TARGET "
-        "| solve TARGET… | diff REV | history TARGET | update | init | install-hook | rule "
+        usage="nparam-lint [PATH…] | show TARGET | annotate FILE | compare TARGET… "
+        "| formula TARGET | solve TARGET… | diff REV | history TARGET | update | init "
+        "| install-hook | rule "
         "| doctor | clean",
         description=HELP,
         epilog=EPILOG,

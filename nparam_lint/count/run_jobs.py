@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from nparam_lint.records import ImportAttempt, NameValue
     from nparam_lint.repository.snapshot import Snapshot
 
-PROTOCOL = 7
+PROTOCOL = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -348,7 +348,8 @@ def _with_names(found: Measurement) -> Measurement:
         for row in found.inside
     )
     definitions = tuple(map(unescaped, found.definitions))
-    return replace(found, definitions=definitions, inside=inside)
+    lines = tuple(replace(row, path=unescaped(row.path)) for row in found.lines)
+    return replace(found, definitions=definitions, inside=inside, lines=lines)
 
 
 def _without_secrets(found: Measurement, secrets: Secrets) -> Measurement:

@@ -156,6 +156,7 @@ def _row(row: Row, made: Table) -> str:
     cells = []
     for cell, column in zip(row.full, made.columns, strict=True):
         words = code_html(cell.text) if column.kind in _CODE else escape(cell.text)
+        words = f"<pre>{words}</pre>" if column.kind == "source" else words
         words += f" <small>{escape(cell.share)}</small>" if cell.share else ""
         if column.notes:
             words += "".join(f'<p class="note">{escape(note)}</p>' for note in row.below)
