@@ -42,7 +42,7 @@ class LineCounts:
 
 
 def rows_of(sizes, made):
-    """(file, line) -> LineCounts. A line that calls itself again counts once, and as often as it does."""
+    """(file, line) -> LineCounts. What a line that calls itself again made counts once."""
     rows = {}
     for site, size in sizes.items():
         innermost = {call.file: call.line for call in site}
