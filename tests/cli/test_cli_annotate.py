@@ -111,7 +111,7 @@ def test_a_file_has_each_model_that_has_lines_of_its_own(annotate):
 nets.py
 Other(): 6 parameters
   parameters    share    line  source
-────────────  ───────  ──────  ───────────────────────────────────────
+────────────  ───────  ──────  ───────────────────────────────────
                            24  class Other(nn.Module):
                            25      def __init__(self):
                            26          super().__init__()
