@@ -42,10 +42,12 @@ def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
         (path,) = common.checked_paths([asked])
         settings = common.settings_for(options, environ, path)
         file = place_of(path, settings.root)
-        report = models_of_file(settings, path, environ, common.progress())
+        with common.progress() as progress:
+            report = models_of_file(settings, path, environ, progress)
     else:
         settings, target, _ = locate(options, environ, asked)
-        report = show(settings, [target], environ, common.progress())
+        with common.progress() as progress:
+            report = show(settings, [target], environ, progress)
     document = annotate_document(report, settings.root, asked, file)
     failed = all(isinstance(model.measurement, NotMeasured) for model in report.models)
     return common.deliver(document, options, settings, environ, failed=failed)

@@ -60,6 +60,7 @@ def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
         found = suggest(settings, paths, environ, common.progress())
         return common.deliver(suggestions_document(*found), options, settings, environ)
     wishes = Wishes(options.into, options.rounded, options.all)
-    plan = plan_init(settings, paths, wishes, environ, common.progress())
+    with common.progress() as progress:
+        plan = plan_init(settings, paths, wishes, environ, progress)
     failed = any(item.count is not None for item in plan.left)
     return carry_out(plan, options, settings, environ, dry=options.diff, failed=failed)

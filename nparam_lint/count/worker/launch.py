@@ -11,6 +11,7 @@ Out:   frames, one a line, `NONCE JSON`, on a private copy of standard output th
        {"event": "ready", "protocol": 8, "torch": …, "python": …}
        {"event": "alive"}                                        every few seconds
        {"event": "dependencies"} TAB DEPENDENCIES             what was read while importing
+       {"event": "building", "id": …}                            a model is begun
        {"event": "result", "id": …, "ok": true | false} TAB RESULT TAB DEPENDENCIES
                                   one for each job; what follows a tab is passed on unread from
                                   process to process

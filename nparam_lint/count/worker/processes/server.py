@@ -121,6 +121,7 @@ class Server:
             return self.again(task, jobs, allowed=(*task.allowed, frame["path"]))
         elif event == "building":
             task.building[job["id"]] = job
+            self.channel.send(event="building", id=job["id"])
         elif event == "dependencies":
             self.channel.send(body, event="dependencies")
         elif event in ("result", "next rung"):
