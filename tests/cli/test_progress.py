@@ -9,12 +9,14 @@ import re
 import subprocess
 import sys
 import threading
+import time
 from contextlib import redirect_stderr, redirect_stdout
 from unittest import mock
 
 import pytest
 
 from nparam_lint.cli.main import main
+from nparam_lint.cli.progress import ProgressLine
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="needs a terminal")
 
@@ -162,6 +164,32 @@ def test_an_error_follows_on_a_clean_line(run):
     terminal, _ = run("show", "One(width=3)", "--no-cache", "--python", "/nope/python")
     *_, last = terminal.lines()
     assert last.startswith("nparam-lint: no interpreter at /nope/python")
+
+
+def test_how_long_it_still_takes(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "60")
+    line = ProgressLine(io.StringIO())
+    line.label, line.every, line.began = "nets/vit.py::ViT", 40, 100.0
+    assert line.text(101.0) == "counting 0/40  nets/vit.py::ViT"
+    line.done = 10
+    assert line.text(110.0) == "counting 10/40  nets/vit.py::ViT  about 30 s left"
+    assert line.text(200.0) == "counting 10/40  nets/vit.py::ViT  about 5 min left"
+    line.done = 39
+    assert line.text(139.0) == "counting 39/40  nets/vit.py::ViT"
+    line.label = "nets/a_long_path/of_many_names/vit.py::VisionTransformer"
+    assert line.text(139.0) == "counting 39/40  nets/a_l…ny_names/vit.py::VisionTransformer"
+
+
+def test_runs_after_each_other_count_on():
+    told = io.StringIO()
+    line = ProgressLine(told)
+    line(0, 3, "One")
+    line(3, 3, "One")
+    line(0, 2, "One")
+    line.start -= 12
+    assert re.fullmatch(r"counting 3/5  One  1[23] s", line.text(time.monotonic()))
+    line.end()
+    assert told.getvalue().endswith("\r\x1b[K")
 
 
 # --- characters -----------------------------------------------------------------------------------
