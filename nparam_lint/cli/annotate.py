@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from nparam_lint import UsageError
 from nparam_lint.cli import common
 from nparam_lint.cli.targets import locate
 from nparam_lint.discover import place_of
@@ -40,6 +41,9 @@ def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
     asked, file = options.what, None
     if "::" not in asked and (asked.endswith(".py") or Path(asked).exists()):
         (path,) = common.checked_paths([asked])
+        if path.is_dir():
+            step = f"next: nparam-lint {asked} lists its models"
+            raise UsageError(f"{asked} is a directory, expected a file or a target\n{step}")
         settings = common.settings_for(options, environ, path)
         file = place_of(path, settings.root)
         with common.progress() as progress:

@@ -110,7 +110,7 @@ def _page(
         sections.append(Section((Text(f"The same lines make {names}.", "dim"),)))
     if not shown:
         sections.append(Section(tuple(_nothing(report, failed, asked)), always=True))
-    return Page(tuple(sections), headline=clean(asked))
+    return Page(tuple(sections), headline=f"lines of {clean(asked)}")
 
 
 def _nothing(report: Report, failed: ModelReport | None, asked: str) -> Iterator[Text]:

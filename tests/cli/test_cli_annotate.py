@@ -193,7 +193,8 @@ def test_markdown_keeps_the_source_as_it_is(annotate):
 
 def test_html_keeps_the_source_as_it_is(annotate):
     text = annotate("Net", "--format", "html").stdout
-    assert "<pre>        self.words = nn.Embedding(50, d)</pre>" in text
+    assert "         400       16.0 %      18          self.words = nn.Embedding(50, d)\n" in text
+    assert "# one word for each state, with a comment that is too long for a terminal of 80" in text
 
 
 def test_what_cannot_be_built(annotate):
@@ -216,6 +217,8 @@ def test_a_file_without_models(annotate):
     ("what", "said"),
     [
         ("gone.py", "there is no file or directory gone.py"),
+        (".", ". is a directory, expected a file or a target\nnext: nparam-lint . lists"),
+        ("nparam-lint.toml", "nparam-lint.toml is not a Python file"),
         ("nets.py::Net[blocks]", "is not a target"),
         ("Nett", "no model of this project is called Nett; did you mean nets.py::Net?"),
     ],
