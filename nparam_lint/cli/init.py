@@ -57,7 +57,8 @@ def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
     if options.docs:
         from nparam_lint.rewrite.doc_suggestions import suggest, suggestions_document
 
-        found = suggest(settings, paths, environ, common.progress())
+        with common.progress() as progress:
+            found = suggest(settings, paths, environ, progress)
         return common.deliver(suggestions_document(*found), options, settings, environ)
     wishes = Wishes(options.into, options.rounded, options.all)
     with common.progress() as progress:
