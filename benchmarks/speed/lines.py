@@ -8,10 +8,10 @@ import statistics
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from speed.measure import Invalid, Result, Row, Target, seconds
+from speed.measure import Invalid, Result, Target, compare
 
 if TYPE_CHECKING:
-    from speed.measure import Bench
+    from speed.measure import Bench, Row
 
 _LAUNCH = Path(__file__).parents[2] / "nparam_lint" / "count" / "worker" / "launch.py"
 _PROJECT = """\
@@ -50,7 +50,7 @@ def lines(bench: Bench) -> Result:
 
     Ours: noting for each module and parameter the line that made it, and the lines that led there,
     and summing up what each line made. Theirs: the same build without that. The two take turns in
-    one process; the least of each counts. The models are a plain GPT of 96 blocks, and models of
+    one process. The models are a plain GPT of 96 blocks, and models of
     timm and transformers, both copied into the project, so that every line of them is its own.
     """
     bench.needs("timm", "transformers")
@@ -73,8 +73,6 @@ def lines(bench: Bench) -> Result:
 
 
 def _row(call: str, pairs: list[list[float]]) -> Row:
-    ours, theirs = (min(taken) for taken in zip(*pairs, strict=True))
+    ours, theirs = zip(*pairs, strict=True)
     name = call.removeprefix("timm.create_model").strip("()'").partition("(")[0]
-    return Row(
-        f"{name}: with / without", seconds(ours), seconds(theirs), ours / theirs, Target(1.2)
-    )
+    return compare(f"{name}: with / without", ours, theirs, Target(1.2))
