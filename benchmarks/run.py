@@ -21,7 +21,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from speed import asserts, growth, hook, machine, memory, peers, scan, ways, zoo
+from speed import asserts, growth, hook, lines, machine, memory, peers, scan, ways, zoo
 from speed.measure import Bench, Invalid, Skipped
 from speed.table import Section, page, read_profiles, text_table
 
@@ -38,6 +38,7 @@ BENCHMARKS: dict[str, Callable[[Bench], Result]] = {
     "peers": peers.peers,
     "scan": scan.scan,
     "ways": ways.ways,
+    "lines": lines.lines,
     "memory": memory.memory,
     "growth": growth.growth,
 }

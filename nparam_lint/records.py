@@ -267,6 +267,28 @@ class ParameterRow:
 
 
 @dataclass(frozen=True, slots=True)
+class LineRow:
+    """A line of source that made parameters of a model. `count`: those that were made while it ran,
+    and no other line of its file deeper inside; so the lines of one file never count a parameter
+    twice. `own`: those among them that it made itself, or an installed package that it called: all
+    lines together make each parameter once. `through`: those that it led to, and that another line
+    of its file counts. `times`: how many modules, or parameters, it made. `file`: where the file
+    is, if that is not in the project."""
+
+    path: str
+    line: int
+    count: int
+    own: int
+    through: int
+    times: int
+    file: str = ""
+
+    @property
+    def place(self) -> str:
+        return f"{self.path}:{self.line}"
+
+
+@dataclass(frozen=True, slots=True)
 class Hidden:
     """Parameters that `parameters()` does not return: where they are kept, and how many."""
 
@@ -359,7 +381,8 @@ class Measured:
     about its experts; `dtypes`: its bytes by dtype, where it was built by itself; `variables`:
     the arguments that can be varied, where they were asked for; `inside`: the project's own
     modules in it; `weights`: of each of the `parameters`, what the metric that was asked for
-    counts of one element; nothing where that is 1."""
+    counts of one element; nothing where that is 1. `lines`: those that made its parameters, by
+    file."""
 
     call: str
     modules: tuple[ModuleRow, ...]
@@ -368,6 +391,7 @@ class Measured:
     names: dict[str, NameValue] = field(default_factory=dict)
     known_names: tuple[str, ...] = ()
     parameters: tuple[ParameterRow, ...] = ()
+    lines: tuple[LineRow, ...] = ()
     weights: tuple[str, ...] = ()
     variables: tuple[VariableRow, ...] = ()
     hidden: tuple[Hidden, ...] = ()

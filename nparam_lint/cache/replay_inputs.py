@@ -68,7 +68,7 @@ class ReplayInputs:
             raw = os.fsencode(path)
             lines.append(b" ".join((look_of(raw), LOOKED, raw)))
             self.is_complete = self.is_complete and b"\n" not in raw
-        output = text.encode(sys.stdout.encoding, "replace")
+        output = text.encode(sys.stdout.encoding, sys.stdout.errors or "replace")
         if len(output) > _LONGEST or not self.is_complete:
             return 0
         head = b"%d %d %s\n" % (code, len(output), os.fsencode(python))

@@ -129,18 +129,19 @@ def _check(
 
     settings = replace(project.settings, replay_inputs=inputs)
     settings = replace(settings, ways=0) if options.all_ways else settings
-    report = check(
-        settings,
-        project.paths,
-        environ,
-        left_out=project.left_out,
-        declared_only=options.declared,
-        static_only=options.static,
-        dependents=bool(options.paths),  # else they are checked as models of their own project
-        progress=common.progress(),
-        analysis=_formula_analysis,
-        causes=None if options.static else causes,
-    )
+    with common.progress() as progress:
+        report = check(
+            settings,
+            project.paths,
+            environ,
+            left_out=project.left_out,
+            declared_only=options.declared,
+            static_only=options.static,
+            dependents=bool(options.paths),  # else they are checked as models of their own project
+            progress=progress,
+            analysis=_formula_analysis,
+            causes=None if options.static else causes,
+        )
     return report, common.deliver(check_document(report), options, settings, environ)
 
 

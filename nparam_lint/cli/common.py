@@ -7,6 +7,7 @@ import argparse
 import os
 import shutil
 import sys
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,10 +17,12 @@ from nparam_lint.count.worker.capabilities import DEVICE_NAMES
 from nparam_lint.report.formats import FOR_TERMINALS, FORMATS, formats_for, refusal, render
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
+    from contextlib import AbstractContextManager
     from typing import Any
 
     from nparam_lint.config.settings import Settings
+    from nparam_lint.gate import Progress
     from nparam_lint.report import Document, Options
     from nparam_lint.report.formats import Need
     from nparam_lint.repository.snapshot import Snapshot
@@ -169,17 +172,13 @@ def nearest_directory(path: Path) -> Path:
     return next(place for place in (path, *path.parents) if place.is_dir())
 
 
-def progress() -> Callable[[int, int, str], None] | None:
-    """Shows progress in one line of the terminal; None if standard error is not a terminal."""
-    if not sys.stderr.isatty():
-        return None
+def progress() -> AbstractContextManager[Progress | None]:
+    """Shows what is being done while models are built; None if standard error is no terminal."""
+    if not sys.stderr.isatty() or os.environ.get("TERM") == "dumb":
+        return nullcontext()
+    from nparam_lint.cli.progress import progress_line
 
-    def show(done: int, every: int, label: str) -> None:
-        width = shutil.get_terminal_size().columns
-        text = "" if done == every else f"counting {done}/{every}  {label}"[: width - 1]
-        print(f"\r\x1b[K{text}", end="", file=sys.stderr, flush=True)
-
-    return show
+    return progress_line()
 
 
 # --- the way out ----------------------------------------------------------------------------------

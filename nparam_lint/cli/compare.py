@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from nparam_lint.claims import Target
     from nparam_lint.config.settings import Settings
+    from nparam_lint.gate import Progress
     from nparam_lint.report import Document
 
 USAGE = "nparam-lint compare TARGET TARGET… [options]"
@@ -48,13 +49,17 @@ def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
             "'nets/vit.py::ViT(depth=24)'"
         )
     asked = [locate(options, environ, text)[:2] for text in options.targets]
-    found = _compare(options.targets, asked, environ)
+    with common.progress() as progress:
+        found = _compare(options.targets, asked, environ, progress)
     failed = any(one.roles is None for one in found.models)
     return common.deliver(compare_document(found), options, asked[0][0], environ, failed=failed)
 
 
 def _compare(
-    given: Sequence[str], asked: Sequence[tuple[Settings, Target]], environ: Mapping[str, str]
+    given: Sequence[str],
+    asked: Sequence[tuple[Settings, Target]],
+    environ: Mapping[str, str],
+    progress: Progress | None,
 ) -> Comparison:
     """Measure the targets, those of one project in one run, and find the roles of their parameters.
     `given`: the targets as they were written, which is how the user knows them. Raises
@@ -64,7 +69,7 @@ def _compare(
     error = None
     for root, settings in {settings.root: settings for settings, _ in asked}.items():
         targets = {i: target for i, (own, target) in enumerate(asked) if own.root == root}
-        report = show(settings, [*targets.values()], environ, common.progress())
+        report = show(settings, [*targets.values()], environ, progress)
         error = error or report.error
         models = {model.target: model for model in reversed(report.models)}
         for i, target in targets.items():

@@ -86,16 +86,17 @@ def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
         else:
             settings = common.settings_for(options, environ, start)
         state = base_state(base, settings, repository, options, environ, stack)
-        report = compare_revisions(
-            *_checkouts(options, settings, state),
-            base,
-            environ,
-            common.progress(),
-            moved=state.moves.files,
-            staged=options.staged,
-            declared_only=options.declared,
-            tolerance=tolerance,
-        )
+        with common.progress() as progress:
+            report = compare_revisions(
+                *_checkouts(options, settings, state),
+                base,
+                environ,
+                progress,
+                moved=state.moves.files,
+                staged=options.staged,
+                declared_only=options.declared,
+                tolerance=tolerance,
+            )
         return common.deliver(diff_document(report), options, settings, environ)
 
 

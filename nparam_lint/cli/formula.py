@@ -72,9 +72,9 @@ def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
     if options.write and (str(selector) or options.vary):
         raise UsageError("option --write writes the whole formula; remove the selector and --vary")
     found = FormulaResult(__version__, options.target)
-    with reused_worker():
+    with reused_worker(), common.progress() as progress:
         try:
-            model = Model(settings, target, selector, environ, common.progress())
+            model = Model(settings, target, selector, environ, progress)
             found = replace(_derived(found, model, options.vary), environment=model.environment)
         except NothingBuilt as error:
             found = replace(found, error=str(error))

@@ -62,5 +62,6 @@ def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
 
     wanted = Wanted(target, selector, settings, settings_of, options.since, options.first_parent)
     repository = open_repository(settings.home, environ)
-    history = read_history(wanted, repository, environ, common.progress())
+    with common.progress() as progress:
+        history = read_history(wanted, repository, environ, progress)
     return common.deliver(history_document(history), options, settings, environ)

@@ -57,9 +57,11 @@ def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
     if options.docs:
         from nparam_lint.rewrite.doc_suggestions import suggest, suggestions_document
 
-        found = suggest(settings, paths, environ, common.progress())
+        with common.progress() as progress:
+            found = suggest(settings, paths, environ, progress)
         return common.deliver(suggestions_document(*found), options, settings, environ)
     wishes = Wishes(options.into, options.rounded, options.all)
-    plan = plan_init(settings, paths, wishes, environ, common.progress())
+    with common.progress() as progress:
+        plan = plan_init(settings, paths, wishes, environ, progress)
     failed = any(item.count is not None for item in plan.left)
     return carry_out(plan, options, settings, environ, dry=options.diff, failed=failed)

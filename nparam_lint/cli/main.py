@@ -7,6 +7,7 @@ config, no interpreter with torch).
 from __future__ import annotations
 
 import argparse
+import codecs
 import io
 import os
 import signal
@@ -24,15 +25,18 @@ if TYPE_CHECKING:
 
 # Each is a module of `nparam_lint.cli`, with `_` for `-`.
 COMMANDS = tuple(
-    "check show compare formula solve diff history update init install-hook rule doctor "
+    "check show annotate compare formula solve diff history update init install-hook rule doctor "
     "clean".split()
 )
+
+_LOOK_ALIKES = "nparam-lint"  # the handler of characters that an encoding lacks
 
 HELP = """\
 Check the parameter counts that a repository claims for its PyTorch models.
 
   nparam-lint [PATH…]          count the models below PATH (default: here), check their budgets
   nparam-lint show TARGET      the per-module table of one model
+  nparam-lint annotate FILE    the source, with what each line makes in the margin
   nparam-lint compare TARGET…  several models side by side: embedding, attention, …
   nparam-lint formula TARGET   the closed form of the count, derived and verified
   nparam-lint solve TARGET…    arguments that meet a budget
@@ -73,9 +77,10 @@ the options of each command: nparam-lint check --help, nparam-lint show --help
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit code."""
     argv = list(sys.argv[1:] if arguments is None else arguments)
+    codecs.register_error(_LOOK_ALIKES, _look_alikes)
     for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):  # a terminal that does not know ✓ gets a ?
-            stream.reconfigure(errors="replace")
+        if isinstance(stream, io.TextIOWrapper):  # a terminal that does not know ✓ gets a +
+            stream.reconfigure(errors=_LOOK_ALIKES)
     # A hook runner gives up, or a terminal is closed: temporary files must still be removed.
     for name in ("SIGTERM", "SIGHUP"):
         with suppress(AttributeError, ValueError):  # not on Windows; not in the main thread
@@ -94,6 +99,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BrokenPipeError:  # `nparam-lint | head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
+
+
+def _look_alikes(error: UnicodeError) -> tuple[str, int]:
+    from nparam_lint.cli.look_alikes import look_alikes  # hardly anybody needs it
+
+    return look_alikes(error)
 
 
 def _terminated(_: int, __: FrameType | None) -> NoReturn:
@@ -134,8 +145,9 @@ def _general_parser() -> _Parser:
 
     parser = _Parser(
         prog="nparam-lint",
-        usage="nparam-lint [PATH…] | show TARGET | compare TARGET… | formula TARGET "
-        "| solve TARGET… | diff REV | history TARGET | update | init | install-hook | rule "
+        usage="nparam-lint [PATH…] | show TARGET | annotate FILE | compare TARGET… "
+        "| formula TARGET | solve TARGET… | diff REV | history TARGET | update | init "
+        "| install-hook | rule "
         "| doctor | clean",
         description=HELP,
         epilog=EPILOG,

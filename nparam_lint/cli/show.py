@@ -43,7 +43,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
     settings, target, _ = locate(options, environ, options.target)
     settings = replace(settings, ways=0) if options.all_ways else settings
-    report = show(settings, [target], environ, common.progress())
+    with common.progress() as progress:
+        report = show(settings, [target], environ, progress)
     failed = any(isinstance(model.measurement, NotMeasured) for model in report.models)
     optimizer = OPTIMIZERS.get(options.training)
     if optimizer and any(model.host for model in report.models):

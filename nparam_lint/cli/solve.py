@@ -95,10 +95,11 @@ def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
     if others:
         raise UsageError(f"found targets of {metric} and of {others[0]}, expected those of one")
     question = _question(options, metric)
-    found = [
-        solve(question, text, *one, environ, common.progress())
-        for text, one in zip(options.targets, asked, strict=True)
-    ]
+    with common.progress() as progress:
+        found = [
+            solve(question, text, *one, environ, progress)
+            for text, one in zip(options.targets, asked, strict=True)
+        ]
     answers = tuple(one for row in zip(*found, strict=True) for one in row)  # by budget
     seconds = time.monotonic() - start
     budgets = tuple(question.budgets)

@@ -61,7 +61,8 @@ def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
     start = first if first.exists() else Path.cwd()
     settings = common.settings_for(options, environ, start)
     named = [read_named(text, settings.root) for text in options.targets]
-    plan = plan_update(settings, named, environ, common.progress())
+    with common.progress() as progress:
+        plan = plan_update(settings, named, environ, progress)
     dry = options.diff or options.check
     broken = any(item.origin != "prose" for item in plan.left)
     failed = broken or (options.check and bool(plan.edits))

@@ -36,7 +36,8 @@ if TYPE_CHECKING:
     from nparam_lint.records import ImportAttempt, NameValue
     from nparam_lint.repository.snapshot import Snapshot
 
-PROTOCOL = 7
+PROTOCOL = 8
+STARTING, IMPORTING = "starting torch…", "importing the project…"  # what progress tells of
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,9 +142,10 @@ def run_jobs(
 ) -> Answers:
     """Build and count every job, except those that the cache has from an earlier run.
 
-    `progress(done, all, label)` is called after each answer; `replay_inputs` collects what the
-    answers depend on; `meanwhile` is called once the worker has its orders. Every job gets an
-    answer: a failure is a `NotMeasured`.
+    `progress(done, all, label)` is called when a model is begun and after each answer, and before
+    that with what is waited for; `replay_inputs` collects what the answers depend on; `meanwhile`
+    is called once the worker has its orders. Every job gets an answer: a failure is a
+    `NotMeasured`.
     """
     cache = _cache_of(context) if context.store and jobs else None
     known = cache.installation() if cache else None
@@ -215,6 +217,8 @@ def _ask_worker(
         with running(context.python, context.environ) as worker:
             if cache:  # what it imported for an earlier run is not imported again
                 cache.start = min(cache.start, worker.start)
+            if progress and jobs:
+                progress(0, len(jobs), IMPORTING if worker.takes_more else STARTING)
             settings = _settings(context, worker)
             jobs_given = [asdict(job) for job in jobs]
             worker.send({"settings": settings, "jobs": jobs_given, "probe": not jobs})
@@ -290,6 +294,10 @@ def _read_answers(
                 cache.sites = frame.get("sites")
             # It watches over its own children; this only catches the worker itself hanging.
             worker.patience = SILENCE
+            if progress and jobs:
+                progress(0, len(jobs), IMPORTING)
+        elif event == "building" and progress and frame.get("id") in by_id:
+            progress(len(answers.measurements), len(jobs), by_id[frame["id"]].label)
         elif event == "no torch":
             return "no_worker", str(frame.get("reason"))
         elif event == "result" and answers.torch is not None:
@@ -348,7 +356,8 @@ def _with_names(found: Measurement) -> Measurement:
         for row in found.inside
     )
     definitions = tuple(map(unescaped, found.definitions))
-    return replace(found, definitions=definitions, inside=inside)
+    lines = tuple(replace(row, path=unescaped(row.path)) for row in found.lines)
+    return replace(found, definitions=definitions, inside=inside, lines=lines)
 
 
 def _without_secrets(found: Measurement, secrets: Secrets) -> Measurement:

@@ -269,14 +269,10 @@ def _inside_another(model: ModelReport, context: RunContext) -> ModelReport:
     failure = model.measurement
     if isinstance(failure, Measured) or failure.cause != "arguments_missing" or model.budgets:
         return model
-    from nparam_lint.gate.dependents import that_reach
     from nparam_lint.gate.inside import first_instance
-    from nparam_lint.gate.ways import with_ways
 
-    source = read_source(context.settings, ())
-    source = replace(source, requests=that_reach(model.position.path, source))
-    selection = with_ways(source, select_models(source.requests))
-    found = measure(source, selection, context).inside_by_target.get(model.target, [])
+    whole = _models_that_reach(model.position.path, context)
+    found = whole.inside_by_target.get(model.target, [])
     if not found:
         return model
     one = max(found, key=lambda way: way.times)
@@ -284,6 +280,36 @@ def _inside_another(model: ModelReport, context: RunContext) -> ModelReport:
     assert isinstance(host, Measured)
     alone = first_instance(one.row, host)
     return replace(model, measurement=alone, host=host, way=one.way, inside=tuple(found))
+
+
+def _models_that_reach(path: str, context: RunContext) -> Report:
+    """The models of the project whose imports lead to a file, each in the ways that it is built."""
+    from nparam_lint.gate.dependents import that_reach
+    from nparam_lint.gate.ways import with_ways
+
+    source = read_source(context.settings, ())
+    source = replace(source, requests=that_reach(path, source))
+    return measure(source, with_ways(source, select_models(source.requests)), context)
+
+
+def models_of_file(
+    settings: Settings, path: Path, environ: Mapping[str, str], progress: Progress | None = None
+) -> Report:
+    """The models that a file defines; where its lines make nothing of these, since none can be
+    built alone, those of the project that lead to it. Raises NoInterpreter."""
+    place = place_of(path, settings.root)
+    with reused_worker():
+        own = check(settings, [path], environ, dependents=False, progress=progress)
+        if own.error or _has_lines_of(place, own):
+            return own
+        others = _models_that_reach(place, RunContext(settings, environ, progress))
+        return others if _has_lines_of(place, others) else own
+
+
+def _has_lines_of(place: str, report: Report) -> bool:
+    measured = (model.measurement for model in report.models)
+    found = (row for one in measured if isinstance(one, Measured) for row in one.lines)
+    return any(row.path == place for row in found)
 
 
 def measure(

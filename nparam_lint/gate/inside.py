@@ -59,4 +59,5 @@ def first_instance(made: InsideRow, host: Measured) -> Measured:
         types=(),
         inside=(),
         dtypes=(),
+        lines=(),
     )

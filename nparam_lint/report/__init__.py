@@ -107,12 +107,13 @@ class Facts:
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """`code` is what stands in the source; `path`, `formula` and `words` may go on in further
-    lines, broken as each of them can be. `notes`: those below a row stand here, in formats whose
-    rows are one line. `empty`: stands on a terminal also where nothing is in it."""
+    """`code` is a name that stands in the source, `source` a line of it, verbatim; `path`,
+    `formula` and `words` may go on in further lines, broken as each of them can be. `notes`: those
+    below a row stand here, in formats whose rows are one line. `empty`: stands on a terminal also
+    where nothing is in it."""
 
     name: str
-    kind: Literal["text", "number", "code", "path", "formula", "words"] = "text"
+    kind: Literal["text", "number", "code", "source", "path", "formula", "words"] = "text"
     tone: str = ""
     notes: bool = False
     empty: bool = False
@@ -152,10 +153,11 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A step to make a table narrower: drop a column, use the `short` text of its cells, cut the
-    middle of its texts down to `least` characters, or shorten its bars to `least`."""
+    """A step to make a table narrower: drop a column, use the `short` text of its cells, shorten
+    its texts in the middle, or cut them at the end, down to `least` characters, or shorten its bars
+    to `least`."""
 
-    what: Literal["drop", "short", "shorten", "bar"]
+    what: Literal["drop", "short", "shorten", "cut", "bar"]
     column: str
     least: int = 0
 
@@ -173,6 +175,12 @@ class Table:
     bands: bool = False
     notes: tuple[str, ...] = ()
     noun: str = "row"
+
+    @property
+    def is_source(self) -> bool:
+        """Whether lines of source stand in it, which are not to be wrapped or set in proportional
+        type."""
+        return any(column.kind == "source" for column in self.columns)
 
     @property
     def filled(self) -> Table:

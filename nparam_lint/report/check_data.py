@@ -7,7 +7,7 @@ from dataclasses import asdict, fields
 from typing import TYPE_CHECKING
 
 from nparam_lint import __version__
-from nparam_lint.records import Measured, ModuleRow, Position
+from nparam_lint.records import LineRow, Measured, ModuleRow, Position
 
 if TYPE_CHECKING:
     from nparam_lint.records import (
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from nparam_lint.report import Json
 
 _ROW = tuple(field.name for field in fields(ModuleRow) if field.name != "more")
+_LINE = tuple(field.name for field in fields(LineRow) if field.name != "file")
 
 
 def data_of(report: Report) -> Json:
@@ -132,6 +133,7 @@ def _measurement(measured: Measurement) -> Json:
         return not_measured_data(measured) | more | common
     found = measured_data(measured) | {
         "modules": [_module(row) for row in measured.modules],
+        "lines": [_line(row) for row in measured.lines],
         "rung": measured.rung,
         "type": measured.type,
         "dtypes": [asdict(row) for row in measured.dtypes],
@@ -168,6 +170,10 @@ def not_measured_data(measured: NotMeasured) -> Json:
 def _module(row: ModuleRow) -> Json:
     # There may be a hundred thousand of them: `asdict` would take seconds.
     return {name: getattr(row, name) for name in _ROW} | {"frozen": row.frozen, **dict(row.more)}
+
+
+def _line(row: LineRow) -> Json:
+    return {name: getattr(row, name) for name in _LINE}
 
 
 def _placed(item: BudgetResult | Finding) -> Json:

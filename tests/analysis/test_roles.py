@@ -210,6 +210,111 @@ def test_a_sequential_that_widens_and_narrows_is_a_feed_forward_and_a_gate_is_no
     assert role("block.0.weight", types, (16, 4), block__2__weight=(8, 16)) == "other"
 
 
+# --- shapes, where no name says anything ----------------------------------------------------------
+
+FUSED = {"qkv": (12, 4), "proj": (4, 4), "up": (16, 4), "down": (4, 16)}
+SEPARATE = {"q": (4, 4), "k": (2, 4), "v": (2, 4), "o": (4, 4)}  # two heads share keys and values
+WIDE_HEADS = {"q": (8, 4), "k": (8, 4), "v": (8, 4), "o": (4, 8)}
+GATED = {"gate": (12, 4), "up": (12, 4), "down": (4, 12)}
+
+
+def roles_in(block, place="h.0.", **types):
+    """Role by layer of Linear layers in one block, whose names say nothing."""
+    names = {layer: f"{place}{'abcdefghij'[number]}" for number, layer in enumerate(block)}
+    kinds = dict.fromkeys(names.values(), "Linear") | types
+    shapes = {f"{names[layer]}.weight": shape for layer, shape in block.items()}
+    by_path = {p.path: p.role for p in find_roles(measured(shapes, kinds)).parts}
+    return {layer: by_path[path] for layer, path in names.items()}
+
+
+def attend(block):
+    return dict.fromkeys(block, "attention")
+
+
+def forward(block):
+    return dict.fromkeys(block, "feed-forward")
+
+
+def unknown(block):
+    return dict.fromkeys(block, "other")
+
+
+def test_a_block_is_known_by_its_shapes():
+    assert roles_in(FUSED) == attend(["qkv", "proj"]) | forward(["up", "down"])
+    for attention in (SEPARATE, WIDE_HEADS):
+        assert roles_in(attention | GATED) == attend(attention) | forward(GATED)
+    assert roles_in(GATED) == forward(GATED)
+
+
+def test_what_looks_similar_is_not_believed():
+    square = dict.fromkeys("ifgo", (4, 4))
+    assert roles_in(square) == unknown(square)  # the gates of a cell
+    assert roles_in(SEPARATE) == unknown(SEPARATE)  # no feed-forward stands beside it
+    narrow = {"down": (1, 4), "up": (4, 1)}
+    assert roles_in(narrow) == unknown(narrow)  # squeezes channels, and excites them
+    lone = {"up": (16, 4), "side": (4, 4)}
+    assert roles_in(lone) == unknown(lone)
+    thrice = {"a": (8, 4), "b": (8, 4), "c": (8, 4), "down": (4, 8)}
+    assert roles_in(thrice) == unknown(thrice)
+
+
+def test_a_model_that_widens_its_input_and_narrows_is_no_feed_forward():
+    ends = {"into": (16, 4), "out_of": (4, 16)}
+    assert roles_in(ends, place="") == {"into": "other", "out_of": "output"}
+    assert roles_in(FUSED, place="") == attend(["qkv", "proj"]) | forward(["up", "down"])
+
+
+def test_an_attention_and_a_feed_forward_that_stand_beside_each_other():
+    names = dict(zip(("h.0.x.a", "h.0.x.b", "h.0.x.c", "h.0.x.d"), SEPARATE.values(), strict=True))
+    names |= dict(zip(("h.0.y.a", "h.0.y.b", "h.0.y.c"), GATED.values(), strict=True))
+    shapes = {f"{path}.weight": shape for path, shape in names.items()}
+    found = find_roles(measured(shapes, dict.fromkeys(names, "Linear")))
+    assert {part.path: part.role for part in found.parts} == {
+        path: "attention" if ".x." in path else "feed-forward" for path in names
+    }
+    assert {part.because for part in found.parts} == {
+        "by the shapes in h.0.x, Module",
+        "by the shapes in h.0.y, Module",
+    }
+
+
+def test_the_output_of_an_attention_that_is_known_by_a_name():
+    types = {f"h.0.{name}": "Linear" for name in ("qkv", "z", "up")}
+    beside = {"h__0__qkv__weight": (12, 4), "h__0__up__weight": (16, 4)}
+    assert role("h.0.z.weight", types, (4, 4), **beside) == "attention"
+    assert role("h.0.z.weight", types, (4, 16), **beside) == "feed-forward"
+    assert role("h.0.z.weight", types, (4, 5), **beside) == "other"
+
+
+def test_names_come_before_shapes():
+    types = {f"head.{name}": "Linear" for name in FUSED}
+    beside = {f"head__{name}__weight": shape for name, shape in FUSED.items() if name != "up"}
+    assert role("head.up.weight", types, (16, 4), **beside) == "output"
+    types = {f"h.se.{name}": "Linear" for name in FUSED} | {"h": "MixerAttention"}
+    beside = {f"h__se__{name}__weight": shape for name, shape in FUSED.items() if name != "up"}
+    assert role("h.se.up.weight", types, (16, 4), **beside) == "attention"
+
+
+def test_linear_layers_after_each_other_are_a_feed_forward():
+    types = {"x.net": "Sequential"} | {f"x.net.{number}": "Linear" for number in range(3)}
+    chain = {"x__net__1__weight": (5, 5), "x__net__2__weight": (3, 5)}
+    assert role("x.net.0.weight", types, (5, 2), **chain) == "feed-forward"
+    assert role("x.net.0.weight", types, (6, 2), **chain) == "other"
+
+
+def test_the_last_layer_of_a_model_is_its_output():
+    types = {"h.0": "LayerNorm", "to_words": "Linear", "first": "Linear"}
+    assert role("to_words.weight", types, (9, 4), h__0__weight=(4,)) == "output"
+    assert role("to_words.weight", types, (4, 4), h__0__weight=(4,)) == "other"
+    assert role("first.weight", types, (9, 4), h__0__weight=(4,), to_words__w=(3, 4)) == "other"
+    assert role("to_words.weight", types, (9, 4)) == "other"  # all that there is
+
+
+def test_a_state_space_is_recurrent():
+    types = {"h.0": "Mixer", "h.0.in_proj": "Linear"}
+    assert role("h.0.in_proj.weight", types, (8, 4), h__0__A_log=(8, 2)) == "recurrent"
+
+
 # --- convolutions -------------------------------------------------------------------------------
 
 

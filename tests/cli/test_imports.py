@@ -10,6 +10,8 @@ from functools import cache
 
 import pytest
 
+from nparam_lint.cli.main import COMMANDS
+
 NET = '''\
 import torch.nn as nn
 
@@ -99,6 +101,5 @@ def test_an_answer_that_is_given_again_loads_nothing_but_the_cache(first, loaded
 )
 def test_a_command_loads_no_other(loaded, command):
     modules = loaded(command, cache="other")
-    commands = "check show compare formula solve diff update init install_hook rule doctor clean"
-    listed = {f"nparam_lint.cli.{name}" for name in commands.split()}
+    listed = {f"nparam_lint.cli.{name.replace('-', '_')}" for name in COMMANDS}
     assert listed.intersection(modules) == {f"nparam_lint.cli.{command}"}

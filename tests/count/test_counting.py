@@ -334,6 +334,14 @@ def test_every_line_is_of_the_project(zoo: Run, name: str) -> None:
         assert (row.source or "").startswith("zoo.py:"), row
 
 
+@pytest.mark.parametrize("name", sorted(CASES.keys() - {"LegacyTensor"}))
+def test_the_lines_make_each_parameter_once(zoo: Run, name: str) -> None:
+    found = measured(zoo, name)
+    assert sum(row.own for row in found.lines) == found.counts.total
+    assert sum(row.count for row in found.lines if row.path == "zoo.py") == found.counts.total
+    assert all(row.times > 0 for row in found.lines)
+
+
 @pytest.mark.parametrize("name", RANDOM)
 def test_widths_from_random_numbers_are_reported(zoo: Run, name: str) -> None:
     failure = zoo.failed(f"zoo.py::{name}")

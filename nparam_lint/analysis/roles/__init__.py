@@ -3,8 +3,9 @@
 The class of the module that holds a parameter decides where it is one of torch's layers with a
 purpose (nn.Embedding, nn.LSTM, nn.LayerNorm, …). A Linear layer has the role of the nearest module
 around it that has one, by its class (`CausalSelfAttention`), by its name (`mlp`), or by what stands
-beside it (`fc1` and `fc2` beside `self_attn`). What none of these decides is `other`: a wrong role
-would be believed.
+beside it (`fc1` and `fc2` beside `self_attn`). Where no name decides, the shapes of the layers of
+one block do (`layer_shapes`), and where it stands: the last layer of a model is its output. What
+none of these decides is `other`: a wrong role would be believed.
 
 Every distinct parameter has exactly one role, so that the roles sum to the total.
 """
@@ -15,9 +16,11 @@ import math
 from collections import Counter
 from dataclasses import dataclass, field
 from functools import cache
+from itertools import pairwise
 from typing import TYPE_CHECKING, Literal, get_args
 
 from nparam_lint.analysis.roles import role_words as words
+from nparam_lint.analysis.roles.layer_shapes import shape_roles
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -125,6 +128,7 @@ class RoleTree:
             name = parameter.name.rpartition(".")[2]
             self._layer(parameter.name).shapes[name] = parameter.shape
         self._says = cache(self._own_role)
+        self._shapes_say = cache(self._roles_by_shape)
 
     def _layer(self, parameter: str) -> _Module:
         """The layer that has a parameter: a reparametrised one keeps it in a part of its own."""
@@ -154,7 +158,7 @@ class RoleTree:
         if convolution and not (decided and self._reaches(module, *decided, convolution)):
             return "convolution", f"held by {module.type}"
         if decided is None:
-            return "other", ""
+            return self._by_place(module)
         role, path = decided
         if path != module.path:
             return role, f"in {path or '(root)'}, {self.modules[path].type}"
@@ -201,6 +205,48 @@ class RoleTree:
             between = _above(between)
         return between == place
 
+    # --- where no name decides ----------------------------------------------------------------
+
+    def _by_place(self, module: _Module) -> tuple[Role, str]:
+        """By the shapes of the layers around it, or by being the last layer of the model."""
+        for at in _upwards(module.path):
+            role = self._shapes_say(_above(at)).get(self.modules[at].name)
+            if role:
+                block = self.modules[_above(at)]
+                return role, f"by the shapes in {block.path or '(root)'}, {block.type}"
+        if module is self._last():
+            return "output", "the last layer"
+        return "other", ""
+
+    def _roles_by_shape(self, path: str) -> dict[str, Role]:
+        """Of the Linear layers directly in a module. The root is a block only where it attends: a
+        model may widen its input, and narrow to its output."""
+        block = self.modules[path]
+        dense = {n: c for n, c in block.children.items() if _is_dense(c)}
+        free = {n: c.weight for n, c in dense.items() if self._says(c.path) is None}
+        if block.type == "Sequential" and _is_chain([*free.values()]):
+            return dict.fromkeys(free, "feed-forward")
+        named = {c.weight for c in dense.values() if self._says(c.path) == "attention"}
+        beside = self.modules[_above(path)].children.values() if path else ()
+        forward = any(c is not block and self._is_feed_forward(c) for c in beside)
+        found = shape_roles(free, named, beside_feed_forward=forward)
+        attends = named or block.attends or "attention" in found.values()
+        return {**found} if path or attends else {}
+
+    def _is_feed_forward(self, module: _Module) -> bool:
+        """Whether a module is a feed-forward, by its name, or because its layers are."""
+        if self._says(module.path) == "feed-forward":
+            return True
+        free = {n: c.weight for n, c in module.children.items() if _is_dense(c)}
+        return "feed-forward" in shape_roles(free, set()).values()
+
+    def _last(self) -> _Module | None:
+        """The last layer of a model of several parts, if it is Linear and changes the width."""
+        parts = [c for c in self.modules[""].children.values() if c.children or c.shapes]
+        last = parts[-1] if len(parts) > 1 else None
+        is_output = last and _is_dense(last) and last.weight[0] != last.weight[1]
+        return last if is_output else None
+
     # --- what is around a layer ---------------------------------------------------------------
 
     def _decided(self, path: str) -> _Decision:
@@ -246,7 +292,7 @@ class RoleTree:
             return "feed-forward"
         if words.ATTENTION_CLASS.search(module.type):
             return None if gate else "attention"
-        if words.CELL_CLASS.search(module.type):
+        if words.CELL_CLASS.search(module.type) or words.STATE_MATRIX in module.shapes:
             return "recurrent"
         if not path:  # its name is unknown, and that of a whole model says little
             return None
@@ -276,6 +322,15 @@ class RoleTree:
             return False
         linear = [child.weight for child in named.values() if child.type == "Linear"]
         return len(linear) == 2 and _transposed(*linear) and linear[0][0] > linear[0][1]
+
+
+def _is_dense(module: _Module) -> bool:
+    return "Linear" in module.type and not module.children and len(module.weight) == 2
+
+
+def _is_chain(shapes: Sequence[tuple[int, ...]]) -> bool:
+    """Whether three layers or more each take what the one before gives."""
+    return len(shapes) > 2 and all(one[0] == two[1] for one, two in pairwise(shapes))
 
 
 def _is_attention(module: _Module) -> bool:

@@ -22,6 +22,7 @@ CELL_CLASS = re.compile(r"(?:LSTM|GRU|RNN)Cell$")
 RECURRENT_CLASS = re.compile(r"(?:Simple)?(?:LSTM|GRU|RNN)$")
 RECURRENT_LAYER = re.compile(r"(?:LSTM|GRU|RNN)(?:Layer|Block|Stack)?\d*$")
 RECURRENT_PARAMETER = re.compile(r"(?:weight|bias)_(?:ih|hh|hr)(?:_l\d+)?(?:_reverse)?$")
+STATE_MATRIX = "A_log"  # of a state space model, as Mamba holds it: a linear recurrence
 NORM_CLASS = re.compile(r"Norm(?:alization)?(?:Act|\d?[dD]|\d|[Ff]p32|1P)*$")
 CONVOLUTION_CLASS = re.compile(r"Conv(?:Transpose)?[123]d")
 OUTPUT_CLASS = re.compile(r"(?:Head|Classifier)$")

@@ -30,8 +30,9 @@ from .tracing.failures import (
     missing_package,
     root_cause,
 )
-from .tracing.project_paths import line_of, line_of_error, relative
-from .tracing.read_tracer import record_callers, record_classes, record_held
+from .tracing.origin_lines import OriginLines
+from .tracing.project_paths import line_of_error, relative
+from .tracing.read_tracer import record_classes, record_held
 
 NOT_THE_DEVICE = (NameError, ImportError, SystemExit, KeyboardInterrupt, MemoryError, RefusedAction)
 MOST_OF_MEMORY = 0.95  # of what a device has free: a model that needs more is not built there
@@ -64,11 +65,10 @@ class ModelBuild:
     traced: bool
 
     def __post_init__(self):
-        # id -> line, and the objects themselves: an id must not be given away while it counts.
-        self.sources = {"parameters": {}, "modules": {}, "objects": []}
+        self.origins = OriginLines()
 
     def run(self):
-        hooks = torch_hooks(self.torch, self.sources) if self.traced else []
+        hooks = torch_hooks(self.origins) if self.traced else []
         STATE.keeps_arguments = bool(self.job["names"])
         try:
             return self.climb()
@@ -173,6 +173,7 @@ class ModelBuild:
         call = self.call = Call(self.job, self.module)
         self.text = call.text
         STATE.constructions = {} if self.traced else None
+        STATE.origins = self.origins
         try:
             return call(), call
         finally:
@@ -209,7 +210,7 @@ class ModelBuild:
         before = random_state(torch)
         model, call = self.build(rung(self.mode, name))
         text = call.text
-        count = Count(self.originals, model, self.sources, self.job["experts_per_token"])
+        count = Count(self.originals, model, self.origins, self.job["experts_per_token"])
         if count.lazy:
             first = ", ".join(count.lazy[:4])
             reason = f"{text} has {len(count.lazy)} uninitialised lazy parameters: {first}"
@@ -229,7 +230,7 @@ class ModelBuild:
         for another in (1, 2, 3) if not is_known and drew(before, random_state(torch)) else ():
             seed(torch, another)
             again, _ = self.build(rung(self.mode, name))
-            other = Count(self.originals, again, self.sources).count_rows()["total"]
+            other = Count(self.originals, again, self.origins).count_rows()["total"]
             if other != total:
                 reason = f"{text} has {total:,} parameters in one build and {other:,} in the next: "
                 reason += "its widths come from random numbers"
@@ -258,7 +259,7 @@ class ModelBuild:
         seed(self.torch, 0)
         try:
             model, _ = self.build(rung(self.mode, RUNGS[1]))
-            other = Count(self.originals, model, self.sources, self.job["experts_per_token"])
+            other = Count(self.originals, model, self.origins, self.job["experts_per_token"])
             found = other.count_rows()
         except Exception as error:
             reason = f"{start}cannot be built on the CPU: {describe(error)}"
@@ -298,7 +299,7 @@ class ModelBuild:
             if device.LABEL != "cpu":  # what its constructor made elsewhere
                 with torch.device(device.LABEL):
                     torch.nn.Module.to(model, device.LABEL)
-            count = Count(self.originals, model, {"parameters": {}, "modules": {}})
+            count = Count(self.originals, model, OriginLines())
             total, signature = count.count_rows()["total"], count.signature()
         except Exception as error:
             return {"status": "failed", "reason": describe(error)}
@@ -309,27 +310,14 @@ class ModelBuild:
         return answer
 
 
-def torch_hooks(torch, sources):
-    """Remember the line that made each parameter and each module, with torch's own hooks
+def torch_hooks(origins):
+    """Tell where each parameter and each module is registered, with torch's own hooks
     (https://github.com/pytorch/pytorch/pull/86148)."""
     from torch.nn.modules import module as registry
 
-    def remember(kind):
-        lines, objects = sources[kind], sources["objects"]
-
-        def made(module, name, part):
-            if part is not None and id(part) not in lines:
-                caller = sys._getframe(1)
-                if kind == "modules":
-                    record_callers(caller)
-                objects.append(part)
-                lines[id(part)] = line_of(caller)
-
-        return made
-
     return [
-        registry.register_module_parameter_registration_hook(remember("parameters")),
-        registry.register_module_module_registration_hook(remember("modules")),
+        registry.register_module_parameter_registration_hook(origins.note_parameter),
+        registry.register_module_module_registration_hook(origins.note_module),
     ]
 
 

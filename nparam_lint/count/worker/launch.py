@@ -8,9 +8,10 @@ In:    one line of JSON on standard input (`count/run_jobs.py` writes it); stand
        open, and its end means that the front end is gone: everything is killed.
 Out:   frames, one a line, `NONCE JSON`, on a private copy of standard output that is taken away
        from file descriptor 1 before any code of the project runs. What it prints goes elsewhere.
-       {"event": "ready", "protocol": 7, "torch": …, "python": …}
+       {"event": "ready", "protocol": 8, "torch": …, "python": …}
        {"event": "alive"}                                        every few seconds
        {"event": "dependencies"} TAB DEPENDENCIES             what was read while importing
+       {"event": "building", "id": …}                            a model is begun
        {"event": "result", "id": …, "ok": true | false} TAB RESULT TAB DEPENDENCIES
                                   one for each job; what follows a tab is passed on unread from
                                   process to process

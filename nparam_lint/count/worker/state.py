@@ -24,7 +24,6 @@ class State:
         self.has_own_memory = False  # a /dev/shm that nobody else sees
         self.guards = ["audit hook"]  # that are on, in words: the kernel's come when they are
         self.unguarded = []  # what the kernel offers and then refused, in words
-        self.torch_classes = set()  # ids of those whose making is of no interest
         self.skips_initialisers = False  # `torch.nn.init.*_` do nothing
         self.begin_run({"root": "", "names": (), "temporary": "", "snapshot": None}, own="")
         self.begin_group(False, {"suspects": (), "barred": {}}, None)
@@ -84,6 +83,7 @@ class State:
         self.read_values = False  # whether the build has read a value of a tensor
         self.saw_meta = None  # the line of the project that could tell that it is built on meta
         self.constructions = None  # id of a module -> its Construction, while one is built
+        self.origins = None  # the OriginLines of its parts, meanwhile
         self.keeps_arguments = False  # whether they hold the arguments, too
         self.own_classes = {}  # id of a class -> its OwnClass
         self.config_classes = {}  # id of a class -> it, whose objects constructors got

@@ -73,17 +73,15 @@ def wrap_file_readers(torch, note):
     torch._C.PyTorchFileReader = Reader  # a class: torch.package asks what is one
 
 
-def wrap_construction(torch, note, note_copy, others):
-    """Call `note(module)` where a module is made, unless the id of its class is among the `others`,
-    and `note_copy(module)` where one is given the state of another. torch has hooks for what a
-    module registers, none for how it is made."""
+def wrap_construction(torch, note, note_copy):
+    """Call `note(module)` where a module is made, and `note_copy(module)` where one is given the
+    state of another. torch has hooks for what a module registers, none for how it is made."""
     kind = torch.nn.Module
     make, restore = kind.__init__, kind.__setstate__
 
     @functools.wraps(make)
     def __init__(self, *args, **kwargs):
-        if id(type(self)) not in others:
-            note(self)
+        note(self)
         if args or kwargs:
             make(self, *args, **kwargs)
         else:  # as nearly always, and quicker

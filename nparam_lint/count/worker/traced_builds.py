@@ -56,23 +56,22 @@ def run(build, point):
     """One build. A point that the constructor refuses has `error`."""
     trace, torch = STATE.trace, build.torch
     trace.begin()
-    job, sources = build.job, build.sources
+    job = build.job
     build.job = dict(job, vary=list(point.items()))
-    build.sources = {"parameters": {}, "modules": {}, "objects": []}
     parameters, error = [], None
     try:
         model, _ = build.build(stacked(rung(build.mode, RUNGS[0]), carried(torch)))
         trace.paused += 1
         metric = METRICS[job["metric"]]
         declared = job["experts_per_token"]
-        count = Count(build.originals, model, sources, declared, metric.name)
+        count = Count(build.originals, model, build.origins, declared, metric.name)
         if metric.needs_routing and count.routing.unknown:
             error = f"the {metric.words} are unknown: {count.routing.unknown}"
         parameters = rows(count, metric.name, job["origins"])
     except Exception as raised:
         error = describe(raised)
     finally:
-        build.job, build.sources = job, sources
+        build.job = job
     return {
         "parameters": parameters,
         "decisions": [(row, held, place(line)) for row, held, line in trace.decisions],

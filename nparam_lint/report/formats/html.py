@@ -3,6 +3,7 @@ Without scripts it shows the same findings and tables, without pictures."""
 
 from __future__ import annotations
 
+import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -15,6 +16,7 @@ from nparam_lint.report.findings import ranked
 from nparam_lint.report.folded_modules import Modules
 from nparam_lint.report.html_parts import LISTED, TONES, code_html, escape, mark_html, more_html
 from nparam_lint.report.pictures import PageData
+from nparam_lint.report.style import Paint
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -140,7 +142,16 @@ def _block(block: Block, data: PageData) -> str:
         return parts.model_picture(replace(block, limit=_MODULES), block.name, data)
     if isinstance(block, ModelBudgets) and not block.alone:
         return "".join(html_cards.model_cards(block.models, block.depth, data))
-    return _table(block if isinstance(block, Table) else block.table)
+    made = block if isinstance(block, Table) else block.table
+    return _source(made) if made.is_source else _table(made)
+
+
+def _source(made: Table) -> str:
+    """As on a terminal of any width: source is read in columns, and scrolled."""
+    from nparam_lint.report.formats.text import table_lines
+
+    text = "\n".join(map(escape, table_lines(made, sys.maxsize, Paint(False))))
+    return f'<pre tabindex="0" style="white-space: pre">{text}</pre>'
 
 
 def _table(made: Table) -> str:

@@ -126,10 +126,11 @@ def _block(block: Block) -> Iterator[Pieces]:
             line = " ".join(filter(None, (name, fact.count, value)))
             rows.append(f"- {line}{f': {below}' if below else ''}\n")
         yield Pieces("line", "", rows)
-    elif isinstance(block, Modules):
+    elif isinstance(block, Modules) or (isinstance(block, Table) and block.is_source):
         from nparam_lint.report.formats.text import table_lines
 
-        yield fenced("module", table_lines(block.table, _WIDTH, style.Paint(False)))
+        table = block.table if isinstance(block, Modules) else block
+        yield fenced(table.noun, table_lines(table, _WIDTH, style.Paint(False)))
     elif isinstance(block, Chart):
         yield Pieces("line", "", [f"{code(sparkline(block, _WIDTH))}\n"])
     elif isinstance(block, ModelBudgets) and not block.alone:

@@ -158,6 +158,7 @@ class _Grid:
         self.dropped: set[int] = set()
         self.short: set[int] = set()
         self.least: dict[int, int] = {}
+        self.ends: set[int] = set()  # columns that are cut at the end
         self.bar = _BAR
         self.fill()
 
@@ -170,7 +171,8 @@ class _Grid:
             for row in self.cells:
                 name = row[at].lstrip()
                 indent = row[at][: len(row[at]) - len(name)]
-                row[at] = indent + style.elide_middle(name, max(room - len(indent), 1))
+                cut = style.elide_end if at in self.ends else style.elide_middle
+                row[at] = indent + cut(name, max(room - len(indent), 1))
             self.measure()
 
     def _text(self, cell: Cell, column: int) -> str:
@@ -202,6 +204,7 @@ class _Grid:
             self.short.add(at)
         else:
             self.least[at] = step.least
+            self.ends |= {at} if step.what == "cut" else set()
         self.fill()
 
     def rooms(self) -> dict[int, int]:

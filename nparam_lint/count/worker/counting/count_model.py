@@ -16,6 +16,7 @@ from ..tracing.failures import Failure
 from ..tracing.project_paths import is_below, upwards
 from .active_experts import Routing
 from .bytes_by_dtype import bytes_by_dtype
+from .count_lines import line_rows
 
 # The names of embeddings whose entries are not tokens.
 OF_PLACES = re.compile("pos|type|segment|wpe", re.IGNORECASE)
@@ -45,8 +46,8 @@ class Count:
     `experts`: how many of a mixture a token uses, where that was declared; `metric`: the one whose
     decisions are noted, where a constructor is traced."""
 
-    def __init__(self, originals, model, sources, experts=None, metric="total"):
-        self.originals, self.model, self.sources = originals, model, sources
+    def __init__(self, originals, model, origins, experts=None, metric="total"):
+        self.originals, self.model, self.origins = originals, model, origins
         self.parameters, self.buffers = {}, {}  # id -> Held
         self.rows = []
         self.modules = {}  # first path -> module
@@ -80,7 +81,7 @@ class Count:
                 hint = "call super().__init__() before anything is assigned"
                 raise Failure("NPL004", "raised", text, hint=hint)
             row = {"path": path, "type": kind, "own": 0, "tied": []}
-            row["source"] = self.lines[path] = self.sources["modules"].get(id(module))
+            row["source"] = self.lines[path] = self.origins.line(module)
             self.rows.append(row)
             if id(module) in self.first_path:
                 row["shared_with"] = self.first_path[id(module)]
@@ -276,7 +277,7 @@ class Count:
     def source(self, parameter, name):
         """The line that made a parameter; for one that was copied, that of the nearest module
         around it whose line is known."""
-        found = self.sources["parameters"].get(id(parameter))
+        found = self.origins.line(parameter)
         while found is None and name:
             name = name.rpartition(".")[0]
             found = self.lines.get(name)
@@ -291,7 +292,6 @@ class Count:
         """Parameters and modules in plain attributes, lists and dicts: unseen by parameters()."""
         torch = self.originals
         found, seen = [], {*self.parameters, *self.buffers}
-        lines = self.sources["parameters"]
         skip, plain = torch.own_names, torch.plain_types
         for path, module in self.modules.items():
             for name, value in list(torch.attributes(module).items()):
@@ -305,8 +305,8 @@ class Count:
                 count = sum(map(torch.size, unique.values()))
                 if count:
                     where = (path + "." if path else "") + name
-                    made = [lines[i] for i in unique if i in lines]
-                    source = made[0] if made else self.sources["modules"].get(id(module))
+                    made = filter(None, map(self.origins.line, unique.values()))
+                    source = next(made, None) or self.origins.line(module)
                     found.append((where, count, kind.__name__, source))
         if type(self.model).parameters is not torch.parameters:
             with contextlib.suppress(Exception):
@@ -357,6 +357,7 @@ class Count:
             "hidden": self.hidden(),
             "notes": notes + self.routing.notes,
             "parameters": self.parameter_rows(metric) if with_parameters else [],
+            "lines": line_rows(self),
             "weights": [] if metric == "total" else [str(w) for *_, w in self.weighed(metric)],
         }
 

@@ -262,8 +262,7 @@ class GroupTask:
                     originals=self.originals,
                     mode=self.mode,
                     failures=failures,
-                    # Only lines of the project are shown.
-                    traced=bool(self.own) and (job["origins"] or not job["points"]),
+                    traced=self.is_traced(job),
                 ).run()
             except NextRung as rung:
                 channel.send(event="next rung", id=number, failures=rung.failures)
@@ -284,6 +283,11 @@ class GroupTask:
                 channel.send(event="changed", what="state")
                 return True
         return False
+
+    def is_traced(self, job):
+        """Whether the lines that make its parts are wanted: those of the project, and of packages
+        where somebody asks for this one model."""
+        return (bool(self.own) or job["parameters"]) and (job["origins"] or not job["points"])
 
     def on_frame(self, task, frame, body):
         """Handle a frame of a builder."""

@@ -29,7 +29,7 @@ from .children import ADOPT_ORPHANS, CAN_FORK, DIE_WITH_PARENT, Channel, result_
 from .groups import GroupTask
 from .supervision import Supervision
 
-PROTOCOL = 7
+PROTOCOL = 8
 MODULES = 500  # that one group imports at most
 
 
@@ -121,6 +121,7 @@ class Server:
             return self.again(task, jobs, allowed=(*task.allowed, frame["path"]))
         elif event == "building":
             task.building[job["id"]] = job
+            self.channel.send(event="building", id=job["id"])
         elif event == "dependencies":
             self.channel.send(body, event="dependencies")
         elif event in ("result", "next rung"):
@@ -233,7 +234,7 @@ def import_torch():
     patch_initialisers(torch)
     wrap_file_writer(torch, guard_file_writer)
     wrap_file_readers(torch, guard_file_reader)
-    wrap_construction(torch, note_construction, note_copy, STATE.torch_classes)
+    wrap_construction(torch, note_construction, note_copy)
     return torch
 
 

@@ -69,17 +69,24 @@ class OwnClass:
 
 
 def note_construction(module):
-    """Note with which arguments a module of the project is being made; called by the constructor of
-    `nn.Module`, which comes first in most constructors, before they give their arguments other
-    values. It is called for every module there is: it must be fast."""
+    """Note where a module is being made, and one of the project with which arguments; called by the
+    constructor of `nn.Module`, which comes first in most constructors, before they give their
+    arguments other values. It is called for nearly every module there is: it must be fast."""
     if STATE.constructions is None:
         return
-    known = own_class(type(module))
+    kind, caller, origins = type(module), sys._getframe(2), STATE.origins
+    known = STATE.own_classes.get(id(kind)) or own_class(kind)
     if known.own is None:
-        return
+        site = origins.calls_above(caller, "project")
+        if site:
+            origins.keep(module, site)
+            return
     try:
         made = weakref.ref(module), None, None, None
-        frame = constructor_of(module, known, sys._getframe(2))
+        frame = constructor_of(module, known, caller)
+        origins.note_made(module, frame.f_back if frame else caller)
+        if known.own is None:
+            return
         if frame is not None:
             made = made[0], *arguments_of(frame, known)
         elif known.kind.__init__.__code__ is sys._getframe(1).f_code:  # it has none of its own
@@ -90,14 +97,20 @@ def note_construction(module):
 
 
 def note_copy(module):
-    """A module that is copied was made with the arguments of the original. (`copy` has both at hand
-    where it gives the copy its state.)"""
+    """A module that is copied was made where the original was, with its arguments. (`copy` has both
+    at hand where it gives the copy its state.)"""
     frame = sys._getframe(2)
-    if STATE.constructions and frame.f_code.co_name == "_reconstruct":
-        original = construction_of(frame.f_locals.get("x"))
-        if original is not None:
-            copied = original._replace(module=weakref.ref(module))
-            STATE.constructions[id(module)] = copied
+    if STATE.constructions is None:
+        return
+    while frame is not None and frame.f_code.co_name == "__setstate__":  # of a subclass
+        frame = frame.f_back
+    if frame is None or frame.f_code.co_name != "_reconstruct":
+        return
+    original = frame.f_locals.get("x")
+    STATE.origins.note_copy(original, module)
+    made = construction_of(original)
+    if made is not None:
+        STATE.constructions[id(module)] = made._replace(module=weakref.ref(module))
 
 
 def construction_of(module):
@@ -109,8 +122,6 @@ def own_class(kind):
     known = STATE.own_classes.get(id(kind))
     if known is None:
         known = STATE.own_classes[id(kind)] = OwnClass(kind)
-        if known.own is None and kind.__module__.startswith("torch.nn.modules."):
-            STATE.torch_classes.add(id(kind))  # they stay
     return known
 
 
@@ -340,7 +351,7 @@ def identity_of(value):
 def inside_rows(count, names, resolve):
     """The modules of the project that a counted model contains, those that were made alike
     together. `names`: those that formulas ask for; `resolve`: see `call_target.resolve_names`."""
-    known, made_as, groups = {}, {}, {}
+    known, made_as, groups, merges = {}, {}, {}, {}
     rows = {row["path"]: row for row in count.rows if "shared_with" not in row}
     for path, module in count.modules.items():
         kind = own_class(type(module)).own if path else None
@@ -352,8 +363,10 @@ def inside_rows(count, names, resolve):
     found = {}
     for path, (kind, made, parts) in made_as.items():
         row = rows[path]
-        calls = groups[id(kind), row["total"]]
-        text = ", ".join(merged(calls) if len(calls) > MOST_CALLS else parts)
+        group = id(kind), row["total"]
+        if len(groups[group]) > MOST_CALLS:
+            parts = merges[group] = merges.get(group) or merged(groups[group])
+        text = ", ".join(parts)
         given = made.arguments if made and made.arguments else {}
         module = count.modules[path]
         values, usable = resolve(names, given, module) if names else ({}, ())

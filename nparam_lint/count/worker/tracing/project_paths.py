@@ -133,18 +133,30 @@ def line_of(frame):
     """The nearest line of the project at or above `frame`, else of a package that is not torch."""
     fallback = None
     while frame is not None:
-        name = frame.f_code.co_filename
-        kind = STATE.file_kinds.get(name)
-        if kind is None:
-            kind = STATE.file_kinds[name] = _kind(name)
+        kind = place_of_frame(frame)
         if kind == "project":
-            return _line(name, frame.f_lineno)
+            return line_text(*line_of_frame(frame))
         if kind == "call":
             return None
         if kind == "package" and fallback is None:
-            fallback = _line(name, frame.f_lineno)
+            fallback = line_text(*line_of_frame(frame))
         frame = frame.f_back
     return fallback
+
+
+def place_of_frame(frame):
+    """What the code of a frame belongs to: the `project`, a `package` other than torch, the `call`
+    that was asked for, or anything `other`."""
+    name = frame.f_code.co_filename
+    kind = STATE.file_kinds.get(name)
+    if kind is None:
+        kind = STATE.file_kinds[name] = _kind(name)
+    return kind
+
+
+def line_of_frame(frame):
+    """Its file, and the line that it is at."""
+    return frame.f_code.co_filename, frame.f_lineno or frame.f_code.co_firstlineno
 
 
 def _kind(name):
@@ -157,7 +169,8 @@ def _kind(name):
     return "package" if "site-packages" in name and "/torch/" not in name else "other"
 
 
-def _line(name, number):
+def line_text(name, number):
+    """A line of a file as `path:line`."""
     text = STATE.line_texts.get((name, number))
     if text is None:
         text = STATE.line_texts[name, number] = "{}:{}".format(relative(name), number)

@@ -1,0 +1,57 @@
+"""`nparam-lint annotate FILE|TARGET`: the source, with what each line makes in the margin."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from nparam_lint import UsageError
+from nparam_lint.cli import common
+from nparam_lint.cli.targets import locate
+from nparam_lint.discover import place_of
+from nparam_lint.gate import models_of_file, show
+from nparam_lint.records import NotMeasured
+from nparam_lint.report.annotate_document import annotate_document
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Mapping
+
+USAGE = "nparam-lint annotate FILE|TARGET [options]"
+DESCRIPTION = (
+    "The source, with what each line makes of a model in the margin: how many parameters, how "
+    "often, and their share. A line counts what it calls in other files and packages, so that the "
+    "lines of a file add up. For a FILE, its models, as far as each has lines of its own."
+)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("what", metavar="FILE|TARGET", help="nets/vit.py, nets/vit.py::ViT, ViT")
+    common.add_output(
+        parser,
+        "",
+        verbose="whole files, and all models of a FILE",
+        quiet="only the annotated source",
+        depth="",
+    )
+    common.add_building(parser)
+
+
+def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
+    asked, file = options.what, None
+    if "::" not in asked and (asked.endswith(".py") or Path(asked).exists()):
+        (path,) = common.checked_paths([asked])
+        if path.is_dir():
+            step = f"next: nparam-lint {asked} lists its models"
+            raise UsageError(f"{asked} is a directory, expected a file or a target\n{step}")
+        settings = common.settings_for(options, environ, path)
+        file = place_of(path, settings.root)
+        with common.progress() as progress:
+            report = models_of_file(settings, path, environ, progress)
+    else:
+        settings, target, _ = locate(options, environ, asked)
+        with common.progress() as progress:
+            report = show(settings, [target], environ, progress)
+    document = annotate_document(report, settings.root, asked, file)
+    failed = all(isinstance(model.measurement, NotMeasured) for model in report.models)
+    return common.deliver(document, options, settings, environ, failed=failed)

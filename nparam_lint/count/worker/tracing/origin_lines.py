@@ -1,0 +1,115 @@
+"""Which line of source made each module and parameter of a model, and which lines called it."""
+
+from __future__ import annotations
+
+import sys
+
+from ..state import STATE
+from .constructions import own_class
+from .project_paths import line_of_frame, line_text, place_of_frame
+from .read_tracer import record_callers
+
+
+class CallSite:
+    """A call in a line of a file, that was reached by one chain of calls: each chain has its own.
+    `place`: which of the line's calls it is."""
+
+    __slots__ = ("code", "file", "line", "place")
+
+    def __init__(self, frame):
+        self.file, self.line = line_of_frame(frame)
+        self.code = frame.f_code  # whose id must not be given away
+        self.place = id(frame.f_code), frame.f_lasti
+
+
+class OriginLines:
+    """Where the parts of a model were made: for each the calls, as CallSites, the outermost first.
+    While it is built they are known by their instructions, since to work out a line takes longer,
+    and there are a hundred times as many parts as places that make them."""
+
+    def __init__(self):
+        self.sites = {}  # id of a module or parameter -> its calls
+        self.known = {(): ()}  # the instructions of some calls, the innermost first -> the calls
+        self.calls = {}  # the same of all calls up to one -> that one
+        self.objects = []  # of which an id is kept, and must not be given away
+
+    def note_parameter(self, module, name, parameter):
+        """A hook of torch's: the parameter is registered. What torch's own code registers of one of
+        its layers was made where the layer was: this is most of all, and quick."""
+        if parameter is None or id(parameter) in self.sites:
+            return
+        site = None if own_class(type(module)).own else self.sites.get(id(module))
+        frame = sys._getframe(2)
+        if frame.f_code.co_name == "__setattr__":
+            frame = frame.f_back
+        if not site or place_of_frame(frame) != "other":
+            site = self.site_of(frame)
+        self.keep(parameter, site)
+
+    def note_module(self, outer, name, module):
+        """A hook of torch's: the module is registered. It is of interest where its constructor was
+        not seen."""
+        if module is not None and id(module) not in self.sites:
+            self.note_made(module, sys._getframe(1))
+
+    def note_made(self, module, frame):
+        """A module is being made, called for by `frame`."""
+        self.keep(module, self.site_of(frame))
+
+    def note_copy(self, original, copied):
+        """A copy was made where its original was: that is the line that says its sizes."""
+        known = vars(original).get("_parameters") or {}
+        pairs = [(original, copied)]
+        for name, parameter in (vars(copied).get("_parameters") or {}).items():
+            pairs.append((known.get(name), parameter))
+        for one, other in pairs:
+            site = self.sites.get(id(one))
+            if site and other is not None and id(other) not in self.sites:
+                self.keep(other, site)
+
+    def keep(self, part, site):
+        self.objects.append(part)
+        self.sites[id(part)] = site
+
+    def site_of(self, frame):
+        """The calls of the project at or above `frame`; where there are none, those of installed
+        packages other than torch."""
+        return self.calls_above(frame, "project") or self.calls_above(frame, "package")
+
+    def calls_above(self, frame, wanted):
+        """Those at or above `frame` that belong to what is `wanted`; called for every module."""
+        start, found, kind_of = frame, [], STATE.file_kinds.get
+        while frame is not None:
+            code = frame.f_code
+            kind = kind_of(code.co_filename) or place_of_frame(frame)
+            if kind == wanted:
+                found += id(code), frame.f_lasti
+            elif kind == "call":
+                break
+            frame = frame.f_back
+        found = tuple(found)
+        site = self.known.get(found)
+        if site is None:
+            site = self.known[found] = self.new_site(found, start, wanted)
+        return site
+
+    def new_site(self, instructions, frame, wanted):
+        record_callers(frame)
+        site = []
+        while len(site) < len(instructions) // 2:
+            if place_of_frame(frame) == wanted:
+                key = instructions[2 * len(site) :]
+                if key not in self.calls:
+                    self.calls[key] = CallSite(frame)
+                site.append(self.calls[key])
+            frame = frame.f_back
+        return tuple(reversed(site))
+
+    def calls_of(self, part):
+        """The calls that made a module or parameter; none where they are unknown."""
+        return self.sites.get(id(part), ())
+
+    def line(self, part):
+        """The innermost of them, as `path:line`; None where it is unknown."""
+        site = self.calls_of(part)
+        return line_text(site[-1].file, site[-1].line) if site else None

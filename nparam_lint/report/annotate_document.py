@@ -1,0 +1,208 @@
+"""The document of `annotate`: source with what each line made in the margin."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING
+
+from nparam_lint import __version__
+from nparam_lint.records import LineRow, Measured
+from nparam_lint.report import Document, Page, Section, Text, style
+from nparam_lint.report.annotated_source import (
+    AnnotatedFile,
+    annotated_file,
+    main_file,
+    other_files,
+    sums_by_file,
+)
+from nparam_lint.report.check_data import measured_data, not_measured_data
+from nparam_lint.report.overview import place_of_way
+from nparam_lint.report.show_document import absent
+from nparam_lint.report.style import clean
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+    from nparam_lint.records import ModelReport, NotMeasured, Report
+    from nparam_lint.report import Block, Json, Options
+
+_MODELS = 4  # of one file, without -v
+_CALL = 60  # characters of a call that is only mentioned
+
+
+@dataclass(frozen=True, slots=True)
+class AnnotatedModel:
+    """`built`: what was built, and counted; where the target is a class inside another model, that
+    model."""
+
+    model: ModelReport
+    built: Measured
+    file: AnnotatedFile
+
+    @property
+    def lines(self) -> set[str]:
+        return {row.place for row in self.file.rows}
+
+
+def annotate_document(report: Report, root: Path, asked: str, file: str | None) -> Document:
+    """`asked`: as it was written; `file`: the one whose lines are wanted, if that was asked for,
+    otherwise it is the one of the first model."""
+    models = report.models if file else report.models[:1]
+    failed = next((m for m in models if not isinstance(_built(m), Measured)), None)
+    every = [one for model in models if (one := _annotated(model, root, file)) is not None]
+    shown, alike = _covering(every) if file else (every, [])
+    reason = None if shown or not failed else failed.measurement
+    return Document(
+        "annotate",
+        lambda: _data(report, asked, shown, alike, failed),
+        lambda options: _page(report, shown, alike, failed, asked, options),
+        report.error,
+        lines=tuple(_concise(shown, reason, asked)),
+    )
+
+
+def _built(model: ModelReport) -> Measured | NotMeasured:
+    return model.host or model.measurement
+
+
+def _annotated(model: ModelReport, root: Path, file: str | None) -> AnnotatedModel | None:
+    built = _built(model)
+    if not isinstance(built, Measured):
+        return None
+    path = file or main_file(built, model.position.path)
+    made = annotated_file(built, path, root)
+    return None if file and not made.rows else AnnotatedModel(model, built, made)
+
+
+def _covering(
+    models: Sequence[AnnotatedModel],
+) -> tuple[list[AnnotatedModel], list[AnnotatedModel]]:
+    """The models of a file, first those that are built with their defaults, of these the one that
+    its lines make most of, as far as each has a line that none before has; and the others."""
+    shown: list[AnnotatedModel] = []
+    alike: list[AnnotatedModel] = []
+    seen: set[str] = set()
+    for one in sorted(models, key=lambda one: (one.model.way is not None, -one.file.count)):
+        (shown if one.lines - seen else alike).append(one)
+        seen |= one.lines
+    return shown, alike
+
+
+# --- for people -----------------------------------------------------------------------------------
+
+
+def _page(
+    report: Report,
+    shown: Sequence[AnnotatedModel],
+    alike: Sequence[AnnotatedModel],
+    failed: ModelReport | None,
+    asked: str,
+    options: Options,
+) -> Page:
+    most = len(shown) if options.verbose else _MODELS
+    sections = [part for one in shown[:most] for part in _sections(one, options)]
+    if len(shown) > most:
+        left = f"… and {style.plural(len(shown) - most, 'more model')} (-v lists them)"
+        sections.append(Section((Text(left, "dim"),)))
+    if alike:
+        names = ", ".join(style.first([_name(one) for one in alike], 3))
+        sections.append(Section((Text(f"The same lines make {names}.", "dim"),)))
+    if not shown:
+        sections.append(Section(tuple(_nothing(report, failed, asked)), always=True))
+    return Page(tuple(sections), headline=f"lines of {clean(asked)}")
+
+
+def _nothing(report: Report, failed: ModelReport | None, asked: str) -> Iterator[Text]:
+    if failed is not None and not isinstance(failed.measurement, Measured):
+        yield Text(clean(failed.target), "bold")
+        yield from absent(failed.measurement)
+        return
+    yield Text(f"No line of {clean(asked)} makes a parameter of a model that could be built.")
+    for target, reason in report.skipped[:_MODELS]:
+        words = style.short_reason(reason.reason, target.partition("::")[2])
+        yield Text(f"– {clean(target)}  {words}", indent="  ", hang="      ")
+    yield Text(f"next: nparam-lint {clean(asked)}", "dim")
+
+
+def _name(one: AnnotatedModel) -> str:
+    return f"{style.elide_end(clean(one.built.call), _CALL)} ({one.built.counts.total:,})"
+
+
+def _sections(one: AnnotatedModel, options: Options) -> Iterator[Section]:
+    total = f"{one.built.counts.total:,} parameters"
+    way = f", as built in {place_of_way(one.model, one.model.target)}" if one.model.way else ""
+    words = Text(f"{clean(one.built.call)}: {total}{way}", hang="  ")
+    block: Block = one.file.table(whole=bool(options.verbose))
+    if not one.file.rows:
+        block = Text("No line of the project, or of a package, is known to make a parameter.")
+    yield Section((words, block), title=clean(one.file.path), always=True)
+    others = other_files(one.built, one.file.path)
+    if others.rows:
+        yield Section((Text("Made in other files; above, at the line that led there:"), others))
+
+
+def _concise(
+    shown: Sequence[AnnotatedModel], failed: Measured | NotMeasured | None, asked: str
+) -> Iterator[str]:
+    for one in shown:
+        for row in (row for row in one.file.rows if row.count):
+            times = f" ({row.times:,}×)" if row.times > 1 else ""
+            share = style.share(row.count, one.file.total)
+            made = f"{row.count:,} parameters{times}, {share} of {clean(one.built.call)}"
+            yield f"{row.place}:1: {made}"
+    if failed is not None and not isinstance(failed, Measured):
+        yield f"{asked}: not measured: {clean(failed.reason)}"
+
+
+# --- for programs ---------------------------------------------------------------------------------
+
+
+def _data(
+    report: Report,
+    asked: str,
+    shown: Sequence[AnnotatedModel],
+    alike: Sequence[AnnotatedModel],
+    failed: ModelReport | None,
+) -> Json:
+    """Of each model, the counts of the lines of `file` and its `elsewhere` add up to the total; so
+    do the sums of `files` and `unknown`."""
+    models = [_model(one) for one in shown]
+    if not shown and failed is not None and not isinstance(failed.measurement, Measured):
+        models = [{"target": failed.target} | not_measured_data(failed.measurement)]
+    return {
+        "version": 1,
+        "tool": {"name": "nparam-lint", "version": __version__},
+        "environment": None if report.environment is None else asdict(report.environment),
+        "error": report.error,
+        "given": asked,
+        "models": models,
+        "alike": [{"target": one.model.target, "call": one.built.call} for one in alike],
+    }
+
+
+def _model(one: AnnotatedModel) -> Json:
+    sums = sums_by_file(one.built)
+    return {
+        "target": one.model.target,
+        **asdict(one.model.position),
+        **measured_data(one.built),
+        "file": one.file.path,
+        "lines": [_line(row, one.file) for row in one.file.rows],
+        "elsewhere": one.file.elsewhere,
+        "files": sums,
+        "unknown": one.file.total - sum(sums.values()),
+    }
+
+
+def _line(row: LineRow, file: AnnotatedFile) -> Json:
+    share = row.count / file.total if file.total else 0.0
+    return {
+        "line": row.line,
+        "count": row.count,
+        "own": row.own,
+        "through": row.through,
+        "times": row.times,
+        "share": share,
+        "text": file.line(row.line),
+    }
