@@ -137,7 +137,8 @@ MOVING = {  # target and selector -> the module's place at other depths
     "Stack[layers.4]": lambda depth: f"layers.{depth + 1}",
     "Stack[blocks.3, active]": lambda depth: f"blocks.{depth}",
 }
-SLOW = ("LM[active]", "Levels[active]")  # once a night
+# Shown at every commit; the others once a night.
+QUICK = ("Words[bytes]", "Words[frozen]", "Stacked[active]", "Stack[blocks.3, active]")
 
 
 @pytest.fixture(scope="module")
@@ -155,7 +156,7 @@ def drawn(base, dice):
 
 
 @pytest.mark.parametrize(
-    "given", [pytest.param(g, marks=pytest.mark.thorough) if g in SLOW else g for g in FORMS]
+    "given", [g if g in QUICK else pytest.param(g, marks=pytest.mark.thorough) for g in FORMS]
 )
 def test_the_form_of_a_metric_is_its_count(settings, environ, given):
     target, selector = parse_selected(f"nets.py::{given}")

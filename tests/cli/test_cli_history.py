@@ -201,6 +201,7 @@ def test_what_cannot_be_answered(run, arguments, said):
     assert said in done.stdout + done.stderr
 
 
+@pytest.mark.thorough
 def test_what_was_built_before_an_interruption_is_remembered(sample, environ, tmp_path):
     kept = {**environ, **sample.environ, "NPARAM_LINT_CACHE_DIR": str(tmp_path)}
     command = [sys.executable, "-m", "nparam_lint", "history", "model.py::Net(3)"]

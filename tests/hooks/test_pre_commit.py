@@ -129,6 +129,7 @@ def test_the_environment_is_small_and_has_no_torch(framework, home):
     assert not list(made.glob("lib/python*/site-packages/torch"))
 
 
+@pytest.mark.thorough
 def test_no_false_claim_is_committed(framework):
     sample = framework({"net.py": model(10, 110)})
     environment(sample.path / ".venv")

@@ -199,7 +199,7 @@ def test_no_hook_of_the_user_hears_of_it(sample, tmp_path):
     heard = tmp_path / "heard"
     hook.write_text(f"#!/bin/sh\ntouch '{heard}'\n")
     hook.chmod(0o755)
-    sample.git("add", "--all")
+    sample.add({"new.py": ""})
     assert heard.exists()  # it works
     heard.unlink()
     exported(sample, tmp_path)
