@@ -156,5 +156,5 @@ def _cause(result: BudgetResult, then: _ModelThen | None, now: Measurement, past
         too = "" if held else ", which broke the budget too"
         return Cause(f"changed since {at}, when it had {count:,}{too}", changes)
     is_same = (result.selector, result.declared) in then.declared
-    why = "the budget was broken there too" if is_same else "the budget is what changed"
+    why = "the budget was broken there too" if is_same else "the budget is new or was changed"
     return Cause(f"the model is as it was at {at}: {why}")

@@ -89,6 +89,11 @@ class History:
     seconds: float = 0.0
     error: str | None = None
 
+    @property
+    def is_counted(self) -> bool:
+        """Whether there is any commit of which the count is known."""
+        return any(point.state.count is not None for point in self.points)
+
 
 def read_history(
     wanted: Wanted,
@@ -120,9 +125,10 @@ def read_history(
     if repository.is_shallow():
         notes.append("this clone is shallow; next, for its whole history: git fetch --unshallow")
     points = tuple(walk.points(tip, since))
-    if all(point.state.count is None for point in points):
+    history = History(str(wanted.target), points)
+    if not history.is_counted:
         notes.append(f"no commit could be counted; next: nparam-lint show '{wanted.target}'")
-    return History(str(wanted.target), points, tuple(notes), time.monotonic() - start)
+    return replace(history, notes=tuple(notes), seconds=time.monotonic() - start)
 
 
 class _Walk:

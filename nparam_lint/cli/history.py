@@ -64,4 +64,5 @@ def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
     repository = open_repository(settings.home, environ)
     with common.progress() as progress:
         history = read_history(wanted, repository, environ, progress)
-    return common.deliver(history_document(history), options, settings, environ)
+    document, failed = history_document(history), not history.is_counted
+    return common.deliver(document, options, settings, environ, failed=failed)

@@ -216,7 +216,7 @@ def test_what_it_is_compared_with(sample, nparam_lint):
     base = "the merge base with origin/main"
     assert told(GITHUB_BASE_REF="main") == f"changed since {base}, when it had 72:\n{cause}"
     sample.write({"nparam-lint.toml": CONFIG.format(place="b.py", budget=73)})
-    assert told().startswith("the model is as it was at HEAD: the budget is what changed\n")
+    assert told().startswith("the model is as it was at HEAD: the budget is new or was changed\n")
     sample.write({"b.py": NET.format(out="3*d")})
     assert told() == (
         "changed since HEAD, when it had 144, which broke the budget too:\n"
