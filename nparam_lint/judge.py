@@ -367,7 +367,7 @@ def judge_hidden(measured: Measured, position: Position, target: str) -> list[Fi
             f"{measured.call} keeps {hidden.count:,} parameters in {where}, where parameters() "
             "does not find them"
         )
-        at = _position(hidden.source) or position
+        at = Position.read(hidden.source) or position
         remedy = "keep them in an nn.ModuleList, nn.ModuleDict, nn.ParameterList or as attributes"
         findings.append(finding("NPL010", at, message, target, [remedy]))
     return findings
@@ -384,8 +384,3 @@ def judge_not_measured(
     detail += [failure.hint] if failure.hint else []
     detail += hint
     return finding(failure.code, position, failure.reason, target, detail)
-
-
-def _position(source: str | None) -> Position | None:
-    path, _, line = (source or "").rpartition(":")
-    return Position(path, int(line)) if path and line.isdigit() else None

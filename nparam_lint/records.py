@@ -56,6 +56,12 @@ class Position:
     def __str__(self) -> str:
         return f"{self.path}:{self.line}"
 
+    @classmethod
+    def read(cls, text: str | None) -> Position | None:
+        """The place that was written as `path:line`; None where there is none."""
+        path, _, line = (text or "").rpartition(":")
+        return cls(path, int(line)) if path and line.isdigit() else None
+
 
 # --- discover -------------------------------------------------------------------------------
 
@@ -563,8 +569,7 @@ class Inside:
 
     @property
     def way(self) -> Way:
-        path, _, line = (self.row.made or self.row.source or "").rpartition(":")
-        at = Position(path, int(line)) if line.isdigit() else self.model.position
+        at = Position.read(self.row.made or self.row.source) or self.model.position
         return Way("inside", at, self.model.target)
 
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
+from functools import cache
 from typing import TYPE_CHECKING
 
 from nparam_lint.analysis.diff.parameter_changes import parameter_changes
@@ -54,14 +55,15 @@ def find_causes(
     settings = comparable(past.settings, source.settings, past.back)
     context = replace(context, settings=settings, interpreter=now.interpreter)
     then = {one.number: one for one in _models_then(wanted, source, context, past)}
+    edited = cache(lambda file: tuple(_edited(file, source, settings.root, past)))
     causes = []
     for request, result in broken:
         number = keys.index((str(request.target), _metric(result)))
         cause = _cause(result, then.get(number), now.answers.measurements[number], past)
-        sources = {(change.source or "").rpartition(":")[0] for change in cause.changes}
-        files = sorted({request.position.path, *sources} & source.found.tree.files)
-        edited = (at for file in files for at in _edited(file, source, settings.root, past))
-        causes.append(replace(cause, edited=tuple(edited)))
+        made = (Position.read(change.source) for change in cause.changes)
+        files = {request.position.path, *(at.path for at in made if at)} & source.found.tree.files
+        lines = tuple(line for file in sorted(files) for line in edited(file))
+        causes.append(replace(cause, edited=lines))
     return causes
 
 

@@ -84,7 +84,6 @@ def named_base(repository: Repository, revision: str) -> Base:
 
 
 def causes_since(
-    revision: str | None,
     pushed: str | None,
     options: argparse.Namespace,
     environ: Mapping[str, str],
@@ -92,14 +91,14 @@ def causes_since(
     source: ProjectSource,
     context: RunContext,
 ) -> list[Cause]:
-    """What made these budgets break since a `revision`, or since the usual one; nothing where there
-    is none. `pushed`: the commit that is checked."""
+    """What made these budgets break since the revision that was asked for, or since the usual one;
+    nothing where there is none. `pushed`: the commit that is checked."""
     with ExitStack() as stack:
         try:
             repository = open_repository(source.settings.home, environ)
             base = (
-                named_base(repository, revision)
-                if revision
+                named_base(repository, options.since)
+                if options.since
                 else usual_base(repository, environ, staged=options.staged, pushed=pushed)
             )
             if base is None:
@@ -108,7 +107,7 @@ def causes_since(
             past = Past(state.settings, base.called, state.moves.files)
             return find_causes(broken, source, context, past)
         except UsageError:
-            if revision:
+            if options.since:
                 raise
             return []  # no repository, or a config that was wrong: the heaviest modules are told
 

@@ -302,7 +302,7 @@ def _causes(
 
     if source.settings.replay_inputs:
         source.settings.replay_inputs.is_complete = False  # another commit may be the last one then
-    return causes_since(options.since, _pushed(environ), options, environ, broken, source, context)
+    return causes_since(_pushed(environ), options, environ, broken, source, context)
 
 
 def _formula_analysis() -> FormulaAnalysis:

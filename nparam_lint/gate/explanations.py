@@ -101,11 +101,9 @@ def _edited(cause: Cause | None, finding: Finding, source: ProjectSource) -> Ite
         return
     declared = str(finding.position)
     edited = [line for line in cause.edited if str(line.position) != declared]
-    path, _, number = (cause.changes[0].source or "").rpartition(":")
     if 0 < len(edited) <= MOST_EDITED:
         yield from edited
-    elif number.isdigit():
-        at = Position(path, int(number))
+    elif at := Position.read(cause.changes[0].source):
         text = _text(at, source).rstrip()
         start = len(text) - len(text.lstrip())
         yield SourceLine(replace(at, column=start + 1), text, len(text) - start)

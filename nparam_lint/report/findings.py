@@ -70,13 +70,13 @@ def _changes(finding: Finding, width: int) -> list[str]:
             f"  {item.mark} {clean(item.path)}",
             clean(item.what),
             f"{item.times}×" if item.times > 1 else "",
-            f"{item.delta:+,}".replace("-", "−"),
+            style.signed(item.delta),
             clean(item.source or ""),
         )
         for item in shown
     ]
     if rest:
-        more = f"{sum(item.delta for item in rest):+,}".replace("-", "−")
+        more = style.signed(sum(item.delta for item in rest))
         rows.append((f"  … {len(rest):,} more", "", "", more, ""))
     lines = [f"{clean(finding.since)}:" if rows else clean(finding.since)]
     if any(sum(map(len, row)) + 2 * len(row) - 2 > width for row in rows):

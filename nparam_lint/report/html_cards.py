@@ -188,7 +188,7 @@ def _cause(finding: Finding) -> str:
                 ("", "", code_html(change.path)),
                 ("", "wide", escape(change.what)),
                 ("times", "number", f"{change.times:,} ×" if change.times > 1 else ""),
-                ("parameters", "number", f"{change.delta:+,}".replace("-", "−")),
+                ("parameters", "number", style.signed(change.delta)),
                 ("made at", "", escape(change.source or "")),
             ],
         )

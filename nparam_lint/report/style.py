@@ -252,6 +252,11 @@ def bar(part: int, whole: int, width: int) -> str:
     return "█" * full + (EIGHTHS[eighths - 1] if eighths else "")
 
 
+def signed(delta: int) -> str:
+    """`+7,679,488`, with a minus sign as wide as the plus."""
+    return f"{delta:+,}".replace("-", "−")
+
+
 def drift(budget: BudgetResult) -> str:
     """`+7,679,488 (+6.17 %)`: how far the count is from the number that the budget says."""
     if budget.actual is None or budget.value is None:

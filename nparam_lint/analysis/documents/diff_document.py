@@ -182,7 +182,7 @@ def _entry(model: ModelDiff, report: DiffReport) -> doc.ListingLine:
         return replace(entry, verdict=words.beside_total(model))
     share = words.share(model.delta, model.total_before)
     verdict = "  ".join(filter(None, (share and f"({share})", codes)))
-    return replace(entry, before=before, delta=words.signed(model.delta), verdict=verdict)
+    return replace(entry, before=before, delta=style.signed(model.delta), verdict=verdict)
 
 
 def _in_one_line(model: ModelDiff, report: DiffReport) -> str:
@@ -250,7 +250,7 @@ def _change_table(model: ModelDiff, limit: int, depth: int | None) -> doc.Table:
     left = [] if depth is not None else heaviest[limit:]
     notes: tuple[str, ...] = ()
     if left:
-        total = words.signed(sum(line.sum for line in left))
+        total = style.signed(sum(line.sum for line in left))
         more = plural(sum(line.modules * line.times for line in left), "more change")
         notes = (f"… and {more}, {total} together: --depth and -v show more",)
     hidden = {id(line) for line in left}
@@ -262,7 +262,7 @@ def _row(line: Line) -> doc.Row:
     notes = [clean(note) for note in line.notes]
     shown = ""
     if line.delta:
-        shown = (f"{line.times:,} × " if line.times > 1 else "") + words.signed(line.delta)
+        shown = (f"{line.times:,} × " if line.times > 1 else "") + style.signed(line.delta)
     elif line.kind != "changed":
         shown = "renamed" if line.kind == "renamed" else "±0"
     elif notes and len(notes[0]) <= _SHORT:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from nparam_lint.claims.grammar import proportion
 from nparam_lint.count.worker.capabilities import METRICS
 from nparam_lint.records import Measured
-from nparam_lint.report.style import clean, plural
+from nparam_lint.report.style import clean, plural, signed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -31,11 +31,6 @@ _SAID: dict[Status, str] = {
     "not_measured": "not measured",
 }
 _NAMED = 2  # models of the headline
-
-
-def signed(delta: int) -> str:
-    """`+7,679,488`, with a minus sign as wide as the plus."""
-    return f"{delta:+,}".replace("-", "−")
 
 
 def change(delta: int, before: int | None) -> str:
