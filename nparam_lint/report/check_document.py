@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from nparam_lint.report import Block, Json, Options
     from nparam_lint.report.budget_outcomes import JudgedBudget
 
-_ROWS, _FEW_ROWS = 20, 6
+_ROWS, _FEW_ROWS = 20, 3  # twice as many, where one level has them
 _BRIEF_TABLES = 2
 _FIRST = 1  # of the models, where nothing is declared: there is a list of all
 _TONES = {"holds": "green", "broken": "red", "not checked": "red", "ignored": "dim"}
@@ -182,7 +182,8 @@ def _tables(report: Report, options: Options) -> Iterator[Section]:
             rung = getattr(model.measurement, "rung", "meta")
             how = "" if rung == "meta" else f"counted on {rung}"
             rows = options.rows or (_FEW_ROWS if options.is_brief else _ROWS)
-            block, name = Modules(modules, options.depth, rows), clean(model.target)
+            block = Modules(modules, options.depth, rows, brief=options.is_brief)
+            name = clean(model.target)
             yield Section((block,), name, only="text", note=how, closing=options.is_brief)
     if left and most:
         more = f"… and {plural(len(left), 'more table')}: -v, or nparam-lint show TARGET"
@@ -264,9 +265,10 @@ def _summary(report: Report, options: Options) -> tuple[Parts, ...]:
     budgets = [] if report.error else list(_budgets(report))
     others = _others(report)
     found = [(_TONES[name], others[name]) for name in others]
-    staged = [("dim", "judged: what is staged")] if report.staged else []
-    took = [("", f"{report.seconds:.1f} s"), *(staged if options.is_brief else [])]
-    lines = [Parts((("", _counted(report)), *budgets, *found, *took))]
+    counted = _counted(report, options.is_brief)
+    if options.is_brief and report.staged:
+        counted = f"staged: {counted}"
+    lines = [Parts((("", counted), *budgets, *found, ("", f"{report.seconds:.1f} s")))]
     if elsewhere := _elsewhere(report):
         lines.append(Parts((("dim", f"elsewhere: {elsewhere}"),)))
     if options.quiet or options.is_brief:
@@ -281,6 +283,7 @@ def _summary(report: Report, options: Options) -> tuple[Parts, ...]:
             *(f"{name} skipped ({reason})" for name, reason in absent),
         )
         words = (("dim", clean(part)) for part in about if part)
+        staged = [("dim", "judged: what is staged")] if report.staged else []
         lines.append(Parts((*words, *staged), "dim"))
     for (name, status, reason, is_absent), count in silent.items():
         if where is None or options.verbose or not is_absent:
@@ -289,7 +292,7 @@ def _summary(report: Report, options: Options) -> tuple[Parts, ...]:
     return tuple(lines)
 
 
-def _counted(report: Report) -> str:
+def _counted(report: Report, brief: bool) -> str:
     models = report.models
     if report.source_only:
         return f"{plural(report.files, 'Python file')}, source only"
@@ -302,7 +305,8 @@ def _counted(report: Report) -> str:
     ways = sum(model.way is not None for model in models)
     in_ways = f" in {len(models):,} ways" if ways and len(models) > every else ""
     recalled = f" ({cached:,} from the cache)" if cached else ""
-    return f"{plural(every, 'model')}: {measured:,} measured{in_ways}{left}{recalled}"
+    said = f": {measured:,} measured{in_ways}" if left or not brief else ""
+    return f"{plural(every, 'model')}{said}{left}{recalled}"
 
 
 def _distinct(models: Iterable[ModelReport]) -> int:

@@ -20,14 +20,16 @@ _FOOTNOTES = 4
 
 @dataclass(frozen=True, slots=True)
 class Modules:
-    """The modules of a model as a tree, in about `limit` rows. `parameters` and `name`: those
-    of the model, where they are known."""
+    """The modules of a model as a tree, in about `limit` rows, or the heaviest where one level has
+    more than twice as many. `parameters` and `name`: those of the model, where they are known.
+    `brief`: without the way to see more."""
 
     modules: tuple[ModuleRow, ...]
     depth: int | None
     limit: int
     parameters: tuple[ParameterRow, ...] = ()
     name: str = ""
+    brief: bool = False
 
     @property
     def table(self) -> Table:
@@ -36,8 +38,8 @@ class Modules:
         tree = make_tree(self.modules, self.depth, self.limit)
         rows = tree.rows if len(tree.rows) > 1 else ()
         if self.depth is None and len(rows) > 2 * self.limit:  # flat, of hundreds of layers
-            rows = rows[: self.limit]
-        note = tree.note(len(rows), "--depth shows more")
+            rows = _heaviest(rows, self.limit)
+        note = tree.note(rows, "" if self.brief else "--depth shows more")
         notes = (*([note] if note else []), *_footnotes(self.modules))
         made = tuple(_row(row, rows[0].module.total) for row in rows)
         return Table(_COLUMNS, made, _STEPS, notes=notes, noun="module")
@@ -81,15 +83,16 @@ class Tree:
     rows: tuple[TreeRow, ...]
     empty: int
 
-    def note(self, shown: int, deeper: str) -> str:
-        """What is not among the first rows; `deeper`: said where some hold more below them."""
-        left, notes = self.rows[shown:], []
+    def note(self, shown: Sequence[TreeRow], deeper: str) -> str:
+        """What is not among these rows; `deeper`: said where some hold more below them."""
+        seen, notes = {id(row) for row in shown}, []
+        left = [row for row in self.rows if id(row) not in seen]
         if left:
             count = sum(row.counted for row in left)
             notes.append(f"… and {style.plural(len(left), 'row')} with {count:,} parameters")
         if self.empty:
             notes.append(f"… and {style.plural(self.empty, 'module')} without parameters")
-        if any(row.more for row in self.rows):
+        if deeper and any(row.more for row in self.rows):
             notes.append(deeper)
         return " · ".join(notes)
 
@@ -241,6 +244,13 @@ _STEPS = (
     Step("shorten", "type", 4),
     Step("shorten", "module", 8),
 )
+
+
+def _heaviest(rows: Sequence[TreeRow], limit: int) -> tuple[TreeRow, ...]:
+    """So many, in their order; the first is the total."""
+    by_weight = sorted(rows, key=lambda row: -row.times * row.new)
+    kept = {id(row) for row in by_weight[:limit]}
+    return tuple(row for row in rows if id(row) in kept)
 
 
 def _row(row: TreeRow, whole: int) -> Row:

@@ -145,7 +145,7 @@ def module_table(block: Modules, name: str) -> str:
         return ""
     rows = tree.rows[: block.limit]
     heads = "".join(f'<th scope="col">{head}</th>' for head in _MODULE_COLUMNS)
-    note = tree.note(len(rows), f"deeper: nparam-lint show {shlex.quote(name)}")
+    note = tree.note(rows, f"deeper: nparam-lint show {shlex.quote(name)}")
     return (
         f'<div class="modules"><table><thead><tr>{heads}</tr></thead>\n<tbody>\n'
         + "\n".join(_module_row(row, rows[0].module.total) for row in rows)

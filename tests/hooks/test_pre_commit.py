@@ -261,7 +261,7 @@ def test_a_push_is_judged_by_the_commit_that_is_pushed(judged, tmp_path):
     refused(sample.attempt("push", "origin", "main"), *REFUSED)
     pushed = sample.attempt("push", "origin", "HEAD~1:refs/heads/main")
     accepted(pushed, JUDGED)
-    assert "what is staged" not in pushed.stdout + pushed.stderr
+    assert "staged:" not in pushed.stdout + pushed.stderr
     sample.git("commit", "--quiet", "--no-verify", "--message", "mended")
     accepted(sample.attempt("push", "origin", "main"), JUDGED)
 

@@ -133,7 +133,7 @@ def test_each_project_has_a_heading_and_the_answer_is_given_again(
     lines = [line for line in first.stdout.splitlines() if line.startswith("project")]
     assert lines == ["project .", "project a (nparam-lint.toml)", "project b (nparam-lint.toml)"]
     assert [line for line in again.stdout.splitlines() if line.startswith("project")] == lines
-    assert again.stdout.count("1 measured (1 from the cache) · 1 budget holds · ") == 3
+    assert again.stdout.count("staged: 1 model (1 from the cache) · 1 budget holds · ") == 3
     sample.add({"b/nparam-lint.toml": CONFIG.format(111)})
     assert "declared 111" in " ".join(run(nparam_lint).stdout.split())
 

@@ -124,7 +124,7 @@ def test_a_deleted_model_leaves_a_stale_budget_in_the_config(judged):
 def test_a_model_deleted_with_its_docstring_takes_its_budget_along(judged):
     sample = judged({"net.py": model(10, 110), "other.py": model(20, 420)})
     sample.git("rm", "--quiet", "net.py")
-    accepted(sample.commit(), "1 budget holds", "judged: what is staged")
+    accepted(sample.commit(), "1 budget holds", "staged: 1 model")
 
 
 def test_a_class_deleted_from_a_file_that_stays(judged):
