@@ -22,7 +22,7 @@ _FOOTNOTES = 4
 class Modules:
     """The modules of a model as a tree, in about `limit` rows, or the heaviest where one level has
     more than twice as many. `parameters` and `name`: those of the model, where they are known.
-    `brief`: without the way to see more."""
+    `brief`: without notes on how to see more and on what is tied."""
 
     modules: tuple[ModuleRow, ...]
     depth: int | None
@@ -40,9 +40,9 @@ class Modules:
         if self.depth is None and len(rows) > 2 * self.limit:  # flat, of hundreds of layers
             rows = _heaviest(rows, self.limit)
         note = tree.note(rows, "" if self.brief else "--depth shows more")
-        notes = (*([note] if note else []), *_footnotes(self.modules))
+        notes = [*([note] if note else []), *([] if self.brief else _footnotes(self.modules))]
         made = tuple(_row(row, rows[0].module.total) for row in rows)
-        return Table(_COLUMNS, made, _STEPS, notes=notes, noun="module")
+        return Table(_COLUMNS, made, _STEPS, notes=tuple(notes), noun="module")
 
 
 @dataclass(frozen=True, slots=True)
