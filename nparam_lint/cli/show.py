@@ -53,6 +53,5 @@ def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
             f"--training is about a whole model, and {target.callable} is counted inside one\n"
             f"next: nparam-lint show {shlex.quote(str(host))} --training {options.training}"
         )
-    return common.deliver(
-        show_document(report, optimizer), options, settings, environ, failed=failed
-    )
+    document = show_document(report, settings.root, optimizer)
+    return common.deliver(document, options, settings, environ, failed=failed)

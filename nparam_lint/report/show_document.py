@@ -29,6 +29,7 @@ from nparam_lint.report.style import clean
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
+    from pathlib import Path
 
     from nparam_lint.records import DeviceResult, Inside, ModelReport, NotMeasured
     from nparam_lint.report import Block, Options
@@ -38,9 +39,9 @@ _ROWS = 60
 _WAYS = 12  # without -v
 
 
-def show_document(report: Report, optimizer: Optimizer | None = None) -> Document:
-    """That of the one model; where nothing could be measured at all, that of a check. `optimizer`:
-    what it takes to train the model with it is told, too."""
+def show_document(report: Report, root: Path, optimizer: Optimizer | None = None) -> Document:
+    """That of the one model; where nothing could be measured at all, that of a check. `root`: of
+    the project. `optimizer`: what it takes to train the model with it is told, too."""
     document = replace(check_document(report), command="show")
     if not report.models or report.error:
         return document
@@ -52,14 +53,14 @@ def show_document(report: Report, optimizer: Optimizer | None = None) -> Documen
         training = training_of(measured, optimizer)
         told, data = training_data(training), document.data
         document = replace(document, data=lambda: data() | {"training": told})
-    return replace(document, page=lambda options: _page(report, training, options))
+    return replace(document, page=lambda options: _page(report, root, training, options))
 
 
-def _page(report: Report, training: Training | None, options: Options) -> Page:
+def _page(report: Report, root: Path, training: Training | None, options: Options) -> Page:
     model = report.models[0]
     blocks = _blocks(model, training, options)
     first, *others = (Section(tuple(some), always=True) for some in blocks)
-    others += [Section(tuple(_other_ways(report, options)))]
+    others += [*_source(model, root), Section(tuple(_other_ways(report, options)))]
     name = clean(model.target)
     total = total_of(model)
     counted = "not measured" if total is None else f"{total:,} parameters"
@@ -105,6 +106,17 @@ def _blocks(
         yield list(_remarks(measured))
     if model.budgets:
         yield [ModelBudgets((model,), budgets_table, alone=True)]
+
+
+def _source(model: ModelReport, root: Path) -> Iterator[Section]:
+    """The lines that make the model, beside its picture."""
+    built = model.host or model.measurement
+    if isinstance(built, Measured) and built.lines:
+        from nparam_lint.report.annotated_source import annotated_file, main_file
+
+        file = annotated_file(built, main_file(built, model.position.path), root)
+        fold = "Source, with what each line makes:"
+        yield Section((file.table(),), clean(file.path), only="page", fold=fold)
 
 
 def _other_ways(report: Report, options: Options) -> Iterator[Block]:

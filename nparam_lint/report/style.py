@@ -153,13 +153,14 @@ def wrap(text: str, width: int, indent: str = "", hang: str = "") -> list[str]:
     width = max(width, 20)
     lines: list[str] = []
     for line in textwrap.wrap(
-        text,
+        text.replace(" %", "\N{NO-BREAK SPACE}%"),
         width,
         initial_indent=indent,
         subsequent_indent=hang,
         break_long_words=False,
         break_on_hyphens=False,
     ):
+        line = line.replace("\N{NO-BREAK SPACE}%", " %")
         while len(line) > width and (end := line.rfind(",", len(hang) + 1, width) + 1):
             lines.append(line[:end])
             line = hang + line[end:]

@@ -197,6 +197,13 @@ def test_html_keeps_the_source_as_it_is(annotate):
     assert "# one word for each state, with a comment that is too long for a terminal of 80" in text
 
 
+def test_the_page_of_show_has_the_source_beside_the_picture(answered):
+    text = answered("show", "nets.py::Net", "--format", "html").stdout
+    page, source = text.split("Source, with what each line makes: <code>nets.py</code>")
+    assert 'class="picture"' in page
+    assert "         400       16.0 %      18          self.words = nn.Embedding(50, d)\n" in source
+
+
 def test_what_cannot_be_built(annotate):
     done = annotate("nets.py::Needs", code=1)
     assert "needs: width" in done.stdout

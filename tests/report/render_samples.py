@@ -1,5 +1,7 @@
 """Reports as the formats of a command write them."""
 
+from pathlib import Path
+
 from nparam_lint.records import Report
 from nparam_lint.report import formats
 from nparam_lint.report.check_document import check_document
@@ -18,4 +20,4 @@ def summary(report, options, limit=SUMMARY) -> str:
 
 def render_show(model, options) -> str:
     made = Report(None, (model,), model.findings)
-    return formats.render("text", show_document(made), options)
+    return formats.render("text", show_document(made, Path()), options)

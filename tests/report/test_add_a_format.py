@@ -52,8 +52,8 @@ AT = Position("net.py", 12, 5)
 FORM = ClosedForm(Polynomial.constant(110), (), {"width": 10}, 110, (), ("width",), {}, 9, 6)
 DOCUMENTS = {
     "check": check_document(everything()),
-    "show": show_document(report(NET)),
-    "show (not measured)": show_document(report(unmeasured())),
+    "show": show_document(report(NET), Path()),
+    "show (not measured)": show_document(report(unmeasured()), Path()),
     "diff": diff_document(samples()),
     "compare": compare_document(
         Comparison("0.1.0", (Compared("net.py::Net", NET, find_roles(NET.measurement)),))
