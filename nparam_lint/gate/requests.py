@@ -39,6 +39,10 @@ if TYPE_CHECKING:
     from nparam_lint.records import Definition, Finding, Measurement, NameValue
 
 _PLAIN_TYPES = {"int", "float", "str", "bool", "list", "dict", "tuple", "List[int]", "list[int]"}
+_BIND = (
+    "e.g. `86.6M <!-- nparam: vit.py::vit_b_16 -->`; above a table: "
+    "`<!-- nparam: Params = vit.py::{Model} -->`"
+)
 _NOTHING_CHECKED = "nothing in it was checked; next: fix it, or `exclude` it in the config"
 _FROM_CONFIG = '{ call = "train.py::build_model(path)" }'
 _CONFIG_WORDS = ("conf", "cfg", "arg", "param", "settings", "opt")
@@ -332,7 +336,7 @@ def _doc_budgets(path: str, content: bytes, findings: list[Finding]) -> Iterator
     found, malformed = parse_docs(path, content.decode("utf-8", "replace"))
     for fault in malformed:
         at = Position(path, fault.line, fault.column)
-        findings.append(finding("NPL002", at, fault.message, path))
+        findings.append(finding("NPL002", at, fault.message, path, [_BIND]))
     for one in found:
         at = Position(path, one.line, one.column)
         yield Budget(one.target, one.selector, one.value, one.value.text, at, "docs")
