@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING
 
 from nparam_lint import UsageError
 from nparam_lint.count.worker.capabilities import DEVICE_NAMES
-from nparam_lint.report.formats import FOR_TERMINALS, FORMATS, formats_for, refusal, render
+from nparam_lint.report.formats import FOR_TERMINALS, FORMATS, chunks, formats_for, refusal, render
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from contextlib import AbstractContextManager
     from typing import Any
 
@@ -207,7 +207,7 @@ def deliver(
         document = replace(document, roles_of=module_roles)
     if name == "github":
         _append_step_summary(document, shown, environ)
-    write(render(name, document, shown), options.output_file)
+    write_chunks(chunks(name, document, shown), options.output_file)
     if options.echo and options.output_file and name != "text":
         write(render("text", document, shown), None)
     if document.error:
@@ -253,14 +253,18 @@ def _asked(argv: Sequence[str], environ: Mapping[str, str]) -> argparse.Namespac
 
 def write(text: str, file: str | None) -> None:
     """To `file`, else to standard output."""
-    if text and not text.endswith("\n"):
-        text += "\n"
+    write_chunks([text, "" if text.endswith("\n") or not text else "\n"], file)
+
+
+def write_chunks(texts: Iterable[str], file: str | None) -> None:
+    """The same of a text that is made while it is written."""
     if file is None:
-        sys.stdout.write(text)
+        sys.stdout.writelines(texts)
         sys.stdout.flush()
         return
     try:
-        Path(file).write_text(text, encoding="utf-8")
+        with Path(file).open("w", encoding="utf-8") as stream:
+            stream.writelines(texts)
     except OSError as error:
         raise UsageError(f"cannot write {file}: {error.strerror}") from None
 

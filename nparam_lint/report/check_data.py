@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import asdict, fields
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from nparam_lint import __version__
@@ -27,12 +28,14 @@ _LINE = tuple(field.name for field in fields(LineRow) if field.name != "file")
 
 
 def data_of(report: Report) -> Json:
+    """The models are made one by one: all their modules as dictionaries would take more memory than
+    the report."""
     return {
         "version": 1,
         "tool": {"name": "nparam-lint", "version": __version__},
         "environment": None if report.environment is None else asdict(report.environment),
         "error": report.error,
-        "models": [*map(_model, report.models), *map(_inside, report.inside)],
+        "models": chain(map(_model, report.models), map(_inside, report.inside)),
         "findings": [_placed(finding) for finding in report.findings],
         "skipped": [
             {

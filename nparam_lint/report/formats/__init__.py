@@ -1,5 +1,6 @@
 """The output formats. A format is one module here, with `render(document, options) -> str`, and one
-line in `FORMATS`; then it serves every command whose documents have what it needs.
+line in `FORMATS`; then it serves every command whose documents have what it needs. One whose texts
+are large may have `chunks`, too.
 
 Formats are pure: they never print and never ask what they are printed on. What they return is empty
 or ends with one newline. Each is imported when it is used, so that no run pays for another.
@@ -11,7 +12,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from nparam_lint.report import Document, Options
 
@@ -42,9 +43,19 @@ def formats_for(has: Need) -> tuple[str, ...]:
 
 def render(name: str, document: Document, options: Options) -> str:
     """The document in a format. Raises KeyError for a format that does not exist."""
+    return "".join(chunks(name, document, options))
+
+
+def chunks(name: str, document: Document, options: Options) -> Iterable[str]:
+    """The same, as it is made; in one piece unless the format has a function `chunks`."""
     FORMATS[name]
-    text: str = import_module(f"{__name__}.{name}").render(document, options)
-    return text
+    module = import_module(f"{__name__}.{name}")
+    made: Iterable[str] = (
+        module.chunks(document, options)
+        if hasattr(module, "chunks")
+        else [module.render(document, options)]
+    )
+    return made
 
 
 def refusal(command: str, name: str, known: Sequence[str]) -> str:

@@ -4,6 +4,7 @@ encoding, undecodable file names included. Schema version 1: keys may be added, 
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -11,12 +12,31 @@ if TYPE_CHECKING:
     from nparam_lint.report import Document, Options
 
 
-def render(document: Document, options: Options) -> str:  # noqa: ARG001
+def render(document: Document, options: Options) -> str:
+    return "".join(chunks(document, options))
+
+
+def chunks(document: Document, options: Options) -> Iterator[str]:  # noqa: ARG001
+    """One model after another: the tables of a zoo are a hundred megabytes."""
+    before = "{"
+    for name, value in document.data().items():
+        yield f"{before}{_encoded(name)}:"
+        if isinstance(value, Iterator):
+            yield "["
+            for number, item in enumerate(value):
+                yield f"{',' if number else ''}{_encoded(item)}"
+            yield "]"
+        else:
+            yield _encoded(value)
+        before = ","
+    yield "}\n"
+
+
+def _encoded(data: object) -> str:
     import msgspec
 
-    data = document.data()
     with suppress(UnicodeEncodeError):  # a surrogate, for what could not be decoded
-        fast = msgspec.json.encode(data)  # the tables of a zoo are a hundred megabytes
+        fast = msgspec.json.encode(data)
         if fast.isascii():
-            return fast.decode() + "\n"
-    return json.dumps(data, separators=(",", ":"), allow_nan=False) + "\n"
+            return fast.decode()
+    return json.dumps(data, separators=(",", ":"), allow_nan=False)
