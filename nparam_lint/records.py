@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Literal
 from nparam_lint.count.worker.capabilities import WITH_FIELDS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
     from nparam_lint.claims import Selector, Target
     from nparam_lint.claims.grammar import Tolerance, Value
@@ -388,7 +388,7 @@ class Measured:
     the arguments that can be varied, where they were asked for; `inside`: the project's own
     modules in it; `weights`: of each of the `parameters`, what the metric that was asked for
     counts of one element; nothing where that is 1. `lines`: those that made its parameters, by
-    file."""
+    file. `seconds`: how long it took to build and count it, without imports."""
 
     call: str
     modules: tuple[ModuleRow, ...]
@@ -410,6 +410,7 @@ class Measured:
     inside: tuple[InsideRow, ...] = ()
     traces: Traces | None = None
     dtypes: tuple[DtypeRow, ...] = ()
+    seconds: float = field(default=0.0, compare=False)
     cached: bool = False
 
     @property
@@ -423,7 +424,7 @@ class NotMeasured:
     """Why a model was not counted; never a pass. `code` is the finding's code; `hint` the next
     step; `missing` the required arguments when that is the cause; `package` the one that is not
     installed when that is the cause; `source` a project line; `output` the last lines that a
-    process printed before it died."""
+    process printed before it died; `seconds`: see `Measured`."""
 
     code: str
     reason: str
@@ -436,6 +437,7 @@ class NotMeasured:
     output: str = ""
     devices: dict[str, DeviceResult] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    seconds: float = field(default=0.0, compare=False)
     cached: bool = False
 
 
@@ -601,8 +603,8 @@ class Containment:
     → the targets of all models that contain it, directly or inside others. `returns`: target of a
     factory → that of the class of the project that it returns."""
 
-    users: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    returns: Mapping[str, str] = field(default_factory=dict)
+    users: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    returns: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -631,7 +633,7 @@ class Report:
     failed_ways: tuple[FailedWay, ...] = ()
     ways_left: tuple[tuple[str, int], ...] = ()
     containment: Containment = field(default_factory=Containment)
-    recipes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    recipes: dict[str, tuple[str, ...]] = field(default_factory=dict)
     test_files: int = 0
     declared_only: bool = False
 

@@ -130,7 +130,12 @@ def _measurement(measured: Measurement) -> Json:
     }
     for device in devices.values():
         del device["is_absent"]  # `reason` says it
-    common = {"cached": measured.cached, "devices": devices, "notes": list(measured.notes)}
+    common = {
+        "cached": measured.cached,
+        "seconds": measured.seconds,
+        "devices": devices,
+        "notes": list(measured.notes),
+    }
     if not isinstance(measured, Measured):
         more: Json = {"modules": [], "cause": measured.cause, "source": measured.source}
         return not_measured_data(measured) | more | common

@@ -5,6 +5,7 @@ import dataclasses
 import random
 import re
 import sys
+import time
 import types
 
 from .building.call_target import Call, resolve_names
@@ -70,13 +71,15 @@ class ModelBuild:
     def run(self):
         hooks = torch_hooks(self.origins) if self.traced else []
         STATE.keeps_arguments = bool(self.job["names"])
+        start = time.perf_counter()
         try:
-            return self.climb()
+            result = self.climb()
         except Failure as failure:
-            return dict(failure.result, notes=failure.result.get("notes") or STATE.refusals)
+            result = dict(failure.result, notes=failure.result.get("notes") or STATE.refusals)
         finally:
             for hook in hooks:
                 hook.remove()
+        return dict(result, seconds=round(time.perf_counter() - start, 4))
 
     def climb(self):
         """Build on this rung. If that fails, the next rung is tried, unless it is certain to fail
