@@ -608,6 +608,43 @@ class Containment:
 
 
 @dataclass(frozen=True, slots=True)
+class Partition:
+    """What all shards of one run have in common. `tool`: its version; `commit`: "" outside of git;
+    `sources`, `settings`: digests of what was read; `models`: one of the list of all `count`
+    models, and of which shard has which."""
+
+    tool: str
+    commit: str
+    sources: str
+    settings: str
+    models: str
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Shard:
+    """One part, `number` of `of`, of a run that is divided. `judged`: the targets that it was to
+    judge; `places`: where they stand among all of the run. `models`, `failed_ways`: the places of
+    these in the report; `failures`: those of models without a budget that could not be built.
+    `uncalled`: models that the source alone rules out; only the first shard tells. `unused`:
+    comments that silence nothing here; so they may elsewhere."""
+
+    number: int
+    of: int
+    partition: Partition
+    judged: tuple[str, ...]
+    places: tuple[int, ...]
+    models: tuple[int, ...] = ()
+    failed_ways: tuple[int, ...] = ()
+    failures: tuple[tuple[int, str, NotMeasured], ...] = ()
+    uncalled: tuple[tuple[str, NotMeasured], ...] = ()
+    unused: tuple[Finding, ...] = ()
+
+    def __str__(self) -> str:
+        return f"shard {self.number} of {self.of}"
+
+
+@dataclass(frozen=True, slots=True)
 class Report:
     """Everything that one run found out; what a formatter is given. `findings` holds all findings,
     those of the models too, sorted by place. `skipped`: undeclared models that were not counted,
@@ -618,7 +655,7 @@ class Report:
     found and not tried. `recipes`: target of a model that needs arguments → the lines of config
     that would say how to build it: a sentence, the table's header, and the entry. `test_files`: how
     many that define models were left out. `declared_only`: nothing was asked about what has no
-    budget."""
+    budget. `shard`: which part of a run it is about, None where that is the whole."""
 
     environment: Environment | None
     models: tuple[ModelReport, ...]
@@ -636,6 +673,7 @@ class Report:
     recipes: dict[str, tuple[str, ...]] = field(default_factory=dict)
     test_files: int = 0
     declared_only: bool = False
+    shard: Shard | None = None
 
     @property
     def inside(self) -> Iterator[Inside]:

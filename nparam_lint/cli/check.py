@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from nparam_lint.gate import Broken, Causes, FormulaAnalysis, RunContext
     from nparam_lint.gate.explanations import Cause
     from nparam_lint.gate.requests import ProjectSource
+    from nparam_lint.gate.shards import Division
     from nparam_lint.records import Report
     from nparam_lint.repository.snapshot import Snapshot
 
@@ -62,6 +63,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     common.add_all_ways(parser)
     parser.add_argument("--static", action="store_true", help="only read source; build nothing")
     parser.add_argument(
+        "--shard",
+        metavar="K/N",
+        help="divide the models into N parts, and build and judge the K-th: for N machines, whose "
+        "JSON reports nparam-lint merge puts together",
+    )
+    parser.add_argument(
+        "--costs",
+        metavar="REPORT.json",
+        help="with --shard: divide by how long each model took to build in an earlier run; the "
+        "same file on all machines",
+    )
+    parser.add_argument(
         "--fix",
         action="store_true",
         help="first turn plain lists of modules (NPL101) into nn.ModuleList, where that is safe",
@@ -81,6 +94,7 @@ def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
         raise UsageError("--diff shows what --fix would write; next: nparam-lint --fix --diff")
     if options.fix and options.staged:
         raise UsageError("--fix writes into the working tree, which --staged does not check")
+    division = _division(options)
     inputs, code = None, 0
     texts: list[str | None] = []
     with ExitStack() as stack:
@@ -100,7 +114,7 @@ def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
             heading = project.heading if common.format_for(options, settings) == "text" else ""
             common.write(heading, None)
             causes = partial(_causes, given, environ)
-            report, own = _check(project, inputs, options, environ, causes)
+            report, own = _check(project, inputs, options, environ, causes, division)
             code = max(code, own)
             if inputs and own < 2:
                 texts.append(_again(report, project, inputs, options, environ))
@@ -122,6 +136,7 @@ def _check(
     options: argparse.Namespace,
     environ: Mapping[str, str],
     causes: Causes,
+    division: Division | None,
 ) -> tuple[Report, int]:
     """Check one project and print what is found: the report, and its exit code."""
     from nparam_lint.gate import check
@@ -141,8 +156,27 @@ def _check(
             progress=progress,
             analysis=_formula_analysis,
             causes=None if options.static else causes,
+            division=division,
         )
     return report, common.deliver(check_document(report), options, settings, environ)
+
+
+def _division(options: argparse.Namespace) -> Division | None:
+    """The part of the models that is asked for."""
+    if options.shard is None:
+        if options.costs:
+            raise UsageError("--costs says how to divide the models; it goes with --shard K/N")
+        return None
+    if options.static or options.fix:
+        raise UsageError("--shard divides what is built; --static and --fix build nothing")
+    from nparam_lint.gate.shards import Division
+    from nparam_lint.report.shard_data import read_report, seconds_by_target
+
+    match = re.fullmatch(r"(\d{1,6})/(\d{1,6})", options.shard)
+    if match is None or not 1 <= int(match[1]) <= int(match[2]):
+        raise UsageError(f"option --shard is {options.shard!r}, expected one of 1/3, 2/3, 3/3")
+    costs = seconds_by_target(read_report(options.costs)) if options.costs else {}
+    return Division(int(match[1]), int(match[2]), costs)
 
 
 def _fix(
@@ -202,6 +236,7 @@ def _is_replayable(
         and not options.fix
         and not options.no_cache
         and not options.output_file
+        and not options.shard
         and settings.format != "github"
         and not _pushed(environ)
     )
@@ -339,8 +374,9 @@ def _projects(
     start = Path(os.path.commonpath(paths)) if paths else here
     first = replace(common.settings_for(options, environ, start, copy), below=below)
     name = common.format_for(options, first)
-    one = "--fix" if options.fix else "--output-file" if options.output_file else f"--format {name}"
-    if options.fix or options.output_file or name not in ("text", "concise", "github"):
+    alone = {"--fix": options.fix, "--output-file": options.output_file, "--shard": options.shard}
+    one = next((option for option, given in alone.items() if given), f"--format {name}")
+    if any(alone.values()) or name not in ("text", "concise", "github"):
         if options.declared or not options.fix:
             _refuse_unread(first, paths, one)
         return [_Project(first, paths)]

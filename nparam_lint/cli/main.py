@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
 # Each is a module of `nparam_lint.cli`, with `_` for `-`.
 COMMANDS = tuple(
-    "check show annotate compare formula solve diff history update init install-hook rule doctor "
-    "clean".split()
+    "check merge show annotate compare formula solve diff history update init install-hook rule "
+    "doctor clean".split()
 )
 
 _LOOK_ALIKES = "nparam-lint"  # the handler of characters that an encoding lacks
@@ -35,6 +35,7 @@ HELP = """\
 Check the parameter counts that a repository claims for its PyTorch models.
 
   nparam-lint [PATH…]          count the models below PATH (default: here), check their budgets
+  nparam-lint merge REPORT…    one report of a check that was divided among machines (--shard)
   nparam-lint show TARGET      the per-module table of one model
   nparam-lint annotate FILE    the source, with what each line makes in the margin
   nparam-lint compare TARGET…  several models side by side: embedding, attention, …
@@ -145,7 +146,7 @@ def _general_parser() -> _Parser:
 
     parser = _Parser(
         prog="nparam-lint",
-        usage="nparam-lint [PATH…] | show TARGET | annotate FILE | compare TARGET… "
+        usage="nparam-lint [PATH…] | merge REPORT… | show TARGET | annotate FILE | compare TARGET… "
         "| formula TARGET | solve TARGET… | diff REV | history TARGET | update | init "
         "| install-hook | rule "
         "| doctor | clean",

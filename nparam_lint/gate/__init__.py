@@ -44,7 +44,12 @@ from nparam_lint.discover import (
     scan_source,
     within,
 )
-from nparam_lint.gate.judgements import assemble_report, complete_codes, judge_models
+from nparam_lint.gate.judgements import (
+    assemble_report,
+    complete_codes,
+    is_staged,
+    judge_models,
+)
 from nparam_lint.gate.requests import (
     ModelRequest,
     ProjectSource,
@@ -68,6 +73,7 @@ if TYPE_CHECKING:
     from nparam_lint.discover import Discovery
     from nparam_lint.discover.parallel_scan import Scan
     from nparam_lint.gate.explanations import Cause
+    from nparam_lint.gate.shards import Division
     from nparam_lint.records import (
         Budget,
         BudgetResult,
@@ -163,10 +169,12 @@ def check(
     progress: Progress | None = None,
     analysis: Callable[[], FormulaAnalysis] | None = None,
     causes: Causes | None = None,
+    division: Division | None = None,
 ) -> Report:
     """Check every model under `paths` (the whole project when empty). `left_out`: directories whose
     entries in the config are skipped. `declared_only`: models without a declared budget are
-    skipped, too. `static_only`: build nothing. `analysis`, `causes`: see RunContext.
+    skipped, too. `static_only`: build nothing. `analysis`, `causes`: see RunContext. `division`:
+    which part of the models is judged.
 
     With `dependents` the declared models elsewhere in the project that depend on `paths` are
     checked as well; a path may be data that they read, or deleted. Raises NoInterpreter, and
@@ -189,19 +197,31 @@ def check(
             from nparam_lint.gate.dependents import with_dependents
 
             source, elsewhere = with_dependents(
-                source, lambda requests: _paths_read(requests, source, context, static_only)
+                source,
+                # What one machine remembers, the others do not know.
+                lambda requests: _paths_read(
+                    requests, source, context, unknown=static_only or division is not None
+                ),
             )
         selection = Selection() if static_only else select_models(source.requests, declared_only)
         if not (static_only or declared_only):
             selection = as_the_project_builds(source, selection)
+        whole, own = selection, source
+        if division:
+            from nparam_lint.gate.shards import take_shard  # only on several machines
+
+            asked = f"{declared_only} {is_staged(settings)}"
+            own, selection = take_shard(source, selection, division, asked)
         report = measure(
-            source,
+            own,
             selection,
             context,
             resize=True,
             complete=complete_codes(declared_only, static_only),
-            lint=lambda: static_findings(
-                source, definitions_only=declared_only and not static_only
+            lint=lambda: (
+                static_findings(source, definitions_only=declared_only and not static_only)
+                if division is None or division.number == 1
+                else []
             ),
         )
     finally:
@@ -217,7 +237,7 @@ def check(
         return report
     from nparam_lint.gate.fill_in import arguments_to_fill_in
 
-    ways = (request.recipe for request in selection.requests if request.way)
+    ways = (request.recipe for request in whole.requests if request.way)
     calls = (way.call or f"model({way.arguments or ''})" for way in ways)
     recipes = arguments_to_fill_in(report.skipped, source, calls)
     return replace(report, recipes=recipes, test_files=len(source.found.left_out))
@@ -343,20 +363,25 @@ def measure(
             counted, others = count_resized(selection.requests, context, count)
         else:
             counted, others = count(selection.requests), {}
-        models, skipped, failed = judge_models(selection, counted.answers, source.settings, others)
+        outcomes = judge_models(selection, counted.answers, source.settings, others)
+        models, skipped = outcomes.together(selection.skipped, selection.containment)
         if resize:
             models = with_missing_terms(models, selection.requests, context)
         if source.settings.replay_inputs and any(finding.timed_out for finding in findings):
             source.settings.replay_inputs.is_complete = False  # the next run may read it in time
         source = replace(source, findings=findings)
         report = assemble_report(source, counted, models, skipped, complete)
+        if selection.shard:
+            from nparam_lint.gate.shards import as_shard
+
+            report = as_shard(report, selection.shard, outcomes)
         if any(finding.result for finding in report.findings):
             from nparam_lint.gate.explanations import explained  # a passing run has none
 
             report = explained(report, selection.requests, source, context)
     return replace(
         report,
-        failed_ways=tuple(failed),
+        failed_ways=tuple(way for _, way in outcomes.failed_ways),
         ways_left=selection.ways_left,
         containment=selection.containment,
     )
@@ -541,12 +566,13 @@ def _paths_read(
     requests: Sequence[ModelRequest],
     source: ProjectSource,
     context: RunContext,
-    static_only: bool,
+    *,
+    unknown: bool,
 ) -> list[str | None]:
     """Which of the given places earlier builds have read; see `what_was_read`. A run that builds
-    nothing does not look for an interpreter, so it does not know."""
+    nothing does not look for an interpreter, so it does not know (`unknown`)."""
     settings = source.settings
-    if static_only or not requests or not settings.store.folder:
+    if unknown or not requests or not settings.store.folder:
         return [None] * len(requests)
     builds, jobs = _planned(requests, source.found, context, _interpreter(context))
     read = what_was_read(builds, jobs, within(source.places), settings.replay_inputs)

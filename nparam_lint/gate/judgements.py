@@ -4,7 +4,7 @@ those that settings and comments silence."""
 from __future__ import annotations
 
 import re
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from nparam_lint.count.worker.capabilities import AUTO
@@ -20,6 +20,7 @@ from nparam_lint.judge import (
 )
 from nparam_lint.records import (
     BudgetResult,
+    Containment,
     FailedWay,
     Finding,
     Measured,
@@ -53,35 +54,70 @@ _MAY_IGNORE = re.compile(rb"nparam:\W*ignore")  # what every comment that ignore
 _SAME_AS_HIDDEN = "NPL101"
 
 
+@dataclass(frozen=True, slots=True)
+class Outcomes:
+    """What has become of the models of a run, each with its place among the requests: those that
+    are reported, those without a budget that could not be built, and the ways that failed."""
+
+    models: list[tuple[int, ModelReport]] = field(default_factory=list)
+    failures: list[tuple[int, str, NotMeasured]] = field(default_factory=list)
+    failed_ways: list[tuple[int, FailedWay]] = field(default_factory=list)
+
+    def together(
+        self, uncalled: _Skipped, containment: Containment
+    ) -> tuple[list[ModelReport], _Skipped]:
+        """The models, of which it is known now which stand for themselves; and those that are
+        skipped, the `uncalled` first."""
+        reports = [model for _, model in sorted(self.models, key=lambda one: one[0])]
+        # That a model contains an nn.Sequential says nothing about a factory that returns another.
+        kinds = {kind for m in reports for kind in _types(m) if not kind.startswith("torch.nn.")}
+        built = {_bare(m.target) for m in reports if isinstance(m.host or m.measurement, Measured)}
+        reports = [
+            replace(
+                model,
+                top_level=isinstance(model.measurement, Measured)
+                and model.host is None
+                and model.measurement.type not in kinds
+                and built.isdisjoint(containment.users.get(_bare(model.target), ())),
+            )
+            for model in reports
+        ]
+        # A model whose budgets have arguments may fail without them, which need not be reported;
+        # and of one that has been built in one way, no other need be told.
+        known = {_bare(m.target) for m in reports if m.declared}
+        known |= {m.target for m in reports if m.way}
+        failures = [(at, why) for _, at, why in sorted(self.failures, key=lambda one: one[0])]
+        return reports, [(at, why) for at, why in (*uncalled, *failures) if at not in known]
+
+
+def _types(model: ModelReport) -> tuple[str, ...]:
+    """Of all modules inside of what was built."""
+    built = model.host or model.measurement
+    return built.types if isinstance(built, Measured) else ()
+
+
+def _bare(target: str) -> str:
+    """A target without its arguments."""
+    location, sign, call = target.partition("::")
+    return location + sign + call.partition("(")[0]
+
+
 def judge_models(
     selection: Selection,
     answers: Answers,
     settings: Settings,
     resized: Mapping[int, _Resized],
-) -> tuple[list[ModelReport], _Skipped, list[FailedWay]]:
-    """Every selected model with its results and findings; those that are skipped, to which a model
-    without a budget that cannot be built may be added; and the ways that failed. `resized`: by the
-    number of the request, the same model with other arguments, to check its formulas with."""
-    measured = [m for m in answers.measurements.values() if isinstance(m, Measured)]
-    # That a model contains an nn.Sequential says nothing about a factory that returns another one.
-    inner = {kind for m in measured for kind in m.types if not kind.startswith("torch.nn.")}
-    # A model whose budgets have arguments may fail without them, which need not be reported.
-    declared = {str(r.target.bare) for r in selection.requests if r.is_declared}
-    built = {
-        str(request.target.bare)
-        for number, request in enumerate(selection.requests)
-        if isinstance(answers.measurements[number], Measured)
-    }
-    users = selection.containment.users
-    reports: list[ModelReport] = []
-    skipped = [*selection.skipped]
-    failed: list[FailedWay] = []
-    for number, request in enumerate(selection.requests):
+) -> Outcomes:
+    """Every selected model with its results and findings. `resized`: by the number of the request,
+    the same model with other arguments, to check its formulas with."""
+    found = Outcomes()
+    places = selection.shard.places if selection.shard else range(len(selection.requests))
+    for number, (place, request) in enumerate(zip(places, selection.requests, strict=True)):
         answer, own = answers.measurements[number], settings.for_file(request.target.location)
         judged: _Judged
         if request.way is not None:  # it is evidence: nothing is judged by it
             if not isinstance(answer, Measured):
-                failed += failed_way(request, answer)
+                found.failed_ways.extend((place, way) for way in failed_way(request, answer))
                 continue
             judged = [], []
         elif isinstance(answer, Measured):
@@ -89,7 +125,7 @@ def judge_models(
                 request.position = Position(used.path, used.line, used.column)
             judged = _judge_measured(request, answer, own, resized.get(number, ()))
         elif selection.skip_failures and not request.is_declared:
-            skipped.append((str(request.target), answer))
+            found.failures.append((place, str(request.target), answer))
             continue
         else:
             judged = _judge_failure(request, answer, own)
@@ -102,25 +138,19 @@ def judge_models(
         if request.because:
             said = f"checked because {request.target.callable} {request.because}"
             findings = [replace(item, detail=(*item.detail, said)) for item in findings]
-        reports.append(
-            ModelReport(
-                str(request.target),
-                request.position,
-                answer,
-                tuple(results),
-                tuple(findings),
-                request.is_declared,
-                isinstance(answer, Measured)
-                and host is None
-                and answer.type not in inner
-                and built.isdisjoint(users.get(str(request.target.bare), ())),
-                request.because,
-                request.way,
-                host,
-            )
+        report = ModelReport(
+            str(request.target),
+            request.position,
+            answer,
+            tuple(results),
+            tuple(findings),
+            request.is_declared,
+            because=request.because,
+            way=request.way,
+            host=host,
         )
-    declared |= {m.target for m in reports if m.way}  # one way has built it
-    return reports, [one for one in skipped if one[0] not in declared], failed
+        found.models.append((place, report))
+    return found
 
 
 def failed_way(request: ModelRequest, failure: NotMeasured) -> list[FailedWay]:
@@ -236,10 +266,7 @@ def assemble_report(
     if counted.answers.broken is not None:  # then the models' findings say nothing of the models
         complete, models = frozenset(), [replace(model, findings=()) for model in models]
     every = [*source.findings, *(finding for model in models for finding in model.findings)]
-    kept = sorted(
-        reported_findings(every, source, complete),
-        key=lambda f: (f.position.path, f.position.line, f.position.column, f.code, f.message),
-    )
+    kept = in_order(reported_findings(every, source, complete))
     known = {_identity(finding): finding for finding in kept}
     identities = [[_identity(finding) for finding in model.findings] for model in models]
     models = [
@@ -261,6 +288,14 @@ def assemble_report(
         files=sum(path.endswith(".py") for path in source.files),
         error=counted.error,
         staged=is_staged(source.settings),
+    )
+
+
+def in_order(findings: Iterable[Finding]) -> list[Finding]:
+    """Findings by place."""
+    return sorted(
+        findings,
+        key=lambda f: (f.position.path, f.position.line, f.position.column, f.code, f.message),
     )
 
 
@@ -298,10 +333,15 @@ def reported_findings(
         if _is_on(item.code, own):
             severity = own.severity.get(item.code)
             kept.append(replace(item, severity=severity) if severity else item)
-    hidden = {(f.position.path, f.position.line) for f in kept if f.code == "NPL010"}
+    return said_once(kept)
+
+
+def said_once(findings: Sequence[Finding]) -> list[Finding]:
+    """Without what is said of the source, where the same is said of a model that was built."""
+    hidden = {(f.position.path, f.position.line) for f in findings if f.code == "NPL010"}
     return [
         item
-        for item in kept
+        for item in findings
         if item.code != _SAME_AS_HIDDEN or (item.position.path, item.position.line) not in hidden
     ]
 

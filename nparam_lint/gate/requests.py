@@ -26,6 +26,7 @@ from nparam_lint.records import (
     NotMeasured,
     Position,
     Recipe,
+    Shard,
     Way,
 )
 
@@ -120,7 +121,7 @@ class ProjectSource:
 class Selection:
     """The models to build. `skipped`: (target, why) of those that are left out. `skip_failures`:
     a model without a budget that cannot be built joins them. `ways_left`, `containment`: see
-    `Report`."""
+    `Report`; `shard`: which part of a run they are."""
 
     requests: Sequence[ModelRequest] = ()
     skipped: Sequence[tuple[str, NotMeasured]] = ()
@@ -128,6 +129,7 @@ class Selection:
     ways_left: tuple[tuple[str, int], ...] = ()
     findings: Sequence[Finding] = ()
     containment: Containment = field(default_factory=Containment)
+    shard: Shard | None = None
 
 
 def request_model(

@@ -28,6 +28,15 @@ _LINE = tuple(field.name for field in fields(LineRow) if field.name != "file")
 
 
 def data_of(report: Report) -> Json:
+    data = _data_of(report)
+    if report.shard:
+        from nparam_lint.report.shard_data import shard_data  # only on several machines
+
+        data["shard"] = shard_data(report)
+    return data
+
+
+def _data_of(report: Report) -> Json:
     """The models are made one by one: all their modules as dictionaries would take more memory than
     the report."""
     return {

@@ -199,7 +199,7 @@ def _is_broken(model: ModelReport) -> bool:
 
 def _next_step(report: Report) -> Iterator[Block]:
     """How to declare a budget, told with the largest model counted; only where none is declared."""
-    if report.error or not report.models or not is_undeclared(report):
+    if report.error or not report.models or report.shard or not is_undeclared(report):
         return
     best = max(
         filter(_stands, report.models),
@@ -228,6 +228,9 @@ def _stands(model: ModelReport) -> bool:
 def nothing_found(report: Report, options: Options) -> str:
     where = f" under {clean(options.place)}" if options.place else ""
     files = plural(report.files, "Python file")
+    if report.shard and report.shard.partition.count:
+        others = plural(report.shard.partition.count, "model")
+        return f"Nothing to do in {report.shard}: the other shards have all {others}."
     if not report.files:
         said = f"No Python file{where or ' was found'}: nothing to check."
     elif report.source_only:
@@ -269,6 +272,9 @@ def _summary(report: Report, options: Options) -> tuple[Parts, ...]:
     if options.is_brief and report.staged:
         counted = f"staged: {counted}"
     lines = [Parts((("", counted), *budgets, *found, ("", f"{report.seconds:.1f} s")))]
+    if shard := report.shard:
+        whole = plural(shard.partition.count, "model")
+        lines.append(Parts((("", f"{shard}: {len(shard.judged):,} of {whole}"),)))
     if elsewhere := _elsewhere(report):
         lines.append(Parts((("dim", f"elsewhere: {elsewhere}"),)))
     if options.quiet or options.is_brief:

@@ -1,0 +1,60 @@
+"""`nparam-lint merge REPORT.json…`: judge a run that was divided among machines, as a whole."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from nparam_lint import UsageError
+from nparam_lint.cli import common
+from nparam_lint.gate.union import united
+from nparam_lint.report.check_document import check_document, failed_check
+from nparam_lint.report.shard_data import read_report, read_shard
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Mapping
+
+    from nparam_lint.records import Report
+    from nparam_lint.report import Document
+
+USAGE = "nparam-lint merge REPORT.json… [options]"
+DESCRIPTION = (
+    "Put together what all shards of a run found (nparam-lint --shard 1/3 --format json "
+    "--output-file 1.json), print it as the check of the whole would, and exit as it would. "
+    "Nothing is built, and no source is read."
+)
+_NEXT = "next: write it with nparam-lint --shard 1/3 --format json --output-file FILE"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("reports", nargs="*", metavar="REPORT.json", help="one of each shard")
+    common.add_output(parser, "findings")
+    parser.set_defaults(config=None, no_cache=True)
+
+
+def failure(error: str, _: argparse.Namespace) -> Document:
+    return failed_check(error)
+
+
+def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
+    if not options.reports:
+        raise UsageError("which reports?\nnext: nparam-lint merge shard-*.json")
+    settings = common.settings_for(options, environ, Path.cwd())
+    report, notes = united({name: _read(name) for name in options.reports})
+    for note in notes:
+        print(f"nparam-lint: {note}", file=sys.stderr)
+    return common.deliver(check_document(report), options, settings, environ)
+
+
+def _read(name: str) -> Report:
+    data = read_report(name)
+    if "shard" not in data:
+        if data.get("error"):
+            raise UsageError(f"{name} says that its run failed: {data['error']}")
+        raise UsageError(f"{name} is no report of a shard: it is about a whole run\n{_NEXT}")
+    try:
+        return read_shard(data["shard"])
+    except ValueError as error:
+        raise UsageError(f"{name} is damaged, its shard cannot be read: {error}\n{_NEXT}") from None

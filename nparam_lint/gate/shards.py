@@ -1,0 +1,187 @@
+"""Runs that are divided among machines: which models a shard judges, and what its report tells of
+the whole.
+
+Every machine reads the whole source and divides the models in the same way, without being told what
+the others do. So the division rests on nothing but the source, the settings, and costs that all of
+them are given.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections import defaultdict
+from dataclasses import dataclass, field, replace
+from statistics import mean
+from typing import TYPE_CHECKING
+
+from nparam_lint import __version__
+from nparam_lint.cache.store import digest
+from nparam_lint.claims.suppressions import UNUSED
+from nparam_lint.records import Partition, Shard
+from nparam_lint.repository import ask_git
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from nparam_lint.config.settings import Settings
+    from nparam_lint.gate.judgements import Outcomes
+    from nparam_lint.gate.requests import ModelRequest, ProjectSource, Selection
+    from nparam_lint.records import Report
+
+# Seconds: of an import of a file of the project, and of a package such as timm or transformers.
+IMPORT, PACKAGE = 0.5, 3.0
+BUILD = 0.1  # seconds of a model of which nothing else is known
+# The settings that decide what is found; not those of how it is built on one machine.
+_DECISIVE = ("device", "tolerance", "ways", "exclude", "select", "ignore", "severity", "overrides")
+
+
+@dataclass(frozen=True, slots=True)
+class Division:
+    """What is asked for: shard `number` `of` so many. `costs`: target → seconds, as an earlier run
+    took to build it; the same for all shards."""
+
+    number: int
+    of: int
+    costs: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class _Piece:
+    """Models that one shard builds: those of a file, or a part of these. `key`: decides between
+    equals."""
+
+    seconds: float
+    key: tuple[str, int]
+    places: tuple[int, ...]
+
+
+def take_shard(
+    source: ProjectSource, selection: Selection, division: Division, asked: str
+) -> tuple[ProjectSource, Selection]:
+    """A source and a selection without the models of the other shards. What the source alone shows
+    is left to the first shard. `asked`: what else decides about the run, as text."""
+    requests = selection.requests
+    shards = assigned(requests, division.of, division.costs)
+    places = tuple(n for n, shard in enumerate(shards) if shard == division.number)
+    chosen = [requests[place] for place in places]
+    partition = Partition(
+        __version__,
+        _commit(source.settings),
+        _sources(source),
+        _settings(source.settings, source.places, asked),
+        _models(requests, shards),
+        len(requests),
+    )
+    judged = tuple(str(request.target) for request in chosen)
+    is_first = division.number == 1
+    uncalled = tuple(selection.skipped) if is_first else ()
+    shard = Shard(division.number, division.of, partition, judged, places, uncalled=uncalled)
+    selection = replace(selection, requests=chosen, skipped=uncalled, shard=shard)
+    if not is_first:
+        source, selection = replace(source, findings=()), replace(selection, findings=())
+    return source, selection
+
+
+def as_shard(report: Report, shard: Shard, outcomes: Outcomes) -> Report:
+    """The report of a shard, with the places of what it has judged. Whether a comment silences
+    nothing is for all shards together to say."""
+    shard = replace(
+        shard,
+        models=tuple(place for place, _ in outcomes.models),
+        failed_ways=tuple(place for place, _ in outcomes.failed_ways),
+        failures=tuple(outcomes.failures),
+        unused=tuple(finding for finding in report.findings if finding.code == UNUSED),
+    )
+    findings = tuple(finding for finding in report.findings if finding.code != UNUSED)
+    return replace(report, findings=findings, shard=shard)
+
+
+# --- the division -----------------------------------------------------------------------------
+
+
+def assigned(requests: Sequence[ModelRequest], of: int, costs: Mapping[str, float]) -> list[int]:
+    """For each model the shard that builds it, from 1 on: the largest pieces first, each to the
+    shard that has least to do, and of equals to the first (R. L. Graham, Bounds on multiprocessing
+    timing anomalies, 1969: at most a third above the optimum)."""
+    loads = [(0.0, number) for number in range(1, of + 1)]
+    found = [1] * len(requests)
+    for piece in sorted(_pieces(requests, of, costs), key=lambda one: (-one.seconds, one.key)):
+        load, number = heapq.heappop(loads)
+        heapq.heappush(loads, (load + piece.seconds, number))
+        for place in piece.places:
+            found[place] = number
+    return found
+
+
+def _pieces(
+    requests: Sequence[ModelRequest], of: int, costs: Mapping[str, float]
+) -> Iterator[_Piece]:
+    """The models of a file, or of a package, together: to import it twice costs more than most
+    models do. Those that take more than a shard's share are divided, as far as each part builds
+    for longer than it imports."""
+    usual = mean(costs.values()) if costs else BUILD
+    files: defaultdict[str, list[int]] = defaultdict(list)
+    for place, request in enumerate(requests):
+        files[request.location].append(place)
+    seconds = [costs.get(str(request.target), usual) for request in requests]
+    imports = {at: IMPORT if requests[own[0]].is_file else PACKAGE for at, own in files.items()}
+    share = (sum(seconds) + sum(imports.values())) / of
+    for at, own in files.items():
+        whole = sum(seconds[place] for place in own)
+        number = min(-(-(whole + imports[at]) // share), whole // imports[at])
+        parts = _parts(own, requests, seconds, whole / max(number, 1))
+        for part, places in enumerate(parts):
+            total = sum(seconds[place] for place in places)
+            yield _Piece(total + imports[at], (at, part), tuple(places))
+
+
+def _parts(
+    own: Sequence[int], requests: Sequence[ModelRequest], seconds: Sequence[float], most: float
+) -> Iterator[list[int]]:
+    """The models of a file in parts of at most so many seconds, or of one model. What is built
+    alike, such as a model and the classes that are judged inside it, stays together."""
+    alike: defaultdict[str, list[int]] = defaultdict(list)
+    for place in own:
+        alike[str(requests[place].built)].append(place)
+    part: list[int] = []
+    total = 0.0
+    for places in alike.values():
+        more = sum(seconds[place] for place in places)
+        if part and total + more > most * (1 + 1e-9):
+            yield part
+            part, total = [], 0.0
+        part, total = part + places, total + more
+    yield part
+
+
+# --- what tells one run from another ----------------------------------------------------------
+
+
+def _commit(settings: Settings) -> str:
+    found = ask_git(settings.home, "rev-parse", "HEAD") or b""
+    return found.decode().strip()
+
+
+def _digest(*parts: object) -> str:
+    return digest(*(str(part).encode("utf-8", "surrogateescape") for part in parts))
+
+
+def _sources(source: ProjectSource) -> str:
+    """Of the files that were read to find the models."""
+    tree = source.found.tree
+    paths = sorted({*source.found.parsed} & tree.files)
+    return _digest(*(text for path in paths for text in (path, tree.digest(path))))
+
+
+def _settings(settings: Settings, places: Sequence[str], asked: str) -> str:
+    configs = [path for path in (settings.config, *settings.extended) if path]
+    contents = [digest(path.read_bytes()) for path in configs]
+    return _digest(asked, *places, *contents, *(getattr(settings, name) for name in _DECISIVE))
+
+
+def _models(requests: Sequence[ModelRequest], shards: Sequence[int]) -> str:
+    told: list[object] = []
+    for request, shard in zip(requests, shards, strict=True):
+        budgets = [(b.declared, str(b.selector), b.position) for b in request.budgets]
+        told += [request.target, request.recipe, request.device, request.way, budgets, shard]
+    return _digest(*told)

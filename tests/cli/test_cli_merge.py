@@ -1,0 +1,333 @@
+"""A run that is divided among machines, and put together again."""
+
+from __future__ import annotations
+
+import base64
+import json
+import shutil
+import zlib
+from textwrap import dedent
+
+import pytest
+
+FILES = {
+    "nets/one.py": """
+        import torch.nn as nn
+
+
+        class Block(nn.Module):
+            def __init__(self, d):
+                super().__init__()
+                self.up = nn.Linear(d, 2 * d)
+
+
+        class Net(nn.Module):
+            '''nparam: 220
+            nparam[up.*]: 7
+            nparam: 2*d*d + 3*d
+            '''
+
+            def __init__(self, d=10):
+                super().__init__()
+                self.block = Block(d)
+        """,
+    "nets/two.py": """
+        import torch.nn as nn
+        from nets.one import Block, Net
+
+
+        class Large(nn.Module):
+            '''nparam: 1k'''  # nparam: ignore[NPL001]
+
+            def __init__(self):
+                super().__init__()
+                self.net = Net()
+                self.hidden = [nn.Linear(2, 2)]  # nparam: ignore[NPL101]
+
+
+        class Small(Block):
+            '''nparam: 12'''
+
+            def __init__(self):
+                super().__init__(2)
+
+
+        class Other(Block):
+            def __init__(self, size):
+                super().__init__(size)  # nparam: ignore[NPL005]
+        """,
+    "nets/three.py": """
+        import torch.nn as nn
+        import does_not_exist
+
+
+        class Never(nn.Module):
+            '''nparam: 5'''
+
+
+        class Nobody(nn.Module):
+            def __init__(self):
+                super().__init__()
+        """,
+    "train.py": """
+        from nets.two import Other
+        from nets.one import Net
+
+        Other(size=4)
+        Net(d=3)
+        """,
+    "nparam-lint.toml": """
+        device = "meta"
+        [budgets]
+        "nets/two.py::Small[trainable]" = 12
+        "nets/one.py::Net(d=5)" = "60"
+        "nets/gone.py::Net" = 1
+        """,
+}
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory):
+    root = tmp_path_factory.mktemp("project")
+    for name, text in FILES.items():
+        (root / name).parent.mkdir(exist_ok=True)
+        (root / name).write_text(dedent(text).lstrip())
+    return root
+
+
+@pytest.fixture(scope="module")
+def shards(root, nparam_lint, tmp_path_factory):
+    """The reports of three shards, and what each said."""
+    place = tmp_path_factory.mktemp("reports")
+    said = []
+    for number in (1, 2, 3):
+        file = place / f"{number}.json"
+        given = ("--shard", f"{number}/3", "--format", "json", "--output-file", file)
+        said.append(nparam_lint(*given, cwd=root))
+        assert said[-1].stderr == ""
+    return place, said
+
+
+def without_times(document):
+    for model in document["models"]:
+        model.pop("seconds", None)
+        model.pop("cached", None)
+    for name in ("seconds", "cached"):
+        document["summary"].pop(name)
+    return document
+
+
+def test_the_union_is_what_the_whole_run_says(root, nparam_lint, shards):
+    whole = nparam_lint("--format", "json", "--no-cache", cwd=root)
+    merged = nparam_lint("merge", *sorted(shards[0].iterdir()), "--format", "json", cwd=root)
+    assert (merged.returncode, merged.stderr) == (whole.returncode, "") == (1, "")
+    found = without_times(json.loads(merged.stdout))
+    assert found == without_times(json.loads(whole.stdout))
+    codes = [finding["code"] for finding in found["findings"]]
+    assert {"NPL001", "NPL007", "NPL008", "NPL015"} <= {*codes}
+    assert codes.count("NPL015") == 1  # that about NPL005: the others silence something somewhere
+
+
+@pytest.mark.parametrize("name", ["text", "sarif", "junit", "markdown", "gitlab", "concise"])
+def test_in_every_format(root, nparam_lint, shards, name):
+    whole = nparam_lint("--format", name, "--no-cache", cwd=root)
+    merged = nparam_lint("merge", *sorted(shards[0].iterdir()), "--format", name, cwd=root)
+
+    def steady(text):
+        return [line for line in text.splitlines() if " s" not in line and "time=" not in line]
+
+    assert steady(merged.stdout) == steady(whole.stdout)
+    assert merged.returncode == whole.returncode
+
+
+def test_each_judges_its_part_and_says_which(root, shards):
+    place, said = shards
+    documents = [json.loads((place / f"{number}.json").read_text()) for number in (1, 2, 3)]
+    judged = [target for one in documents for target in one["shard"]["judged"]]
+    assert len(judged) == documents[0]["shard"]["partition"]["count"] == 7
+    assert [(one["shard"]["number"], one["shard"]["of"]) for one in documents] == [
+        (1, 3),
+        (2, 3),
+        (3, 3),
+    ]
+    for one, text in zip(documents, said, strict=True):
+        assert (
+            f"shard {one['shard']['number']} of 3: {len(one['shard']['judged'])} of 7 models"
+            in (text.stdout)
+        )
+        # What the source alone shows is said once.
+        static = {f["code"] for f in one["findings"]} & {"NPL008", "NPL101"}
+        assert static == ({"NPL008"} if one["shard"]["number"] == 1 else set())
+        assert "NPL015" not in {f["code"] for f in one["findings"]}
+    assert not list(root.glob("*.json"))
+
+
+def test_an_empty_shard_passes_and_says_so(root, nparam_lint):
+    done = nparam_lint("--shard", "8/9", "--no-cache", cwd=root)
+    assert done.returncode == 0
+    assert "Nothing to do in shard 8 of 9: the other shards have all 7 models." in done.stdout
+
+
+@pytest.mark.parametrize("text", ["0/8", "9/8", "3", "a/b", "1/0", "-1/3", "1/3/4", ""])
+def test_a_shard_that_is_none(root, nparam_lint, text):
+    done = nparam_lint(f"--shard={text}", cwd=root)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert f"option --shard is {text!r}, expected one of 1/3, 2/3, 3/3" in done.stderr
+
+
+def test_what_does_not_go_with_it(root, nparam_lint):
+    for given, said in (
+        (["--shard", "1/2", "--static"], "--shard divides what is built"),
+        (["--costs", "x.json"], "it goes with --shard K/N"),
+        (["--shard", "1/2", "--costs", "x.json"], "cannot read x.json"),
+        (["--shard", "1/2", "--costs", "train.py"], "train.py is not JSON, or was cut off"),
+    ):
+        done = nparam_lint(*given, cwd=root)
+        assert done.returncode == 2
+        assert said in done.stderr
+
+
+def test_by_the_costs_of_an_earlier_run(root, nparam_lint, shards, tmp_path):
+    earlier = tmp_path / "earlier.json"
+    files = sorted(shards[0].iterdir())
+    nparam_lint("merge", *files, "--format", "json", "--output-file", earlier, cwd=root)
+    document = json.loads(earlier.read_text())
+    assert all(m["seconds"] > 0 for m in document["models"] if "inside" not in m)
+    for model in document["models"]:
+        if model["target"] == "nets/one.py::Net":
+            model["seconds"] = 50.0
+    earlier.write_text(json.dumps(document))
+    judged = []
+    for number in (1, 2):
+        given = ("--shard", f"{number}/2", "--costs", earlier, "--format", "json")
+        judged.append(json.loads(nparam_lint(*given, cwd=root).stdout)["shard"])
+    assert any(set(one["judged"]) == {"nets/one.py::Net"} for one in judged)
+    # Of another division than those without costs.
+    mixed = tmp_path / "mixed.json"
+    given = ("--shard", "2/3", "--costs", earlier, "--format", "json", "--output-file", mixed)
+    nparam_lint(*given, cwd=root)
+    done = nparam_lint("merge", files[0], mixed, files[2], cwd=root)
+    assert done.returncode == 2
+    assert "divide the models in different ways; --costs has to name the same report" in done.stderr
+
+
+# --- what cannot be merged --------------------------------------------------------------------
+
+
+@pytest.fixture
+def merge(root, nparam_lint, shards, tmp_path):
+    """Merges copies of the reports, of which one is changed, or some are left out."""
+    place = shutil.copytree(shards[0], tmp_path / "reports")
+
+    def run(edit=lambda place: None, *, code=2):
+        edit(place)
+        files = sorted(place.iterdir())
+        done = nparam_lint("merge", *(file.name for file in files), cwd=place)
+        assert done.returncode == code, done.stderr
+        return done.stderr
+
+    return run
+
+
+def edited(file, change):
+    """Change a report, and the record in it, which is JSON, in the same way."""
+    data = json.loads(file.read_text())
+    record = json.loads(zlib.decompress(base64.b64decode(data["shard"]["record"])))
+    change(record)
+    packed = base64.b64encode(zlib.compress(json.dumps(record).encode())).decode()
+    data["shard"]["record"] = packed
+    file.write_text(json.dumps(data))
+
+
+def test_one_is_missing(merge):
+    assert "shard 2 of 3 is not among the 2 reports" in merge(lambda p: (p / "2.json").unlink())
+
+
+def test_the_same_twice_is_said(merge):
+    said = merge(lambda p: shutil.copy(p / "2.json", p / "4.json"), code=1)
+    assert "4.json says the same as 2.json (shard 2 of 3)" in said
+
+
+def test_twice_with_different_times_is_the_same(merge):
+    def change(place):
+        shutil.copy(place / "1.json", place / "4.json")
+        edited(place / "4.json", lambda record: record.update(seconds=99.0))
+
+    assert "4.json says the same as 1.json" in merge(change, code=1)
+
+
+def test_two_disagree_about_a_model(merge):
+    def count(record):
+        row = next(model for model in record["models"] if model["measured"])["measured"]
+        row["modules"][0]["total"] += 7
+
+    def change(place):
+        shutil.copy(place / "1.json", place / "4.json")
+        edited(place / "4.json", count)
+
+    assert "1.json and 4.json are both shard 1 of 3, and disagree about nets/" in merge(change)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "said"),
+    [
+        ("commit", "abc", "are of the commits no repository and abc"),
+        ("tool", "0.0.1", "were made by nparam-lint"),
+        ("sources", "abc", "are of different source files"),
+        ("settings", "abc", "were made with different options or settings"),
+        ("models", "abc", "divide the models in different ways"),
+    ],
+)
+def test_of_another_run(merge, name, value, said):
+    def change(record):
+        record["shard"]["partition"][name] = value
+
+    assert said in merge(lambda p: edited(p / "2.json", change))
+
+
+def test_of_another_number_of_shards(merge):
+    def change(record):
+        record["shard"]["of"] = 4
+
+    said = merge(lambda p: edited(p / "2.json", change))
+    assert "parts of different runs: shard 1 of 3, and shard 2 of 4" in said
+
+
+def test_of_another_torch(merge):
+    def change(record):
+        record["environment"]["torch"] = "2.1.0"
+
+    assert "were built with torch " in merge(lambda p: edited(p / "2.json", change))
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda text: text[: len(text) // 2], "2.json is not JSON, or was cut off"),
+        (lambda _: "{}", "2.json is not the JSON report of a check"),
+        (lambda _: "[1]", "2.json is not the JSON report of a check"),
+        (lambda text: text.replace('"record":"', '"record":"AAAA'), "2.json is damaged"),
+        (lambda text: text.replace('"shard":', '"other":'), "it is about a whole run"),
+    ],
+)
+def test_a_file_that_is_no_such_report(merge, change, said):
+    def write(place):
+        file = place / "2.json"
+        file.write_text(change(file.read_text()))
+
+    assert said in merge(write)
+
+
+def test_a_run_that_failed(root, nparam_lint, tmp_path):
+    file = tmp_path / "1.json"
+    given = ("--shard", "1/1", "--format", "json", "--output-file", file, "--python", "/none")
+    assert nparam_lint(*given, cwd=root).returncode == 2
+    done = nparam_lint("merge", file, cwd=root)
+    assert done.returncode == 2
+    assert "1.json says that its run failed: " in done.stderr
+
+
+def test_without_reports(root, nparam_lint):
+    done = nparam_lint("merge", cwd=root)
+    assert done.returncode == 2
+    assert "which reports?" in done.stderr
