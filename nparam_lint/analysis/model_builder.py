@@ -84,6 +84,24 @@ class Model:
         requests = [replace(self.request, values=point) for point in points]
         return list(map(self._outcome, self._measured(requests)))
 
+    def counts(self, points: Sequence[Point]) -> list[int | NotMeasured]:
+        """As `build`, where only the count is wanted."""
+        if self.selector.module:
+            found = self.build(points)
+            return [one.total if isinstance(one, Built) else one for one in found]
+        request = replace(self.request, parameters=False)
+        measured = self._measured([replace(request, values=point) for point in points])
+        return list(map(self._count, measured))
+
+    def _count(self, found: Measurement) -> int | NotMeasured:
+        if not isinstance(found, Measured):
+            return found
+        count = found.counts.of(self.selector.metric)
+        if count is None:
+            why = self.why_unknown(found) or f"{self.selector.metric} is unknown"
+            return NotMeasured("NPL004", why, cause="raised")
+        return count
+
     def trace(
         self, batches: Sequence[Sequence[Point]], base: Point, seconds: float
     ) -> list[Traces | None]:

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import ast
-import difflib
-import re
 import sys
 import time
 from dataclasses import replace
@@ -21,6 +18,7 @@ from nparam_lint.analysis.closed_forms.observations import (
 from nparam_lint.analysis.documents.formula_document import FormulaResult, formula_document
 from nparam_lint.analysis.form_cases import derive_all
 from nparam_lint.analysis.model_builder import Model, NothingBuilt
+from nparam_lint.analysis.varied import is_name, row_of, value_of
 from nparam_lint.cli import common
 from nparam_lint.cli.targets import locate
 from nparam_lint.count.worker_process import reused_worker
@@ -32,7 +30,6 @@ if TYPE_CHECKING:
 
     from nparam_lint.report import Document
 
-_NAME = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*(\[(\d+|'\w+')\])*")
 USAGE = "nparam-lint formula TARGET [--vary a,b,…] [options]"
 DESCRIPTION = (
     "The closed form of a model's count in the arguments of its constructor and the fields of its "
@@ -135,11 +132,7 @@ def _variables(first: Measured, asked: str | None) -> list[Variable]:
         if elements and not values:
             found += map(variable_of, elements)
             continue
-        row = rows.get(name)
-        if row is None:
-            near = difflib.get_close_matches(name, rows, 1)
-            there = f"did you mean {near[0]!r}?" if near else f"there are: {', '.join(rows) or '–'}"
-            raise UsageError(f"option --vary: {first.call} has no argument {name!r}; {there}")
+        row = row_of(rows, name, first.call, "option --vary")
         if row.value is None and not values:
             raise UsageError(
                 f"option --vary: {name} is None in {first.call}; say which values it may have: "
@@ -155,18 +148,10 @@ def _asked(text: str) -> dict[str, tuple[Value, ...]]:
     for piece in text.split(","):
         name, sign, values = piece.partition("=")
         name = name.strip()
-        if not _NAME.fullmatch(name) or (sign and not values.strip()):
+        if not is_name(name) or (sign and not values.strip()):
             raise UsageError(
                 f"option --vary is {text!r}: found {piece.strip()!r}, expected a name, or "
                 "name=value|value"
             )
-        found[name] = tuple(_value(v.strip()) for v in values.split("|")) if sign else ()
+        found[name] = tuple(value_of(v.strip()) for v in values.split("|")) if sign else ()
     return found
-
-
-def _value(text: str) -> Value:
-    try:
-        value = ast.literal_eval(text)
-    except (ValueError, SyntaxError):
-        return text
-    return value if isinstance(value, int | float | str | bool | None) else text

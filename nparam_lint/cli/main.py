@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
 # Each is a module of `nparam_lint.cli`, with `_` for `-`.
 COMMANDS = tuple(
-    "check merge show annotate compare formula solve diff history update init install-hook rule "
-    "doctor clean".split()
+    "check merge show annotate compare formula solve sweep diff history update init "
+    "install-hook rule doctor clean".split()
 )
 
 _LOOK_ALIKES = "nparam-lint"  # the handler of characters that an encoding lacks
@@ -41,6 +41,7 @@ Check the parameter counts that a repository claims for its PyTorch models.
   nparam-lint compare TARGET…  several models side by side: embedding, attention, …
   nparam-lint formula TARGET   the closed form of the count, derived and verified
   nparam-lint solve TARGET…    arguments that meet a budget
+  nparam-lint sweep TARGET     the count of each of many configurations
   nparam-lint diff REV         what changed since a revision, by model and by module
   nparam-lint history TARGET   the count of one model at each commit that could change it
   nparam-lint update           write current counts into the budgets that do not hold
@@ -147,9 +148,8 @@ def _general_parser() -> _Parser:
     parser = _Parser(
         prog="nparam-lint",
         usage="nparam-lint [PATH…] | merge REPORT… | show TARGET | annotate FILE | compare TARGET… "
-        "| formula TARGET | solve TARGET… | diff REV | history TARGET | update | init "
-        "| install-hook | rule "
-        "| doctor | clean",
+        "| formula TARGET | solve TARGET… | sweep TARGET | diff REV | history TARGET | update "
+        "| init | install-hook | rule | doctor | clean",
         description=HELP,
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,

@@ -12,6 +12,7 @@ from nparam_lint.analysis.closed_forms.where import comparisons
 from nparam_lint.analysis.documents.solve_document import solve_document
 from nparam_lint.analysis.solutions import Question, Solutions
 from nparam_lint.analysis.solver import solve
+from nparam_lint.analysis.varied import is_name, range_of
 from nparam_lint.claims import FormulaError, TextError
 from nparam_lint.claims.grammar import parse_value
 from nparam_lint.cli import common
@@ -29,7 +30,6 @@ DESCRIPTION = (
     "Whole-number arguments with which a model has a given number of parameters, the best first; "
     "each is verified by building the model. Several targets, and several budgets, give one table."
 )
-_RANGE = re.compile(r"([^\W\d][\w.]*(?:\[\d+\])*)(?:=(\d+)\.\.(\d+)(?::(\d+))?)?")
 _COMMA = re.compile(r"(?<!\d),|,(?!\d{3}(?:,|$))")  # not that in 124,475,904
 
 
@@ -151,17 +151,14 @@ def _budget(text: str, metric: str) -> int:
 def _unknowns(text: str) -> dict[str, Unknown]:
     found: dict[str, Unknown] = {}
     for piece in text.split(","):
-        match = _RANGE.fullmatch(piece.strip())
-        if match is None:
+        name, sign, limits = piece.strip().partition("=")
+        values = range_of(limits, piece.strip()) if sign else range(1, 1)
+        if not is_name(name) or values is None:
             raise UsageError(
                 f"option --vary is {text!r}: found {piece.strip()!r}, expected a name or "
                 "name=1..24, name=64..1024:64"
             )
-        low, high = (int(match[2]), int(match[3])) if match[2] else (1, None)
-        step = int(match[4] or 1)
-        if (high is not None and high < low) or not step:
-            raise UsageError(f"option --vary: {piece.strip()} has no values")
-        found[match[1]] = Unknown(match[1], low, high, step)
+        found[name] = Unknown(name, values.start, values.stop - 1 if sign else None, values.step)
     return found
 
 

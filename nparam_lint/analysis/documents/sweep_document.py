@@ -1,0 +1,76 @@
+"""What a terminal shows of a sweep: its first rows, and a summary."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from nparam_lint.report import Cell, Column, Document, Page, Parts, Row, Section, Table
+from nparam_lint.report.style import clean, plural
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from nparam_lint.analysis.sweep import sweep
+
+_REASONS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class SweepResult:
+    """`rows`: the first of them; `forms`: the closed forms, written out, or why there are none."""
+
+    target: str
+    names: Sequence[str]
+    rows: Sequence[sweep.Row]
+    tally: sweep.Tally
+    forms: Sequence[str]
+    seconds: float
+
+
+def sweep_document(result: SweepResult) -> Document:
+    return Document(
+        "sweep", dict, lambda _: Page((Section((_table(result),)),), summary=_lines(result))
+    )
+
+
+def _table(result: SweepResult) -> Table:
+    columns = (*(Column(name, "number") for name in result.names), Column("parameters", "number"))
+    rows = []
+    for row in result.rows:
+        cells = [clean(str(row.point.get(name, "–"))) for name in result.names]
+        counted = "–" if row.count is None else f"{row.count:,}"
+        failed = row.count is None
+        rows.append(
+            Row((*cells, counted, Cell(clean(row.reason or row.by), "red" if failed else "dim")))
+        )
+    left = result.tally.rows - len(rows)
+    notes = (f"… and {left:,} more: --out FILE.csv keeps all of them",) if left > 0 else ()
+    return Table((*columns, Column("by", "words")), tuple(rows), notes=notes)
+
+
+def summary(result: SweepResult) -> list[str]:
+    """The summary in lines, for standard error."""
+    return [line.text for line in _lines(result)]
+
+
+def _lines(result: SweepResult) -> tuple[Parts, ...]:
+    tally = result.tally
+    kinds = [(tally.form, "by form"), (tally.built, "built"), (tally.failed, "not counted")]
+    counted = ", ".join(f"{number:,} {what}" for number, what in kinds if number)
+    head = f"{plural(tally.rows, 'configuration')}: {counted or 'nothing to count'}"
+    parts = [("", head)]
+    if tally.resumed:
+        parts.append(("", f"{tally.resumed:,} were there"))
+    if tally.checked:
+        parts.append(("", f"{tally.checked:,} of those by form built as well: they agree"))
+    if tally.unchecked:
+        parts.append(("yellow", f"{tally.unchecked:,} were too large to be built for that"))
+    lines = [Parts((*parts, ("", f"{result.seconds:.1f} s")))]
+    lines += [Parts((("dim", form),)) for form in result.forms]
+    worst = sorted(tally.reasons.items(), key=lambda one: -one[1])
+    for reason, number in worst[:_REASONS]:
+        lines.append(Parts((("red", f"not counted: {number:,}× {clean(reason)}"),)))
+    if left := len(worst) - _REASONS:
+        lines += [Parts((("dim", f"… and {plural(left, 'more reason')}"),))] * (left > 0)
+    return tuple(lines)

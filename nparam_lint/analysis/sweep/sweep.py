@@ -1,0 +1,153 @@
+"""The rows of a sweep, in the order of its configurations, with constant memory."""
+
+from __future__ import annotations
+
+import random
+import re
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from nparam_lint import UsageError
+from nparam_lint.records import NotMeasured
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from nparam_lint.analysis.closed_forms.observations import Point
+    from nparam_lint.analysis.model_builder import Model
+    from nparam_lint.analysis.sweep.form_counter import FormCounter
+
+CHUNK = 2048  # configurations that are counted together
+BUILDS = 256  # of which so many are built, at most: rows are written as they come
+CHECKED = 2  # of those by form in a chunk, so many are built as well
+CHECKED_FIRST = 8  # in the first chunk
+# Failures that say nothing about the form: the model was too large to be built here.
+_TOO_LARGE = ("timed_out", "out_of_memory", "died")
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A configuration with its count; `reason`: why it has none. `by`: form or built."""
+
+    point: Point
+    count: int | None
+    by: str
+    reason: str | None = None
+
+
+@dataclass(slots=True)
+class Tally:
+    """How many rows there are of which kind. `checked`: those by form that were built as well;
+    `unchecked`: those that should have been, and were too large for it."""
+
+    rows: int = 0
+    form: int = 0
+    built: int = 0
+    failed: int = 0
+    checked: int = 0
+    unchecked: int = 0
+    resumed: int = 0
+    reasons: dict[str, int] = field(default_factory=dict)
+
+    def recall(self, row: Row) -> None:
+        """A row that was there."""
+        self.resumed += 1
+        self.add(row)
+
+    def add(self, row: Row) -> None:
+        self.rows += 1
+        if row.count is None:
+            self.failed += 1
+            if row.reason and (row.reason in self.reasons or len(self.reasons) < CHUNK):
+                self.reasons[row.reason] = self.reasons.get(row.reason, 0) + 1
+        elif row.by == "form":
+            self.form += 1
+        else:
+            self.built += 1
+
+
+class Mismatch(Exception):
+    """A count that is not what was said of it; the sweep ends."""
+
+
+@dataclass(slots=True)
+class Sweep:
+    """Counts configurations. `counter`: None to build all of them."""
+
+    model: Model
+    counter: FormCounter | None
+    tally: Tally = field(default_factory=Tally)
+    chance: random.Random = field(default_factory=lambda: random.Random(0))
+
+    def rows(self, points: Iterable[Point]) -> Iterator[list[Row]]:
+        """The rows, in pieces that are known to be right. Raises Mismatch, NothingBuilt."""
+        points = iter(points)
+        checks, size = CHECKED_FIRST, CHUNK if self.counter else BUILDS
+        while chunk := list(islice(points, size)):
+            rows = self.counted(chunk, checks)
+            for row in rows:
+                self.tally.add(row)
+            yield rows
+            by_form = sum(row.by == "form" for row in rows)
+            # Where most are built, smaller pieces: the next one is not long in coming.
+            size = CHUNK if 2 * by_form > len(rows) else BUILDS
+            checks = CHECKED
+
+    def counted(self, chunk: Sequence[Point], checks: int) -> list[Row]:
+        count: Callable[[Point], int | None] = (
+            self.counter.count if self.counter else lambda _: None
+        )
+        rows = [
+            Row(point, found, "form") for point, found in zip(chunk, map(count, chunk), strict=True)
+        ]
+        left = [place for place, row in enumerate(rows) if row.count is None]
+        known = [place for place, row in enumerate(rows) if row.count is not None]
+        sample = self.chance.sample(known, min(checks, len(known)))
+        places = [*left, *sample]
+        for place, found in zip(places, self.model.counts([chunk[p] for p in places]), strict=True):
+            if rows[place].count is not None:
+                self.check(rows[place], found)
+            elif isinstance(found, NotMeasured):
+                rows[place] = Row(chunk[place], None, "built", self.why(found))
+            else:
+                rows[place] = Row(chunk[place], found, "built")
+        return rows
+
+    def why(self, failure: NotMeasured) -> str:
+        """The reason in one line, without the call, which the row says."""
+        call = rf"{re.escape(self.model.target.callable)}\(.*\) (?=raised )"
+        return re.sub(call, "", " ".join(failure.reason.split()))
+
+    def check(self, row: Row, found: int | NotMeasured) -> None:
+        """Compare what the form says with what was built."""
+        if isinstance(found, NotMeasured) and found.cause in _TOO_LARGE:
+            self.tally.unchecked += 1
+            return
+        self.tally.checked += 1
+        if found != row.count:
+            built = f"{found:,}" if isinstance(found, int) else f"cannot be built: {found.reason}"
+            where = written(row.point)
+            raise Mismatch(
+                f"the closed form is wrong at {where}: it gives {row.count:,}, the model that was "
+                f"built {'has ' if isinstance(found, int) else ''}{built}\n"
+                "next: nparam-lint sweep --built, and please report this model"
+            )
+
+    def recheck(self, rows: Sequence[Row], file: str) -> None:
+        """Count some rows of a file once more. Raises UsageError where they are of something
+        else."""
+        sample = self.chance.sample(rows, min(CHECKED_FIRST, len(rows)))
+        for row, found in zip(
+            sample, self.model.counts([row.point for row in sample]), strict=True
+        ):
+            now = None if isinstance(found, NotMeasured) else found
+            if now != row.count:
+                raise UsageError(
+                    f"{file} has {row.count} for {written(row.point)}, where the model has {now}: "
+                    "it is of another sweep, or the model has changed\nnext: another --out FILE"
+                )
+
+
+def written(point: Point) -> str:
+    return ", ".join(f"{name}={value!r}" for name, value in point.items())

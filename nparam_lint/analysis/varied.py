@@ -1,0 +1,83 @@
+"""The arguments that a command varies, as written: `d_model=256..2048:64,norm=layer|rms`."""
+
+from __future__ import annotations
+
+import ast
+import difflib
+import re
+from typing import TYPE_CHECKING
+
+from nparam_lint import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from nparam_lint.analysis.closed_forms.observations import Value
+    from nparam_lint.records import VariableRow
+
+NAME = r"[^\W\d]\w*(?:\.[^\W\d]\w*)*(?:\[(?:\d+|'\w+')\])*"
+_NAME = re.compile(NAME)
+_RANGE = re.compile(r"(\d+)\.\.(\d+)(?::(\d+))?")
+
+
+def is_name(text: str) -> bool:
+    return bool(_NAME.fullmatch(text))
+
+
+def range_of(text: str, about: str) -> range | None:
+    """`1..24` and `64..1024:64`, both ends included; None for anything else. Raises UsageError for
+    one without values."""
+    match = _RANGE.fullmatch(text.strip())
+    if match is None:
+        return None
+    low, high, step = int(match[1]), int(match[2]), int(match[3] or 1)
+    if high < low or not step:
+        raise UsageError(f"option --vary: {about} has no values")
+    return range(low, high + 1, step)
+
+
+def value_of(text: str) -> Value:
+    """A value as Python writes it; a text may stand without quotes."""
+    try:
+        value = ast.literal_eval(text)
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        return text
+    return value if isinstance(value, int | float | str | bool | None) else text
+
+
+def row_of(rows: Mapping[str, VariableRow], name: str, call: str, option: str) -> VariableRow:
+    """The argument of a call that has this name. Raises UsageError."""
+    if name in rows:
+        return rows[name]
+    near = difflib.get_close_matches(name, rows, 1)
+    there = f"did you mean {near[0]!r}?" if near else f"there are: {', '.join(rows) or '–'}"
+    raise UsageError(f"{option}: {call} has no argument {name!r}; {there}")
+
+
+def grid_of(text: str) -> dict[str, Sequence[Value]]:
+    """`a=1..9,b=2,4,8,c=layer|rms`: names with their values; a piece without `=` is a further
+    value. Raises UsageError."""
+    found: dict[str, list[Sequence[Value]]] = {}
+    name = ""
+    for piece in text.split(","):
+        head, sign, rest = piece.partition("=")
+        if sign and is_name(head.strip()):
+            name, rest = head.strip(), rest.strip()
+            if name in found:
+                raise UsageError(f"option --vary names {name} twice")
+        else:
+            rest = piece.strip()
+        if not name or not rest:
+            raise UsageError(
+                f"option --vary is {text!r}: found {piece.strip()!r}, expected name=values: "
+                "d_model=256..2048:64,n_layer=2,4,8"
+            )
+        values = [value_of(one.strip()) for one in rest.split("|")]
+        found.setdefault(name, []).append(range_of(rest, f"{name}={rest}") or values)
+    return {name: _joined(parts) for name, parts in found.items()}
+
+
+def _joined(parts: Sequence[Sequence[Value]]) -> Sequence[Value]:
+    if len(parts) == 1:
+        return parts[0]
+    return list({repr(value): value for part in parts for value in part}.values())

@@ -1,0 +1,297 @@
+"""`nparam-lint sweep TARGET --vary a=1..9,b=2,4`: the count of each of many configurations."""
+
+from __future__ import annotations
+
+import sys
+import time
+from argparse import SUPPRESS
+from dataclasses import replace
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from nparam_lint import UsageError
+from nparam_lint.analysis.closed_forms.form_records import ClosedForm, NoForm
+from nparam_lint.analysis.closed_forms.form_writer import factored
+from nparam_lint.analysis.closed_forms.observations import BuildHistory, Variable, variable_of
+from nparam_lint.analysis.documents.sweep_document import SweepResult, summary, sweep_document
+from nparam_lint.analysis.form_cases import derive_all
+from nparam_lint.analysis.model_builder import Model, NothingBuilt
+from nparam_lint.analysis.sweep.configurations import of_file, of_grid, of_hydra
+from nparam_lint.analysis.sweep.form_counter import FormCounter
+from nparam_lint.analysis.sweep.row_files import (
+    COLUMNS,
+    Csv,
+    JsonLines,
+    RowFile,
+    found_in,
+    rows_of_parquet,
+    to_parquet,
+)
+from nparam_lint.analysis.sweep.sweep import Mismatch, Sweep
+from nparam_lint.analysis.varied import grid_of, row_of
+from nparam_lint.cache.store import Store
+from nparam_lint.cli import common
+from nparam_lint.cli.targets import locate
+from nparam_lint.count.worker_process import reused_worker
+from nparam_lint.records import Measured, NotMeasured
+from nparam_lint.report.formats import render
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from nparam_lint.analysis.closed_forms.observations import Point
+    from nparam_lint.analysis.sweep.configurations import Configurations
+    from nparam_lint.analysis.sweep.row_files import Codec
+    from nparam_lint.analysis.sweep.sweep import Row
+    from nparam_lint.gate import Progress
+    from nparam_lint.records import VariableRow
+
+USAGE = "nparam-lint sweep TARGET --vary d_model=256..2048:64,n_layer=2,4,8 [options]"
+DESCRIPTION = (
+    "The count of each of many configurations: by closed form where one is proved and its "
+    "conditions hold, of which a sample is built to check it; else by building the model. "
+    "TARGET may end in a selector: nets/gpt.py::GPT[active]."
+)
+_SHOWN = 20  # rows of the table on a terminal
+_SUFFIXES = {".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv", ".parquet": "parquet"}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("target", metavar="TARGET", help="LOCATION::CALLABLE(ARGUMENTS)[SELECTOR]")
+    which = parser.add_argument_group("which configurations")
+    one = which.add_mutually_exclusive_group(required=True)
+    one.add_argument(
+        "--vary",
+        metavar="VALUES",
+        help="all combinations of these: d_model=256..2048:64,n_layer=2,4,8,norm=layer|rms",
+    )
+    one.add_argument(
+        "--from", dest="file", metavar="FILE", help="rows of a .csv or .jsonl file: names, values"
+    )
+    one.add_argument("--hydra", metavar="DIR", help="the jobs of a Hydra multirun, by their config")
+    which.add_argument(
+        "--map",
+        metavar="NAME=KEY",
+        action="append",
+        default=[],
+        help="with --hydra: the argument NAME has its value from KEY: d_model=model.width",
+    )
+    parser.add_argument("--built", action="store_true", help="use no closed form: build all")
+    out = parser.add_argument_group("output")
+    out.add_argument(
+        "--out",
+        metavar="FILE",
+        help="write to a .jsonl, .csv or .parquet file; what is in it of this sweep is kept, and "
+        "continued",
+    )
+    out.add_argument(
+        "--format",
+        dest="row_format",
+        choices=("table", "jsonl", "csv"),
+        help="of standard output (default: table on a terminal, else jsonl)",
+    )
+    out.add_argument("--color", choices=("auto", "always", "never"), default="auto")
+    common.add_building(parser)
+    parser.add_argument("--output-file", help=SUPPRESS)
+    parser.set_defaults(formats=("text",), depth=None)
+
+
+def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
+    if options.output_file:
+        raise UsageError("sweep writes rows: --out FILE.jsonl, FILE.csv or FILE.parquet")
+    if options.map and not options.hydra:
+        raise UsageError("option --map says which key of a Hydra config is which argument")
+    kind = _kind(options)
+    start = time.monotonic()
+    settings, target, selector = locate(options, environ, options.target, selects=True)
+    grid = of_grid(grid_of(options.vary)) if options.vary else None
+    given = of_file(options.file) if options.file else grid
+    with reused_worker(), common.progress() as progress:
+        try:
+            model = Model(settings, target, selector, environ, progress)
+            first = model.first()
+            missing = first.missing if isinstance(first, NotMeasured) else ()
+            if given and missing and {*missing} <= {*given.first}:
+                values = ", ".join(f"{name}={given.first[name]!r}" for name in missing)
+                called = ", ".join(filter(None, (target.arguments, values)))
+                target = replace(target, arguments=called)
+                model = Model(settings, target, selector, environ, progress)
+                first = model.first()
+            if not isinstance(first, Measured):
+                print(f"nparam-lint: {options.target}: {first.reason}", file=sys.stderr)
+                return 1
+            rows = {row.name: row for row in first.variables}
+            given = given or _hydra(options, [*rows])
+            variables = [
+                _variable(row_of(rows, name, first.call, _option(options)), given)
+                for name in given.names
+            ]
+            forms = [] if options.built else _forms(model, variables)
+            sweep = Sweep(_forgetting(model), _counter(forms))
+            shown = _written(options, kind, given, sweep, progress)
+        except NothingBuilt as error:
+            raise UsageError(str(error)) from None
+        except Mismatch as error:
+            print(f"nparam-lint: {error}", file=sys.stderr)
+            return 1
+    said = _said(forms, options.built)
+    result = SweepResult(
+        options.target, given.names, shown, sweep.tally, said, time.monotonic() - start
+    )
+    if kind == "table":
+        text = render("text", sweep_document(result), common.layout(options, settings, environ))
+        common.write(text, None)
+    else:
+        for line in summary(result):
+            print(f"nparam-lint: {line}", file=sys.stderr)
+    return int(sweep.tally.failed == sweep.tally.rows > 0)
+
+
+def _kind(options: argparse.Namespace) -> str:
+    """What the rows are written as."""
+    if options.out:
+        suffix = Path(options.out).suffix
+        if suffix not in _SUFFIXES:
+            raise UsageError(f"option --out is {options.out!r}, expected .jsonl, .csv or .parquet")
+        if options.row_format and options.row_format != _SUFFIXES[suffix]:
+            raise UsageError("--format is of standard output; the suffix of --out says its own")
+        return _SUFFIXES[suffix]
+    return options.row_format or ("table" if sys.stdout.isatty() else "jsonl")
+
+
+def _option(options: argparse.Namespace) -> str:
+    return "option --vary" if options.vary else options.file or options.hydra
+
+
+def _hydra(options: argparse.Namespace, names: Sequence[str]) -> Configurations:
+    mapping = {}
+    for text in options.map:
+        name, sign, key = text.partition("=")
+        if not (name.strip() and sign and key.strip()):
+            raise UsageError(f"option --map is {text!r}, expected NAME=KEY: d_model=model.width")
+        mapping[name.strip()] = key.strip()
+    found, keys = of_hydra(options.hydra, names, mapping)
+    told = ", ".join(n if n == key else f"{n} ({key})" for n, key in keys.items())
+    print(f"nparam-lint: {found.count:,} jobs of Hydra, which set {told}", file=sys.stderr)
+    return found
+
+
+# --- the form ---------------------------------------------------------------------------------
+
+
+def _variable(row: VariableRow, given: Configurations) -> Variable:
+    """An argument as a form has it: a number, or a choice among the values that it is given."""
+    if row.name in COLUMNS:
+        raise UsageError(f"{row.name} is an argument, and a column of every sweep; next: rename it")
+    if type(row.value) in (int, float):
+        return variable_of(row)
+    known = () if row.value is None else (row.value,)
+    values = {repr(value): value for value in (*known, *given.values(row.name))}
+    return variable_of(row, tuple(values.values()))
+
+
+def _forms(model: Model, variables: Sequence[Variable]) -> list[ClosedForm | NoForm]:
+    history = BuildHistory(model.build, variables)
+    cases, _ = derive_all(history, variables, model, chosen=True)
+    return cases
+
+
+def _counter(forms: Sequence[ClosedForm | NoForm]) -> FormCounter | None:
+    counter = FormCounter(form for form in forms if isinstance(form, ClosedForm))
+    return counter if counter.cases else None
+
+
+def _said(forms: Sequence[ClosedForm | NoForm], built: bool) -> list[str]:
+    """The forms that were used, or why there are none."""
+    if built:
+        return []
+    proved = [form for form in forms if isinstance(form, ClosedForm) and form.is_proved]
+    said = []
+    for form in proved[:3]:
+        where = " and ".join(
+            [*(f"{n} == {v!r}" for n, v in form.case.items()), *map(str, form.limits)]
+        )
+        said.append(factored(form.total, [*form.base]) + (f"  where {where}" if where else ""))
+    if not proved:
+        why = next((form.reason for form in forms if isinstance(form, NoForm)), "")
+        why = why or next((w for f in forms if isinstance(f, ClosedForm) for w in f.unproved), "")
+        said.append(f"no closed form is proved, so all were built{f': {why}' if why else ''}")
+    return said
+
+
+def _forgetting(model: Model) -> Model:
+    """The same, which keeps nothing of what it builds: a sweep is too much for a cache, and its
+    file remembers it."""
+    settings = replace(model.settings, store=Store(None, ""))
+    model.context = replace(model.context, settings=settings, progress=None)
+    return model
+
+
+# --- the rows ---------------------------------------------------------------------------------
+
+
+def _written(
+    options: argparse.Namespace,
+    kind: str,
+    given: Configurations,
+    sweep: Sweep,
+    progress: Progress | None,
+) -> list[Row]:
+    """Write the rows, and give the first of them, for a table."""
+    if kind == "parquet":
+        _to_parquet(Path(options.out), given, sweep, progress)
+        return []
+    codec = Csv(given.names) if kind == "csv" else JsonLines()
+    if options.out:
+        _to_lines(Path(options.out), codec, given, sweep, progress)
+        return []
+    shown: list[Row] = []
+    if codec.head:
+        common.write(codec.head, None)
+    for rows in _watched(sweep, given, iter(given), progress):
+        if kind == "table":
+            shown += rows[: _SHOWN - len(shown)]
+        else:
+            common.write("\n".join(map(codec.line, rows)), None)
+    return shown
+
+
+def _to_parquet(path: Path, given: Configurations, sweep: Sweep, progress: Progress | None) -> None:
+    """As lines first, which an interrupted run leaves for the next."""
+    some = rows_of_parquet(path, given, sweep.tally.recall)
+    if some is not None:
+        sweep.recheck(some, str(path))
+        return
+    lines = path.with_name(f"{path.name}.partial")
+    _to_lines(lines, JsonLines(), given, sweep, progress)
+    to_parquet(lines, path, given.names)
+
+
+def _to_lines(
+    path: Path, codec: Codec, given: Configurations, sweep: Sweep, progress: Progress | None
+) -> None:
+    """Continue the file behind what it has of this sweep."""
+    found = found_in(path, codec, iter(given), sweep.tally.recall)
+    sweep.recheck(found.some, str(path))
+    with RowFile(path, codec, found) as file:
+        try:
+            left = islice(given, found.rows, None)
+            for rows in _watched(sweep, given, left, progress):
+                file.write(rows)
+        except KeyboardInterrupt:
+            step = "to go on there, run the same command again"
+            print(f"\nnparam-lint: {path} has {file.rows:,} rows; {step}", file=sys.stderr)
+            raise
+
+
+def _watched(
+    sweep: Sweep, given: Configurations, left: Iterator[Point], progress: Progress | None
+) -> Iterator[list[Row]]:
+    """The rows, with progress."""
+    label = str(sweep.model.target)
+    for rows in sweep.rows(left):
+        yield rows
+        if progress:
+            progress(sweep.tally.rows, given.count or sweep.tally.rows, label)
