@@ -21,7 +21,20 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from speed import asserts, growth, hook, lines, machine, memory, peers, scan, ways, zoo
+from speed import (
+    asserts,
+    growth,
+    hook,
+    lines,
+    machine,
+    memory,
+    peers,
+    scan,
+    shards,
+    sweep,
+    ways,
+    zoo,
+)
 from speed.measure import Bench, Invalid, Skipped
 from speed.table import Section, page, read_profiles, text_table
 
@@ -41,6 +54,8 @@ BENCHMARKS: dict[str, Callable[[Bench], Result]] = {
     "lines": lines.lines,
     "memory": memory.memory,
     "growth": growth.growth,
+    "shards": shards.shards,
+    "sweep": sweep.sweep,
 }
 HERE = Path(__file__).parent
 REPETITIONS, FEW = 7, 2  # the second with --small

@@ -215,11 +215,11 @@ def test_by_the_costs_of_an_earlier_run(root, nparam_lint, shards, tmp_path):
 
 
 @pytest.fixture
-def merge(root, nparam_lint, shards, tmp_path):
+def merge(nparam_lint, shards, tmp_path):
     """Merges copies of the reports, of which one is changed, or some are left out."""
     place = shutil.copytree(shards[0], tmp_path / "reports")
 
-    def run(edit=lambda place: None, *, code=2):
+    def run(edit, *, code=2):
         edit(place)
         files = sorted(place.iterdir())
         done = nparam_lint("merge", *(file.name for file in files), cwd=place)

@@ -1,0 +1,442 @@
+"""The counts of many configurations: which, by what, and in files that a later run continues."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+import signal
+import subprocess
+import sys
+import time
+import tracemalloc
+from itertools import islice
+from pathlib import Path
+
+import pytest
+
+from nparam_lint import UsageError
+from nparam_lint.analysis.closed_forms.polynomial import Polynomial
+from nparam_lint.analysis.sweep.configurations import of_file, of_grid
+from nparam_lint.analysis.sweep.row_files import Csv, Found, JsonLines, RowFile
+from nparam_lint.analysis.sweep.sweep import Row
+from nparam_lint.analysis.varied import grid_of
+from nparam_lint.cli import sweep as command
+
+SOURCE = '''
+import torch.nn as nn
+
+
+class Net(nn.Module):
+    def __init__(self, width=8, depth=2, heads=2, norm="layer", bias=True):
+        super().__init__()
+        assert width % heads == 0, "heads have to divide the width"
+        self.h = nn.ModuleList([nn.Linear(width, width, bias=bias) for _ in range(depth)])
+        self.norm = nn.LayerNorm(width) if norm == "layer" else nn.Identity()
+
+
+class Bare(nn.Module):
+    def __init__(self, width, out):
+        super().__init__()
+        self.fc = nn.Linear(width, out)
+
+
+class Odd(nn.Module):
+    """Its count has no closed form."""
+
+    def __init__(self, width=8):
+        super().__init__()
+        self.fc = nn.Linear(width, int(str(width)[::-1]))
+'''
+GRID = "width=8..32:8,depth=1,2,heads=2,6"
+
+
+def net(width, depth, norm="layer", bias=True):
+    return depth * (width * width + bias * width) + 2 * width * (norm == "layer")
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory):
+    root = tmp_path_factory.mktemp("sweep")
+    (root / "net.py").write_text(SOURCE)
+    (root / "nparam-lint.toml").write_text('device = "meta"\n')
+    return root
+
+
+@pytest.fixture(scope="module")
+def sweep(root, nparam_lint):
+    def run(target, *arguments, code=0, **more):
+        done = nparam_lint("sweep", f"net.py::{target}", *arguments, cwd=root, **more)
+        assert done.returncode == code, done.stderr
+        return done
+
+    return run
+
+
+def rows_of(text):
+    return [json.loads(line) for line in text.splitlines()]
+
+
+def test_by_form_and_built_where_its_conditions_do_not_hold(sweep):
+    done = sweep("Net", "--vary", GRID)
+    rows = rows_of(done.stdout)
+    assert [(r["width"], r["depth"], r["heads"]) for r in rows] == [
+        (w, d, h) for w in (8, 16, 24, 32) for d in (1, 2) for h in (2, 6)
+    ]
+    for row in rows:
+        if row["width"] % row["heads"]:
+            assert row["nparam"] is None
+            assert row["by"] == "built"
+            assert row["reason"] == "raised AssertionError: heads have to divide the width"
+        else:
+            assert (row["nparam"], row["by"]) == (net(row["width"], row["depth"]), "form")
+            assert "reason" not in row
+    assert "16 configurations: 10 by form, 6 not counted" in done.stderr
+    assert "8 of those by form built as well: they agree" in done.stderr
+    assert "not counted: 6× raised AssertionError" in done.stderr
+
+
+def test_all_are_built_if_asked_and_give_the_same(sweep):
+    by_form = rows_of(sweep("Net", "--vary", GRID).stdout)
+    built = rows_of(sweep("Net", "--vary", GRID, "--built").stdout)
+    assert {row["by"] for row in built} == {"built"}
+    assert [r["nparam"] for r in built] == [r["nparam"] for r in by_form]
+
+
+def test_choices_truth_values_and_a_selector(sweep):
+    grid = "width=8|16,norm=layer|none,bias=True,False"
+    rows = rows_of(sweep("Net[bytes]", "--vary", grid).stdout)
+    assert len(rows) == 8
+    for row in rows:
+        assert row["nparam"] == 4 * net(row["width"], 2, row["norm"], row["bias"]), row
+        assert row["by"] == "form"
+    rows = rows_of(sweep("Net[h.0]", "--vary", "width=8,16").stdout)
+    assert [row["nparam"] for row in rows] == [72, 272]
+
+
+def test_without_a_form_all_are_built(sweep):
+    done = sweep("Odd", "--vary", "width=11..40")
+    rows = rows_of(done.stdout)
+    assert {row["by"] for row in rows} == {"built"}
+    for row in rows:
+        out = int(str(row["width"])[::-1])
+        assert row["nparam"] == out * (row["width"] + 1)
+    assert "no closed form is proved, so all were built" in done.stderr
+
+
+def test_required_arguments_may_be_among_those_that_are_varied(sweep):
+    rows = rows_of(sweep("Bare", "--vary", "width=2,3,out=5").stdout)
+    assert [(row["nparam"], row["by"]) for row in rows] == [(15, "form"), (20, "form")]
+    done = sweep("Bare", "--vary", "width=2,3", code=1)
+    assert "out" in done.stderr
+    assert done.stdout == ""
+
+
+def test_values_that_the_form_is_not_about_are_built(sweep):
+    rows = rows_of(sweep("Net", "--vary", "depth=0,1,width=8,16.0").stdout)
+    by = {(row["depth"], row["width"]): (row["by"], row["nparam"]) for row in rows}
+    assert by[1, 8] == ("form", net(8, 1))
+    assert by[0, 8] == ("built", 16)
+    assert by[1, 16.0][0] == "built"
+
+
+def test_a_table_has_a_summary(sweep):
+    text = sweep("Net", "--vary", "width=2..80:2,heads=2", "--format", "table").stdout
+    assert re.search(r"^ +2 +2 +16  form$", text, re.M)
+    assert "… and 20 more: --out FILE.csv keeps all of them" in text
+    assert "40 configurations: 40 by form" in text
+
+
+def test_exit_code_1_where_nothing_could_be_counted(sweep):
+    done = sweep("Net", "--vary", "width=3,5,7", code=1)
+    assert [row["nparam"] for row in rows_of(done.stdout)] == [None] * 3
+
+
+# --- a wrong form -----------------------------------------------------------------------------
+
+
+def test_a_form_that_is_wrong_ends_the_sweep(sweep, monkeypatch, tmp_path):
+    whole = command.derive_all
+
+    def wrong(*arguments, **more):
+        found, left = whole(*arguments, **more)
+        one = Polynomial.constant(1)
+        return [replace_total(form, form.total + one) for form in found], left
+
+    def replace_total(form, total):
+        from dataclasses import replace
+
+        return replace(form, total=total)
+
+    monkeypatch.setattr(command, "derive_all", wrong)
+    file = tmp_path / "rows.jsonl"
+    done = sweep("Net", "--vary", "width=8..64:8", "--out", file, code=1)
+    assert re.search(
+        r"the closed form is wrong at width=\d+: it gives [\d,]+, the model that was built has",
+        done.stderr,
+    )
+    assert file.read_text() == ""  # nothing that is not known to be right
+    assert json.loads(sweep("Net", "--vary", "width=8", "--built").stdout)["nparam"] == net(8, 2)
+
+
+# --- files of configurations ------------------------------------------------------------------
+
+
+def test_from_a_csv_file_and_from_json_lines(sweep, tmp_path):
+    table = tmp_path / "points.csv"
+    table.write_text("width,depth,norm\n8,1,none\n16,,layer\n5,1,none\n")
+    lines = tmp_path / "points.jsonl"
+    lines.write_text(
+        '{"width": 8, "depth": 1, "norm": "none"}\n{"width": 16, "norm": "layer"}\n\n'
+        '{"width": 5, "depth": 1, "norm": "none"}\n'
+    )
+    for file in (table, lines):
+        rows = rows_of(sweep("Net", "--from", file).stdout)
+        assert [row["nparam"] for row in rows] == [net(8, 1, "none"), net(16, 2), None]
+        assert rows[1] == {"width": 16, "norm": "layer", "nparam": 576, "by": "form"}
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "said"),
+    [
+        ("a.csv", "width\n1,2\n", "a.csv:2: found 2 cells, expected 1"),
+        ("a.csv", "width,width\n1,2\n", "expected names that are all different"),
+        ("a.csv", "width\n", "a.csv has no configurations"),
+        ("a.csv", "wdth\n8\n", "has no argument 'wdth'; did you mean 'width'?"),
+        ("a.jsonl", '{"width": 8}\n{"width": [8]}\n', "a.jsonl:2: found"),
+        ("a.jsonl", '{"width": 8\n', "a.jsonl:1: this is not JSON"),
+        ("a.txt", "", "expected a .csv or .jsonl file"),
+    ],
+)
+def test_a_file_that_cannot_be_read(sweep, tmp_path, name, text, said):
+    (tmp_path / name).write_text(text)
+    assert said in sweep("Net", "--from", tmp_path / name, code=2).stderr
+
+
+@pytest.fixture(scope="module")
+def multirun(tmp_path_factory):
+    """What Hydra 1.3 writes for a multirun."""
+    place = tmp_path_factory.mktemp("multirun")
+    for number, (width, depth) in enumerate([(8, 1), (16, 2), *[(8, 3)] * 8, (24, 1)]):
+        job = place / str(number) / ".hydra"
+        job.mkdir(parents=True)
+        (job / "config.yaml").write_text(
+            f"model:\n  hidden: {width}\n  depth: {depth}\n  bias: true\n  norm: none\n"
+            f"optim:\n  lr: 0.1\nseed: 1\n"
+        )
+        (job / "overrides.yaml").write_text(f"- model.hidden={width}\n- model.depth={depth}\n")
+        (job / "hydra.yaml").write_text("hydra:\n  run:\n    dir: x\n")
+    return place
+
+
+def test_the_jobs_of_a_hydra_multirun(sweep, multirun):
+    done = sweep("Net", "--hydra", multirun, "--map", "width=model.hidden")
+    rows = rows_of(done.stdout)
+    assert len(rows) == 11
+    assert rows[-1]["width"] == 24  # job 10 comes after job 9
+    assert [row["nparam"] for row in rows[:3]] == [
+        net(8, 1, "none"),
+        net(16, 2, "none"),
+        net(8, 3, "none"),
+    ]
+    assert "11 jobs of Hydra, which set width (model.hidden), depth (model.depth)" in done.stderr
+
+
+def test_its_overrides_alone_will_do(sweep, multirun, tmp_path):
+    job = tmp_path / "7" / ".hydra"
+    job.mkdir(parents=True)
+    (job / "overrides.yaml").write_text((multirun / "1/.hydra/overrides.yaml").read_text())
+    rows = rows_of(sweep("Net", "--hydra", tmp_path, "--map", "width=model.hidden").stdout)
+    assert [row["nparam"] for row in rows] == [net(16, 2)]
+
+
+def test_a_hydra_directory_that_cannot_be_used(sweep, multirun, tmp_path):
+    for given, said in (
+        (["--hydra", tmp_path / "none"], "there is no directory"),
+        (["--hydra", tmp_path], "has no job of Hydra"),
+        (["--hydra", multirun, "--map", "width"], "expected NAME=KEY"),
+        (["--hydra", multirun, "--map", "width=model.wide"], "has no key 'model.wide' for width"),
+        (["--hydra", multirun, "--map", "wide=model.hidden"], "has no argument 'wide'"),
+    ):
+        assert said in sweep("Net", *given, code=2).stderr
+
+
+# --- what is asked wrongly --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (
+            ["--vary", "dept=1,2"],
+            "option --vary: Net() has no argument 'dept'; did you mean 'depth'?",
+        ),
+        (["--vary", "xyz=1"], "there are: width, depth, heads, norm, bias"),
+        (["--vary", "width"], "expected name=values"),
+        (["--vary", "width=9..3"], "width=9..3 has no values"),
+        (["--vary", "width=1,width=2"], "names width twice"),
+        (["--vary", "width=8", "--out", "rows.txt"], "expected .jsonl, .csv or .parquet"),
+        (["--vary", "width=8", "--out", "rows.csv", "--format", "jsonl"], "the suffix of --out"),
+        (["--vary", "width=8", "--map", "a=b"], "--map says which key of a Hydra config"),
+        (["--vary", "width=8", "--from", "a.csv"], "not allowed with"),
+        (
+            ["--vary", "width=8", "--out", "none/rows.csv"],
+            "cannot write none/rows.csv: No such file",
+        ),
+        ([], "one of the arguments --vary --from --hydra is required"),
+    ],
+)
+def test_a_question_that_cannot_be_answered(sweep, arguments, said):
+    done = sweep("Net", *arguments, code=2)
+    assert said in done.stderr
+    assert done.stdout == ""
+
+
+# --- files of rows ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("suffix", "cut"), [("jsonl", 0), ("jsonl", 150), ("csv", 7), ("csv", 100)]
+)
+def test_a_file_is_continued_wherever_it_was_cut_off(sweep, tmp_path, suffix, cut):
+    file = tmp_path / f"rows.{suffix}"
+    sweep("Net", "--vary", GRID, "--out", file)
+    whole = file.read_bytes()
+    file.write_bytes(whole[:cut])
+    done = sweep("Net", "--vary", GRID, "--out", file)
+    assert file.read_bytes() == whole
+    there = max(whole[:cut].count(b"\n") - (suffix == "csv"), 0)
+    assert (f"{there} were there" in done.stderr) is (there > 0)
+    assert "16 configurations: 10 by form, 6 not counted" in done.stderr
+
+
+def test_a_csv_file_has_what_json_lines_have(sweep, tmp_path):
+    sweep("Net", "--vary", GRID, "--out", tmp_path / "rows.csv")
+    table = list(csv.DictReader(io.StringIO((tmp_path / "rows.csv").read_text())))
+    sweep("Net", "--vary", GRID, "--out", tmp_path / "rows.jsonl")
+    lines = rows_of((tmp_path / "rows.jsonl").read_text())
+    assert [row["nparam"] for row in table] == [str(r["nparam"] or "") for r in lines]
+    assert [row["reason"] for row in table] == [r.get("reason", "") for r in lines]
+
+
+@pytest.mark.parametrize("suffix", ["jsonl", "csv"])
+def test_a_file_of_another_sweep_stays_as_it_is(sweep, tmp_path, suffix):
+    file = tmp_path / f"rows.{suffix}"
+    sweep("Net", "--vary", "width=8,16,depth=1,2", "--out", file)
+    before = file.read_bytes()
+    for target, grid, said in (
+        ("Net", "width=8,24,depth=1,2", "found width=16, depth=1, expected width=24, depth=1"),
+        ("Net", "width=8,depth=1,2", "has more rows than this sweep"),
+        ("Net[trainable]", "width=8,16,depth=2,3", "found width=8, depth=1, expected"),
+        ("Net(bias=False)", "width=8,16,depth=1,2", "it is of another sweep, or the model has"),
+    ):
+        assert said in sweep(target, "--vary", grid, "--out", file, code=2).stderr
+        assert file.read_bytes() == before
+    file.write_bytes(b"my notes")
+    assert "no row of this sweep" in sweep("Net", "--vary", "width=8", "--out", file, code=2).stderr
+    file.write_bytes(b"my\nnotes\n")
+    sweep("Net", "--vary", "width=8", "--out", file, code=2)
+    assert file.read_bytes() == b"my\nnotes\n"
+
+
+def test_a_parquet_file(sweep, tmp_path):
+    parquet = pytest.importorskip("pyarrow.parquet")
+    file = tmp_path / "rows.parquet"
+    grid = "width=8,16,heads=2,3,norm=layer|none"
+    sweep("Net", "--vary", grid, "--out", file)
+    table = parquet.read_table(file)
+    assert [*map(str, table.schema.types)] == ["int64", "int64", *["string"] * 1, "int64"] + [
+        "string"
+    ] * 2
+    lines = rows_of(sweep("Net", "--vary", grid).stdout)
+    assert table.column("nparam").to_pylist() == [row["nparam"] for row in lines]
+    assert [path.name for path in tmp_path.iterdir()] == ["rows.parquet"]
+    before = file.read_bytes()
+    assert "8 were there" in sweep("Net", "--vary", grid, "--out", file).stderr
+    other = sweep("Net", "--vary", "width=8,24", "--out", file, code=2)
+    assert "rows.parquet is of another sweep" in other.stderr
+    assert file.read_bytes() == before
+
+
+def test_parquet_without_pyarrow_says_how_to_get_it(sweep, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    done = sweep("Net", "--vary", "width=8", "--out", tmp_path / "rows.parquet", code=2)
+    assert "pip install 'nparam-lint[parquet]'" in done.stderr
+    assert not any(tmp_path.iterdir())
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no disk that is full")
+def test_a_full_disk_leaves_whole_rows(tmp_path):
+    file = tmp_path / "rows.jsonl"
+    with RowFile(file, JsonLines(), Found()) as rows:
+        rows.write([Row({"a": 1}, 5, "form")])
+        good = file.read_bytes()
+
+        class Full:
+            """A file on which there is room for three more bytes."""
+
+            def __init__(self, whole):
+                self.whole, self.room = whole, 3
+
+            def write(self, data):
+                if not self.room:
+                    raise OSError(28, "No space left on device")
+                written, self.room = self.whole.write(data[: self.room]), 0
+                return written
+
+            def __getattr__(self, name):
+                return getattr(self.whole, name)
+
+        rows.file = Full(rows.file)
+        with pytest.raises(UsageError, match="No space left on device; its 1 rows are whole"):
+            rows.write([Row({"a": 2}, 7, "form")])
+    assert file.read_bytes() == good
+
+
+def test_an_interrupted_sweep_says_how_to_go_on(root, environ, tmp_path):
+    file = tmp_path / "rows.jsonl"
+    words = ["sweep", "net.py::Net", "--vary", "width=8..80000:2", "--built", "--out", str(file)]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "nparam_lint", *words],
+        cwd=root,
+        env=environ,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    end = time.monotonic() + 100
+    while not (file.exists() and file.stat().st_size) and time.monotonic() < end:
+        time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=60)
+    assert process.returncode == 130
+    written = rows_of(file.read_text())
+    assert written
+    assert [row["nparam"] for row in written[:3]] == [net(w, 2) for w in (8, 10, 12)]
+    assert f"has {len(written):,} rows; to go on there, run the same command again" in said
+
+
+# --- without building -------------------------------------------------------------------------
+
+
+def test_the_cross_product_is_never_in_memory():
+    points = of_grid(grid_of("a=1..1000000000,b=1..1000000000"))
+    tracemalloc.start()
+    try:
+        last = next(islice(points, 50_000, None))
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert (last, points.count) == ({"a": 1, "b": 50_001}, 10**18)
+    assert peak < 200_000
+
+
+def test_values_that_text_cannot_hold_survive_csv(tmp_path):
+    codec = Csv(["a", "b"])
+    for value in (7, "7", 2.5, "True", True, None, "x, y", 'say "so"', "é", "", " x"):
+        row = Row({"a": value, "b": 1}, 3, "form")
+        assert codec.read(codec.line(row)) == row, value
+    assert codec.read(codec.line(Row({"b": 1}, None, "built", "no, never"))).point == {"b": 1}
+    table = tmp_path / "a.csv"
+    table.write_text("a\n8\nx\n")
+    assert of_file(str(table)).values("a") == (8, "x")
