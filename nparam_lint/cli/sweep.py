@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from nparam_lint.analysis.closed_forms.observations import Point
     from nparam_lint.analysis.sweep.configurations import Configurations
     from nparam_lint.analysis.sweep.row_files import Codec
-    from nparam_lint.analysis.sweep.sweep import Row
+    from nparam_lint.analysis.sweep.sweep import SweepRow
     from nparam_lint.gate import Progress
     from nparam_lint.records import VariableRow
 
@@ -238,7 +238,7 @@ def _written(
     given: Configurations,
     sweep: Sweep,
     progress: Progress | None,
-) -> list[Row]:
+) -> list[SweepRow]:
     """Write the rows, and give the first of them, for a table."""
     if kind == "parquet":
         _to_parquet(Path(options.out), given, sweep, progress)
@@ -247,7 +247,7 @@ def _written(
     if options.out:
         _to_lines(Path(options.out), codec, given, sweep, progress)
         return []
-    shown: list[Row] = []
+    shown: list[SweepRow] = []
     if codec.head:
         common.write(codec.head, None)
     for rows in _watched(sweep, given, iter(given), progress):
@@ -288,7 +288,7 @@ def _to_lines(
 
 def _watched(
     sweep: Sweep, given: Configurations, left: Iterator[Point], progress: Progress | None
-) -> Iterator[list[Row]]:
+) -> Iterator[list[SweepRow]]:
     """The rows, with progress."""
     label = str(sweep.model.target)
     for rows in sweep.rows(left):

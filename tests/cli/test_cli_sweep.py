@@ -20,7 +20,7 @@ from nparam_lint import UsageError
 from nparam_lint.analysis.closed_forms.polynomial import Polynomial
 from nparam_lint.analysis.sweep.configurations import of_file, of_grid
 from nparam_lint.analysis.sweep.row_files import Csv, Found, JsonLines, RowFile
-from nparam_lint.analysis.sweep.sweep import Row
+from nparam_lint.analysis.sweep.sweep import SweepRow
 from nparam_lint.analysis.varied import grid_of
 from nparam_lint.cli import sweep as command
 
@@ -370,7 +370,7 @@ def test_parquet_without_pyarrow_says_how_to_get_it(sweep, tmp_path, monkeypatch
 def test_a_full_disk_leaves_whole_rows(tmp_path):
     file = tmp_path / "rows.jsonl"
     with RowFile(file, JsonLines(), Found()) as rows:
-        rows.write([Row({"a": 1}, 5, "form")])
+        rows.write([SweepRow({"a": 1}, 5, "form")])
         good = file.read_bytes()
 
         class Full:
@@ -390,7 +390,7 @@ def test_a_full_disk_leaves_whole_rows(tmp_path):
 
         rows.file = Full(rows.file)
         with pytest.raises(UsageError, match="No space left on device; its 1 rows are whole"):
-            rows.write([Row({"a": 2}, 7, "form")])
+            rows.write([SweepRow({"a": 2}, 7, "form")])
     assert file.read_bytes() == good
 
 
@@ -434,9 +434,9 @@ def test_the_cross_product_is_never_in_memory():
 def test_values_that_text_cannot_hold_survive_csv(tmp_path):
     codec = Csv(["a", "b"])
     for value in (7, "7", 2.5, "True", True, None, "x, y", 'say "so"', "é", "", " x"):
-        row = Row({"a": value, "b": 1}, 3, "form")
+        row = SweepRow({"a": value, "b": 1}, 3, "form")
         assert codec.read(codec.line(row)) == row, value
-    assert codec.read(codec.line(Row({"b": 1}, None, "built", "no, never"))).point == {"b": 1}
+    assert codec.read(codec.line(SweepRow({"b": 1}, None, "built", "no, never"))).point == {"b": 1}
     table = tmp_path / "a.csv"
     table.write_text("a\n8\nx\n")
     assert of_file(str(table)).values("a") == (8, "x")

@@ -22,7 +22,7 @@ class SweepResult:
 
     target: str
     names: Sequence[str]
-    rows: Sequence[sweep.Row]
+    rows: Sequence[sweep.SweepRow]
     tally: sweep.Tally
     forms: Sequence[str]
     seconds: float

@@ -16,7 +16,7 @@ import msgspec
 
 from nparam_lint import UsageError
 from nparam_lint.analysis.closed_forms.observations import differs
-from nparam_lint.analysis.sweep.sweep import Row, written
+from nparam_lint.analysis.sweep.sweep import SweepRow, written
 from nparam_lint.analysis.varied import value_of
 
 if TYPE_CHECKING:
@@ -32,9 +32,9 @@ if TYPE_CHECKING:
 
         head: str
 
-        def line(self, row: Row) -> str: ...
+        def line(self, row: SweepRow) -> str: ...
         def start(self, point: Point) -> str: ...
-        def read(self, line: str) -> Row: ...
+        def read(self, line: str) -> SweepRow: ...
 
 
 COLUMNS = ("nparam", "by", "reason")  # after those of the arguments
@@ -46,22 +46,22 @@ _BATCH = 20_000  # rows of a Parquet file that are written together
 class JsonLines:
     head = ""
 
-    def line(self, row: Row) -> str:
+    def line(self, row: SweepRow) -> str:
         told: dict[str, Any] = {**row.point, "nparam": row.count, "by": row.by}
         if row.reason is not None:
             told["reason"] = row.reason
         return msgspec.json.encode(told).decode()
 
     def start(self, point: Point) -> str:
-        return self.line(Row(point, None, "")).partition('"nparam":')[0]
+        return self.line(SweepRow(point, None, "")).partition('"nparam":')[0]
 
-    def read(self, line: str) -> Row:
+    def read(self, line: str) -> SweepRow:
         """Raises ValueError."""
         told = json.loads(line)
         if not isinstance(told, dict):
             raise ValueError(line)
         count, by, reason = (told.pop(name, None) for name in COLUMNS)
-        return Row(told, count, by, reason)
+        return SweepRow(told, count, by, reason)
 
 
 class Csv:
@@ -71,7 +71,7 @@ class Csv:
         self.names = names
         self.head = _csv_line([*names, *COLUMNS])
 
-    def line(self, row: Row) -> str:
+    def line(self, row: SweepRow) -> str:
         counted = "" if row.count is None else str(row.count)
         return _csv_line([*self.cells(row.point), counted, row.by, row.reason or ""])
 
@@ -81,12 +81,12 @@ class Csv:
     def start(self, point: Point) -> str:
         return _csv_line([*self.cells(point), ""])
 
-    def read(self, line: str) -> Row:
+    def read(self, line: str) -> SweepRow:
         (cells,) = csv.reader([line])
         pairs = zip(self.names, cells, strict=False)
         count, by, reason = cells[len(self.names) :]
         point = {name: value_of(cell) for name, cell in pairs if cell}
-        return Row(point, int(count) if count else None, by, reason or None)
+        return SweepRow(point, int(count) if count else None, by, reason or None)
 
 
 def _cell(value: Value) -> str:
@@ -109,7 +109,7 @@ class Found:
 
     rows: int = 0
     end: int = 0
-    some: tuple[Row, ...] = ()
+    some: tuple[SweepRow, ...] = ()
 
 
 class _Sample:
@@ -117,10 +117,10 @@ class _Sample:
     with a reservoir, 1985)."""
 
     def __init__(self) -> None:
-        self.rows: list[Row] = []
+        self.rows: list[SweepRow] = []
         self.offered, self.chance = 0, random.Random(0)
 
-    def offer(self, row: Row) -> None:
+    def offer(self, row: SweepRow) -> None:
         if row.count is None:
             return
         self.offered += 1
@@ -132,7 +132,7 @@ class _Sample:
 
 
 def found_in(
-    path: Path, codec: Codec, points: Iterator[Point], tell: Callable[[Row], None]
+    path: Path, codec: Codec, points: Iterator[Point], tell: Callable[[SweepRow], None]
 ) -> Found:
     """What a file has of the rows for these points, in this order; each is told. Raises UsageError
     for a file of anything else."""
@@ -160,7 +160,7 @@ def found_in(
     return Found(number, end, tuple(some.rows))
 
 
-def _read(codec: Codec, raw: bytes, point: Point, place: str) -> Row:
+def _read(codec: Codec, raw: bytes, point: Point, place: str) -> SweepRow:
     try:
         row = codec.read(raw.decode().rstrip("\r\n"))
     except ValueError:
@@ -196,7 +196,7 @@ class RowFile:
         if not self.end and codec.head:
             self.append([codec.head])
 
-    def write(self, rows: Sequence[Row]) -> None:
+    def write(self, rows: Sequence[SweepRow]) -> None:
         self.append([self.codec.line(row) for row in rows])
         self.rows += len(rows)
 
@@ -228,8 +228,8 @@ class RowFile:
 
 
 def rows_of_parquet(
-    path: Path, points: Iterable[Point], tell: Callable[[Row], None]
-) -> list[Row] | None:
+    path: Path, points: Iterable[Point], tell: Callable[[SweepRow], None]
+) -> list[SweepRow] | None:
     """Some rows of a file that has all of a sweep, each of which is told; None where there is none.
     Raises UsageError for a file of anything else, and where Parquet cannot be written."""
     _pyarrow()
@@ -247,13 +247,15 @@ def rows_of_parquet(
     return some.rows
 
 
-def _parquet_rows(path: Path) -> Iterator[Row]:
+def _parquet_rows(path: Path) -> Iterator[SweepRow]:
     try:
         with _pyarrow().ParquetFile(path) as file:
             for batch in file.iter_batches(_BATCH):
                 for told in batch.to_pylist():
                     count, by, reason = (told.pop(name, None) for name in COLUMNS)
-                    yield Row({n: v for n, v in told.items() if v is not None}, count, by, reason)
+                    yield SweepRow(
+                        {n: v for n, v in told.items() if v is not None}, count, by, reason
+                    )
     except (OSError, ValueError) as error:  # of which those of Arrow are
         raise UsageError(f"cannot read {path} as Parquet: {error}\n{ANOTHER}") from None
 
@@ -285,7 +287,7 @@ def to_parquet(lines: Path, path: Path, names: Sequence[str]) -> None:
     lines.unlink()
 
 
-def _told(row: Row, texts: Sequence[str]) -> dict[str, Value]:
+def _told(row: SweepRow, texts: Sequence[str]) -> dict[str, Value]:
     point = dict(row.point)
     for name in texts:
         if point.get(name) is not None:
@@ -293,7 +295,7 @@ def _told(row: Row, texts: Sequence[str]) -> dict[str, Value]:
     return {**point, "nparam": row.count, "by": row.by, "reason": row.reason}
 
 
-def _json_rows(lines: Path) -> Iterator[Row]:
+def _json_rows(lines: Path) -> Iterator[SweepRow]:
     codec = JsonLines()
     with lines.open(encoding="utf-8") as file:
         yield from map(codec.read, file)

@@ -27,7 +27,7 @@ _TOO_LARGE = ("timed_out", "out_of_memory", "died")
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class SweepRow:
     """A configuration with its count; `reason`: why it has none. `by`: form or built."""
 
     point: Point
@@ -50,12 +50,12 @@ class Tally:
     resumed: int = 0
     reasons: dict[str, int] = field(default_factory=dict)
 
-    def recall(self, row: Row) -> None:
+    def recall(self, row: SweepRow) -> None:
         """A row that was there."""
         self.resumed += 1
         self.add(row)
 
-    def add(self, row: Row) -> None:
+    def add(self, row: SweepRow) -> None:
         self.rows += 1
         if row.count is None:
             self.failed += 1
@@ -80,7 +80,7 @@ class Sweep:
     tally: Tally = field(default_factory=Tally)
     chance: random.Random = field(default_factory=lambda: random.Random(0))
 
-    def rows(self, points: Iterable[Point]) -> Iterator[list[Row]]:
+    def rows(self, points: Iterable[Point]) -> Iterator[list[SweepRow]]:
         """The rows, in pieces that are known to be right. Raises Mismatch, NothingBuilt."""
         points = iter(points)
         checks, size = CHECKED_FIRST, CHUNK if self.counter else BUILDS
@@ -94,12 +94,13 @@ class Sweep:
             size = CHUNK if 2 * by_form > len(rows) else BUILDS
             checks = CHECKED
 
-    def counted(self, chunk: Sequence[Point], checks: int) -> list[Row]:
+    def counted(self, chunk: Sequence[Point], checks: int) -> list[SweepRow]:
         count: Callable[[Point], int | None] = (
             self.counter.count if self.counter else lambda _: None
         )
         rows = [
-            Row(point, found, "form") for point, found in zip(chunk, map(count, chunk), strict=True)
+            SweepRow(point, found, "form")
+            for point, found in zip(chunk, map(count, chunk), strict=True)
         ]
         left = [place for place, row in enumerate(rows) if row.count is None]
         known = [place for place, row in enumerate(rows) if row.count is not None]
@@ -109,9 +110,9 @@ class Sweep:
             if rows[place].count is not None:
                 self.check(rows[place], found)
             elif isinstance(found, NotMeasured):
-                rows[place] = Row(chunk[place], None, "built", self.why(found))
+                rows[place] = SweepRow(chunk[place], None, "built", self.why(found))
             else:
-                rows[place] = Row(chunk[place], found, "built")
+                rows[place] = SweepRow(chunk[place], found, "built")
         return rows
 
     def why(self, failure: NotMeasured) -> str:
@@ -119,7 +120,7 @@ class Sweep:
         call = rf"{re.escape(self.model.target.callable)}\(.*\) (?=raised )"
         return re.sub(call, "", " ".join(failure.reason.split()))
 
-    def check(self, row: Row, found: int | NotMeasured) -> None:
+    def check(self, row: SweepRow, found: int | NotMeasured) -> None:
         """Compare what the form says with what was built."""
         if isinstance(found, NotMeasured) and found.cause in _TOO_LARGE:
             self.tally.unchecked += 1
@@ -134,7 +135,7 @@ class Sweep:
                 "next: nparam-lint sweep --built, and please report this model"
             )
 
-    def recheck(self, rows: Sequence[Row], file: str) -> None:
+    def recheck(self, rows: Sequence[SweepRow], file: str) -> None:
         """Count some rows of a file once more. Raises UsageError where they are of something
         else."""
         sample = self.chance.sample(rows, min(CHECKED_FIRST, len(rows)))
