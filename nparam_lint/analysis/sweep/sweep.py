@@ -98,10 +98,7 @@ class Sweep:
         count: Callable[[Point], int | None] = (
             self.counter.count if self.counter else lambda _: None
         )
-        rows = [
-            SweepRow(point, found, "form")
-            for point, found in zip(chunk, map(count, chunk), strict=True)
-        ]
+        rows = [SweepRow(point, count(point), "form") for point in chunk]
         left = [place for place, row in enumerate(rows) if row.count is None]
         known = [place for place, row in enumerate(rows) if row.count is not None]
         sample = self.chance.sample(known, min(checks, len(known)))
