@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 import time
-from argparse import SUPPRESS
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
@@ -94,13 +93,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     out.add_argument("--color", choices=("auto", "always", "never"), default="auto")
     common.add_building(parser)
-    parser.add_argument("--output-file", help=SUPPRESS)
-    parser.set_defaults(formats=("text",), depth=None)
+    parser.set_defaults(formats=("text",), depth=None, output_file=None)
 
 
 def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
-    if options.output_file:
-        raise UsageError("sweep writes rows: --out FILE.jsonl, FILE.csv or FILE.parquet")
     if options.map and not options.hydra:
         raise UsageError("option --map says which key of a Hydra config is which argument")
     kind = _kind(options)
@@ -112,9 +108,7 @@ def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
         try:
             model = Model(settings, target, selector, environ, progress)
             first = model.first()
-            missing = first.missing if isinstance(first, NotMeasured) else ()
-            if given and missing and {*missing} <= {*given.first}:
-                values = ", ".join(f"{name}={given.first[name]!r}" for name in missing)
+            if isinstance(first, NotMeasured) and given and (values := _lacking(first, given)):
                 called = ", ".join(filter(None, (target.arguments, values)))
                 target = replace(target, arguments=called)
                 model = Model(settings, target, selector, environ, progress)
@@ -147,6 +141,15 @@ def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
         for line in summary(result):
             print(f"nparam-lint: {line}", file=sys.stderr)
     return int(sweep.tally.failed == sweep.tally.rows > 0)
+
+
+def _lacking(failure: NotMeasured, given: Configurations) -> str:
+    """The arguments that a call lacks, with the values of the first configuration, if it has
+    them."""
+    first = given.first
+    if not failure.missing or not {*failure.missing} <= first.keys():
+        return ""
+    return ", ".join(f"{name}={first[name]!r}" for name in failure.missing)
 
 
 def _kind(options: argparse.Namespace) -> str:

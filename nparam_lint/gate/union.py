@@ -48,7 +48,11 @@ def united(files: Mapping[str, Report]) -> tuple[Report, list[str]]:
             f"{what} {', '.join(missing)} of {of} is not among the {len(reports)} reports\n"
             f"next: nparam-lint --shard {missing[0]}/{of} --format json --output-file FILE"
         )
-    return _union([report for _, (_, report) in sorted(reports.items())]), notes
+    whole = [report for _, (_, report) in sorted(reports.items())]
+    places = sorted(place for report in whole for place in _shard(report).places)
+    if places != list(range(_shard(whole[0]).partition.count)):
+        raise UsageError(f"the reports do not have every model of the run once\n{_AGAIN}")
+    return _union(whole), notes
 
 
 def _shard(report: Report) -> Shard:

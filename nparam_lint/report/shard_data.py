@@ -118,6 +118,12 @@ def read_shard(data: Json) -> Report:
         body = zlib.decompress(base64.b64decode(data["record"], validate=True))
         record = msgspec.convert(json.loads(body), _Record)
         models = tuple(model.report for model in record.models)
+        for places, found in (
+            (record.shard.models, models),
+            (record.shard.failed_ways, record.failed_ways),
+        ):
+            if len(places) != len(found):
+                raise ValueError(f"it has {len(found)} models with {len(places)} places")
     except (LookupError, TypeError, ValueError, RecursionError, zlib.error) as error:
         raise ValueError(str(error)) from None
     rest: dict[str, Any] = {name: getattr(record, name) for name in _ALIKE}

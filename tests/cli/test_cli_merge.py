@@ -285,6 +285,21 @@ def test_of_another_run(merge, name, value, said):
     assert said in merge(lambda p: edited(p / "2.json", change))
 
 
+def test_a_model_that_no_shard_has(merge):
+    def change(record):
+        record["shard"]["places"] = record["shard"]["places"][1:]
+
+    said = merge(lambda p: edited(p / "1.json", change))
+    assert "the reports do not have every model of the run once" in said
+
+
+def test_a_model_without_a_place(merge):
+    def change(record):
+        record["models"].pop()
+
+    assert "1.json is damaged" in merge(lambda p: edited(p / "1.json", change))
+
+
 def test_of_another_number_of_shards(merge):
     def change(record):
         record["shard"]["of"] = 4
