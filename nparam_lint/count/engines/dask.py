@@ -1,0 +1,82 @@
+"""Dask.distributed. `dask://HOST:PORT` is the address of its scheduler, whoever started it and its
+workers: the command line, dask-jobqueue (Slurm, PBS), dask-kubernetes."""
+
+from __future__ import annotations
+
+import logging
+import warnings
+from typing import TYPE_CHECKING, Any
+
+from distributed import Client, get_worker
+from distributed.worker import thread_state
+
+from nparam_lint.count.engines import CONNECTING, Machines
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from concurrent.futures import Future
+
+
+class DaskMachines(Machines):
+    """The workers of a scheduler: each of their processes is a machine, by its address."""
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+        # Each call is one of its own, however alike; it is repeated by us.
+        self._executor = client.get_executor(pure=False, retries=0)
+        self._avoided: set[str] = set()
+
+    def submit(self, fn: Callable[..., Any], /, *arguments: Any, **more: Any) -> Future[Any]:
+        if self._avoided:
+            more["workers"] = [name for name in self._workers() if name not in self._avoided]
+        found: Future[Any] = self._executor.submit(fn, *arguments, **more)
+        return found
+
+    def slots(self) -> int:
+        usable = (n for name, n in self._workers().items() if name not in self._avoided)
+        return sum(usable)
+
+    def ask(self, function: Callable[..., Any], *arguments: object) -> dict[str, object]:
+        found: dict[str, object] = self._client.run(function, *arguments, on_error="return")
+        return found
+
+    def share(self, data: bytes) -> object:
+        return self._client.scatter(data, broadcast=bool(self._workers()), hash=False)
+
+    def avoid(self, machine: str) -> None:
+        self._avoided.add(machine)
+
+    def why_lost(self) -> str | None:
+        return None if self._client.status == "running" else "the scheduler is gone"
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:  # noqa: ARG002
+        self._client.close(timeout=2)
+
+    def _workers(self) -> dict[str, int]:
+        """How many calls each worker runs at a time, by its address."""
+        known = self._client.scheduler_info(n_workers=-1)["workers"]
+        return {name: worker["nthreads"] for name, worker in known.items()}
+
+
+def connect(address: str) -> DaskMachines:
+    """Raises OSError where no scheduler answers."""
+    logging.getLogger("distributed").setLevel(logging.CRITICAL)  # what matters we say ourselves
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # versions of what we do not use
+        place = address.replace("dask://", "tcp://", 1)
+        client = Client(place, timeout=CONNECTING, set_as_default=False, name="nparam-lint")
+    return DaskMachines(client)
+
+
+# --- on the other machine -------------------------------------------------------------------------
+
+
+def here() -> str:
+    return str(get_worker().address)
+
+
+def is_wanted() -> bool:
+    """A call that runs cannot be stopped from outside: the worker only notes that it was
+    cancelled, or that whoever asked for it is gone."""
+    task = get_worker().state.tasks.get(thread_state.key)
+    return task is not None and task.state == "executing"

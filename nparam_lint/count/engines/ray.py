@@ -1,0 +1,106 @@
+"""Ray. `ray://HOST:PORT` is the address of its client server (`ray start --head`, port 10001); it
+has to run the same versions of Ray and Python as this process."""
+
+from __future__ import annotations
+
+import socket
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+import ray
+
+from nparam_lint.count.engines import CONNECTING, Machines
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from concurrent.futures import Future
+
+_ANSWERING = 60.0  # seconds in which a node starts a process of its own, and answers
+
+
+class RayMachines(Machines):
+    """The nodes of a cluster: each is a machine, by its id."""
+
+    def __init__(self) -> None:
+        # A call that fails is repeated by us.
+        self._call = ray.remote(_call).options(max_retries=0, num_cpus=1)
+        self._avoided: set[str] = set()
+
+    def submit(self, fn: Callable[..., Any], /, *arguments: Any, **more: Any) -> Future[Any]:
+        if self._avoided:
+            more["label_selector"] = {"ray.io/node-id": f"!in({','.join(sorted(self._avoided))})"}
+        reference = self._call.options(**more).remote(fn, *arguments)
+        future: Future[Any] = reference.future()
+
+        def cancel(ended: Future[Any]) -> None:
+            if ended.cancelled():
+                ray.cancel(reference)
+
+        future.add_done_callback(cancel)
+        return future
+
+    def slots(self) -> int:
+        usable = (node for node in _nodes() if node["NodeID"] not in self._avoided)
+        return sum(int(node["Resources"].get("CPU", 0)) for node in usable)
+
+    def ask(self, function: Callable[..., Any], *arguments: object) -> dict[str, object]:
+        from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
+
+        calls = {}
+        for node in _nodes():
+            there = NodeAffinitySchedulingStrategy(node["NodeID"], soft=False)
+            call = self._call.options(scheduling_strategy=there, num_cpus=0)
+            calls[node["NodeID"]] = call.remote(function, *arguments)
+        return {name: _result(reference) for name, reference in calls.items()}
+
+    def share(self, data: bytes) -> object:
+        return ray.put(data)
+
+    def avoid(self, machine: str) -> None:
+        self._avoided.add(machine)
+
+    def why_lost(self) -> str | None:
+        return None if ray.is_initialized() else "the cluster is gone"
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:  # noqa: ARG002
+        ray.shutdown()
+
+
+def connect(address: str) -> RayMachines:
+    """Raises OSError where nobody answers, and RuntimeError where the versions differ."""
+    place = urlsplit(address)
+    with socket.create_connection((place.hostname, place.port or 10001), CONNECTING):
+        pass  # Ray itself would try for half a minute
+    ray.init(address, log_to_driver=False, logging_level="ERROR")
+    return RayMachines()
+
+
+def _nodes() -> list[dict[str, Any]]:
+    return [node for node in ray.nodes() if node["Alive"]]
+
+
+def _result(reference: Any) -> object:
+    """What a call gave, or the exception that it ended with."""
+    try:
+        return ray.get(reference, timeout=_ANSWERING)
+    except Exception as error:  # the call's own, in one of Ray's
+        return getattr(error, "cause", None) or error
+
+
+# --- on the other machine -------------------------------------------------------------------------
+
+
+def _call(function: Callable[..., Any], code: str, names: dict[str, Any]) -> object:
+    """Ray replaces no reference inside of an argument."""
+    arguments = names["arguments"]
+    found = [ray.get(one) if isinstance(one, ray.ObjectRef) else one for one in arguments]
+    return function(code, {**names, "arguments": found})
+
+
+def here() -> str:
+    return str(ray.get_runtime_context().get_node_id())
+
+
+def is_wanted() -> bool:
+    """Ray interrupts a call that is cancelled, and ends the processes of who is gone."""
+    return True
