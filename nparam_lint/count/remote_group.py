@@ -25,7 +25,13 @@ from nparam_lint import UsageError, __version__
 from nparam_lint.count.bundle import unpacked
 from nparam_lint.count.interpreter import named_interpreter
 from nparam_lint.count.run_jobs import BuildContext, Limits, default_memory, worker_settings
-from nparam_lint.count.worker_process import SILENCE, CannotStart, Secrets, running
+from nparam_lint.count.worker_process import (
+    SILENCE,
+    CannotStart,
+    Secrets,
+    lingering_worker,
+    running,
+)
 from nparam_lint.repository.snapshot import Snapshot
 
 if TYPE_CHECKING:
@@ -33,6 +39,7 @@ if TYPE_CHECKING:
 
     from nparam_lint.count.worker_process import Worker
 
+LINGER = 5.0  # seconds that a worker waits for the next group, since importing torch takes long
 NAME = f"{__name__}:run_group"
 _VERSIONS = """
 import json, platform
@@ -104,7 +111,7 @@ def _built(
         json.dumps(path)[1:-1].encode() for path in (os.path.realpath(context.root), order["root"])
     )
     frames: list[tuple[dict[str, Any], bytes]] = []
-    with running(python, context.environ) as worker:
+    with lingering_worker(LINGER), running(python, context.environ) as worker:
         worker.send(
             {"settings": worker_settings(context, worker), "jobs": order["jobs"], "probe": False}
         )
@@ -115,6 +122,7 @@ def _built(
             if not is_wanted():
                 break
             frames.append((frame, body.replace(there, shown)))
+            worker.takes_more = frame.get("more") is True
             if frame.get("event") in ("end", "no torch"):
                 break
         else:

@@ -220,7 +220,7 @@ class _Run:
         """The answers to all groups."""
         every = sum(len(group.jobs) for group in groups)
         try:
-            self._share()
+            self.shared = self.machines.share(self.bundle.data)
             for group in groups:
                 self._submit(group)
             meanwhile()
@@ -256,9 +256,6 @@ class _Run:
             "names": sorted(context.names),
         }
 
-    def _share(self) -> None:
-        self.shared = self.machines.share(self.bundle.data)
-
     def _submit(self, group: _Group) -> None:
         order = {**self.order, "jobs": [asdict(job) for job in group.jobs]}
         call = call_of(remote_group.NAME, order, self.shared)
@@ -286,7 +283,6 @@ class _Run:
             elif group.tries >= TRIES:
                 self._give_up(group, f"{fault} (it was tried {TRIES} times)")
             else:
-                self._share()  # it may be gone with the machine that had it
                 self._submit(group)
 
     def _fault_of(self, group: _Group, future: Future[Any]) -> str | None:

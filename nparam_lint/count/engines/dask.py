@@ -41,7 +41,10 @@ class DaskMachines(Machines):
         return found
 
     def share(self, data: bytes) -> object:
-        return self._client.scatter(data, broadcast=bool(self._workers()), hash=False)
+        # Not `scatter`: what that sends is gone with the workers that have it, and needs some.
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of its size
+            return self._client.submit(bytes, data, pure=False)
 
     def avoid(self, machine: str) -> None:
         self._avoided.add(machine)

@@ -22,14 +22,15 @@ class RayMachines(Machines):
     """The nodes of a cluster: each is a machine, by its id."""
 
     def __init__(self) -> None:
-        # A call that fails is repeated by us.
-        self._call = ray.remote(_call).options(max_retries=0, num_cpus=1)
+        self._call = ray.remote(_call)
         self._avoided: set[str] = set()
 
     def submit(self, fn: Callable[..., Any], /, *arguments: Any, **more: Any) -> Future[Any]:
         if self._avoided:
             more["label_selector"] = {"ray.io/node-id": f"!in({','.join(sorted(self._avoided))})"}
-        reference = self._call.options(**more).remote(fn, *arguments)
+        # What fails is repeated by us.
+        call = self._call.options(max_retries=0, num_cpus=1, **more)
+        reference = call.remote(fn, *arguments)
         future: Future[Any] = reference.future()
 
         def cancel(ended: Future[Any]) -> None:
@@ -49,7 +50,7 @@ class RayMachines(Machines):
         calls = {}
         for node in _nodes():
             there = NodeAffinitySchedulingStrategy(node["NodeID"], soft=False)
-            call = self._call.options(scheduling_strategy=there, num_cpus=0)
+            call = self._call.options(max_retries=0, num_cpus=0, scheduling_strategy=there)
             calls[node["NodeID"]] = call.remote(function, *arguments)
         return {name: _result(reference) for name, reference in calls.items()}
 
