@@ -194,7 +194,9 @@ class _Run:
         self.shared: object = None  # what stands for it in the arguments of calls
         self.first = dict([*interpreters(place).items()][:1])  # all others have to be like it
         self.pending: dict[Future[Any], _Group] = {}
-        self.found = Answers()
+        first: dict[str, Any] = next(iter(self.first.values()), {})
+        self.found = Answers(torch=first.get("torch"), python=first.get("python"))
+        self.guards: list[str] | None = None  # those that were on in every group
         self.seconds: list[float] = []  # that groups took
         self.seen = self.full = time.monotonic()  # when any machine was there; none was idle
         state = ProjectState(context.root, context.names)
@@ -226,13 +228,13 @@ class _Run:
             meanwhile()
             while self.pending:
                 done, _ = wait(self.pending, _TICK, FIRST_COMPLETED)
+                self._look_at_machines()
                 for future in done:
                     if (ended := self.pending.pop(future, None)) is not None:
                         self._take(ended, future)
                         if self.progress:
                             count = len(self.found.measurements)
                             self.progress(count, every, ended.jobs[0].label)
-                self._look_at_machines()
                 self._repeat_slow()
         finally:  # Ctrl-C too
             for future in self.pending:
@@ -257,10 +259,15 @@ class _Run:
         }
 
     def _submit(self, group: _Group) -> None:
+        """Send a group. One that is repeated brings the project along: what is shared may be kept
+        by the very machine that is gone, or hangs."""
         order = {**self.order, "jobs": [asdict(job) for job in group.jobs]}
-        call = call_of(remote_group.NAME, order, self.shared)
+        is_slow = bool(group.futures)
+        data = self.bundle.data if is_slow or group.tries else self.shared
+        call = call_of(remote_group.NAME, order, data)
+        submit = self.machines.submit_to_idle if is_slow else self.machines.submit
         try:
-            future: Future[Any] = self.machines.submit(*call)
+            future: Future[Any] = submit(*call)
         except Exception as error:  # the engine's own
             self._give_up(group, f"{type(error).__name__}: {error}")
             return
@@ -278,9 +285,7 @@ class _Run:
                 other.cancel()
         elif not group.futures:
             group.tries += 1
-            if why := self.machines.why_lost():
-                self._give_up(group, f"the connection to {self.place.address} was lost: {why}")
-            elif group.tries >= TRIES:
+            if group.tries >= TRIES:
                 self._give_up(group, f"{fault} (it was tried {TRIES} times)")
             else:
                 self._submit(group)
@@ -322,9 +327,9 @@ class _Run:
         for job in group.jobs:
             lost = NotMeasured("NPL005", why, cause=cause)
             found.measurements[job.id] = own.measurements.get(job.id, lost)
-        kept = [guard for guard in found.guards if guard in own.guards]
-        found.guards = tuple(kept) if found.torch else own.guards
-        found.torch, found.python = own.torch, own.python
+        before = own.guards if self.guards is None else self.guards
+        self.guards = [guard for guard in before if guard in own.guards]
+        found.torch, found.python, found.guards = own.torch, own.python, tuple(self.guards)
 
     def _give_up(self, group: _Group, why: str) -> None:
         for job in group.jobs:
@@ -339,11 +344,16 @@ class _Run:
         now = time.monotonic()
         if self.machines.slots():
             self.seen = now
-        if now - self.seen < PATIENCE or not self.pending:
+        why, step = self.machines.why_lost(), "start it again"
+        if why:
+            why = f"the connection to {self.place.address} was lost: {why}"
+        elif now - self.seen > PATIENCE:
+            why = f"no machine can be used at {self.place.address}, for {PATIENCE:g} s now"
+            step = "start workers there, and see that they stay"
+        if not why or not self.pending:
             return
-        why = f"no machine can be used at {self.place.address}, for {PATIENCE:g} s now"
         if not self.found.measurements:
-            raise UsageError(f"{why}\nnext: start workers there, and see that they stay")
+            raise UsageError(f"{why}\nnext: {step}")
         for future, group in self.pending.items():
             self._give_up(group, why)
             future.cancel()
@@ -353,7 +363,7 @@ class _Run:
         """Start the group that takes longest once more, when machines are idle: its own may hang.
         What is usual is known from those that are done."""
         now = time.monotonic()
-        if len(self.pending) >= self.machines.slots():
+        if not self.machines.idle():
             self.full = now
             return
         usual = statistics.median(self.seconds) if self.seconds else self.context.limits.timeout

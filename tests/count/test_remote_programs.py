@@ -101,7 +101,8 @@ def busy(dask: DaskPrograms, name: str) -> bool:
 def assert_all_right(process: subprocess.Popen) -> None:
     output, errors = process.communicate(timeout=100)
     report = json.loads(output)
-    assert [m["ok"] for m in report["models"]] == [True] * NETS, (report["models"], errors)
+    totals = {m["target"]: m["counts"]["total"] for m in report["models"]}
+    assert totals == {f"net{n}.py::Net{n}": n + 2 for n in range(NETS)}, errors
     assert process.returncode == 0
     assert errors == ""
 
@@ -179,7 +180,6 @@ def test_versions_that_differ(dask, nparam_lint_process, tmp_path) -> None:
     dask.add_worker("two", NPARAM_LINT_PYTHON=other)
     done = nparam_lint_process("--on", dask.address, cwd=root)
     assert done.returncode == 2
-    assert "has torch 2.1.0" in done.stderr or "but" in done.stderr
     for part in ("torch 2.1.0", "has torch 2.", "would be mixed", other, sys.prefix):
         assert part in done.stderr
     assert done.stdout == ""
@@ -201,7 +201,7 @@ def test_a_late_worker_with_another_version_is_passed_over(
 def test_machines_that_cannot_build(dask, nparam_lint_process, tmp_path) -> None:
     root = tmp_path / "project"
     write_nets(root, 1)
-    copy = PackageCopy(tmp_path, "")
+    copy = PackageCopy(tmp_path / "another", "")
     (copy.root / "nparam_lint" / "_version.py").write_text("version = '0.0.1'\n")
     bare = environment_with(tmp_path / "bare")
     said = {}
@@ -240,7 +240,7 @@ def test_a_disk_that_is_full(dask, nparam_lint_process, tmp_path) -> None:
     write_nets(root, 1)
     (root / "data.bin").write_bytes(os.urandom(200_000))
     dask.add_worker("one", prefix, TMPDIR=str(disk))
-    done = nparam_lint_process("--on", dask.address, cwd=root)
+    done = nparam_lint_process("--on", dask.address, "--format", "json", cwd=root)
     assert done.returncode == 1
     assert f"the disk of {disk} is full" in done.stdout
     assert "(it was tried 3 times)" in done.stdout

@@ -19,6 +19,7 @@ from nparam_lint import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from concurrent.futures import Future
 
 LOCAL = "local"  # the worker's process itself, without any engine
 ENGINES = sorted(
@@ -40,6 +41,14 @@ class Machines(Executor):
     @abstractmethod
     def slots(self) -> int:
         """How many calls run at the same time now; 0 while no machine is there."""
+
+    @abstractmethod
+    def idle(self) -> int:
+        """How many of these have nothing to do now."""
+
+    def submit_to_idle(self, fn: Callable[..., Any], /, *arguments: Any) -> Future[Any]:
+        """As `submit`, to a machine that has nothing to do now, where the engine can choose."""
+        return self.submit(fn, *arguments)
 
     @abstractmethod
     def ask(self, function: Callable[..., Any], *arguments: object) -> dict[str, object]:

@@ -28,13 +28,27 @@ class DaskMachines(Machines):
 
     def submit(self, fn: Callable[..., Any], /, *arguments: Any, **more: Any) -> Future[Any]:
         if self._avoided:
-            more["workers"] = [name for name in self._workers() if name not in self._avoided]
+            more.setdefault("workers", list(self._workers()))
         found: Future[Any] = self._executor.submit(fn, *arguments, **more)
         return found
 
     def slots(self) -> int:
-        usable = (n for name, n in self._workers().items() if name not in self._avoided)
-        return sum(usable)
+        return sum(self._workers().values())
+
+    def submit_to_idle(self, fn: Callable[..., Any], /, *arguments: Any) -> Future[Any]:
+        return self.submit(fn, *arguments, workers=[*self._idle()], allow_other_workers=True)
+
+    def idle(self) -> int:
+        return sum(self._idle().values())
+
+    def _idle(self) -> dict[str, int]:
+        """The workers that could do more, and how much."""
+        try:
+            taken = {name: len(keys) for name, keys in self._client.processing().items()}
+        except OSError:  # it is gone
+            return {}
+        free = {name: n - taken.get(name, 0) for name, n in self._workers().items()}
+        return {name: n for name, n in free.items() if n > 0}
 
     def ask(self, function: Callable[..., Any], *arguments: object) -> dict[str, object]:
         found: dict[str, object] = self._client.run(function, *arguments, on_error="return")
@@ -56,14 +70,20 @@ class DaskMachines(Machines):
         self._client.close(timeout=2)
 
     def _workers(self) -> dict[str, int]:
-        """How many calls each worker runs at a time, by its address."""
-        known = self._client.scheduler_info(n_workers=-1)["workers"]
-        return {name: worker["nthreads"] for name, worker in known.items()}
+        """How many calls each worker that may be used runs at a time, by its address."""
+        try:
+            known = self._client.scheduler_info(n_workers=-1)["workers"]
+        except OSError:  # it is gone
+            return {}
+        usable = (name for name in known if name not in self._avoided)
+        return {name: known[name]["nthreads"] for name in usable}
 
 
 def connect(address: str) -> DaskMachines:
     """Raises OSError where no scheduler answers."""
-    logging.getLogger("distributed").setLevel(logging.CRITICAL)  # what matters we say ourselves
+    for name in list(logging.root.manager.loggerDict):
+        if name.startswith("distributed"):  # what matters we say ourselves
+            logging.getLogger(name).setLevel(logging.CRITICAL)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # versions of what we do not use
         place = address.replace("dask://", "tcp://", 1)

@@ -44,6 +44,9 @@ class RayMachines(Machines):
         usable = (node for node in _nodes() if node["NodeID"] not in self._avoided)
         return sum(int(node["Resources"].get("CPU", 0)) for node in usable)
 
+    def idle(self) -> int:
+        return int(ray.available_resources().get("CPU", 0))
+
     def ask(self, function: Callable[..., Any], *arguments: object) -> dict[str, object]:
         from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
