@@ -10,6 +10,7 @@ from nparam_lint import __version__
 from nparam_lint.cache.housekeeping import survey, trouble
 from nparam_lint.cli import common
 from nparam_lint.count.interpreter import environments_in, find_interpreter
+from nparam_lint.count.remote_jobs import Place, interpreters
 from nparam_lint.count.run_jobs import BuildContext, run_jobs
 from nparam_lint.count.worker.capabilities import DEVICE_NAMES, LADDER
 from nparam_lint.discover import inner_folders, list_below
@@ -32,6 +33,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
     settings = common.settings_for(options, environ, Path.cwd())
+    if settings.on != "local":
+        return _tell_machines(Place(settings.on, settings.remote_python))
     named = settings.python, settings.python_from
     found = find_interpreter(settings.root, *named, environ, settings.place)
     limit = limits(settings)
@@ -61,6 +64,19 @@ def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
         print("\nnext: install torch there, or name the interpreter that has it with --python PATH")
         return 2
     return 0
+
+
+def _tell_machines(place: Place) -> int:
+    """Print the machines that build the models, each with its versions. Raises UsageError where one
+    of them cannot."""
+    machines = interpreters(place)
+    print(f"{'machines':<15} {len(machines)} at {place.address}")
+    for name, facts in machines.items():
+        versions = f"nparam-lint {facts['nparam_lint']}, Python {facts['python']}"
+        print(f"{'':<15} {name}: {versions}, torch {facts['torch']} ({facts['interpreter']})")
+    if not machines:
+        print("\nnext: start workers there")
+    return 0 if machines else 2
 
 
 def _devices(present: Sequence[str]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import platform
 import subprocess
 import sys
 from typing import TYPE_CHECKING
@@ -11,6 +12,7 @@ import pytest
 from dask_programs import comparable, write_nets
 from distributed import LocalCluster
 
+from nparam_lint import __version__ as nparam_lint_version
 from nparam_lint.count import engines, remote_jobs
 
 if TYPE_CHECKING:
@@ -43,6 +45,17 @@ def test_answers_are_those_of_a_local_run(nparam_lint, project, address, monkeyp
     assert environment["reason"] == f"{address}, 2 machines"
     assert environment["torch"] == json.loads(here.stdout)["environment"]["torch"]
     assert len(json.loads(there.stdout)["models"]) > 4
+
+
+def test_doctor_names_the_machines(nparam_lint, tmp_path, address) -> None:
+    done = nparam_lint("doctor", "--on", address, cwd=tmp_path)
+    first, *machines = done.stdout.splitlines()
+    assert first == f"machines        2 at {address}"
+    assert len(machines) == 2
+    for line in machines:
+        assert f"nparam-lint {nparam_lint_version}, Python {platform.python_version()}" in line
+        assert f"({sys.executable})" in line
+    assert done.returncode == 0
 
 
 def test_what_is_staged_is_sent(nparam_lint, tmp_path, address) -> None:
