@@ -13,7 +13,7 @@ from dask_programs import comparable, write_nets
 from distributed import LocalCluster
 
 from nparam_lint import __version__ as nparam_lint_version
-from nparam_lint.count import engines, remote_jobs
+from nparam_lint.count import remote_jobs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -47,6 +47,7 @@ def test_answers_are_those_of_a_local_run(nparam_lint, project, address, monkeyp
     assert len(json.loads(there.stdout)["models"]) > 4
 
 
+@pytest.mark.thorough
 def test_doctor_names_the_machines(nparam_lint, tmp_path, address) -> None:
     done = nparam_lint("doctor", "--on", address, cwd=tmp_path)
     first, *machines = done.stdout.splitlines()
@@ -58,6 +59,7 @@ def test_doctor_names_the_machines(nparam_lint, tmp_path, address) -> None:
     assert done.returncode == 0
 
 
+@pytest.mark.thorough
 def test_what_is_staged_is_sent(nparam_lint, tmp_path, address) -> None:
     root = tmp_path / "project"
     write_nets(root, 2)
@@ -68,6 +70,7 @@ def test_what_is_staged_is_sent(nparam_lint, tmp_path, address) -> None:
     assert done.returncode == 0, done.stdout
 
 
+@pytest.mark.thorough
 def test_modules_that_change_each_other_are_built_together(
     nparam_lint, tmp_path, address, monkeypatch
 ) -> None:
@@ -97,10 +100,8 @@ def test_an_address_that_nobody_knows(nparam_lint, tmp_path, text, hint) -> None
 
 
 def test_nobody_answers(nparam_lint, project, monkeypatch) -> None:
-    monkeypatch.setattr(engines, "CONNECTING", 0.5)
-    sys.modules.pop("nparam_lint.count.engines.dask", None)
+    monkeypatch.setattr("nparam_lint.count.engines.dask.CONNECTING", 0.5)
     done = nparam_lint("--on", "dask://127.0.0.1:9", cwd=project("right"))
-    sys.modules.pop("nparam_lint.count.engines.dask", None)
     assert done.returncode == 2
     assert done.stderr == (
         "nparam-lint: dask://127.0.0.1:9 cannot be reached: Timed out trying to connect to "
@@ -109,6 +110,7 @@ def test_nobody_answers(nparam_lint, project, monkeypatch) -> None:
     )
 
 
+@pytest.mark.thorough
 def test_there_is_no_worker(nparam_lint, project, monkeypatch) -> None:
     monkeypatch.setattr(remote_jobs, "PATIENCE", 0.5)
     with LocalCluster(n_workers=0, dashboard_address=None) as cluster:

@@ -4,6 +4,8 @@ has to run the same versions of Ray and Python as this process."""
 from __future__ import annotations
 
 import socket
+from concurrent.futures import Future, InvalidStateError
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -13,7 +15,6 @@ from nparam_lint.count.engines import CONNECTING, Machines
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from concurrent.futures import Future
 
 _ANSWERING = 60.0  # seconds in which a node starts a process of its own, and answers
 
@@ -31,12 +32,21 @@ class RayMachines(Machines):
         # What fails is repeated by us.
         call = self._call.options(max_retries=0, num_cpus=1, **more)
         reference = call.remote(fn, *arguments)
-        future: Future[Any] = reference.future()
+        # Not Ray's own: its thread ends when it finds that it was cancelled.
+        future: Future[Any] = Future()
+
+        def pass_on(ended: Future[Any]) -> None:
+            with suppress(InvalidStateError):  # it was cancelled
+                if (error := ended.exception()) is not None:
+                    future.set_exception(error)
+                else:
+                    future.set_result(ended.result())
 
         def cancel(ended: Future[Any]) -> None:
             if ended.cancelled():
                 ray.cancel(reference)
 
+        reference.future().add_done_callback(pass_on)
         future.add_done_callback(cancel)
         return future
 
