@@ -10,7 +10,6 @@ from nparam_lint import __version__
 from nparam_lint.cache.housekeeping import survey, trouble
 from nparam_lint.cli import common
 from nparam_lint.count.interpreter import environments_in, find_interpreter
-from nparam_lint.count.remote_jobs import Place, interpreters
 from nparam_lint.count.run_jobs import BuildContext, run_jobs
 from nparam_lint.count.worker.capabilities import DEVICE_NAMES, LADDER
 from nparam_lint.discover import inner_folders, list_below
@@ -22,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from nparam_lint.cache.store import Store
+    from nparam_lint.config.settings import Settings
 
 USAGE = "nparam-lint doctor [options]"
 DESCRIPTION = "Print which interpreter, torch, devices and config are used, and why."
@@ -34,7 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
     settings = common.settings_for(options, environ, Path.cwd())
     if settings.on != "local":
-        return _tell_machines(Place(settings.on, settings.remote_python))
+        return _tell_machines(settings)
     named = settings.python, settings.python_from
     found = find_interpreter(settings.root, *named, environ, settings.place)
     limit = limits(settings)
@@ -66,11 +66,13 @@ def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
     return 0
 
 
-def _tell_machines(place: Place) -> int:
+def _tell_machines(settings: Settings) -> int:
     """Print the machines that build the models, each with its versions. Raises UsageError where one
     of them cannot."""
-    machines = interpreters(place)
-    print(f"{'machines':<15} {len(machines)} at {place.address}")
+    from nparam_lint.count.remote_jobs import Destination, interpreters
+
+    machines = interpreters(Destination(settings.on, settings.remote_python))
+    print(f"{'machines':<15} {len(machines)} at {settings.on}")
     for name, facts in machines.items():
         versions = f"nparam-lint {facts['nparam_lint']}, Python {facts['python']}"
         print(f"{'':<15} {name}: {versions}, torch {facts['torch']} ({facts['interpreter']})")

@@ -119,7 +119,9 @@ def _own_directory() -> Path:
     state = place.lstat()
     shared = state.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
     if not stat.S_ISDIR(state.st_mode) or state.st_uid != os.getuid() or shared:
-        raise PermissionError(13, "it is not a directory that only its user can write to", place)
+        raise PermissionError(
+            13, "it is not a directory that only its user can write to", str(place)
+        )
     return place
 
 

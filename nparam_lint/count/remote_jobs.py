@@ -55,7 +55,7 @@ _PLACE = re.compile(r"(^|:)[/~]|^[A-Za-z]:\\")
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class Destination:
     """Where models are built: the machines at an `address`, in the interpreter that is called
     `python` there; None: the one that each machine names."""
 
@@ -78,12 +78,12 @@ def machines_at(address: str) -> Machines:
     return machines
 
 
-def interpreters(place: Place) -> dict[str, dict[str, str]]:
+def interpreters(destination: Destination) -> dict[str, dict[str, str]]:
     """What each machine says of itself, by name: see `remote_group.describe`.
 
     Raises UsageError where one of them cannot build models, or not in the same versions."""
-    machines = machines_at(place.address)
-    asked = machines.ask(*call_of(f"{remote_group.__name__}:describe", place.python))
+    machines = machines_at(destination.address)
+    asked = machines.ask(*call_of(f"{remote_group.__name__}:describe", destination.python))
     found: dict[str, dict[str, str]] = {}
     for name, facts in sorted(asked.items()):
         if not isinstance(facts, dict):
@@ -94,11 +94,11 @@ def interpreters(place: Place) -> dict[str, dict[str, str]]:
     return found
 
 
-def interpreter_at(place: Place) -> Interpreter:
+def interpreter_at(destination: Destination) -> Interpreter:
     """The interpreter of the machines there, for a report. Raises UsageError as above."""
-    found = interpreters(place)
+    found = interpreters(destination)
     pythons = dict.fromkeys(facts["interpreter"] for facts in found.values())
-    reason = f"{place.address}, {len(found)} machine{'s' * (len(found) != 1)}"
+    reason = f"{destination.address}, {len(found)} machine{'s' * (len(found) != 1)}"
     return Interpreter(", ".join(pythons) or "an interpreter there", reason)
 
 
@@ -145,7 +145,7 @@ def _why_unfit(
 
 
 def run_jobs_on(
-    place: Place,
+    destination: Destination,
     context: BuildContext,
     jobs: Sequence[Job],
     progress: Callable[[int, int, str], None] | None = None,
@@ -158,12 +158,12 @@ def run_jobs_on(
         replay_inputs.is_complete = False
     if progress and jobs:
         progress(0, len(jobs), "sending the project…")
-    run = _Run(machines_at(place.address), place, context, progress)
+    run = _Run(machines_at(destination.address), destination, context, progress)
     groups = run.grouped(jobs)
     answers = run.answers(groups, meanwhile)
     # What a module changes in others would be seen by the models of its own group alone.
     if run.facts.settle(built=True) and run.facts.companions and len(groups) > 1:
-        run = _Run(run.machines, place, context, progress)
+        run = _Run(run.machines, destination, context, progress)
         answers = run.answers(run.grouped(jobs, whole=True))
     answers.measurements = {n: with_names(found) for n, found in answers.measurements.items()}
     return answers
@@ -183,16 +183,16 @@ class _Run:
     def __init__(
         self,
         machines: Machines,
-        place: Place,
+        destination: Destination,
         context: BuildContext,
         progress: Callable[[int, int, str], None] | None,
     ) -> None:
-        self.machines, self.place, self.context = machines, place, context
+        self.machines, self.destination, self.context = machines, destination, context
         self.progress = progress
         self.secrets = Secrets(context.environ)
         self.bundle: Bundle = _packed(context)
         self.shared: object = None  # what stands for it in the arguments of calls
-        self.first = dict([*interpreters(place).items()][:1])  # all others have to be like it
+        self.first = dict([*interpreters(destination).items()][:1])  # all others have to be like it
         self.pending: dict[Future[Any], _Group] = {}
         first: dict[str, Any] = next(iter(self.first.values()), {})
         self.found = Answers(torch=first.get("torch"), python=first.get("python"))
@@ -201,7 +201,7 @@ class _Run:
         self.seen = self.full = time.monotonic()  # when any machine was there; none was idle
         state = ProjectState(context.root, context.names)
         # What the answers depend on is not kept; it shows whether models can tell each other.
-        self.facts = MeasurementCache(Store(None, ""), state, place.address, {})
+        self.facts = MeasurementCache(Store(None, ""), state, destination.address, {})
         self.order = self._order()
 
     def grouped(self, jobs: Sequence[Job], whole: bool = False) -> list[_Group]:
@@ -209,7 +209,8 @@ class _Run:
         one module. `whole`: not in parts."""
         slots = self.machines.slots() or UNKNOWN
         most = len(jobs) if whole else max(LEAST, -(-len(jobs) // (SHARE * slots)))
-        ordered = sorted(jobs, key=lambda job: (job.attempts[0].roots, job.attempts[0].module))
+        ordered = jobs if whole else sorted(jobs, key=lambda job: job.attempts[0].module)
+        ordered = sorted(ordered, key=lambda job: job.attempts[0].roots)
         found = []
         for _, alike in groupby(ordered, key=lambda job: job.attempts[0].roots):
             listed = list(alike)
@@ -247,8 +248,8 @@ class _Run:
         context, snapshot = self.context, self.context.snapshot
         untracked = snapshot.untracked if snapshot else ()
         return {
-            "engine": engine_of(self.place.address),
-            "python": self.place.python,
+            "engine": engine_of(self.destination.address),
+            "python": self.destination.python,
             "digest": self.bundle.digest,
             "inside": self.bundle.inside,
             "root": str(context.root),
@@ -296,6 +297,9 @@ class _Run:
             answer = future.result()
         except CancelledError:
             return "its machine is gone"
+        except self.machines.final as error:
+            group.tries = TRIES - 1
+            return f"its machines died: {' '.join(str(error).split())}"
         except Exception as error:  # whatever the engine raises for a machine that died
             return f"its machine failed: {' '.join(str(error).split()) or type(error).__name__}"
         if not isinstance(answer, dict) or not isinstance(answer.get("facts"), dict):
@@ -306,6 +310,7 @@ class _Run:
             self.machines.avoid(where)
             return why
         if answer.get("fault") is not None:
+            self.machines.avoid(where)
             return f"the machine {name}: {answer['fault']}"
         try:
             frames = [(dict(frame), bytes(body)) for frame, body in answer["frames"]]
@@ -346,9 +351,9 @@ class _Run:
             self.seen = now
         why, step = self.machines.why_lost(), "start it again"
         if why:
-            why = f"the connection to {self.place.address} was lost: {why}"
+            why = f"the connection to {self.destination.address} was lost: {why}"
         elif now - self.seen > PATIENCE:
-            why = f"no machine can be used at {self.place.address}, for {PATIENCE:g} s now"
+            why = f"no machine can be used at {self.destination.address}, for {PATIENCE:g} s now"
             step = "start workers there, and see that they stay"
         if not why or not self.pending:
             return

@@ -65,7 +65,7 @@ if TYPE_CHECKING:
 
     from nparam_lint.claims import Target
     from nparam_lint.config.settings import Settings
-    from nparam_lint.count.remote_jobs import Place
+    from nparam_lint.count.remote_jobs import Destination
     from nparam_lint.discover import Discovery
     from nparam_lint.discover.parallel_scan import Scan
     from nparam_lint.gate.explanations import Cause
@@ -533,7 +533,7 @@ def count_models(
     if settings.on != "local":
         from nparam_lint.count.remote_jobs import run_jobs_on
 
-        run = partial(run_jobs_on, _place(settings))
+        run = partial(run_jobs_on, _destination(settings))
     answers = run(builds, jobs, context.progress, settings.replay_inputs, meanwhile)
     answers.measurements |= {n: answers.measurements[own] for n, own in first.items()}
     for number, request in enumerate(requests):
@@ -596,10 +596,10 @@ def limits(settings: Settings) -> Limits:
     return Limits(settings.timeout, memory, settings.jobs or cores())
 
 
-def _place(settings: Settings) -> Place:
-    from nparam_lint.count.remote_jobs import Place
+def _destination(settings: Settings) -> Destination:
+    from nparam_lint.count.remote_jobs import Destination
 
-    return Place(settings.on, settings.remote_python)
+    return Destination(settings.on, settings.remote_python)
 
 
 def _interpreter(context: RunContext) -> Interpreter:
@@ -608,7 +608,7 @@ def _interpreter(context: RunContext) -> Interpreter:
     if settings.on != "local":
         from nparam_lint.count.remote_jobs import interpreter_at
 
-        return interpreter_at(_place(settings))
+        return interpreter_at(_destination(settings))
     interpreter = context.interpreter or find_interpreter(
         settings.home,
         settings.python,

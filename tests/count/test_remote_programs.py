@@ -244,3 +244,6 @@ def test_a_disk_that_is_full(dask, nparam_lint_process, tmp_path) -> None:
     assert done.returncode == 1
     assert f"the disk of {disk} is full" in done.stdout
     assert "(it was tried 3 times)" in done.stdout
+    dask.add_worker("two")
+    done = nparam_lint_process("--on", dask.address, "--format", "json", cwd=root)
+    assert done.returncode == 0, done.stdout

@@ -1,9 +1,9 @@
 """The engines that run groups of jobs on other machines: one file for each, named as in an address
 (`dask://HOST:PORT`), and imported only when it is asked for.
 
-Such a file has `EXTRA`, the packages of an optional extra of ours with the same name, and
-`connect(address)`. It also has two functions that are called on the other machine: `here()`, the
-name of the process there, and `is_wanted()`, whether anybody still waits for its group.
+Such a file has `connect(address)`, and two functions that are called on the other machine:
+`here()`, its name among those that `ask` gives, and `is_wanted()`, whether anybody still waits for
+the call. Its packages are an optional extra of ours with the same name.
 """
 
 from __future__ import annotations
@@ -36,7 +36,10 @@ _CALL = "__import__('pkgutil').resolve_name(name)(*arguments)"
 
 class Machines(Executor):
     """An executor on other machines, which are processes of an engine there. `submit` is that of
-    `concurrent.futures`; an argument may be what `share` returned."""
+    `concurrent.futures`; an argument may be what `share` returned. `final`: exceptions of calls
+    that the engine itself has repeated often enough."""
+
+    final: tuple[type[Exception], ...] = ()
 
     @abstractmethod
     def slots(self) -> int:
@@ -62,7 +65,7 @@ class Machines(Executor):
 
     @abstractmethod
     def avoid(self, machine: str) -> None:
-        """Submit nothing to this machine any more."""
+        """Submit nothing to this machine any more, as long as there are others."""
 
     @abstractmethod
     def why_lost(self) -> str | None:

@@ -7,7 +7,7 @@ import logging
 import warnings
 from typing import TYPE_CHECKING, Any
 
-from distributed import Client, get_worker
+from distributed import Client, KilledWorker, get_worker
 from distributed.worker import thread_state
 
 from nparam_lint.count.engines import CONNECTING, Machines
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 class DaskMachines(Machines):
     """The workers of a scheduler: each of their processes is a machine, by its address."""
+
+    final = (KilledWorker,)
 
     def __init__(self, client: Client) -> None:
         self._client = client
@@ -75,7 +77,7 @@ class DaskMachines(Machines):
             known = self._client.scheduler_info(n_workers=-1)["workers"]
         except OSError:  # it is gone
             return {}
-        usable = (name for name in known if name not in self._avoided)
+        usable = [name for name in known if name not in self._avoided] or list(known)
         return {name: known[name]["nthreads"] for name in usable}
 
 

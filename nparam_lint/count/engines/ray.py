@@ -27,7 +27,7 @@ class RayMachines(Machines):
         self._avoided: set[str] = set()
 
     def submit(self, fn: Callable[..., Any], /, *arguments: Any, **more: Any) -> Future[Any]:
-        if self._avoided:
+        if self._avoided and len(_usable(self._avoided)) < len(_nodes()):
             more["label_selector"] = {"ray.io/node-id": f"!in({','.join(sorted(self._avoided))})"}
         # What fails is repeated by us.
         call = self._call.options(max_retries=0, num_cpus=1, **more)
@@ -51,7 +51,7 @@ class RayMachines(Machines):
         return future
 
     def slots(self) -> int:
-        usable = (node for node in _nodes() if node["NodeID"] not in self._avoided)
+        usable = _usable(self._avoided)
         return sum(int(node["Resources"].get("CPU", 0)) for node in usable)
 
     def idle(self) -> int:
@@ -91,6 +91,12 @@ def connect(address: str) -> RayMachines:
 
 def _nodes() -> list[dict[str, Any]]:
     return [node for node in ray.nodes() if node["Alive"]]
+
+
+def _usable(avoided: set[str]) -> list[dict[str, Any]]:
+    """The nodes that are not avoided; all, where no other is left."""
+    nodes = _nodes()
+    return [node for node in nodes if node["NodeID"] not in avoided] or nodes
 
 
 def _result(reference: Any) -> object:
