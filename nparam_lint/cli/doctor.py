@@ -69,7 +69,7 @@ def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
 def _tell_machines(settings: Settings) -> int:
     """Print the machines that build the models, each with its versions. Raises UsageError where one
     of them cannot."""
-    from nparam_lint.count.remote_jobs import Destination, interpreters
+    from nparam_lint.count.remote_machines import Destination, interpreters
 
     machines = interpreters(Destination(settings.on, settings.remote_python))
     print(f"{'machines':<15} {len(machines)} at {settings.on}")

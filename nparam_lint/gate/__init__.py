@@ -65,7 +65,7 @@ if TYPE_CHECKING:
 
     from nparam_lint.claims import Target
     from nparam_lint.config.settings import Settings
-    from nparam_lint.count.remote_jobs import Destination
+    from nparam_lint.count.remote_machines import Destination
     from nparam_lint.discover import Discovery
     from nparam_lint.discover.parallel_scan import Scan
     from nparam_lint.gate.explanations import Cause
@@ -597,7 +597,7 @@ def limits(settings: Settings) -> Limits:
 
 
 def _destination(settings: Settings) -> Destination:
-    from nparam_lint.count.remote_jobs import Destination
+    from nparam_lint.count.remote_machines import Destination
 
     return Destination(settings.on, settings.remote_python)
 
@@ -606,7 +606,7 @@ def _interpreter(context: RunContext) -> Interpreter:
     """The interpreter to build with. A kept answer depends on which one it is."""
     settings, inputs = context.settings, context.settings.replay_inputs
     if settings.on != "local":
-        from nparam_lint.count.remote_jobs import interpreter_at
+        from nparam_lint.count.remote_machines import interpreter_at
 
         return interpreter_at(_destination(settings))
     interpreter = context.interpreter or find_interpreter(

@@ -13,7 +13,7 @@ from dask_programs import comparable, write_nets
 from distributed import LocalCluster
 
 from nparam_lint import __version__ as nparam_lint_version
-from nparam_lint.count import remote_jobs
+from nparam_lint.count import remote_jobs, remote_machines
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,9 +29,9 @@ def address() -> Iterator[str]:
 
 
 def _close_all() -> None:
-    for machines in remote_jobs._open.values():
+    for machines in remote_machines._open.values():
         machines.shutdown(wait=False)
-    remote_jobs._open.clear()
+    remote_machines._open.clear()
 
 
 def test_answers_are_those_of_a_local_run(nparam_lint, project, address, monkeypatch) -> None:
