@@ -27,7 +27,10 @@ if TYPE_CHECKING:
     from nparam_lint.report.formats import Need
     from nparam_lint.repository.snapshot import Snapshot
 
-_SETTINGS = ("python", "device", "tolerance", "timeout", "memory", "jobs", "format", "depth")
+_SETTINGS = (
+    *("python", "device", "tolerance", "timeout", "memory", "jobs", "on", "remote_python"),
+    *("format", "depth"),
+)
 TABLES = 16  # a model zoo has hundreds; -v prints them all
 
 
@@ -65,6 +68,12 @@ def add_building(parser: argparse.ArgumentParser) -> None:
     )
     build.add_argument(
         "--jobs", metavar="N", help="models built at the same time (default: one per core)"
+    )
+    build.add_argument(
+        "--on", metavar="ADDRESS", help="build on other machines: dask://HOST:PORT, ray://HOST:PORT"
+    )
+    build.add_argument(
+        "--remote-python", metavar="PATH", help="the interpreter there (default: its worker's own)"
     )
     build.add_argument("--no-cache", action="store_true", help="neither read nor write the cache")
 
@@ -150,7 +159,9 @@ def settings_for(
     if start.is_relative_to(root):
         place = snapshot.original_of(start) if snapshot else start
         settings = replace(settings, place=nearest_directory(place))
-    return settings if options.no_cache else settings.remembering(environ)
+    # What another machine found rests on files that cannot be seen from here.
+    forgets = options.no_cache or settings.on != "local"
+    return settings if forgets else settings.remembering(environ)
 
 
 def checked_paths(texts: list[str]) -> list[Path]:

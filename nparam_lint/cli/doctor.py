@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from nparam_lint.cache.store import Store
+    from nparam_lint.config.settings import Settings
 
 USAGE = "nparam-lint doctor [options]"
 DESCRIPTION = "Print which interpreter, torch, devices and config are used, and why."
@@ -32,6 +33,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
     settings = common.settings_for(options, environ, Path.cwd())
+    if settings.on != "local":
+        return _tell_machines(settings)
     named = settings.python, settings.python_from
     found = find_interpreter(settings.root, *named, environ, settings.place)
     limit = limits(settings)
@@ -61,6 +64,21 @@ def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
         print("\nnext: install torch there, or name the interpreter that has it with --python PATH")
         return 2
     return 0
+
+
+def _tell_machines(settings: Settings) -> int:
+    """Print the machines that build the models, each with its versions. Raises UsageError where one
+    of them cannot."""
+    from nparam_lint.count.remote_machines import Destination, interpreters
+
+    machines = interpreters(Destination(settings.on, settings.remote_python))
+    print(f"{'machines':<15} {len(machines)} at {settings.on}")
+    for name, facts in machines.items():
+        versions = f"nparam-lint {facts['nparam_lint']}, Python {facts['python']}"
+        print(f"{'':<15} {name}: {versions}, torch {facts['torch']} ({facts['interpreter']})")
+    if not machines:
+        print("\nnext: start workers there")
+    return 0 if machines else 2
 
 
 def _devices(present: Sequence[str]) -> str:

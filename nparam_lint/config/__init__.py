@@ -106,7 +106,7 @@ def _outside_of_files(
             yield f"environment variable {name}", key, environ[name]
     for key, value in options.items():
         if value is not None:
-            yield f"option --{key}", key, value
+            yield f"option --{key.replace('_', '-')}", key, value
 
 
 def find_config(root: Path) -> Path | None:

@@ -70,7 +70,8 @@ class RecipePattern:
 class Settings:
     """What a run is told. `python` may name an executable or an environment, relative to `home`;
     `python_from` says who named it. `snapshot`: what `root` is a copy of, or lies in a copy of.
-    `ways`: how many of the ways to build a model are tried at most; 0: all.
+    `on`: the address of the machines that build models, or "local"; `remote_python`: the
+    interpreter there. `ways`: how many of the ways to build a model are tried at most; 0: all.
     `place`: what is asked about in `home`, for the environment that is nearest to it.
     `extended`: the config files that `config` extends, as they are spelled.
     `below`: lists the files below a directory, and remembers them for the run.
@@ -86,6 +87,8 @@ class Settings:
     timeout: float = 60.0
     memory: int | None = None
     jobs: int | None = None
+    on: str = "local"
+    remote_python: str | None = None
     ways: int = 8
     exclude: tuple[str, ...] = ()
     select: tuple[str, ...] = ()
@@ -187,6 +190,16 @@ def _for_this_system(value: Any) -> Any:
     return value[system]
 
 
+def _machines(text: str) -> str:
+    from nparam_lint.count.engines import ENGINES, EXPECTED, LOCAL, is_address
+
+    if text != LOCAL and not is_address(text):
+        near = difflib.get_close_matches(text.partition("://")[0], [LOCAL, *ENGINES], 1)
+        hint = f"; did you mean {near[0]}?" if near else ""
+        raise WrongValue(f"{text!r}, expected {EXPECTED}{hint}")
+    return text
+
+
 def _bytes(text: str) -> int:
     match = _MEMORY.fullmatch(text.strip())
     if not match:
@@ -261,6 +274,8 @@ GENERAL = {
     "timeout": Key(Annotated[float, Meta(gt=0, le=1e9)], "a number of seconds above 0"),
     "memory": Key(str, 'an amount such as "8GB" or "512MiB"', _bytes),
     "jobs": Key(_COUNT, "a whole number from 1 up"),
+    "on": Key(_Text, "a string", _machines),
+    "remote_python": Key(_Text, "a string"),
     "ways": Key(_COUNT, "a whole number from 1 up"),
     "exclude": Key(_TEXTS, "a list of strings", _texts),
     "select": _IGNORE,

@@ -57,7 +57,7 @@ def find_interpreter(
     Raises NoInterpreter where `named` is nothing that can be run.
     """
     if named:
-        return Interpreter(_named(named, root, named_by), named_by)
+        return Interpreter(named_interpreter(named, root, named_by), named_by)
     without: list[tuple[str, str]] = []
     for python, why in _candidates(root, environ, place or root):
         if _same(_prefix(python), sys.prefix) and not _own_has_torch():
@@ -70,7 +70,9 @@ def find_interpreter(
     return Interpreter(sys.executable, "no other environment was found", _own_has_torch())
 
 
-def _named(value: str, base: Path, why: str) -> str:
+def named_interpreter(value: str, base: Path, why: str) -> str:
+    """The executable that `value` names: its path, relative to `base`, or that of an environment.
+    `why`: where it was asked for. Raises NoInterpreter."""
     path = Path(value).expanduser()
     if os.sep not in value and not (base / path).exists():
         from shutil import which

@@ -27,7 +27,7 @@ from nparam_lint.count.worker_process import (
 from nparam_lint.records import Cause, Measured, Measurement, NotMeasured
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from nparam_lint.cache.measurement_cache import MeasurementCache
@@ -175,7 +175,7 @@ def run_jobs(
         cache.tell_inputs(replay_inputs, str(context.home))
     elif replay_inputs and jobs:  # some of them rest on nothing that is known
         replay_inputs.is_complete = False
-    answers.measurements = {n: _with_names(found) for n, found in answers.measurements.items()}
+    answers.measurements = {n: with_names(found) for n, found in answers.measurements.items()}
     return answers
 
 
@@ -219,11 +219,11 @@ def _ask_worker(
                 cache.start = min(cache.start, worker.start)
             if progress and jobs:
                 progress(0, len(jobs), IMPORTING if worker.takes_more else STARTING)
-            settings = _settings(context, worker)
+            settings = worker_settings(context, worker)
             jobs_given = [asdict(job) for job in jobs]
             worker.send({"settings": settings, "jobs": jobs_given, "probe": not jobs})
             meanwhile()
-            cause, why = _read_answers(worker, jobs, answers, secrets, cache, progress)
+            cause, why = read_answers(worker, jobs, answers, secrets, cache, progress)
         output = secrets.mask(worker.tail_text())
     except CannotStart as error:
         meanwhile()
@@ -236,7 +236,22 @@ def _ask_worker(
     return answers
 
 
-def _settings(context: BuildContext, worker: Worker) -> dict[str, Any]:
+class RecordedFrames:
+    """The frames of a worker that ran on another machine, and why they end."""
+
+    patience, takes_more = SILENCE, False
+
+    def __init__(self, frames: Sequence[tuple[dict[str, Any], bytes]], ended: tuple[Cause, str]):
+        self.recorded, self.ended = frames, ended
+
+    def frames(self) -> Iterator[tuple[dict[str, Any], bytes]]:
+        yield from self.recorded
+
+    def why_it_ended(self) -> tuple[Cause, str]:
+        return self.ended
+
+
+def worker_settings(context: BuildContext, worker: Worker) -> dict[str, Any]:
     """What the worker has to know about the project, apart from the jobs."""
     snapshot = context.snapshot
     return {
@@ -269,8 +284,8 @@ def _cache_of(context: BuildContext) -> MeasurementCache:
     return MeasurementCache(context.store, state, context.python, environ, copied)
 
 
-def _read_answers(
-    worker: Worker,
+def read_answers(
+    worker: Worker | RecordedFrames,
     jobs: Sequence[Job],
     answers: Answers,
     secrets: Secrets,
@@ -346,7 +361,7 @@ def measurement(ok: bool, body: bytes) -> Measurement:
     return replace(found, notes=tuple(dict.fromkeys(found.notes)), cached=False)
 
 
-def _with_names(found: Measurement) -> Measurement:
+def with_names(found: Measurement) -> Measurement:
     """The measurement with the names of files as they are here: JSON has none that are not UTF-8,
     and the worker writes them as Python escapes them."""
     if isinstance(found, NotMeasured) or not any("\\u" in place for place in found.definitions):

@@ -199,6 +199,24 @@ def reused_worker(*, imports: bool = True) -> Iterator[None]:
 
 
 @contextmanager
+def lingering_worker(seconds: float) -> Iterator[None]:
+    """The same, but after the last run within it waits for more that long."""
+    _reuses.append(False)
+    try:
+        yield
+    finally:
+        _reuses.pop()
+        ending = threading.Timer(seconds, _end_idle)
+        ending.daemon = True
+        ending.start()
+
+
+def _end_idle() -> None:
+    with _taking:
+        end_waiting()
+
+
+@contextmanager
 def running(python: str, environ: Mapping[str, str]) -> Iterator[Worker]:
     """A worker: a waiting one, or a new one. Afterwards it ends, with every process that it
     started, and its files are removed; or it waits again.

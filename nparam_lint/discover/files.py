@@ -24,6 +24,8 @@ else:
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
+    from nparam_lint.repository.snapshot import Snapshot
+
     _Below = Callable[[Path], list[str]]  # what `list_below` says
 
 # Never the project's own source, wherever they are.
@@ -32,6 +34,7 @@ CONFIGS = ("nparam-lint.toml", "pyproject.toml")  # the first of them is read
 # Of files that are asked for: source, what may configure it, and what may say how large it is.
 _KINDS = (".py", *CONFIG_SUFFIXES, *DOC_SUFFIXES)
 _HUGE = 64_000_000  # bytes of a file that is not even looked at: nobody writes so much
+_MODULES = (".py", ".so", ".pyd")
 _TEXT_KINDS = (".md", ".rst", ".txt", ".ipynb", ".sh")
 _OUR_TABLE = re.compile(rb"""^\s*\[+\s*tool\s*\.\s*["']?nparam-lint\b""", re.MULTILINE)
 
@@ -172,6 +175,34 @@ def list_texts(root: Path, exclude: Sequence[str], tracked: Sequence[str] | None
         names = _walk(root, _TEXT_KINDS) if tracked is None else _own(root, tracked)
     is_excluded = matcher(exclude)
     return sorted(n for n in names if n.endswith(_TEXT_KINDS) and not is_excluded(n))
+
+
+def list_buildable(root: Path, snapshot: Snapshot | None) -> list[str]:
+    """The files below `root` that a build may read: those that git does not ignore, of any kind,
+    and of those that it does, source and compiled modules."""
+    if snapshot:
+        top = root.relative_to(snapshot.directory).as_posix()
+        names = snapshot.files(root, "", importable=True)
+        links = [os.path.relpath(path, top) for path in snapshot.linked]
+        return [*names, *_modules_below(root, links)]
+    ask = ("ls-files", "-z", "--exclude-standard")
+    tracked = ask_git(root, "ls-files", "-z", "-c", "--recurse-submodules")
+    if tracked is None:
+        return list(_walk(root, ("",)))
+    ignored = ask_git(root, *ask, "-o", "-i", "--", *(f"*{kind}" for kind in _MODULES)) or b""
+    other = ask_git(root, *ask, "-o") or b""
+    return sorted(_own(root, {*_decoded(tracked), *_decoded(other), *_decoded(ignored)}))
+
+
+def _modules_below(root: Path, places: Iterable[str]) -> Iterator[str]:
+    """The source and compiled modules at or below each place, relative to `root`."""
+    for place in places:
+        if place.startswith(".."):
+            continue
+        if place.endswith(_MODULES) and _is_file(f"{root}/{place}"):
+            yield place
+        elif os.path.isdir(root / place):  # noqa: PTH112
+            yield from (f"{place}/{name}" for name in _walk(root / place, _MODULES))
 
 
 def inner_folders(root: Path, files: Iterable[str]) -> dict[str, str]:

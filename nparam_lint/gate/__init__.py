@@ -11,7 +11,7 @@ import os
 import time
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -70,6 +70,7 @@ if TYPE_CHECKING:
 
     from nparam_lint.claims import Target
     from nparam_lint.config.settings import Settings
+    from nparam_lint.count.remote_machines import Destination
     from nparam_lint.discover import Discovery
     from nparam_lint.discover.parallel_scan import Scan
     from nparam_lint.gate.explanations import Cause
@@ -517,12 +518,13 @@ def early_start(context: RunContext) -> Callable[[Definition], None]:
     """What starts the worker at the first model that can be built, before the others are known, so
     that it imports torch meanwhile. Only where nothing is remembered of the project: then there is
     work for certain."""
-    folder = context.settings.store.folder
-    is_open = not folder or not Path(folder).is_dir()
+    settings = context.settings
+    folder = settings.store.folder
+    is_open = settings.on == "local" and not (folder and Path(folder).is_dir())
 
     def begin(definition: Definition) -> None:
         nonlocal is_open
-        if is_open and may_be_built(definition, context.settings):
+        if is_open and may_be_built(definition, settings):
             is_open = False
             with suppress(NoInterpreter):  # reported when the interpreter is needed
                 interpreter = _interpreter(context)
@@ -552,7 +554,12 @@ def count_models(
     alike = {replace(job, id=0, label=""): job.id for job in reversed(jobs)}
     first = {job.id: alike[replace(job, id=0, label="")] for job in jobs}
     jobs = [job for job in jobs if first[job.id] == job.id]
-    answers = run_jobs(builds, jobs, context.progress, settings.replay_inputs, meanwhile)
+    run = run_jobs
+    if settings.on != "local":
+        from nparam_lint.count.remote_jobs import run_jobs_on
+
+        run = partial(run_jobs_on, _destination(settings))
+    answers = run(builds, jobs, context.progress, settings.replay_inputs, meanwhile)
     answers.measurements |= {n: answers.measurements[own] for n, own in first.items()}
     for number, request in enumerate(requests):
         answers.measurements[number] = one_reason(request, answers.measurements[number])
@@ -607,14 +614,27 @@ def _planned(
 
 
 def limits(settings: Settings) -> Limits:
-    """The limits of the settings; by default half of the memory, and a builder for each core."""
+    """The limits of the settings; by default half of the memory, and a builder for each core. On
+    other machines the first is found out there, and each has as many builders as it runs groups."""
+    if settings.on != "local":
+        return Limits(settings.timeout, settings.memory or 0, settings.jobs or 1)
     memory = default_memory() if settings.memory is None else settings.memory
     return Limits(settings.timeout, memory, settings.jobs or cores())
+
+
+def _destination(settings: Settings) -> Destination:
+    from nparam_lint.count.remote_machines import Destination
+
+    return Destination(settings.on, settings.remote_python)
 
 
 def _interpreter(context: RunContext) -> Interpreter:
     """The interpreter to build with. A kept answer depends on which one it is."""
     settings, inputs = context.settings, context.settings.replay_inputs
+    if settings.on != "local":
+        from nparam_lint.count.remote_machines import interpreter_at
+
+        return interpreter_at(_destination(settings))
     interpreter = context.interpreter or find_interpreter(
         settings.home,
         settings.python,

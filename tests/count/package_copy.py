@@ -21,7 +21,7 @@ class PackageCopy:
         )
         self.root, self.worker = package.parent, package / "count" / "worker"
         self.cache = place / "cache"
-        self.project.mkdir()
+        self.project.mkdir(parents=True)
         (self.project / "net.py").write_text(source)
 
     def run(self, *arguments: str) -> subprocess.CompletedProcess[str]:

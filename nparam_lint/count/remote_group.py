@@ -1,0 +1,155 @@
+"""What runs on another machine: the worker, with one group of jobs.
+
+`run_group` is called by its name, with what `remote_jobs.py` sends, and returns Python's own types
+alone, so that another version of this package can be told from what it answers.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import platform
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import replace
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from nparam_lint import UsageError, __version__
+from nparam_lint.count.bundle import unpacked
+from nparam_lint.count.interpreter import named_interpreter
+from nparam_lint.count.run_jobs import BuildContext, Limits, default_memory, worker_settings
+from nparam_lint.count.worker_process import (
+    SILENCE,
+    CannotStart,
+    Secrets,
+    lingering_worker,
+    running,
+)
+from nparam_lint.repository.snapshot import Snapshot
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from nparam_lint.count.worker_process import Worker
+
+LINGER = 5.0  # seconds that a worker waits for the next group, since importing torch takes long
+NAME = f"{__name__}:run_group"
+_VERSIONS = """
+import json, platform
+from importlib.metadata import PackageNotFoundError, version
+try:
+    torch = version("torch")
+except PackageNotFoundError:
+    torch = None
+print(json.dumps([platform.python_version(), torch]))
+"""
+
+
+@cache
+def describe(named: str | None) -> dict[str, str | None]:
+    """This machine: its name, the version of nparam-lint, the interpreter that builds models, and
+    the versions of Python and torch there; `fault`: why these cannot be found out. `named`: the
+    interpreter that was asked for."""
+    facts: dict[str, str | None] = {
+        "host": platform.node(),
+        "nparam_lint": __version__,
+        "interpreter": None,
+        "python": None,
+        "torch": None,
+        "fault": None if os.name == "posix" else "it runs Windows; next: use Linux or macOS",
+    }
+    wanted = named or os.environ.get("NPARAM_LINT_PYTHON") or sys.executable
+    try:
+        facts["interpreter"] = python = named_interpreter(wanted, Path.home(), "on that machine")
+        command = [python, "-c", _VERSIONS]
+        told = subprocess.run(command, capture_output=True, check=True, timeout=60, cwd="/").stdout
+        facts["python"], facts["torch"] = json.loads(told)
+    except (UsageError, OSError, ValueError, subprocess.SubprocessError) as error:
+        facts["fault"] = facts["fault"] or str(error)
+    return facts
+
+
+def run_group(order: dict[str, Any], data: bytes) -> dict[str, Any]:
+    """Build one group of jobs. `data`: the bundle of the project.
+
+    Returns the worker's frames and why they end, or the `fault` that kept it from its work; the
+    `facts` about the machine, `where` in the engine's words it is, and the `seconds` it took."""
+    engine = import_module(f"nparam_lint.count.engines.{order['engine']}")
+    start = time.monotonic()
+    facts = describe(order["python"])
+    answer: dict[str, Any] = {"where": engine.here(), "facts": facts, "fault": facts["fault"]}
+    if answer["fault"] is None:
+        try:
+            with unpacked(data, order["digest"]) as tree:
+                answer |= _built(order, str(facts["interpreter"]), tree, engine.is_wanted)
+        except (OSError, ValueError, CannotStart) as error:
+            answer["fault"] = _in_words(error, len(data))
+    return answer | {"seconds": time.monotonic() - start}
+
+
+def _built(
+    order: dict[str, Any], python: str, tree: Path, is_wanted: Callable[[], bool]
+) -> dict[str, Any]:
+    limits = Limits(**order["limits"])
+    context = BuildContext(
+        python,
+        tree / order["inside"],
+        {**os.environ, **order["environ"]},
+        replace(limits, memory=limits.memory or default_memory()),
+        tuple(order["names"]),
+        _snapshot(order, tree),
+    )
+    # In texts the project is where its user has it.
+    there, shown = (
+        json.dumps(path)[1:-1].encode() for path in (os.path.realpath(context.root), order["root"])
+    )
+    frames: list[tuple[dict[str, Any], bytes]] = []
+    with lingering_worker(LINGER), running(python, context.environ) as worker:
+        worker.send(
+            {"settings": worker_settings(context, worker), "jobs": order["jobs"], "probe": False}
+        )
+        for frame, body in worker.frames():
+            worker.patience = SILENCE
+            if frame.get("event") in ("alive", "building") and is_wanted():
+                continue
+            if not is_wanted():
+                break
+            frames.append((frame, body.replace(there, shown)))
+            worker.takes_more = frame.get("more") is True
+            if frame.get("event") in ("end", "no torch"):
+                break
+        else:
+            return {"frames": frames, "ended": worker.why_it_ended(), "output": _tail(worker)}
+    return {"frames": frames, "ended": ("died", "nobody waits for it any more"), "output": ""}
+
+
+def _snapshot(order: dict[str, Any], tree: Path) -> Snapshot | None:
+    """The copy that the project is in, as the worker has to know it."""
+    if order["copied"] is None:
+        return None
+    home, untracked = order["copied"]
+    top = tree / order["inside"].partition("/")[0]
+    return Snapshot(top, Path(home), (), (), untracked=tuple(untracked))
+
+
+def _tail(worker: Worker) -> str:
+    return Secrets(os.environ).mask(worker.tail_text())
+
+
+def _in_words(error: Exception, size: int) -> str:
+    """What kept the project from being unpacked or built, and the next step."""
+    place = tempfile.gettempdir()
+    if not isinstance(error, OSError) or error.errno not in (errno.ENOSPC, errno.EDQUOT):
+        return f"{error}"
+    free = shutil.disk_usage(place).free
+    return (
+        f"the disk of {place} is full: {free >> 10:,} KB are free, and the project takes "
+        f"{size >> 10:,} KB packed; next: make room there, or set TMPDIR for its worker"
+    )

@@ -1,0 +1,311 @@
+"""Runs jobs on other machines, by an engine that the user has: in groups, each of which is a call
+of `remote_group.run_group` there.
+
+A group that gets no answer is repeated, up to `TRIES` times. When machines are idle, the one that
+takes longest is started once more elsewhere, and the first answer counts. All answers of a run come
+from one version of nparam-lint, Python and torch.
+"""
+
+from __future__ import annotations
+
+import re
+import statistics
+import time
+from concurrent.futures import FIRST_COMPLETED, CancelledError, wait
+from dataclasses import asdict, dataclass, field
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
+
+from nparam_lint import UsageError
+from nparam_lint.cache.measurement_cache import MeasurementCache, ProjectState
+from nparam_lint.cache.store import Store
+from nparam_lint.count import remote_group
+from nparam_lint.count.bundle import pack
+from nparam_lint.count.engines import call_of, engine_of
+from nparam_lint.count.remote_machines import interpreters, machines_at, why_unfit
+from nparam_lint.count.run_jobs import Answers, RecordedFrames, read_answers, with_names
+from nparam_lint.count.worker_process import Secrets, worker_environment
+from nparam_lint.discover.files import list_buildable
+from nparam_lint.records import NotMeasured
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from concurrent.futures import Future
+
+    from nparam_lint.cache.replay_inputs import ReplayInputs
+    from nparam_lint.count.bundle import Bundle
+    from nparam_lint.count.engines import Machines
+    from nparam_lint.count.remote_machines import Destination
+    from nparam_lint.count.run_jobs import BuildContext, Job
+
+TRIES = 3  # of a group, before its models are not measured
+SHARE = 3  # groups for each call that runs at a time: the last ones end at about the same time
+LEAST = 8  # models of a group: each imports torch and the project anew
+UNKNOWN = 8  # slots that are reckoned with while no machine is there yet
+PATIENCE = 60.0  # seconds without any machine
+SLOW = 2.0  # times as long as half of the groups: then it is started once more
+_TICK = 0.5  # seconds between two looks at what is slow
+# Variables that are about one machine, or about who uses it; so are those that name a place.
+_OF_A_MACHINE = re.compile(
+    r"USER|LOGNAME|HOST(NAME|TYPE)?|LANG(UAGE)?|LC_.*|TMPDIR|TEMP|TMP"
+    r"|(CUDA|NVIDIA|HIP|ROCR?|OMP|MKL|OPENBLAS|KMP|SLURM|PBS|KUBERNETES|DASK|RAY|CONDA|PYENV)_.*"
+)
+_PLACE = re.compile(r"(^|:)[/~]|^[A-Za-z]:\\")
+
+
+def run_jobs_on(
+    destination: Destination,
+    context: BuildContext,
+    jobs: Sequence[Job],
+    progress: Callable[[int, int, str], None] | None = None,
+    replay_inputs: ReplayInputs | None = None,
+    meanwhile: Callable[[], None] = lambda: None,
+) -> Answers:
+    """As `run_jobs`, on other machines. Nothing is recalled or remembered. Raises UsageError where
+    there is no machine that can build anything."""
+    if replay_inputs and jobs:
+        replay_inputs.is_complete = False
+    if progress and jobs:
+        progress(0, len(jobs), "sending the project…")
+    run = _Run(machines_at(destination.address), destination, context, progress)
+    groups = run.grouped(jobs)
+    answers = run.answers(groups, meanwhile)
+    # What a module changes in others would be seen by the models of its own group alone.
+    if run.facts.settle(built=True) and run.facts.companions and len(groups) > 1:
+        run = _Run(run.machines, destination, context, progress)
+        answers = run.answers(run.grouped(jobs, whole=True))
+    answers.measurements = {n: with_names(found) for n, found in answers.measurements.items()}
+    return answers
+
+
+@dataclass(eq=False, slots=True)
+class _Group:
+    """Jobs that are sent together. `futures`: the calls that run, two of a slow one."""
+
+    jobs: Sequence[Job]
+    futures: set[Future[Any]] = field(default_factory=set)
+    tries: int = 0
+    since: float = 0.0  # when it was sent
+
+
+class _Run:
+    def __init__(
+        self,
+        machines: Machines,
+        destination: Destination,
+        context: BuildContext,
+        progress: Callable[[int, int, str], None] | None,
+    ) -> None:
+        self.machines, self.destination, self.context = machines, destination, context
+        self.progress = progress
+        self.secrets = Secrets(context.environ)
+        self.bundle: Bundle = _packed(context)
+        self.shared: object = None  # what stands for it in the arguments of calls
+        self.first = dict([*interpreters(destination).items()][:1])  # all others have to be like it
+        self.pending: dict[Future[Any], _Group] = {}
+        first: dict[str, Any] = next(iter(self.first.values()), {})
+        self.found = Answers(torch=first.get("torch"), python=first.get("python"))
+        self.guards: list[str] | None = None  # those that were on in every group
+        self.seconds: list[float] = []  # that groups took
+        self.seen = self.full = time.monotonic()  # when any machine was there; none was idle
+        state = ProjectState(context.root, context.names)
+        # What the answers depend on is not kept; it shows whether models can tell each other.
+        self.facts = MeasurementCache(Store(None, ""), state, destination.address, {})
+        self.order = self._order()
+
+    def grouped(self, jobs: Sequence[Job], whole: bool = False) -> list[_Group]:
+        """Those that import in the same way together, as the worker does; and of these, those of
+        one module. `whole`: not in parts."""
+        slots = self.machines.slots() or UNKNOWN
+        most = len(jobs) if whole else max(LEAST, -(-len(jobs) // (SHARE * slots)))
+        ordered = jobs if whole else sorted(jobs, key=lambda job: job.attempts[0].module)
+        ordered = sorted(ordered, key=lambda job: job.attempts[0].roots)
+        found = []
+        for _, alike in groupby(ordered, key=lambda job: job.attempts[0].roots):
+            listed = list(alike)
+            found += [_Group(listed[n : n + most]) for n in range(0, len(listed), most)]
+        return found
+
+    def answers(
+        self, groups: Sequence[_Group], meanwhile: Callable[[], None] = lambda: None
+    ) -> Answers:
+        """The answers to all groups."""
+        every = sum(len(group.jobs) for group in groups)
+        try:
+            self.shared = self.machines.share(self.bundle.data)
+            for group in groups:
+                self._submit(group)
+            meanwhile()
+            while self.pending:
+                done, _ = wait(self.pending, _TICK, FIRST_COMPLETED)
+                self._look_at_machines()
+                for future in done:
+                    if (ended := self.pending.pop(future, None)) is not None:
+                        self._take(ended, future)
+                        if self.progress:
+                            count = len(self.found.measurements)
+                            self.progress(count, every, ended.jobs[0].label)
+                self._repeat_slow()
+        finally:  # Ctrl-C too
+            for future in self.pending:
+                future.cancel()
+        return self.found
+
+    # --- calls ----------------------------------------------------------------------------------
+
+    def _order(self) -> dict[str, Any]:
+        context, snapshot = self.context, self.context.snapshot
+        untracked = snapshot.untracked if snapshot else ()
+        return {
+            "engine": engine_of(self.destination.address),
+            "python": self.destination.python,
+            "digest": self.bundle.digest,
+            "inside": self.bundle.inside,
+            "root": str(context.root),
+            "copied": snapshot and (str(snapshot.home), untracked),
+            "environ": sent_environment(context.environ),
+            "limits": asdict(context.limits),
+            "names": sorted(context.names),
+        }
+
+    def _submit(self, group: _Group) -> None:
+        """Send a group. One that is repeated brings the project along: what is shared may be kept
+        by the very machine that is gone, or hangs."""
+        order = {**self.order, "jobs": [asdict(job) for job in group.jobs]}
+        is_slow = bool(group.futures)
+        data = self.bundle.data if is_slow or group.tries else self.shared
+        call = call_of(remote_group.NAME, order, data)
+        submit = self.machines.submit_to_idle if is_slow else self.machines.submit
+        try:
+            future: Future[Any] = submit(*call)
+        except Exception as error:  # the engine's own
+            self._give_up(group, f"{type(error).__name__}: {error}")
+            return
+        group.since = time.monotonic()
+        group.futures.add(future)
+        self.pending[future] = group
+
+    def _take(self, group: _Group, future: Future[Any]) -> None:
+        """Take in what came of a call: its answers, or it is repeated."""
+        group.futures.discard(future)
+        fault = self._fault_of(group, future)
+        if fault is None:
+            for other in group.futures:
+                self.pending.pop(other, None)
+                other.cancel()
+        elif not group.futures:
+            group.tries += 1
+            if group.tries >= TRIES:
+                self._give_up(group, f"{fault} (it was tried {TRIES} times)")
+            else:
+                self._submit(group)
+
+    def _fault_of(self, group: _Group, future: Future[Any]) -> str | None:
+        """Take in the answers of a call; returns why there are none."""
+        try:
+            answer = future.result()
+        except CancelledError:
+            return "its machine is gone"
+        except self.machines.final as error:
+            group.tries = TRIES - 1
+            return f"its machines died: {' '.join(str(error).split())}"
+        except Exception as error:  # whatever the engine raises for a machine that died
+            return f"its machine failed: {' '.join(str(error).split()) or type(error).__name__}"
+        if not isinstance(answer, dict) or not isinstance(answer.get("facts"), dict):
+            return "the answer of its machine cannot be read"
+        facts, where = answer["facts"], str(answer.get("where"))
+        name = f"{facts.get('host')} ({where})"
+        if why := why_unfit(name, facts, self.first):
+            self.machines.avoid(where)
+            return why
+        if answer.get("fault") is not None:
+            self.machines.avoid(where)
+            return f"the machine {name}: {answer['fault']}"
+        try:
+            frames = [(dict(frame), bytes(body)) for frame, body in answer["frames"]]
+            cause, why = answer["ended"]
+            self.seconds.append(float(answer["seconds"]))
+        except (KeyError, TypeError, ValueError):
+            return f"the answer of the machine {name} cannot be read"
+        if not frames or frames[-1][0].get("event") != "end":
+            said = next((f["reason"] for f, _ in frames if f.get("event") == "no torch"), why)
+            return f"the machine {name}: {said}"
+        self.first = self.first or {name: facts}
+        self._read(group, RecordedFrames(frames, (cause, why)))
+        return None
+
+    def _read(self, group: _Group, frames: RecordedFrames) -> None:
+        """Take in the frames of a group that was built to its end."""
+        own, found = Answers(), self.found
+        cause, why = read_answers(frames, group.jobs, own, self.secrets, self.facts, None)
+        for job in group.jobs:
+            lost = NotMeasured("NPL005", why, cause=cause)
+            found.measurements[job.id] = own.measurements.get(job.id, lost)
+        before = own.guards if self.guards is None else self.guards
+        self.guards = [guard for guard in before if guard in own.guards]
+        found.torch, found.python, found.guards = own.torch, own.python, tuple(self.guards)
+
+    def _give_up(self, group: _Group, why: str) -> None:
+        for job in group.jobs:
+            found = NotMeasured("NPL005", self.secrets.mask(why), cause="no_worker")
+            self.found.measurements[job.id] = found
+
+    # --- machines -------------------------------------------------------------------------------
+
+    def _look_at_machines(self) -> None:
+        """Wait for machines that are still to come, but not for ever. Raises UsageError where none
+        has come at all."""
+        now = time.monotonic()
+        if self.machines.slots():
+            self.seen = now
+        why, step = self.machines.why_lost(), "start it again"
+        if why:
+            why = f"the connection to {self.destination.address} was lost: {why}"
+        elif now - self.seen > PATIENCE:
+            why = f"no machine can be used at {self.destination.address}, for {PATIENCE:g} s now"
+            step = "start workers there, and see that they stay"
+        if not why or not self.pending:
+            return
+        if not self.found.measurements:
+            raise UsageError(f"{why}\nnext: {step}")
+        for future, group in self.pending.items():
+            self._give_up(group, why)
+            future.cancel()
+        self.pending.clear()
+
+    def _repeat_slow(self) -> None:
+        """Start the group that takes longest once more, when machines are idle: its own may hang.
+        What is usual is known from those that are done."""
+        now = time.monotonic()
+        if not self.machines.idle():
+            self.full = now
+            return
+        usual = statistics.median(self.seconds) if self.seconds else self.context.limits.timeout
+        alone = [group for group in self.pending.values() if len(group.futures) == 1]
+        slowest = min(alone, key=lambda group: group.since, default=None)
+        # It may have waited for its turn as long as no machine was idle.
+        if slowest and now - max(slowest.since, self.full) > SLOW * usual:
+            since = slowest.since
+            self._submit(slowest)
+            slowest.since = since
+
+
+def sent_environment(environ: Mapping[str, str]) -> dict[str, str]:
+    """What the worker would get here, without what is about this machine: the others have their
+    own."""
+    mine = worker_environment(environ, "")
+    return {
+        name: value
+        for name, value in mine.items()
+        if environ.get(name) == value
+        and not (_OF_A_MACHINE.fullmatch(name) or _PLACE.search(value))
+    }
+
+
+def _packed(context: BuildContext) -> Bundle:
+    """The files that a build may read, with the name that the directory of the project has."""
+    root, snapshot = context.root, context.snapshot
+    inside = root.name or "root"
+    if snapshot:  # its own name is another in each run
+        inside = "/".join([snapshot.home.name, *root.relative_to(snapshot.directory).parts])
+    return pack(root, inside, list_buildable(root, snapshot))
