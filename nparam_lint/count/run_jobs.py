@@ -13,16 +13,16 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from nparam_lint.cache.file_facts import json_decoder
+from nparam_lint.cache.installed_files import InstalledFiles, places_of
 from nparam_lint.count.worker.capabilities import METRICS
 from nparam_lint.count.worker.path_facts import unescaped
+from nparam_lint.count.worker_environment import Secrets, worker_environment
 from nparam_lint.count.worker_process import (
     SILENCE,
     TAB,
     CannotStart,
-    Secrets,
     Worker,
     running,
-    worker_environment,
 )
 from nparam_lint.records import Cause, Measured, Measurement, NotMeasured
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from nparam_lint.records import ImportAttempt, NameValue
     from nparam_lint.repository.snapshot import Snapshot
 
-PROTOCOL = 8
+PROTOCOL = 9
 STARTING, IMPORTING = "starting torch…", "importing the project…"  # what progress tells of
 
 
@@ -245,6 +245,8 @@ def _settings(context: BuildContext, worker: Worker) -> dict[str, Any]:
         "nonce": worker.nonce,
         **asdict(context.limits),
         "names": sorted(context.names),
+        "places": places_of(context.python, context.environ),
+        "top": _top_of(context.root),
         # What keeps the working tree out of a copy of what git has.
         "snapshot": snapshot
         and {
@@ -257,16 +259,23 @@ def _settings(context: BuildContext, worker: Worker) -> dict[str, Any]:
     }
 
 
+def _top_of(root: Path) -> str:
+    """The top of the repository around a directory; "" without one."""
+    real = root.resolve()
+    return next((str(top) for top in (real, *real.parents) if (top / ".git").exists()), "")
+
+
 def _cache_of(context: BuildContext) -> MeasurementCache:
     """The cache of a project that has a `store`."""
-    from nparam_lint.cache.measurement_cache import MeasurementCache, ProjectState
+    from nparam_lint.cache.measurement_cache import MeasurementCache
+    from nparam_lint.cache.project_state import ProjectState
 
     assert context.store is not None
-    snapshot = context.snapshot
-    copied = "" if snapshot is None else "\n".join(["a copy", *snapshot.untracked])
-    environ = worker_environment(context.environ, "")
-    state = ProjectState(context.root, context.names)
-    return MeasurementCache(context.store, state, context.python, environ, copied)
+    kept = context.store.beside(f"files installed for {context.python}")
+    installed = InstalledFiles(kept, places_of(context.python, context.environ))
+    environ = worker_environment(context.environ, "", context.python)
+    state = ProjectState(context.root, context.names, environ.visible, installed)
+    return MeasurementCache(context.store, state, context.python, environ.read_by_c)
 
 
 def _read_answers(
