@@ -117,11 +117,27 @@ class MeasurementCache:
     def installation(self) -> tuple[str, str, tuple[str, ...]] | None:
         """The versions of torch and Python, and the guards of the worker; None when the interpreter
         has changed since they were noted, or was never met."""
-        known: Any = self._load(f"python-{self.context}", tuple[str, str, tuple[str, ...], Facts])
+        known = self._installation()
         if known is None or not self.state.holds(known[3]):
             return None
         torch, python, guards, self.checked["python"] = known
         return torch, python, guards
+
+    def _installation(self) -> tuple[str, str, tuple[str, ...], Facts] | None:
+        kind: Any = tuple[str, str, tuple[str, ...], Facts]
+        known: tuple[str, str, tuple[str, ...], Facts] | None
+        known = self._load(f"python-{self.context}", kind)
+        return known
+
+    def facts_of_interpreter(self) -> Facts:
+        """What was noted of it, whether or not it holds."""
+        known = self._installation()
+        return known[3] if known else {}
+
+    def parts_of(self, context: str) -> dict[str, str] | None:
+        """The surroundings of that name."""
+        found: dict[str, str] | None = self._load(f"context-{context}", dict[str, str])
+        return found if found and found.keys() == self.context_parts.keys() else None
 
     def name_of_interpreter(self) -> str | None:
         """A name for it and its packages as they are, and for all variables that a build can see;

@@ -71,6 +71,7 @@ class RecipePattern:
 class Settings:
     """What a run is told. `python` may name an executable or an environment, relative to `home`;
     `python_from` says who named it. `snapshot`: what `root` is a copy of, or lies in a copy of.
+    `why_built`: it is wanted why models are built that were measured before.
     `ways`: how many of the ways to build a model are tried at most; 0: all.
     `place`: what is asked about in `home`, for the environment that is nearest to it.
     `extended`: the config files that `config` extends, as they are spelled.
@@ -89,6 +90,7 @@ class Settings:
     memory: int | None = None
     jobs: int | None = None
     ways: int = 8
+    why_built: bool = False
     exclude: tuple[str, ...] = ()
     select: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()

@@ -95,7 +95,7 @@ class BuildContext:
     """The project whose models are built, and how. `python`: the interpreter that builds them;
     `environ`: the user's environment; `names`: those under which anything of the project could be
     imported; `snapshot`: what `root` is a copy of; `store`: what earlier runs measured, None to
-    measure everything."""
+    measure everything; `why_built`: it is to be told why a model is built."""
 
     python: str
     root: Path
@@ -104,6 +104,7 @@ class BuildContext:
     names: tuple[str, ...] = ()
     snapshot: Snapshot | None = None
     store: Store | None = None
+    why_built: bool = False
 
     @property
     def home(self) -> Path:
@@ -157,6 +158,7 @@ def run_jobs(
         if measured
     }
     left = [job for job in jobs if job.id not in found]
+    reasons = _reasons(cache, jobs, left) if context.why_built else {}
     if cache and known and not left and cache.settle(built=False):
         meanwhile()
         answers = Answers(found, *known[:2], guards=known[2])
@@ -175,8 +177,24 @@ def run_jobs(
         cache.tell_inputs(replay_inputs, str(context.home))
     elif replay_inputs and jobs:  # some of them rest on nothing that is known
         replay_inputs.is_complete = False
-    answers.measurements = {n: _with_names(found) for n, found in answers.measurements.items()}
+    for number, measured in answers.measurements.items():
+        why = "" if measured.cached else reasons.get(number, "")
+        answers.measurements[number] = _with_names(replace(measured, why_built=why))
     return answers
+
+
+def _reasons(
+    cache: MeasurementCache | None, jobs: Sequence[Job], left: Sequence[Job]
+) -> Mapping[int, str]:
+    """Why each job is built, if it is; to be told before anything is learned. `left`: those of
+    which nothing is known."""
+    from nparam_lint.cache.reasons import TOGETHER, UNUSED, Reasons
+
+    if cache is None or cache.store.base is None:
+        return {job.id: UNUSED for job in jobs}
+    reasons = Reasons(cache)
+    own = {job.id: reasons.of(job) for job in left}
+    return {job.id: own.get(job.id, TOGETHER) for job in jobs}
 
 
 def what_was_read(

@@ -584,7 +584,7 @@ def test_nothing_survives_the_front_end(
     marker = uuid.uuid4().hex
     front = subprocess.Popen(
         [PYTHON, "-c", f"{FRONT}; sys.exit(code)", "check", str(tmp_path), "--python", PYTHON],
-        env=front_environment(SURVIVAL_MARKER=marker, NPARAM_LINT_FORK=mode),
+        env=front_environment(TORCH_SURVIVAL_MARKER=marker, NPARAM_LINT_FORK=mode),
         cwd=tmp_path,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,

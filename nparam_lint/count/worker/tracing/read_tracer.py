@@ -33,6 +33,9 @@ from .state_snapshot import StateSnapshot
 # What looks for the metadata of packages, and for nothing else in a directory.
 _METADATA = re.compile(r"[\\/](importlib[_/\\]metadata|pkg_resources)[\\/]")
 _QUESTIONS = {"open": "content", "distributions": "distributions"}
+# Files of the standard library that read source.
+_INSPECTION = frozenset(("linecache.py", "inspect.py", "tokenize.py", "traceback.py"))
+_OF_PATHS = ("genericpath.py", "genericpath>")  # os.path.exists and its like
 _DELETED = " (deleted)"  # the system's words, after the path
 NO_FILES = ("/memfd:", "/SYSV", "/dev/zero")  # memory that has a name
 
@@ -53,8 +56,22 @@ def record_event(event, args):
     if isinstance(place, int) and event != "open":  # a directory that is open; a file was noted
         place = path_of_open(place)
     path = recordable_path(place)
-    if path is not None:
+    if path is None:
+        return
+    if is_inspected(path, sys._getframe(2)):  # as if the file that is being run imported it
+        STATE.record.imports().add(path)
+    else:
         STATE.record.inputs().note(_QUESTIONS.get(event, "names"), path)
+
+
+def is_inspected(path, frame):
+    """Whether, in `frame`, Python looks at the source of a module that was run: to show a line, or
+    to find a class among all modules."""
+    if path not in STATE.record.files:
+        return False
+    while frame is not None and frame.f_code.co_filename.endswith(_OF_PATHS):
+        frame = frame.f_back
+    return frame is not None and os.path.basename(frame.f_code.co_filename) in _INSPECTION
 
 
 def record_read(path):
@@ -134,6 +151,8 @@ def record_query(question, path, found, kwargs=()):
     if STATE.record.on:
         path = recordable_path(below_open(path, kwargs.get("dir_fd")))
         if path is not None and not (found == "directory" and path in STATE.above):
+            if is_inspected(path, sys._getframe(2)):
+                return
             inputs = STATE.record.inputs()
             # For its size, perhaps, or for code that reads it unseen.
             if found == "file" and question == "stat":
