@@ -111,6 +111,9 @@ class InstalledFiles:
             content = file.read()
         if os.path.basename(path) == "RECORD":  # scripts, and their hashes, name the interpreter
             content = b"\n".join(line.partition(b",")[0] for line in content.splitlines())
+        if path.endswith("pyvenv.cfg"):  # another command may have made the same
+            lines = content.splitlines()
+            content = b"\n".join(x for x in lines if not x.startswith((b"command", b"executable")))
         if path.endswith(_OF_PLACES):
             content = self.without_places(os.fsdecode(content)).encode("utf-8", "surrogateescape")
         return digest(content)

@@ -330,7 +330,6 @@ class MeasurementCache:
         unknown = {fact("content", p) for p, file in self.files.items() if file.source is None}
         with locked(self.store):
             self._keep_all(shared, unknown)
-        self.state.installed.save()
 
     def _keep_all(self, shared: str, unknown: set[str]) -> None:
         for (key, ok, body, _), (inputs, changes) in zip(self.pending, self.closed, strict=True):

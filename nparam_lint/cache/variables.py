@@ -39,7 +39,9 @@ READ_BY_C = (
 NEEDED = frozenset(
     "PATH HOME USER LOGNAME TMPDIR TEMP TMP SYSTEMROOT SYSTEMDRIVE WINDIR COMSPEC PATHEXT APPDATA"
     " LOCALAPPDATA PROGRAMDATA PROGRAMFILES USERPROFILE USERNAME HOMEDRIVE HOMEPATH"
-    " NUMBER_OF_PROCESSORS PROCESSOR_ARCHITECTURE".split()
+    " NUMBER_OF_PROCESSORS PROCESSOR_ARCHITECTURE"
+    # where Python writes bytecode, or that it does not
+    " PYTHONDONTWRITEBYTECODE PYTHONPYCACHEPREFIX".split()
 )
 # What a shell changes from command to command, and no answer depends on.
 _PASSING = frozenset(("_", "SHLVL", "OLDPWD", "PWD"))
@@ -58,7 +60,7 @@ _NO_SECRETS = ("SSH_", "GPG_", "XAUTH", "GIT_")
 
 def is_read_by_c(name: str) -> bool:
     """Whether C code may read the variable."""
-    return name.startswith(READ_BY_C)
+    return name.startswith(READ_BY_C) and name not in NEEDED
 
 
 def decides(name: str) -> bool:

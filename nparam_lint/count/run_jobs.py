@@ -173,6 +173,8 @@ def run_jobs(
         if cache and answers.torch and answers.python:
             cache.settle(built=True)
             cache.save(answers.torch, answers.python, answers.guards)
+    if cache:
+        cache.state.installed.save()
     if replay_inputs and cache and cache.known == len(jobs):
         cache.tell_inputs(replay_inputs, str(context.home))
     elif replay_inputs and jobs:  # some of them rest on nothing that is known

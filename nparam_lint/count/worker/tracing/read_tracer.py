@@ -149,16 +149,23 @@ def held_files():
 def record_query(question, path, found, kwargs=()):
     """A question about a path other than what it contains, and the answer."""
     if STATE.record.on:
-        path = recordable_path(below_open(path, kwargs.get("dir_fd")))
-        if path is not None and not (found == "directory" and path in STATE.above):
-            if is_inspected(path, sys._getframe(2)):
-                return
-            inputs = STATE.record.inputs()
-            # For its size, perhaps, or for code that reads it unseen.
-            if found == "file" and question == "stat":
-                inputs.note("content", path)
-            else:
-                inputs.facts.setdefault((question, path), found)
+        place = below_open(path, kwargs.get("dir_fd"))
+        if found == "directory" and isinstance(place, str) and is_certain(place):
+            return
+        path = recordable_path(place)
+        if path is None or is_inspected(path, sys._getframe(2)):
+            return
+        inputs = STATE.record.inputs()
+        # For its size, perhaps, or for code that reads it unseen.
+        if found == "file" and question == "stat":
+            inputs.note("content", path)
+        else:
+            inputs.facts.setdefault((question, path), found)
+
+
+def is_certain(place):
+    """Whether a directory is there as long as the project is, or the packages with their files."""
+    return place in STATE.above or (place.startswith(STATE.packages) and not is_project(place))
 
 
 def path_of_open(descriptor):
