@@ -46,6 +46,7 @@ if TYPE_CHECKING:
 BENCHMARKS: dict[str, Callable[[Bench], Result]] = {
     "warm": hook.warm,
     "cold": hook.cold,
+    "kept": kept.kept,
     "zoo": zoo.zoo,
     "pytest": asserts.pytest,
     "peers": peers.peers,

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import platform
+import re
 import time
 import zlib
 from functools import cached_property
@@ -118,10 +119,11 @@ class InstalledFiles:
             content = self.without_places(os.fsdecode(content)).encode("utf-8", "surrogateescape")
         return digest(content)
 
-    def without_places(self, text: str) -> str:
-        """`text` with the names of the places in it."""
-        for name, place in self.places:
-            text = text.replace(place, name)
+    def without_places(self, text: str, *more: tuple[str, str]) -> str:
+        """`text` with the names of the places in it, and of `more`."""
+        for name, place in (*more, *self.places):
+            if place in text:  # as a whole, or as the beginning of a path
+                text = re.sub(re.escape(place) + r"(?![\w.-])", name, text)
         return text
 
     @cached_property

@@ -90,7 +90,7 @@ class ProjectState:
         if value is None:
             return None
         # It may be a secret that nobody recognised, or contain where the project is.
-        value = self.installed.without_places(value.replace(self.root, "//root"))
+        value = self.installed.without_places(value, ("//root", self.root))
         return digest(value.encode("utf-8", "surrogateescape"))
 
     def _entries_of(self, place: str) -> dict[str, str]:

@@ -197,14 +197,14 @@ def test_only_a_directory_that_is_named_may_be_writable_for_others(tmp_path: Pat
     assert Store(base, "nets", shared=True).load("name") == b"body"
 
 
-def test_a_disk_that_is_full(project: Checker, nparam_lint_process: Callable[..., Any]) -> None:
+def test_a_disk_that_is_full(tmp_path: Path) -> None:
     """No file may be larger than nothing: every write fails, as on a full disk."""
     limited = (
         "import resource, sys; resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0));"
         "from nparam_lint.cache.store import Store; s = Store(sys.argv[1], 'nets', shared=True);"
         "print(s.save('name', b'body'), s.trouble)"
     )
-    base = project.root.parent / "full"
+    base = tmp_path / "full"
     done = subprocess.run(
         [sys.executable, "-c", limited, str(base)], capture_output=True, text=True, check=True
     )
