@@ -25,6 +25,7 @@ from speed import (
     asserts,
     growth,
     hook,
+    kept,
     lines,
     machine,
     memory,
