@@ -25,6 +25,7 @@ from speed import (
     asserts,
     growth,
     hook,
+    kept,
     lines,
     machine,
     memory,
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
 BENCHMARKS: dict[str, Callable[[Bench], Result]] = {
     "warm": hook.warm,
     "cold": hook.cold,
+    "kept": kept.kept,
     "zoo": zoo.zoo,
     "pytest": asserts.pytest,
     "peers": peers.peers,

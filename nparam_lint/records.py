@@ -412,6 +412,7 @@ class Measured:
     dtypes: tuple[DtypeRow, ...] = ()
     seconds: float = field(default=0.0, compare=False)
     cached: bool = False
+    why_built: str = ""
 
     @property
     def counts(self) -> ModuleRow:
@@ -439,6 +440,7 @@ class NotMeasured:
     notes: tuple[str, ...] = ()
     seconds: float = field(default=0.0, compare=False)
     cached: bool = False
+    why_built: str = ""
 
 
 Measurement = Measured | NotMeasured

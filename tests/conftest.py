@@ -80,7 +80,7 @@ def environ(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """This machine's environment, without anybody's preferences, and without what is remembered of
     other runs."""
     kept = {key: value for key, value in os.environ.items() if not _PERSONAL.fullmatch(key)}
-    return kept | {"NPARAM_LINT_CACHE_DIR": str(tmp_path_factory.mktemp("cache"))}
+    return kept | {"NPARAM_LINT_CACHE": str(tmp_path_factory.mktemp("cache"))}
 
 
 @pytest.fixture(scope="session")

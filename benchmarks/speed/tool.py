@@ -36,7 +36,7 @@ class Tool:
 
     @property
     def environ(self) -> dict[str, str]:
-        return {**self.bench.environ, "XDG_CACHE_HOME": str(self.cache)}
+        return {**self.bench.environ, "NPARAM_LINT_CACHE": str(self.cache)}
 
     def run(self, project: Path, *options: str, codes: Sequence[int] = (0,)) -> Done:
         return run([*command(), *options], project, self.environ, codes)

@@ -11,14 +11,12 @@ import os
 import sys
 from stat import S_IFMT, S_ISLNK
 
-from nparam_lint.cache.store import Store, digest, directory, tool
+from nparam_lint.cache.store import Store, digest, directory, named, tool
+from nparam_lint.cache.variables import decides, value_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
-
-# What a shell changes from command to command, and no answer depends on.
-_PASSING = ("_", "SHLVL", "OLDPWD", "PWD")
 
 
 def replay(
@@ -33,14 +31,16 @@ def replay(
     if any(word.startswith("--no-c") for word in arguments):  # as argparse abbreviates it
         return None
     try:
-        store, name = Store(directory(environ), os.getcwd()), name_of(arguments, environ)
+        store, name = answers(environ), name_of(arguments, environ)
         head, _, rest = (store.load(name) or b"").partition(b"\n")
         code, length, python = head.split(b" ", 2)
         text, lines = rest[: int(length)], rest[int(length) :].split(b"\n")
         same = True
         for line in lines:
             state, was, path = line.split(b" ", 2)
-            if was == LOOKED:
+            if was == ASKED:
+                same = same and value_state(os.fsdecode(path), environ) == state
+            elif was == LOOKED:
                 same = same and look_of(path) == state
             elif state_of(path) != state and (was == UNREAD or content_of(path) != was):
                 same = False
@@ -61,9 +61,16 @@ def replay(
     return int(code)
 
 
+def answers(environ: Mapping[str, str]) -> Store:
+    """What is kept of the answers that were given in the current directory. They are of use on this
+    machine alone."""
+    return Store(directory(environ), os.getcwd(), shared=named(environ) is not None)
+
+
 def name_of(arguments: Sequence[str], environ: Mapping[str, str]) -> str:
-    """The entry's name: everything except files that an answer depends on."""
-    variables = sorted(f"{k}={v}" for k, v in environ.items() if k not in _PASSING)
+    """The entry's name: everything that an answer depends on, except files, and the variables that
+    models have asked for."""
+    variables = sorted(f"{name}={value}" for name, value in environ.items() if decides(name))
     look = (sys.stdout.encoding, str(sys.stdout.isatty()), str(sys.stderr.isatty()), _width())
     parts = (tool(), os.getcwd(), *look, str(len(arguments)), *arguments, *variables)
     return "run-" + digest(*(part.encode("utf-8", "surrogateescape") for part in parts))
@@ -80,7 +87,16 @@ def state_of(path: bytes) -> bytes:
 
 NOTHING = b"-"  # the state of what is not there
 UNREAD = b"-"  # of a file that is known by its state alone
+ASKED = b"$"  # of an environment variable
 LOOKED = b"?"  # of a path of which it only matters what it is, and where it leads
+
+
+def value_state(name: str, environ: Mapping[str, str]) -> bytes:
+    """A value that changes with that of a variable, or of several (`value_of`)."""
+    value = value_of(name, environ)
+    if value is None:
+        return NOTHING
+    return digest(value.encode("utf-8", "surrogateescape")).encode()
 
 
 def look_of(path: bytes) -> bytes:

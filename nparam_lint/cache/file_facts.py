@@ -6,7 +6,7 @@ from functools import cached_property
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from nparam_lint.cache.store import tool
+from nparam_lint.cache.sharing import locked, release
 
 if TYPE_CHECKING:
     from nparam_lint.cache.store import Store
@@ -63,29 +63,41 @@ class FactCache(Generic[_Value]):
         if self._store is None or not self._used:
             return
         if not self._has_more:
-            self._store.note_use(self._name)
+            self._store.note_use(self._entry)
             return
         from msgspec import msgpack
 
-        order = [*(key for key in self._kept if key not in self._used), *self._used]
-        kept = {key: self._kept[key] for key in order[-room:]}
-        self._store.save(self._name, msgpack.encode((tool(), kept)))
+        with locked(self._store):
+            others = self._load()  # another run may have added some
+            others = {key: value for key, value in others.items() if key not in self._kept}
+            unused = (key for key in self._kept if key not in self._used)
+            order = [*others, *unused, *self._used]
+            kept = {key: (others | self._kept)[key] for key in order[-room:]}
+            self._store.save(self._entry, msgpack.encode(kept))
         self._has_more = False
 
     @cached_property
     def _kept(self) -> dict[str, bytes]:
         # The values are kept as bytes, so that those that are not needed cost nothing.
-        version = tool()  # early, before anything is worked out
-        body = self._store.load(self._name) if self._store else None
+        return self._load()
+
+    @cached_property
+    def _entry(self) -> str:
+        # Of this version alone: several may write to one cache.
+        assert self._store is not None
+        return f"{self._name}-{release(self._store)}"
+
+    def _load(self) -> dict[str, bytes]:
+        body = self._store.load(self._entry) if self._store else None
         if body is None:
             return {}
         from msgspec import msgpack
 
         try:
-            written_by, kept = msgpack.decode(body, type=tuple[str, dict[str, bytes]])
+            kept: dict[str, bytes] = msgpack.decode(body, type=dict[str, bytes])
         except (ValueError, RecursionError):
             return {}
-        return kept if written_by == version else {}
+        return kept
 
 
 def json_decoder(kind: Any) -> Any:

@@ -2,16 +2,15 @@
 
 A measurement is remembered with all that its build read: the content of the project's files that
 were imported or opened, the names in directories that were listed, paths that were looked for,
-names that another file of the project could take over, and the files of installed packages. It is
-valid as long as none of that has changed; what a build cannot see (`worker_environment`) cannot
-matter.
+names that another file of the project could take over, the files of installed packages, and the
+environment variables that Python code asked for. It is valid as long as none of that has changed;
+what a build cannot see (`worker_environment`) cannot matter.
 """
 
 from __future__ import annotations
 
 import json
 import os
-import platform
 import time
 import zlib
 from contextlib import suppress
@@ -21,27 +20,24 @@ from glob import glob
 from typing import TYPE_CHECKING, Any
 
 from nparam_lint.cache.file_facts import json_decoder
-from nparam_lint.cache.store import digest, tool
+from nparam_lint.cache.installed_files import context_of
+from nparam_lint.cache.project_state import Facts, ProjectState
+from nparam_lint.cache.sharing import locked, release
+from nparam_lint.cache.store import digest
 from nparam_lint.count.worker.capabilities import LADDER, is_present
-from nparam_lint.count.worker.path_facts import answer, escaped, fact, unescaped
+from nparam_lint.count.worker.path_facts import answer, fact
 from nparam_lint.records import Measured, Measurement, NotMeasured
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
-    from pathlib import Path
 
     from nparam_lint.cache.replay_inputs import ReplayInputs
     from nparam_lint.cache.store import Store
     from nparam_lint.count.run_jobs import Job
 
-VARIANTS = 3  # of one model, for branches between which somebody switches
+VARIANTS = 6  # of one model, for branches between which somebody switches, and other clones
 # Failures that the next build might not repeat: they are never kept.
 _TRANSIENT = ("timed_out", "out_of_memory", "died", "no_worker", "unreadable")
-
-# `path_facts.fact` → its answer, None where nothing was there. Paths are relative to the root where
-# they lie below it. Two questions are for us alone: "importable", whether the project has a file
-# that could be imported by a name; "entries/NAME", what in a directory can be imported by a name.
-Facts = dict[str, str | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,61 +83,20 @@ class CachedMeasurement:
     companions: str = ""
 
 
-class ProjectState:
-    """The project and its environment as they are, each looked at once."""
-
-    def __init__(self, root: Path, names: Iterable[str]) -> None:
-        self.root = os.path.realpath(root)
-        self.importable = frozenset(names)
-        self.answer = cache(self._answer)
-        self._entries = cache(self._entries_of)
-
-    def path(self, place: str) -> str:
-        return os.path.normpath(os.path.join(self.root, unescaped(place)))
-
-    def holds(self, facts: Facts) -> bool:
-        """Whether all answers are what they were."""
-        return all(self.answer(asked) == was for asked, was in facts.items())
-
-    def _answer(self, asked: str) -> str | None:
-        question, _, place = asked.partition("\0")
-        if question == "importable":
-            return str(place in self.importable)
-        if question.startswith("entries/"):
-            return self._entries(place).get(question.removeprefix("entries/"))
-        found: str | None = answer(question, self.path(place))
-        return found
-
-    def _entries_of(self, place: str) -> dict[str, str]:
-        """The entries of a directory, by the names that these would be imported by."""
-        found: dict[str, str] = {}
-        try:
-            entries = sorted(map(escaped, os.listdir(self.path(place))))
-        except OSError:
-            return found
-        for entry in entries:
-            name = entry.partition(".")[0]
-            found[name] = f"{found.get(name, '')}/{entry}"
-        return found
-
-
 class MeasurementCache:
-    """The measurements that `store` keeps of one project, made with `python` in `environ` (the
-    worker's environment). `copied`: a name for the original, if the project is a copy."""
+    """The measurements that `store` keeps of one project, made with `python`. `variables`: those
+    that C code can see."""
 
     def __init__(
         self,
         store: Store,
         state: ProjectState,
         python: str,
-        environ: Mapping[str, str],
-        copied: str = "",
+        variables: Mapping[str, str],
     ) -> None:
         self.store, self.state = store, state
-        variables = [f"{name}={value}" for name, value in sorted(environ.items())]
-        machine = (*platform.uname(), str(os.cpu_count()), copied)
-        parts = (tool(), python, *machine, *variables)
-        self.context = digest(*(part.encode("utf-8", "surrogateescape") for part in parts))
+        self.context_parts = context_of(python, variables, release(store), state.installed)
+        self.context = digest(encoded(self.context_parts))
         self.start = time.time_ns()
         self.pending: list[tuple[str, bool, bytes, Dependencies | None]] = []
         self.files: dict[str, ImportedFile] = {}
@@ -162,24 +117,41 @@ class MeasurementCache:
     def installation(self) -> tuple[str, str, tuple[str, ...]] | None:
         """The versions of torch and Python, and the guards of the worker; None when the interpreter
         has changed since they were noted, or was never met."""
-        known: Any = self._load(f"python-{self.context}", tuple[str, str, tuple[str, ...], Facts])
+        known = self._installation()
         if known is None or not self.state.holds(known[3]):
             return None
         torch, python, guards, self.checked["python"] = known
         return torch, python, guards
 
+    def _installation(self) -> tuple[str, str, tuple[str, ...], Facts] | None:
+        kind: Any = tuple[str, str, tuple[str, ...], Facts]
+        known: tuple[str, str, tuple[str, ...], Facts] | None
+        known = self._load(f"python-{self.context}", kind)
+        return known
+
+    def facts_of_interpreter(self) -> Facts:
+        """What was noted of it, whether or not it holds."""
+        known = self._installation()
+        return known[3] if known else {}
+
+    def parts_of(self, context: str) -> dict[str, str] | None:
+        """The surroundings of that name."""
+        found: dict[str, str] | None = self._load(f"context-{context}", dict[str, str])
+        return found if found and found.keys() == self.context_parts.keys() else None
+
     def name_of_interpreter(self) -> str | None:
-        """A name for it and its packages as they are; None as above."""
+        """A name for it and its packages as they are, and for all variables that a build can see;
+        None as above."""
         if self.installation() is None:
             return None
-        return digest(
-            self.context.encode(), json.dumps(self.checked["python"], sort_keys=True).encode()
-        )
+        variables = self.state.answer(fact("env", "*")) or ""
+        facts = encoded(self.checked["python"])
+        return digest(self.context.encode(), variables.encode(), facts)
 
     def recall(self, job: Job) -> Measurement | None:
         """What a build would measure, if that is known."""
         name = f"model-{self._key(job)}"
-        for entry in self._load(name, tuple[CachedMeasurement, ...]) or ():
+        for entry in self.variants(job):
             shared = self._if_unchanged(entry.shared)
             inputs = None if shared is None else self._if_unchanged(entry.inputs)
             if inputs is not None:
@@ -192,15 +164,26 @@ class MeasurementCache:
                     return replace(found, cached=True)
         return None
 
+    def variants(self, job: Job) -> tuple[CachedMeasurement, ...]:
+        """What is known of a job, the latest first."""
+        found: tuple[CachedMeasurement, ...] | None
+        found = self._load(f"model-{self._key(job)}", tuple[CachedMeasurement, ...])
+        return found or ()
+
+    def facts(self, name: str) -> Facts:
+        """The facts of that name, whether or not they hold."""
+        return self._known_facts(name) or {}
+
     def paths_read(self, jobs: Iterable[Job], is_named: Callable[[str], bool]) -> list[str | None]:
         """For each job the first of the named paths that a build of it has read; empty where it has
         read none of them, and would read the same now; None where that is not known."""
 
         @cache
         def read_in(name: str) -> str:
-            facts: Facts = self._known_facts(name) or {}
-            for asked, was in facts.items():
+            for asked, was in self.facts(name).items():
                 question, _, place = asked.partition("\0")
+                if question in ("env", "machine"):
+                    continue
                 if question == "importable":
                     continue  # asked to import anything, of all that lies there
                 if question.startswith("entries/"):  # so is this, of one name: is it gone?
@@ -210,14 +193,14 @@ class MeasurementCache:
                         return gone
                     continue
                 # To be there is asked of every directory above a file that is read.
-                is_read = question in ("content", "names", "state")
+                is_read = question in ("content", "names", "installed")
                 if is_named(place) and (is_read or self.state.answer(asked) != was):
                     return place
             return ""
 
         def read_by(job: Job) -> str | None:
             earlier = ""
-            for entry in self._load(f"model-{self._key(job)}", tuple[CachedMeasurement, ...]) or ():
+            for entry in self.variants(job):
                 names = (entry.inputs, entry.shared)
                 read = read_in(names[0]) or read_in(names[1])
                 if all(self._if_unchanged(name) is not None for name in names):
@@ -232,12 +215,14 @@ class MeasurementCache:
         project's directory in the working tree."""
         for asked in {asked for facts in self.checked.values() for asked in facts or ()}:
             question, _, place = asked.partition("\0")
-            path = os.path.normpath(os.path.join(home, unescaped(place)))
-            if question == "state":
+            path = self.state.path(place, home)
+            if question == "installed":
                 replay_inputs.unread.add(path)
+            elif question == "env":
+                replay_inputs.variables.add(place)
             elif question in ("lstat", "readlink"):
                 replay_inputs.looks.add(path)
-            elif question != "importable":
+            elif question not in ("importable", "machine"):
                 replay_inputs.paths.add(path)
                 if question.startswith("access"):  # what its content does not tell
                     replay_inputs.is_complete = False
@@ -253,9 +238,14 @@ class MeasurementCache:
         return self.checked[name]
 
     def _key_of(self, job: Job) -> str:
+        return f"{self.name_of(job)}-{self.context}"
+
+    @staticmethod
+    def name_of(job: Job) -> str:
+        """A name for what is built."""
         fields = {k: v for k, v in asdict(job).items() if k not in ("id", "label")}
         device = _accelerators() if job.device not in LADDER else ""
-        return digest(self.context.encode(), device.encode(), json.dumps(fields).encode())
+        return digest(device.encode(), json.dumps(fields).encode())
 
     # --- learn --------------------------------------------------------------------------------
 
@@ -330,21 +320,42 @@ class MeasurementCache:
         sites = self.sites
         if not (self.trusted and self.ended and self.pending and isinstance(sites, dict)):
             return
-        if self._has_new(self.shared):
+        settled, sites = self._settled(self.shared), self._settled(sites)
+        if settled is None or sites is None or self._has_new(settled):
             return
-        for asked in self.shared:
-            if asked.startswith("entries/"):
-                self.shared[asked] = self.state.answer(asked)
         self._save(f"python-{self.context}", (torch, python, guards, sites))
+        self._save(f"context-{self.context}", self.context_parts)
         self.checked["python"] = sites
-        shared = self._named("shared", self.shared)
+        shared = self._named("shared", settled)
         unknown = {fact("content", p) for p, file in self.files.items() if file.source is None}
+        with locked(self.store):
+            self._keep_all(shared, unknown)
+
+    def _keep_all(self, shared: str, unknown: set[str]) -> None:
         for (key, ok, body, _), (inputs, changes) in zip(self.pending, self.closed, strict=True):
-            if not self._has_new(inputs) and unknown.isdisjoint(inputs):
-                name = self._named("inputs", inputs)
+            own = self._settled(inputs)
+            if own is not None and not self._has_new(own) and unknown.isdisjoint(own):
+                name = self._named("inputs", own)
                 entry = CachedMeasurement(name, shared, ok, body.decode(), changes, self.companions)
                 self._keep(f"model-{key}", entry)
                 self.known += 1
+
+    def _settled(self, facts: Facts) -> Facts | None:
+        """Facts as the worker reports them, as they are kept: files that no project owns by their
+        content, and the answers that only we know. None if such a file has changed since."""
+        found: Facts = {}
+        for asked, was in facts.items():
+            question, _, place = asked.partition("\0")
+            if question == "state":
+                if answer("state", self.state.path(place)) != was:
+                    return None
+                known = fact("installed", place)
+                found[known] = self.state.answer(known)
+            elif question in ("env", "machine") or question.startswith("entries/"):
+                found[asked] = self.state.answer(asked)
+            else:
+                found[asked] = was
+        return found
 
     def _merged(self, one: Facts, other: Facts) -> Facts:
         """Both together. If one file has two contents in one run, somebody is editing it, and
@@ -356,7 +367,8 @@ class MeasurementCache:
     def _has_new(self, facts: Facts) -> bool:
         """Whether a directory has changed since this run began: what a build saw in it may differ
         from what it contains now."""
-        listed = (known for known in facts if known.startswith(("names\0", "entries/")))
+        kinds = ("names\0", "distributions\0", "entries/")
+        listed = (known for known in facts if known.startswith(kinds))
         for place in {known.partition("\0")[2] for known in listed}:
             with suppress(OSError):
                 if os.stat(self.state.path(place)).st_mtime_ns > self.start:
@@ -365,9 +377,7 @@ class MeasurementCache:
 
     def _named(self, kind: str, facts: Facts) -> str:
         """Keep facts under a name that their content gives, and return that."""
-        from msgspec.json import encode
-
-        body = encode(facts, order="sorted")
+        body = encoded(facts)
         name = f"{kind}-{digest(body)}"
         if self.checked.get(name) is None:  # not there, or gone
             self.checked[name] = facts
@@ -376,13 +386,12 @@ class MeasurementCache:
 
     def _keep(self, name: str, entry: CachedMeasurement) -> None:
         others = self._load(name, tuple[CachedMeasurement, ...]) or ()
-        kept = [other for other in others if other.inputs != entry.inputs]
+        own = entry.inputs, entry.shared
+        kept = [other for other in others if (other.inputs, other.shared) != own]
         self._save(name, (entry, *kept[: VARIANTS - 1]))
 
     def _save(self, name: str, value: object) -> None:
-        from msgspec.json import encode
-
-        self.store.save(name, zlib.compress(encode(value), 1))
+        self.store.save(name, zlib.compress(encoded(value), 1))
 
     def _load(self, name: str, kind: Any) -> Any:
         body = self.store.load(name)
@@ -392,6 +401,13 @@ class MeasurementCache:
             return _decode(zlib.decompress(body), kind)
         except zlib.error:
             return None
+
+
+def encoded(value: object) -> bytes:
+    """The JSON of a value; equal values have equal ones."""
+    from msgspec.json import encode
+
+    return encode(value, order="sorted")
 
 
 def _is_touched(inputs: Facts, changers: Mapping[str, frozenset[str]]) -> bool:

@@ -7,8 +7,18 @@ import sys
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from nparam_lint.cache import LOOKED, NOTHING, UNREAD, content_of, look_of, name_of, state_of
-from nparam_lint.cache.store import Store, directory
+from nparam_lint.cache import (
+    ASKED,
+    LOOKED,
+    NOTHING,
+    UNREAD,
+    answers,
+    content_of,
+    look_of,
+    name_of,
+    state_of,
+    value_state,
+)
 from nparam_lint.repository import ask_git
 
 if TYPE_CHECKING:
@@ -23,8 +33,8 @@ _ENVIRONMENTS = (".venv", "venv")
 
 
 class ReplayInputs:
-    """Collects the paths whose change could change the answer. `is_complete`: the answer depends on
-    nothing else that is known."""
+    """Collects the paths and variables whose change could change the answer. `is_complete`: it
+    depends on nothing else that is known."""
 
     def __init__(self, start: int) -> None:
         """`start`: when the run began to read, in ns of the system's clock."""
@@ -32,6 +42,7 @@ class ReplayInputs:
         self.paths: set[str] = set()
         self.contents: dict[str, str] = {}  # path → `digest` of what was read there
         self.unread: set[str] = set()  # files of installed packages, of which there are thousands
+        self.variables: set[str] = set()  # as `variables.value_of` has them
         self.looks: set[str] = set()  # paths of which it only matters what stands there
         self.is_complete = True
 
@@ -68,12 +79,16 @@ class ReplayInputs:
             raw = os.fsencode(path)
             lines.append(b" ".join((look_of(raw), LOOKED, raw)))
             self.is_complete = self.is_complete and b"\n" not in raw
+        for variable in sorted(self.variables):
+            raw = os.fsencode(variable)
+            lines.append(b" ".join((value_state(variable, environ), ASKED, raw)))
+            self.is_complete = self.is_complete and b"\n" not in raw
         output = text.encode(sys.stdout.encoding, sys.stdout.errors or "replace")
         if len(output) > _LONGEST or not self.is_complete:
             return 0
         head = b"%d %d %s\n" % (code, len(output), os.fsencode(python))
         body = head + output + b"\n".join(lines)
-        store = Store(directory(environ), os.getcwd())
+        store = answers(environ)
         store.save(name_of(arguments, environ), body)
         return store.saved
 

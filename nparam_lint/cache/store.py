@@ -13,12 +13,13 @@ from _blake2 import blake2b
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
 VERSION = "v1"  # of the layout; what another one wrote is left alone until `clean`
 TAG = "CACHEDIR.TAG"  # https://bford.info/cachedir: backups pass over the directory
 PARTIAL = ".partial"  # how the name of what is not finished ends
-NOWHERE = "there is no home directory; set NPARAM_LINT_CACHE_DIR to a directory"
+NOWHERE = "there is no home directory; set NPARAM_LINT_CACHE to a directory"
+OLD_CACHE, RENAMED = "NPARAM_LINT_CACHE_DIR", "is now called NPARAM_LINT_CACHE; next: rename it"
 # The same in every version: by it a directory is known as ours.
 _TAG_TEXT = (
     b"Signature: 8a477f597d28d172789f06886806bc55\n"
@@ -40,11 +41,11 @@ def digest(*parts: bytes) -> str:
 
 
 def directory(environ: Mapping[str, str], platform: str = sys.platform) -> str | None:
-    """The cache directory: NPARAM_LINT_CACHE_DIR, else where the system keeps such things; None
-    where it says none (no home)."""
-    own = environ.get("NPARAM_LINT_CACHE_DIR")
+    """The cache directory: NPARAM_LINT_CACHE, else where the system keeps such things; None where
+    it says none (no home)."""
+    own = named(environ)
     if own:
-        return os.path.abspath(os.path.expanduser(own))
+        return own
     home = environ["HOME"] if "HOME" in environ else os.path.expanduser("~")
     if platform == "win32":
         base = environ.get("LOCALAPPDATA", "")
@@ -56,13 +57,19 @@ def directory(environ: Mapping[str, str], platform: str = sys.platform) -> str |
     return os.path.join(base, "nparam-lint") if os.path.isabs(base) else None
 
 
+def named(environ: Mapping[str, str]) -> str | None:
+    """The directory that the user names as the cache, if any."""
+    own = environ.get("NPARAM_LINT_CACHE")
+    return os.path.abspath(os.path.expanduser(own)) if own else None
+
+
 _tool = ""
 
 
 def tool() -> str:
-    """A name for exactly this version of nparam-lint and of the packages beside it: results of
-    other versions are not used. It is computed once, so that installing a package during a run
-    changes nothing."""
+    """A name for exactly this version of nparam-lint and of the packages beside it on this machine:
+    answers of other versions are not used. It is computed once, so that installing a package during
+    a run changes nothing."""
     global _tool
     _tool = _tool or _identity()
     return _tool
@@ -76,16 +83,22 @@ def _identity() -> str:
                 parts.append(b"%s %d" % (os.fsencode(folder), os.stat(folder).st_mtime_ns))
             except OSError:
                 pass
+    for entry in sources():
+        state = entry.stat()
+        known = (state.st_size, state.st_mtime_ns, state.st_ctime_ns)
+        parts.append(b"%s %d %d %d" % (os.fsencode(entry.path), *known))
+    return digest(*parts)
+
+
+def sources() -> Iterator[os.DirEntry[str]]:
+    """The files that nparam-lint consists of, in a fixed order."""
     folders = [os.path.dirname(os.path.dirname(os.path.abspath(__file__)))]
     for folder in folders:
         for entry in sorted(os.scandir(folder), key=lambda entry: entry.name):
             if entry.name.endswith(".py"):
-                state = entry.stat()
-                known = (state.st_size, state.st_mtime_ns, state.st_ctime_ns)
-                parts.append(b"%s %d %d %d" % (os.fsencode(entry.path), *known))
+                yield entry
             elif entry.name != "__pycache__" and entry.is_dir():
                 folders.append(entry.path)
-    return digest(*parts)
 
 
 class Store:
@@ -100,15 +113,17 @@ class Store:
     `saved`: how many bytes were kept so far. `trouble`: why the last entry was not, in words.
     """
 
-    def __init__(self, base: str | None, project: str) -> None:
-        """`base`: the cache directory; None: nothing is kept. `project`: its absolute path."""
+    def __init__(self, base: str | None, project: str, *, shared: bool = False) -> None:
+        """`base`: the cache directory; None: nothing is kept. `project`: its absolute path, or what
+        it is called on every machine. `shared`: the user has named the directory, and so trusts
+        everybody who can write there."""
         name = digest(os.fsencode(project))
         self.base = base
         self.top = os.path.join(base, VERSION) if base else ""
         self.folder = os.path.join(self.top, name) if base else ""
         self.saved = 0
         self.trouble = "" if base else NOWHERE
-        self._project = name.encode()
+        self._project, self._shared = name.encode(), shared
         self._usable: bool | None = None if base else False
 
     def load(self, name: str) -> bytes | None:
@@ -134,7 +149,7 @@ class Store:
 
     def save(self, name: str, body: bytes) -> bool:
         """Keep an entry under that name, in place of what was there; returns whether it is kept."""
-        if not self._prepare():
+        if not self.prepare():
             return False
         path = os.path.join(self.folder, name)
         # Not the number of the process: in two containers over one directory it may be the same.
@@ -150,6 +165,10 @@ class Store:
             _remove(partial)  # an interrupted run leaves here, too
         self.saved += _DIGEST + len(body)
         return True
+
+    def beside(self, name: str) -> Store:
+        """Another part of the same cache."""
+        return Store(self.base, name, shared=self._shared)
 
     def wants_trim(self) -> bool:
         """Whether to check the size at the end of a run: if it saved something, and either a lot or
@@ -185,6 +204,8 @@ class Store:
         state = os.lstat(folder)
         if not stat.S_ISDIR(state.st_mode):
             self.trouble = f"{folder} is not a directory"
+        elif self._shared:
+            return True
         elif hasattr(os, "geteuid") and state.st_uid != os.geteuid():
             self.trouble = f"{folder} belongs to another user"
         elif hasattr(os, "geteuid") and state.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
@@ -193,14 +214,15 @@ class Store:
             return True
         return False
 
-    def _prepare(self) -> bool:
+    def prepare(self) -> bool:
         """Make the folder, unless it is there; returns whether it can be used."""
         if self._usable is None:
+            mode = 0o777 if self._shared else 0o700
             try:
                 if not is_tagged(self.top):
-                    _make_top(self.top)
+                    _make_top(self.top, mode)
                 if self._is_private(self.top):
-                    os.makedirs(self.folder, mode=0o700, exist_ok=True)
+                    os.makedirs(self.folder, mode=mode, exist_ok=True)
             except OSError as error:
                 foreign = os.path.lexists(self.top) and not is_tagged(self.top)
                 fault = f"{error.filename}: {error.strerror}"
@@ -214,11 +236,11 @@ def is_tagged(top: str) -> bool:
     return _read(os.path.join(top, TAG)) == _TAG_TEXT
 
 
-def _make_top(top: str) -> None:
+def _make_top(top: str, mode: int) -> None:
     """Make the directory with its tag in it, at once: one that is there without the tag is somebody
     else's. Raises OSError if it is there afterwards neither by us nor by a run at the same time."""
     fresh = f"{top}.{os.urandom(8).hex()}{PARTIAL}"
-    os.makedirs(fresh, mode=0o700)
+    os.makedirs(fresh, mode=mode)
     try:
         with open(os.path.join(fresh, TAG), "xb") as file:
             file.write(_TAG_TEXT)

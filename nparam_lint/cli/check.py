@@ -82,6 +82,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--diff", action="store_true", help="with --fix: write and check nothing, print the change"
     )
+    common.add_why_built(parser)
     common.add_judging(parser)
     common.add_output(parser, "findings")
     common.add_building(parser)
@@ -144,6 +145,7 @@ def _check(
 
     settings = replace(project.settings, replay_inputs=inputs)
     settings = replace(settings, ways=0) if options.all_ways else settings
+    settings = replace(settings, why_built=options.why_built)
     with common.progress() as progress:
         report = check(
             settings,
@@ -158,7 +160,8 @@ def _check(
             causes=None if options.static else causes,
             division=division,
         )
-    return report, common.deliver(check_document(report), options, settings, environ)
+    document = check_document(report, why_built=options.why_built)
+    return report, common.deliver(document, options, settings, environ)
 
 
 def _division(options: argparse.Namespace) -> Division | None:
@@ -214,9 +217,13 @@ def _again(
     name = common.format_for(options, settings)
     if len(report.models) > MANY and name not in ("text", "concise"):
         return None  # to write every row of every model once more takes longer than it saves
-    models = [replace(m, measurement=replace(m.measurement, cached=True)) for m in report.models]
+    models = [
+        replace(m, measurement=replace(m.measurement, cached=True, why_built=""))
+        for m in report.models
+    ]
     again = replace(report, models=tuple(models), seconds=0.0)
-    text = render(name, check_document(again), common.layout(options, settings, environ))
+    document = check_document(again, why_built=options.why_built)
+    text = render(name, document, common.layout(options, settings, environ))
     inputs.add_project(str(settings.home), environ)
     configs = [*([settings.config] if settings.config else []), *settings.extended]
     copy = settings.snapshot  # of which the index tells

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from nparam_lint import UsageError
 from nparam_lint.cache.housekeeping import clean
-from nparam_lint.cache.store import NOWHERE, directory
+from nparam_lint.cache.store import NOWHERE, OLD_CACHE, RENAMED, directory
 from nparam_lint.report.style import human_bytes, plural
 
 if TYPE_CHECKING:
@@ -22,6 +22,8 @@ def add_arguments(_: argparse.ArgumentParser) -> None:
 
 
 def run(_: argparse.Namespace, environ: Mapping[str, str]) -> int:
+    if environ.get(OLD_CACHE):
+        raise UsageError(f"environment variable {OLD_CACHE} {RENAMED}")
     base = directory(environ)
     if base is None:
         print(f"nothing to remove: {NOWHERE}")

@@ -52,6 +52,14 @@ def add_all_ways(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_why_built(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--why-built",
+        action="store_true",
+        help="say what changed since a model was measured last, if it is built again",
+    )
+
+
 def add_building(parser: argparse.ArgumentParser) -> None:
     """Options of how models are built."""
     build = parser.add_argument_group("building")

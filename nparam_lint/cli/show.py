@@ -36,6 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         f"({', '.join(OPTIMIZERS)})",
     )
     common.add_all_ways(parser)
+    common.add_why_built(parser)
     common.add_output(parser, "findings")
     common.add_building(parser)
 
@@ -43,6 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
     settings, target, _ = locate(options, environ, options.target)
     settings = replace(settings, ways=0) if options.all_ways else settings
+    settings = replace(settings, why_built=options.why_built)
     with common.progress() as progress:
         report = show(settings, [target], environ, progress)
     failed = any(isinstance(model.measurement, NotMeasured) for model in report.models)

@@ -12,6 +12,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from nparam_lint.cache.store import OLD_CACHE, RENAMED
 from nparam_lint.claims import TextError, parse_selected, parse_target
 from nparam_lint.claims.grammar import parse_value
 from nparam_lint.config.settings import (
@@ -85,6 +86,8 @@ def load_settings(
         values["python_from"] = "option --python"
     elif environ.get("NPARAM_LINT_PYTHON"):
         values["python_from"] = "environment variable NPARAM_LINT_PYTHON"
+    if environ.get(OLD_CACHE):
+        problems.append(Problem(_NOWHERE, f"environment variable {OLD_CACHE} {RENAMED}"))
     for subject, key, value in _outside_of_files(environ, options):
         try:
             values[key] = GENERAL[key].read(value)
@@ -93,7 +96,9 @@ def load_settings(
     if problems:
         problems.sort(key=lambda p: (p.position.path, p.position.line, p.position.column))
         raise ConfigError(problems)
-    return replace(settings, **values)
+    settings = replace(settings, **values)
+    place = settings.cache and Path(os.path.abspath(settings.cache))
+    return replace(settings, cache=place)
 
 
 def _outside_of_files(
@@ -169,6 +174,8 @@ class _ConfigFile:
             settings = self.extend(table["extend"], settings, (*seen, self.path.resolve()))
         known = {**GENERAL, **SEVERITY}
         values = self.values(table, known, "config key {!r}", (), also=_TABLES)
+        if "cache" in values:
+            values["cache"] = self.beside(settings.snapshot) / values["cache"]
         recipes, positions, patterns = self.recipes(table.get("arguments", {}))
         return replace(
             settings,
@@ -200,6 +207,11 @@ class _ConfigFile:
             self.fault(self.find(), f"{'.'.join(self.prefix)} must be a table")
             return None
         return table
+
+    def beside(self, copy: Snapshot | None) -> Path:
+        """The directory of the file, in the working tree also where it was read in a copy."""
+        folder = Path(os.path.abspath(self.path)).parent
+        return copy.original_of(folder) if copy and copy.directory in self.path.parents else folder
 
     def extend(self, value: Any, settings: Settings, seen: tuple[Path, ...]) -> Settings:
         """The settings with those of the file that this one extends."""

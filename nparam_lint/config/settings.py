@@ -8,11 +8,13 @@ import difflib
 import re
 import sys
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from msgspec import Meta, ValidationError, convert
 
-from nparam_lint.cache.store import Store, directory
+from nparam_lint.cache.sharing import open_store
+from nparam_lint.cache.store import Store
 from nparam_lint.claims import TextError, read_arguments, read_expression
 from nparam_lint.claims.grammar import parse_tolerance
 from nparam_lint.count.worker.capabilities import DEVICE_NAMES
@@ -20,7 +22,6 @@ from nparam_lint.rules.catalogue import RULES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-    from pathlib import Path
 
     from nparam_lint.cache.replay_inputs import ReplayInputs
     from nparam_lint.claims import Target
@@ -71,10 +72,12 @@ class Settings:
     """What a run is told. `python` may name an executable or an environment, relative to `home`;
     `python_from` says who named it. `snapshot`: what `root` is a copy of, or lies in a copy of.
     `on`: the address of the machines that build models, or "local"; `remote_python`: the
-    interpreter there. `ways`: how many of the ways to build a model are tried at most; 0: all.
+    interpreter there. `why_built`: it is wanted why models are built that were measured before.
+    `ways`: how many of the ways to build a model are tried at most; 0: all.
     `place`: what is asked about in `home`, for the environment that is nearest to it.
     `extended`: the config files that `config` extends, as they are spelled.
     `below`: lists the files below a directory, and remembers them for the run.
+    `cache`: the directory that was named for what is kept, absolute.
     `store`: what earlier runs found out; it keeps nothing unless it is said where. `replay_inputs`:
     is told what the answer rests on, where it may be given again."""
 
@@ -90,12 +93,14 @@ class Settings:
     on: str = "local"
     remote_python: str | None = None
     ways: int = 8
+    why_built: bool = False
     exclude: tuple[str, ...] = ()
     select: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
     severity: Mapping[str, Severity] = field(default_factory=dict)
     depth: int | None = None
     format: str = "text"
+    cache: Path | None = None
     budgets: tuple[Budget, ...] = ()
     arguments: Mapping[Target, Recipe] = field(default_factory=dict)
     recipe_positions: Mapping[Target, Position] = field(default_factory=dict)
@@ -122,8 +127,8 @@ class Settings:
         return next(matching, None)
 
     def remembering(self, environ: Mapping[str, str]) -> Settings:
-        """The same, with what earlier runs of this user found out about the project."""
-        return replace(self, store=Store(directory(environ), str(self.home)))
+        """The same, with what earlier runs found out about the project."""
+        return replace(self, store=open_store(self.cache, self.home, environ))
 
     def for_file(self, path: str) -> Settings:
         """The settings for what stands in a file: those of every override that matches, in order,
@@ -282,6 +287,7 @@ GENERAL = {
     "ignore": _IGNORE,
     "depth": Key(Annotated[int, Meta(ge=0)], "a whole number from 0 up"),
     "format": Key(_Text, "a string"),
+    "cache": Key(_Text, "the path of a directory", lambda text: Path(text).expanduser()),
 }
 SEVERITY = {
     "severity": Key(

@@ -25,13 +25,8 @@ from nparam_lint import UsageError, __version__
 from nparam_lint.count.bundle import unpacked
 from nparam_lint.count.interpreter import named_interpreter
 from nparam_lint.count.run_jobs import BuildContext, Limits, default_memory, worker_settings
-from nparam_lint.count.worker_process import (
-    SILENCE,
-    CannotStart,
-    Secrets,
-    lingering_worker,
-    running,
-)
+from nparam_lint.count.worker_environment import Secrets
+from nparam_lint.count.worker_process import SILENCE, CannotStart, lingering_worker, running
 from nparam_lint.repository.snapshot import Snapshot
 
 if TYPE_CHECKING:

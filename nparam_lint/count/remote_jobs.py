@@ -17,14 +17,16 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from nparam_lint import UsageError
-from nparam_lint.cache.measurement_cache import MeasurementCache, ProjectState
+from nparam_lint.cache.installed_files import InstalledFiles
+from nparam_lint.cache.measurement_cache import MeasurementCache
+from nparam_lint.cache.project_state import ProjectState
 from nparam_lint.cache.store import Store
 from nparam_lint.count import remote_group
 from nparam_lint.count.bundle import pack
 from nparam_lint.count.engines import call_of, engine_of
 from nparam_lint.count.remote_machines import interpreters, machines_at, why_unfit
 from nparam_lint.count.run_jobs import Answers, RecordedFrames, read_answers, with_names
-from nparam_lint.count.worker_process import Secrets, worker_environment
+from nparam_lint.count.worker_environment import Secrets, worker_environment
 from nparam_lint.discover.files import list_buildable
 from nparam_lint.records import NotMeasured
 
@@ -108,9 +110,10 @@ class _Run:
         self.guards: list[str] | None = None  # those that were on in every group
         self.seconds: list[float] = []  # that groups took
         self.seen = self.full = time.monotonic()  # when any machine was there; none was idle
-        state = ProjectState(context.root, context.names)
+        nowhere = Store(None, "")
+        state = ProjectState(context.root, context.names, {}, InstalledFiles(nowhere, []))
         # What the answers depend on is not kept; it shows whether models can tell each other.
-        self.facts = MeasurementCache(Store(None, ""), state, destination.address, {})
+        self.facts = MeasurementCache(nowhere, state, destination.address, {})
         self.order = self._order()
 
     def grouped(self, jobs: Sequence[Job], whole: bool = False) -> list[_Group]:
@@ -293,7 +296,7 @@ class _Run:
 def sent_environment(environ: Mapping[str, str]) -> dict[str, str]:
     """What the worker would get here, without what is about this machine: the others have their
     own."""
-    mine = worker_environment(environ, "")
+    mine = worker_environment(environ, "").visible
     return {
         name: value
         for name, value in mine.items()

@@ -13,16 +13,16 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from nparam_lint.cache.file_facts import json_decoder
+from nparam_lint.cache.installed_files import InstalledFiles, places_of
 from nparam_lint.count.worker.capabilities import METRICS
 from nparam_lint.count.worker.path_facts import unescaped
+from nparam_lint.count.worker_environment import Secrets, worker_environment
 from nparam_lint.count.worker_process import (
     SILENCE,
     TAB,
     CannotStart,
-    Secrets,
     Worker,
     running,
-    worker_environment,
 )
 from nparam_lint.records import Cause, Measured, Measurement, NotMeasured
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from nparam_lint.records import ImportAttempt, NameValue
     from nparam_lint.repository.snapshot import Snapshot
 
-PROTOCOL = 8
+PROTOCOL = 9
 STARTING, IMPORTING = "starting torch…", "importing the project…"  # what progress tells of
 
 
@@ -95,7 +95,7 @@ class BuildContext:
     """The project whose models are built, and how. `python`: the interpreter that builds them;
     `environ`: the user's environment; `names`: those under which anything of the project could be
     imported; `snapshot`: what `root` is a copy of; `store`: what earlier runs measured, None to
-    measure everything."""
+    measure everything; `why_built`: it is to be told why a model is built."""
 
     python: str
     root: Path
@@ -104,6 +104,7 @@ class BuildContext:
     names: tuple[str, ...] = ()
     snapshot: Snapshot | None = None
     store: Store | None = None
+    why_built: bool = False
 
     @property
     def home(self) -> Path:
@@ -157,6 +158,7 @@ def run_jobs(
         if measured
     }
     left = [job for job in jobs if job.id not in found]
+    reasons = _reasons(cache, jobs, left) if context.why_built else {}
     if cache and known and not left and cache.settle(built=False):
         meanwhile()
         answers = Answers(found, *known[:2], guards=known[2])
@@ -171,12 +173,30 @@ def run_jobs(
         if cache and answers.torch and answers.python:
             cache.settle(built=True)
             cache.save(answers.torch, answers.python, answers.guards)
+    if cache:
+        cache.state.installed.save()
     if replay_inputs and cache and cache.known == len(jobs):
         cache.tell_inputs(replay_inputs, str(context.home))
     elif replay_inputs and jobs:  # some of them rest on nothing that is known
         replay_inputs.is_complete = False
-    answers.measurements = {n: with_names(found) for n, found in answers.measurements.items()}
+    for number, measured in answers.measurements.items():
+        why = "" if measured.cached else reasons.get(number, "")
+        answers.measurements[number] = with_names(replace(measured, why_built=why))
     return answers
+
+
+def _reasons(
+    cache: MeasurementCache | None, jobs: Sequence[Job], left: Sequence[Job]
+) -> Mapping[int, str]:
+    """Why each job is built, if it is; to be told before anything is learned. `left`: those of
+    which nothing is known."""
+    from nparam_lint.cache.reasons import TOGETHER, UNUSED, Reasons
+
+    if cache is None or cache.store.base is None:
+        return {job.id: UNUSED for job in jobs}
+    reasons = Reasons(cache)
+    own = {job.id: reasons.of(job) for job in left}
+    return {job.id: own.get(job.id, TOGETHER) for job in jobs}
 
 
 def what_was_read(
@@ -260,6 +280,8 @@ def worker_settings(context: BuildContext, worker: Worker) -> dict[str, Any]:
         "nonce": worker.nonce,
         **asdict(context.limits),
         "names": sorted(context.names),
+        "places": places_of(context.python, context.environ),
+        "top": _top_of(context.root),
         # What keeps the working tree out of a copy of what git has.
         "snapshot": snapshot
         and {
@@ -272,16 +294,23 @@ def worker_settings(context: BuildContext, worker: Worker) -> dict[str, Any]:
     }
 
 
+def _top_of(root: Path) -> str:
+    """The top of the repository around a directory; "" without one."""
+    real = root.resolve()
+    return next((str(top) for top in (real, *real.parents) if (top / ".git").exists()), "")
+
+
 def _cache_of(context: BuildContext) -> MeasurementCache:
     """The cache of a project that has a `store`."""
-    from nparam_lint.cache.measurement_cache import MeasurementCache, ProjectState
+    from nparam_lint.cache.measurement_cache import MeasurementCache
+    from nparam_lint.cache.project_state import ProjectState
 
     assert context.store is not None
-    snapshot = context.snapshot
-    copied = "" if snapshot is None else "\n".join(["a copy", *snapshot.untracked])
-    environ = worker_environment(context.environ, "")
-    state = ProjectState(context.root, context.names)
-    return MeasurementCache(context.store, state, context.python, environ, copied)
+    kept = context.store.beside(f"files installed for {context.python}")
+    installed = InstalledFiles(kept, places_of(context.python, context.environ))
+    environ = worker_environment(context.environ, "", context.python)
+    state = ProjectState(context.root, context.names, environ.visible, installed)
+    return MeasurementCache(context.store, state, context.python, environ.read_by_c)
 
 
 def read_answers(

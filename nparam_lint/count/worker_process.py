@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import os
 import queue
-import re
 import secrets
 import signal
 import subprocess
@@ -16,6 +15,7 @@ import threading
 import time
 from contextlib import contextmanager, suppress
 
+from nparam_lint.count.worker_environment import worker_environment
 from nparam_lint.repository import make_directory, remove_directory
 
 TYPE_CHECKING = False
@@ -29,137 +29,6 @@ TAB = b"\t"  # between a frame and what it carries
 WORKER = __file__.removesuffix("worker_process.py") + os.path.join("worker", "launch.py")  # noqa: PTH118
 START_LIMIT = 300.0  # seconds for importing torch; on a cold network disk it takes minutes
 SILENCE = 60.0  # seconds without a sign of life, of which it gives one every few
-
-# Variables that make hubs, loggers and downloaders stay offline.
-OFFLINE = {
-    "HF_HUB_OFFLINE": "1",
-    "HF_DATASETS_OFFLINE": "1",
-    "TRANSFORMERS_OFFLINE": "1",
-    "HF_HUB_DISABLE_TELEMETRY": "1",
-    "WANDB_MODE": "disabled",
-    "WANDB_SILENT": "true",
-    "DO_NOT_TRACK": "1",
-    "MPLBACKEND": "Agg",
-    "TOKENIZERS_PARALLELISM": "false",
-    "NO_ALBUMENTATIONS_UPDATE": "1",
-    "PYTHONUNBUFFERED": "1",
-}
-TEMPORARY_CACHES = (
-    "MPLCONFIGDIR TORCHINDUCTOR_CACHE_DIR TRITON_CACHE_DIR NUMBA_CACHE_DIR HF_MODULES_CACHE"
-    " TORCH_EXTENSIONS_DIR CUDA_CACHE_PATH"
-).split()
-_SECRET_NAME = re.compile(
-    r"TOKEN(?!IZ)|SECRET|PASSW|PASSPHRASE|(^|_)(PASS|PW|KEYS?|AUTH|PAT)\d*(_|$)|_PWD\d*$|(^|_)CRED|CREDS|CREDENTIAL|PRIVATE"
-    r"|APIKEY|AUTHORIZATION|BEARER|JWT|COOKIE|WEBHOOK|(^|_)DSN$|CONN(ECTION)?_?STR",
-    re.IGNORECASE,
-)
-# Values that contain credentials, whatever the variable is called: a URL with a password or a
-# token; `password=…` in a connection string; tokens with a known prefix.
-_IN_ADDRESS = r"(?<=://)(?:[^\s/@:'\"]*:[^\s/@'\"]+|[^\s/@:'\"]{12,})(?=@)"
-_NAMED = (
-    r"\b(?:pass(?:word|wd|phrase)?|pwd|secret|token|sig|\w*(?:api|access|account|private)_?key)"
-    r"['\"]?\s*[=:]\s*['\"]?([^\s;&,'\"]{4,})"
-)
-_TOKENS = (
-    r"\b(?:gh[pousr]_|github_pat_|hf_|sk-|xox[abprs]-|glpat-|AKIA|ASIA|AIza|eyJ)[\w.-]{16,}"
-    r"|-----BEGIN [A-Z ]*PRIVATE KEY-----"
-)
-# `user:password@host` without a scheme, a header, an address that anybody may post to.
-_WHOLE = (
-    r"^[^\s/@:]+:[^\s/@]{3,}@[\w.-]+|^(?:Basic|Bearer) [\w+/=.-]{8,}$"
-    r"|\bhooks\.slack\.com/services/\S+|\bdiscord(?:app)?\.com/api/webhooks/\S+"
-)
-_SECRET_VALUE = re.compile(f"{_IN_ADDRESS}|{_NAMED}|{_TOKENS}|{_WHOLE}", re.IGNORECASE)
-_CREDENTIALS = re.compile(f"{_IN_ADDRESS}|{_TOKENS}")  # in any text
-# Values that look random: 40 hexadecimal digits; a key in base 64, which has small and capital
-# letters and several digits. (The names of GPUs have dashes among their digits.)
-_RANDOM = re.compile(
-    r"[0-9a-fA-F]{40,}|(?=.*[a-z])(?=.*[A-Z])(?=.*\d.*\D.*\d)(?!.*[0-9a-f]{8}(-[0-9a-f]{4}){3})"
-    r"[\w+=-][\w+/=-]{19,}"
-)
-# Values that are never secret.
-_PLAIN = re.compile(r".{0,3}|\d{1,9}|true|false|none|null|auto|disabled|enabled", re.I | re.S)
-_OF_TOOLS = re.compile(r"^(SSH|GPG|GIT)_")  # they reach what is not the build's
-# What a terminal, a shell or a CI service sets for this one run: no count may depend on it, so that
-# a measurement from one terminal is valid in the next.
-_PASSING = re.compile(
-    r"^(_|SHLVL|PWD|OLDPWD|COLUMNS|LINES|STY|TMUX|DISPLAY|XAUTHORITY|WINDOWID|COLORTERM|VTE_VERSION"
-    r"|PRE_COMMIT.*|PYTEST_.*|TERM.*|RUNNER_TRACKING_ID|GITHUB_(RUN|SHA|REF|EVENT|ACTION|ENV|OUTPUT"
-    r"|STATE|STEP|PATH|JOB|HEAD|BASE|WORKFLOW|ACTOR|TRIGGERING)(_.*)?|CI_(JOB|PIPELINE|COMMIT|RUNNER"
-    r"|BUILD|CONCURRENT|MERGE)_.*|(TMUX|VSCODE|ITERM|KITTY|ALACRITTY|WEZTERM|KONSOLE|WAYLAND|DBUS"
-    r"|XDG_SESSION)_.*)$"
-)
-_OWN_SWITCHES = re.compile(
-    r"^NPARAM_LINT_(?!(FORK|KERNEL_GUARD)$)|^PYTHON(HOME|STARTUP|BREAKPOINT|INSPECT)$"
-)
-
-
-def worker_environment(environ: Mapping[str, str], place: str) -> dict[str, str]:
-    """The environment of the worker: offline, without secrets, without variables that would select
-    another interpreter, and without those that differ in every run."""
-    kept = {
-        name: value
-        for name, value in environ.items()
-        if not any(kind.search(name) for kind in (_OF_TOOLS, _OWN_SWITCHES, _PASSING))
-        and not _is_secret(name, value)
-    }
-    kept.update(OFFLINE)
-    kept.update({name: f"{place}{os.sep}{name.lower()}" for name in TEMPORARY_CACHES})
-    kept.update(TMPDIR=place, TEMP=place, TMP=place)
-    return kept
-
-
-def _is_secret(name: str, value: str) -> bool:
-    found = _SECRET_NAME.search(name) or _SECRET_VALUE.search(value)
-    return bool(found) or _is_random(value)
-
-
-def _is_random(value: str) -> bool:
-    return _RANDOM.fullmatch(value) is not None and len(set(value)) > 10
-
-
-class Secrets:
-    """Secrets, which are withheld from builds, and which no report may show: a file of the project
-    may contain the same secret."""
-
-    def __init__(self, environ: Mapping[str, str]) -> None:
-        self.names = [name for name, value in environ.items() if _is_secret(name, value)]
-        parts = {part for name in self.names for part in _parts(environ[name])}
-        parts = {part for part in parts if not _PLAIN.fullmatch(part)}
-        self._shown = re.compile("|".join(map(_shown, sorted(parts, key=len, reverse=True))))
-
-    def mask(self, text: str) -> str:
-        """`text` with `…` in place of all that is withheld, and of credentials in any address."""
-        if self._shown.pattern:
-            text = self._shown.sub("…", text)
-        return _CREDENTIALS.sub("…", text)
-
-
-def _parts(value: str) -> Iterator[str]:
-    """A secret, and the parts of it that are secret by themselves, as they appear in messages."""
-    found = {value.strip(), " ".join(value.split())}
-    for match in _SECRET_VALUE.finditer(value):
-        word = match[1] or match[0]
-        found |= {word, word.partition(":")[2]}
-    if "/" not in value:  # user:password
-        found.add(value.partition(":")[2])
-    found.update(word for word in re.findall(r"[\w+/=-]{20,}", value) if _is_random(word))
-    for part in found:
-        yield part
-        yield json.dumps(part)[1:-1]
-        yield repr(part)[1:-1]
-        if "%" in part:
-            from urllib.parse import unquote
-
-            yield unquote(part)
-
-
-def _shown(part: str) -> str:
-    """A pattern for where a secret is shown, also where a message was cut in the middle of it."""
-    whole = re.escape(part)
-    if len(part) < 8:  # it may be part of a word by chance
-        return rf"(?<!\w){whole}(?!\w)"
-    return rf"{whole}|{re.escape(part[:6])}\S*(?= …)"
 
 
 _waiting: list[Worker] = []  # those that have nothing to do
@@ -253,9 +122,10 @@ class Worker:
         # -P/-I are not used: the project may rely on its environment; our directory is taken off
         # the import path by the worker itself.
         command = [python, "-X", "faulthandler", WORKER]
-        self.python, self.environ = python, worker_environment(environ, "")
+        self.python, self.environ = python, worker_environment(environ, "", python)
         self.temporary = make_directory("nparam-lint-")  # the one directory where it may write
         self.start = time.time_ns()  # what it knows of the project is no older
+        own = worker_environment(environ, self.temporary, python)
         self.keeps_imports = False  # whether it keeps the project's modules for the next run
         self.nonce = secrets.token_hex(16)
         self.marker = self.nonce.encode() + b" "
@@ -268,7 +138,7 @@ class Worker:
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
-                env=worker_environment(environ, self.temporary),
+                env=own.given,
                 start_new_session=os.name == "posix",
             )
         except OSError as error:
@@ -277,11 +147,12 @@ class Worker:
         self.lines: queue.Queue[bytes | None] = queue.Queue()
         self.tail = b""
         self.writer: threading.Thread | None = None
+        self.send({"environ": own.asked})  # before it imports torch, which asks too
         self.readers = [_thread(self._read_frames), _thread(self._read_errors)]
 
     def fits(self, python: str, environ: Mapping[str, str]) -> bool:
         """Whether a worker started with these would be the same."""
-        return self.python == python and self.environ == worker_environment(environ, "")
+        return self.python == python and self.environ == worker_environment(environ, "", python)
 
     def close(self) -> None:
         """End the worker and everything that it started, on every way out (Ctrl-C too)."""
@@ -325,10 +196,13 @@ class Worker:
         """Write in a thread of its own: an interpreter that does not read must not hold us up."""
         self.takes_more = False
         data = json.dumps(request).encode() + b"\n"
-        self.writer = _thread(lambda: self._write(data))
+        before = self.writer
+        self.writer = _thread(lambda: self._write(data, before))
 
-    def _write(self, data: bytes) -> None:
+    def _write(self, data: bytes, before: threading.Thread | None) -> None:
         assert self.process.stdin is not None
+        if before:
+            before.join()
         with suppress(OSError, ValueError):
             self.process.stdin.write(data)
             self.process.stdin.flush()

@@ -609,6 +609,7 @@ def _planned(
         tuple(names),
         settings.snapshot,
         settings.store,
+        settings.why_built,
     )
     return builds, jobs
 

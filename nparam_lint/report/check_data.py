@@ -145,6 +145,8 @@ def _measurement(measured: Measurement) -> Json:
         "devices": devices,
         "notes": list(measured.notes),
     }
+    if measured.why_built:
+        common["why_built"] = measured.why_built
     if not isinstance(measured, Measured):
         more: Json = {"modules": [], "cause": measured.cause, "source": measured.source}
         return not_measured_data(measured) | more | common

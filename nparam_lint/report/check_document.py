@@ -42,13 +42,15 @@ _TONES = {"holds": "green", "broken": "red", "not checked": "red", "ignored": "d
 _TONES |= {"errors": "red", "warnings": "yellow"}
 
 
-def check_document(report: Report) -> Document:
+def check_document(report: Report, *, why_built: bool = False) -> Document:
+    """`why_built`: it is wanted why models were built."""
+
     def data() -> Json:
         from nparam_lint.report.check_data import data_of
 
         return data_of(report)
 
-    return Document("check", data, lambda o: _page(report, o), report.error, report)
+    return Document("check", data, lambda o: _page(report, o, why_built), report.error, report)
 
 
 def failed_check(error: str) -> Document:
@@ -56,7 +58,7 @@ def failed_check(error: str) -> Document:
     return check_document(Report(None, (), (), error=error))
 
 
-def _page(report: Report, options: Options) -> Page:
+def _page(report: Report, options: Options, why_built: bool) -> Page:
     mark, words = _headline(report)
     summary = _summary(report, options)
     if not (report.models or report.skipped or report.findings or report.error):
@@ -66,6 +68,10 @@ def _page(report: Report, options: Options) -> Page:
     if besides := [Fact(clean(m.target), m.because) for m in report.models if m.because]:
         fold = f"Checked besides: {plural(len(besides), 'model')}"
         sections.append(Section((Facts(tuple(besides)),), only="page", fold=fold))
+    if why_built:
+        from nparam_lint.report.why_built import section
+
+        sections.append(section(report.models))
     sections.append(Section(tuple(_next_step(report)), closing=True, only="text"))
     return Page(tuple(sections), mark, " · ".join(words), "", summary)
 

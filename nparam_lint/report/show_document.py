@@ -84,7 +84,8 @@ def _blocks(
         call = Fact("call", clean(measured.call))
         way = [Fact("as built in", place_of_way(model, model.target))]
         way = way if model.way and not model.inside else []
-        yield [Facts((call, *way, defined, Fact("counted on", how)))]
+        why = [Fact("built because", clean(measured.why_built))] if measured.why_built else []
+        yield [Facts((call, *way, defined, Fact("counted on", how), *why))]
         if model.inside:
             yield [_inside(model.inside)]
         yield [_totals(measured)]

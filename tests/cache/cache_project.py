@@ -130,7 +130,7 @@ class Checker:
     environ: dict[str, str] = field(default_factory=dict)
 
     def check(self, *more: object) -> Answer:
-        environ = {"NPARAM_LINT_CACHE_DIR": str(self.cache), **self.environ}
+        environ = {"NPARAM_LINT_CACHE": str(self.cache), **self.environ}
         given = ("check", *self.arguments, *more, "--format", "json")
         return answer(self.run(*given, cwd=self.root, **environ))
 

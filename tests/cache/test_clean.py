@@ -25,7 +25,7 @@ def clean_up(nparam_lint_process, base, tmp_path):
     """Runs the command; returns its exit code and what it writes."""
 
     def run(**more: str) -> tuple[int, str, str]:
-        environ = {"NPARAM_LINT_CACHE_DIR": str(base), **more}
+        environ = {"NPARAM_LINT_CACHE": str(base), **more}
         done = nparam_lint_process("clean", cwd=tmp_path, **environ)
         return done.returncode, done.stdout, done.stderr
 
@@ -82,7 +82,7 @@ def test_where_nothing_is_kept_it_says_so(clean_up, base, tmp_path, what):
 
 def test_where_nothing_can_be_kept_it_says_so(clean_up):
     home = {"HOME": "", "XDG_CACHE_HOME": "", "LOCALAPPDATA": ""}
-    said = clean_up(NPARAM_LINT_CACHE_DIR="", **home)
+    said = clean_up(NPARAM_LINT_CACHE="", **home)
     assert said == (0, f"nothing to remove: {NOWHERE}\n", "")
 
 
@@ -221,12 +221,12 @@ def test_doctor_says_where_it_is_how_large_and_why_there_is_none(
         (found,) = re.findall(r"^cache +(.+)$", done.stdout, re.MULTILINE)
         return str(found)
 
-    there = {"NPARAM_LINT_CACHE_DIR": str(base)}
+    there = {"NPARAM_LINT_CACHE": str(base)}
     assert row(**there) == f"{base}: 0 B in 0 files, of all projects"
     fill(base, "/a", "/b")
     assert row(**there) == f"{base}: 24.6 kB in 4 files, of all projects"
     assert row("--no-cache", **there) == "not used: --no-cache"
-    nowhere = {"NPARAM_LINT_CACHE_DIR": "", "XDG_CACHE_HOME": "", "HOME": "", "LOCALAPPDATA": ""}
+    nowhere = {"NPARAM_LINT_CACHE": "", "XDG_CACHE_HOME": "", "HOME": "", "LOCALAPPDATA": ""}
     assert row(**nowhere) == f"none: {NOWHERE}"
     base.rename(base.with_name("moved"))
     base.write_text("mine")

@@ -175,7 +175,7 @@ class World:
 
     def ask(self, command: Sequence[str], *more: str) -> Any:
         """(exit code, what is printed, what is said besides), without what may differ."""
-        environ = self.environ | {"NPARAM_LINT_CACHE_DIR": str(self.cache)}
+        environ = self.environ | {"NPARAM_LINT_CACHE": str(self.cache)}
         done = self.run(*command, *more, cwd=self.root, **environ)
         assert "Traceback" not in done.stderr, done.stderr
         return done.returncode, without_cache(done.stdout), done.stderr
@@ -206,7 +206,7 @@ class World:
         return subprocess.Popen(
             [sys.executable, "-m", "nparam_lint", *command],
             cwd=self.root,
-            env={**self.neutral, **self.environ, "NPARAM_LINT_CACHE_DIR": str(self.cache)},
+            env={**self.neutral, **self.environ, "NPARAM_LINT_CACHE": str(self.cache)},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,

@@ -71,7 +71,7 @@ def project(tmp_path: Path, environ: dict[str, str]) -> tuple[Path, dict[str, st
     root = tmp_path / "project"
     new_repository(root)
     begin(root)
-    return root, environ | {"NPARAM_LINT_CACHE_DIR": str(tmp_path / "cache")}
+    return root, environ | {"NPARAM_LINT_CACHE": str(tmp_path / "cache")}
 
 
 @pytest.fixture(scope="module")
@@ -82,7 +82,7 @@ def built(
     top = tmp_path_factory.mktemp("built")
     new_repository(top / "project")
     begin(top / "project")
-    told = environ | {"NPARAM_LINT_CACHE_DIR": str(top / "cache")}
+    told = environ | {"NPARAM_LINT_CACHE": str(top / "cache")}
     answer(top / "project", told)
     return top / "project", told
 
@@ -194,7 +194,8 @@ def test_another_environment_is_another_question(project: Any) -> None:
     """Of models that are declared, of which there is none: nothing is built."""
     root, environ = project
     wait_for_the_clock(root, environ, "--declared")
-    other = answer(root, environ | {"SOMETHING": "else"}, "--declared")
+    assert not HEAVY & answer(root, environ | {"SOMETHING": "else"}, "--declared")[0]
+    other = answer(root, environ | {"HF_HOME": "/elsewhere"}, "--declared")
     assert other[0] >= HEAVY - {"libcst"}
     assert not HEAVY & answer(root, environ | {"SHLVL": "7"}, "--declared")[0]
     assert answer(root, environ, "--declared", "--no-c")[0] >= HEAVY - {"libcst"}
@@ -229,7 +230,7 @@ def test_answers_alone_do_not_fill_the_disk(project: Any) -> None:
     root, environ = project
     answer(root, environ)
     answer(root, environ)
-    (folder,) = Path(environ["NPARAM_LINT_CACHE_DIR"], "v1").glob("*/")
+    (folder,) = Path(environ["NPARAM_LINT_CACHE"], "v1").glob("*/")
     left_over = folder / f"run-0.0123456789abcdef{PARTIAL}"
     left_over.touch()
     long_ago = 1_600_000_000
@@ -251,9 +252,9 @@ def test_what_was_not_read_in_time_is_read_again(
     (root / "a.py").write_text(SLOW)
     for path in [*root.rglob("*"), root]:
         os.utime(path, (1_600_000_000, 1_600_000_000))
-    store = environ["NPARAM_LINT_CACHE_DIR"]
+    store = environ["NPARAM_LINT_CACHE"]
     for timeout, kept in (("0.01", 0), ("60", 1)):
         options = ("--static", "--timeout", timeout, "--ignore", ignored)
-        done = nparam_lint(*options, cwd=root, NPARAM_LINT_CACHE_DIR=store)
+        done = nparam_lint(*options, cwd=root, NPARAM_LINT_CACHE=store)
         assert ("NPL003" in done.stdout) == (not kept and ignored != "NPL003")
         assert len([*Path(store).rglob("run-*")]) == kept

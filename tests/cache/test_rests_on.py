@@ -104,7 +104,7 @@ def test_what_is_staged_while_the_index_is_copied(made: Any, tmp_path: Path) -> 
     add(checker.root)
     copies = tmp_path / "copies"
     copies.mkdir()
-    more = {"NPARAM_LINT_CACHE_DIR": str(checker.cache), "TMPDIR": str(copies)}
+    more = {"NPARAM_LINT_CACHE": str(checker.cache), "TMPDIR": str(copies)}
     with ThreadPoolExecutor(1) as pool:
         first = pool.submit(checker.run, *STAGED, cwd=checker.root, **more)
         while not first.done() and not [*copies.glob("*/data")]:

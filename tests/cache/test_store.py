@@ -140,6 +140,7 @@ def test_importing_the_store_imports_next_to_nothing():
         "nparam_lint",
         "nparam_lint.cache",
         "nparam_lint.cache.store",
+        "nparam_lint.cache.variables",
     }
 
 
@@ -600,9 +601,9 @@ def test_a_run_looks_at_the_end_once_a_day_or_after_saving_much(base, store):
         ({"HOME": "here"}, "linux", None),
         ({"HOME": "here"}, "darwin", None),
         ({"HOME": "", "XDG_CACHE_HOME": "/var/x"}, "linux", "/var/x/nparam-lint"),
-        ({"HOME": "", "NPARAM_LINT_CACHE_DIR": "/var/own"}, "linux", "/var/own"),
-        ({"NPARAM_LINT_CACHE_DIR": "/var/../own/"}, "win32", "/own"),
-        ({"NPARAM_LINT_CACHE_DIR": ""}, "linux", "/home/me/.cache/nparam-lint"),
+        ({"HOME": "", "NPARAM_LINT_CACHE": "/var/own"}, "linux", "/var/own"),
+        ({"NPARAM_LINT_CACHE": "/var/../own/"}, "win32", "/own"),
+        ({"NPARAM_LINT_CACHE": ""}, "linux", "/home/me/.cache/nparam-lint"),
     ],
 )
 def test_where_it_is(environ, platform, expected):
@@ -611,8 +612,8 @@ def test_where_it_is(environ, platform, expected):
 
 def test_a_place_relative_to_the_current_directory_or_to_home(monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
-    assert directory({"NPARAM_LINT_CACHE_DIR": "own"}) == str(tmp_path / "own")
-    assert directory({"NPARAM_LINT_CACHE_DIR": "~/own"}) == str(Path.home() / "own")
+    assert directory({"NPARAM_LINT_CACHE": "own"}) == str(tmp_path / "own")
+    assert directory({"NPARAM_LINT_CACHE": "~/own"}) == str(Path.home() / "own")
 
 
 @pytest.mark.skipif(os.name != "posix", reason="the list of users is of POSIX")

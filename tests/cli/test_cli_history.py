@@ -203,7 +203,7 @@ def test_what_cannot_be_answered(run, arguments, said):
 
 @pytest.mark.thorough
 def test_what_was_built_before_an_interruption_is_remembered(sample, environ, tmp_path):
-    kept = {**environ, **sample.environ, "NPARAM_LINT_CACHE_DIR": str(tmp_path)}
+    kept = {**environ, **sample.environ, "NPARAM_LINT_CACHE": str(tmp_path)}
     command = [sys.executable, "-m", "nparam_lint", "history", "model.py::Net(3)"]
     with subprocess.Popen(command, cwd=sample.path, env=kept, stderr=subprocess.PIPE) as started:
         while len([*tmp_path.rglob("commit-*")]) < 3 and started.poll() is None:

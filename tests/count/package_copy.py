@@ -33,7 +33,7 @@ class PackageCopy:
             | {
                 "PYTHONPATH": str(self.root),
                 "COLUMNS": "200",
-                "NPARAM_LINT_CACHE_DIR": str(self.cache),
+                "NPARAM_LINT_CACHE": str(self.cache),
             },
             capture_output=True,
             encoding="utf-8",

@@ -169,7 +169,7 @@ with reused_worker():
 def test_no_process_is_left(root: Path, number: int | None) -> None:
     """When the front end ends, or is killed, while one waits."""
     marker = uuid.uuid4().hex
-    more = {"PYTHONPATH": os.pathsep.join(sys.path), "SURVIVAL_MARKER": marker}
+    more = {"PYTHONPATH": os.pathsep.join(sys.path), "TORCH_SURVIVAL_MARKER": marker}
     with subprocess.Popen(
         [PYTHON, "-c", FRONT, str(root)],
         env=front_environment(**FORK) | more,

@@ -63,7 +63,7 @@ def visit(
     environ = {
         "NPARAM_LINT_FORK": mode,
         "HOME": str(home),
-        "SURVIVAL_MARKER": marker,
+        "TORCH_SURVIVAL_MARKER": marker,
         "HARMLESS_SETTING": "kept",
         **SECRETS,
     }

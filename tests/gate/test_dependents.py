@@ -165,7 +165,7 @@ def test_the_whole_project_has_nothing_elsewhere(built, asked, paths):
 
 
 def test_where_nothing_is_known_what_may_depend_is_built(project, asked, tmp_path):
-    cache = {"NPARAM_LINT_CACHE_DIR": str(tmp_path / "cache")}
+    cache = {"NPARAM_LINT_CACHE": str(tmp_path / "cache")}
     may = "may depend on {}: what it reads is known once it is built"
     report, models = asked(project, "layers/deep.py", "--declared", **cache)
     assert models == on("layers/deep.py", *OF_DEEP) | {LAZY: may.format("layers/deep.py")}
@@ -308,7 +308,7 @@ def test_what_a_recipe_of_the_config_imports(project, asked, tmp_path):
     recipe = '{ setup = "import layers.deep", call = "Alone()" }'
     with (project / "nparam-lint.toml").open("a") as file:
         file.write(f'[arguments]\n"nets/alone.py::Alone" = {recipe}\n')
-    _, models = asked(project, "layers/deep.py", NPARAM_LINT_CACHE_DIR=str(tmp_path / "cache"))
+    _, models = asked(project, "layers/deep.py", NPARAM_LINT_CACHE=str(tmp_path / "cache"))
     assert models[ALONE].startswith("may depend on layers/deep.py")
 
 
@@ -346,7 +346,7 @@ def test_an_answer_that_is_given_again(tmp_path, nparam_lint, nparam_lint_proces
     root = made(
         tmp_path / "project", {"net.py": net("Net", "", layer), "name": "a", "a": "10", "b": ""}
     )
-    cache = {"NPARAM_LINT_CACHE_DIR": str(tmp_path / "cache"), "NPARAM_LINT_DEVICE": "meta"}
+    cache = {"NPARAM_LINT_CACHE": str(tmp_path / "cache"), "NPARAM_LINT_DEVICE": "meta"}
 
     def ask():
         for path in (*root.rglob("*"), root):  # what has just changed is not relied upon

@@ -534,7 +534,7 @@ def test_an_interrupt_while_counting_ends_everything(environ, tmp_path, options)
     process = subprocess.Popen(
         [sys.executable, "-m", "pytest", "--nparam", *options],
         cwd=tmp_path,
-        env=environ | {"SURVIVAL_MARKER": marker},
+        env=environ | {"TORCH_SURVIVAL_MARKER": marker},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         encoding="utf-8",

@@ -4,11 +4,12 @@ The contract. This file, and the package around it that it loads, need the
 standard library and torch, nothing else, and keep to Python 3.9's syntax; the front end runs this
 file by path and imports neither.
 
-In:    one line of JSON on standard input (`count/run_jobs.py` writes it); standard input then stays
-       open, and its end means that the front end is gone: everything is killed.
+In:    two lines of JSON on standard input: the variables that only Python code may see
+       (`count/worker_process.py` writes it), and the orders (`count/run_jobs.py`). Standard input
+       then stays open, and its end means that the front end is gone: everything is killed.
 Out:   frames, one a line, `NONCE JSON`, on a private copy of standard output that is taken away
        from file descriptor 1 before any code of the project runs. What it prints goes elsewhere.
-       {"event": "ready", "protocol": 8, "torch": …, "python": …}
+       {"event": "ready", "protocol": 9, "torch": …, "python": …}
        {"event": "alive"}                                        every few seconds
        {"event": "dependencies"} TAB DEPENDENCIES             what was read while importing
        {"event": "building", "id": …}                            a model is begun

@@ -13,6 +13,7 @@ import re
 import stat
 
 LARGE = 1 << 26  # bytes of a file that is not read in order to see whether it is the same
+DISTRIBUTIONS = (".dist-info", ".egg-info", ".egg", ".egg-link")  # how the names of these end
 # The original functions: the worker replaces them by others that record their use.
 STAT, LSTAT = os.stat, os.lstat
 _KINDS = ((stat.S_ISREG, "file"), (stat.S_ISDIR, "directory"), (stat.S_ISLNK, "link"))
@@ -38,7 +39,8 @@ def answer(question, path):
     """The current answer to `question` about a path; None if nothing is there, or access is denied.
 
     "content": a digest of the file, or the state of a large one. "names": a digest of the names in
-    a directory, and of which of them are directories. "state": what changes whenever the file or
+    a directory, and of which of them are directories. "distributions": of those that the metadata
+    of packages has. "state": what changes whenever the file or
     directory does. "stat", "lstat": what kind of file it is. "readlink": where it leads.
     "accessMODE": whether that is allowed.
     """
@@ -50,6 +52,9 @@ def answer(question, path):
             with os.scandir(path) as found:
                 names = "\n".join(sorted(e.name + "/" * e.is_dir() for e in found))
             return digest(names.encode("utf-8", "surrogateescape"))
+        if question == "distributions":
+            found = sorted(n for n in os.listdir(path) if n.lower().endswith(DISTRIBUTIONS))
+            return digest("\n".join(found).encode("utf-8", "surrogateescape"))
         if question == "readlink":
             return os.readlink(path)
         if question.startswith("access"):

@@ -18,6 +18,7 @@ class State:
         self.packages = ()  # directories in which packages are installed
         # Their versions tell enough of what is in the standard library and in torch.
         self.library, self.torch_directory = "", ""
+        self.above = frozenset()  # directories that are there for certain
         # The audit hook refuses writes; it cannot be taken off again.
         self.is_guarded = False
         self.is_kernel_guarded = False  # nor can what the kernel refuses be allowed again
@@ -25,7 +26,8 @@ class State:
         self.guards = ["audit hook"]  # that are on, in words: the kernel's come when they are
         self.unguarded = []  # what the kernel offers and then refused, in words
         self.skips_initialisers = False  # `torch.nn.init.*_` do nothing
-        self.begin_run({"root": "", "names": (), "temporary": "", "snapshot": None}, own="")
+        nowhere = {"root": "", "names": (), "temporary": "", "snapshot": None, "places": ()}
+        self.begin_run(nowhere, own="")
         self.begin_group(False, {"suspects": (), "barred": {}}, None)
 
     def begin_run(self, settings, own):
@@ -41,6 +43,11 @@ class State:
         self.copy, self.original, self.linked, self.untracked = "", "", (), ()
         if settings["snapshot"]:
             self.begin_snapshot(settings["snapshot"])
+        # (name, directory) of what is elsewhere on another machine, the innermost first; "": what
+        # is told as relative to the root.
+        tops = (self.root, self.copy or settings.get("top"), self.original)
+        places = [*(("", top) for top in tops if top), *map(tuple, settings["places"])]
+        self.places = sorted(places, key=lambda one: -len(one[1]))
         below = tuple(top + os.sep for top in (self.root, self.original) if top)
         prefixes = {os.path.realpath(sys.prefix), os.path.realpath(sys.base_prefix)}
         found = (*(prefix + os.sep for prefix in prefixes), own)

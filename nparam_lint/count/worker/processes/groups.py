@@ -21,6 +21,7 @@ from ..building.side_effect_guard import guard, refuse_interpreters
 from ..job import ModelBuild
 from ..state import STATE
 from ..torch_compat import Originals
+from ..tracing import environment
 from ..tracing.dependency_record import InputLog
 from ..tracing.failures import Failure, NextRung, died
 from ..tracing.project_paths import LAUNCHER, is_installed, project_modules
@@ -127,7 +128,8 @@ class GroupTask:
             start_new_session=os.name == "posix",
         )
         request = {name: getattr(self, name) for name in PASSED_ON}
-        process.stdin.write(json.dumps(request).encode() + b"\n")
+        for line in ({"environ": environment.variables()}, request):
+            process.stdin.write(json.dumps(line).encode() + b"\n")
         process.stdin.close()
         channel, output = process.stdout.fileno(), process.stderr.fileno()
         return Child(self, process.pid, channel, output, process=process)

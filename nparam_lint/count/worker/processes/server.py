@@ -19,8 +19,9 @@ from ..building.side_effect_guard import guard_file_reader, guard_file_writer
 from ..path_facts import fact
 from ..state import STATE
 from ..torch_compat import wrap_construction, wrap_file_readers, wrap_file_writer
+from ..tracing import environment
 from ..tracing.constructions import note_construction, note_copy
-from ..tracing.dependency_record import DependencyRecord
+from ..tracing.dependency_record import DependencyRecord, front_end_path
 from ..tracing.failures import describe, died
 from ..tracing.project_paths import OWN, is_within
 from ..tracing.read_tracer import installation
@@ -29,7 +30,7 @@ from .children import ADOPT_ORPHANS, CAN_FORK, DIE_WITH_PARENT, Channel, result_
 from .groups import GroupTask
 from .supervision import Supervision
 
-PROTOCOL = 8
+PROTOCOL = 9
 MODULES = 500  # that one group imports at most
 
 
@@ -260,6 +261,10 @@ def tried_guards():
 def main():
     orders, descriptor = take_standard_streams()
     faulthandler.enable()
+    first = read_request(orders)
+    if first is None:
+        os._exit(0)
+    environment.begin(first["environ"])
     failure = torch = None
     is_group = "--group" in sys.argv
     # The server itself: the end of its orders tells it, and then there is cleaning to do.
@@ -300,7 +305,11 @@ def main():
             python=sys.executable,
             version=".".join(map(str, sys.version_info[:3])),
             devices=devices,
-            sites={fact("state", p): state for p, state in sites.items() if not is_within(p)},
+            sites={
+                fact("state", front_end_path(path)): state
+                for path, state in sites.items()
+                if not is_within(path)
+            },
         )
         gc.freeze()
         server = Server(request, channel, torch, kept)

@@ -27,8 +27,8 @@ class InputLog:
         self.is_complete = True  # whether everything that was read is known
 
     def note(self, question, path):
-        """Record that the "content" of a file or the "names" in a directory is being read. Until
-        the report, its state is stored; the content itself is looked up then."""
+        """Record that the "content" of a file or the "names" (or "distributions") in a directory
+        are being read. Until the report, the state is stored; the answer is looked up then."""
         if (question, path) not in self.facts:
             self.facts[question, path] = answer("state", path)
 
@@ -40,7 +40,7 @@ class InputLog:
         found = {}
         for (question, path), known in list(self.facts.items())[start:]:
             value = known
-            if question in ("content", "names"):
+            if question in ("content", "names", "distributions"):
                 value = answer(question, path)
                 if answer("state", path) != known:
                     return None
@@ -171,10 +171,15 @@ class DependencyRecord:
 
 def front_end_path(path):
     """A path as the front end knows it: relative to the project's root where it lies in it (or in
-    the copy around it), else absolute."""
-    for top in (STATE.root, STATE.copy):
-        if top and (path == top or path.startswith(top + os.sep)):
-            return os.path.relpath(path, STATE.root).replace(os.sep, "/")
+    the repository around it, or in that which this is a copy of); below one of the places that have
+    a name (`//home`), which are elsewhere on another machine; else absolute."""
+    for name, top in STATE.places:
+        if path == top or path.startswith(top + os.sep):
+            below = path[len(top) :]
+            if not name:
+                path = STATE.copy + below if top == STATE.original else path
+                return os.path.relpath(path, STATE.root).replace(os.sep, "/")
+            return name + below.replace(os.sep, "/")
     return path
 
 
@@ -193,6 +198,8 @@ def recordable_path(path):
         return None
     if is_project(path):
         return path
+    if path.startswith(OWN):  # which the front end knows
+        return None
     if path.startswith(STATE.packages):
         if not is_known_by_version(path):
             STATE.record.record_outside(path)

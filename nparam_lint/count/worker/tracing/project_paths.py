@@ -18,6 +18,17 @@ def find_libraries(torch):
     roots = {sys.prefix, sys.base_prefix, *map(os.path.realpath, (sys.prefix, sys.base_prefix))}
     sites = [p for p in sys.path if "-packages" in p]
     STATE.packages = tuple({os.path.join(p, "") for p in (*roots, *sites)})
+    # What is above where things are found: to be a directory is certain of it.
+    found = (STATE.root, STATE.original, OWN, *STATE.packages)
+    STATE.above = {above for place in found for above in directories_above(place)}
+
+
+def directories_above(path):
+    """The directory at `path`, and all that it lies in."""
+    path = path.rstrip(os.sep)
+    while path and os.path.dirname(path) != path:
+        yield path
+        path = os.path.dirname(path)
 
 
 def is_project(path):

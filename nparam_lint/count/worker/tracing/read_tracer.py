@@ -11,11 +11,14 @@ import importlib.util
 import io
 import os
 import pathlib
+import platform
 import re
+import socket
 import sys
 
 from ..path_facts import answer, kind_of
 from ..state import STATE
+from . import environment
 from .dependency_record import recordable_path
 from .project_paths import (
     OWN,
@@ -27,6 +30,12 @@ from .project_paths import (
 )
 from .state_snapshot import StateSnapshot
 
+# What looks for the metadata of packages, and for nothing else in a directory.
+_METADATA = re.compile(r"[\\/](importlib[_/\\]metadata|pkg_resources)[\\/]")
+_QUESTIONS = {"open": "content", "distributions": "distributions"}
+# Files of the standard library that read source.
+_INSPECTION = frozenset(("linecache.py", "inspect.py", "tokenize.py", "traceback.py"))
+_OF_PATHS = ("genericpath.py", "genericpath>")  # os.path.exists and its like
 _DELETED = " (deleted)"  # the system's words, after the path
 NO_FILES = ("/memfd:", "/SYSV", "/dev/zero")  # memory that has a name
 
@@ -42,11 +51,27 @@ def record_event(event, args):
     if importing and (event != "open" or str(args[0]).endswith((".py", ".pyc"))):
         return
     place = "." if args[0] is None else args[0]
+    if event != "open" and _METADATA.search(caller):
+        event = "distributions"
     if isinstance(place, int) and event != "open":  # a directory that is open; a file was noted
         place = path_of_open(place)
     path = recordable_path(place)
-    if path is not None:
-        STATE.record.inputs().note("content" if event == "open" else "names", path)
+    if path is None:
+        return
+    if is_inspected(path, sys._getframe(2)):  # as if the file that is being run imported it
+        STATE.record.imports().add(path)
+    else:
+        STATE.record.inputs().note(_QUESTIONS.get(event, "names"), path)
+
+
+def is_inspected(path, frame):
+    """Whether, in `frame`, Python looks at the source of a module that was run: to show a line, or
+    to find a class among all modules."""
+    if path not in STATE.record.files:
+        return False
+    while frame is not None and frame.f_code.co_filename.endswith(_OF_PATHS):
+        frame = frame.f_back
+    return frame is not None and os.path.basename(frame.f_code.co_filename) in _INSPECTION
 
 
 def record_read(path):
@@ -124,14 +149,23 @@ def held_files():
 def record_query(question, path, found, kwargs=()):
     """A question about a path other than what it contains, and the answer."""
     if STATE.record.on:
-        path = recordable_path(below_open(path, kwargs.get("dir_fd")))
-        if path is not None:
-            inputs = STATE.record.inputs()
-            # For its size, perhaps, or for code that reads it unseen.
-            if found == "file" and question == "stat":
-                inputs.note("content", path)
-            else:
-                inputs.facts.setdefault((question, path), found)
+        place = below_open(path, kwargs.get("dir_fd"))
+        if found == "directory" and isinstance(place, str) and is_certain(place):
+            return
+        path = recordable_path(place)
+        if path is None or is_inspected(path, sys._getframe(2)):
+            return
+        inputs = STATE.record.inputs()
+        # For its size, perhaps, or for code that reads it unseen.
+        if found == "file" and question == "stat":
+            inputs.note("content", path)
+        else:
+            inputs.facts.setdefault((question, path), found)
+
+
+def is_certain(place):
+    """Whether a directory is there as long as the project is, or the packages with their files."""
+    return place in STATE.above or (place.startswith(STATE.packages) and not is_project(place))
 
 
 def path_of_open(descriptor):
@@ -226,6 +260,8 @@ def installation():
 def start_recording(torch):
     """Record from now on what is read. Recording changes none of it."""
     find_libraries(torch)
+    environment.note_early()
+    watch_machine()
     watch_imports()
     watch_path_queries()
     STATE.record.snapshot = StateSnapshot(torch, lenient=True)
@@ -262,6 +298,34 @@ def watch_imports():
 
     builtins.__import__, importlib.import_module = recording_import, recording_import_module
     importlib.machinery.FileFinder.find_spec = recording_find_spec
+
+
+def watch_machine():
+    """Note when the project asks how many cores there are, or what the machine is called."""
+
+    def recording(original, question):
+        @functools.wraps(original)
+        def ask(*args, **kwargs):
+            record_machine(question, sys._getframe(1))
+            return original(*args, **kwargs)
+
+        return ask
+
+    for name in ("cpu_count", "process_cpu_count", "sched_getaffinity"):
+        if hasattr(os, name):
+            setattr(os, name, recording(getattr(os, name), "cores"))
+    for module, name in ((platform, "node"), (platform, "uname"), (socket, "gethostname")):
+        setattr(module, name, recording(getattr(module, name), "node"))
+    if hasattr(os, "uname"):
+        os.uname = recording(os.uname, "node")
+
+
+def record_machine(question, frame):
+    """Libraries ask how many threads to use, and on which system they run: that is no size."""
+    while frame is not None and frame.f_code.co_filename.startswith((STATE.library, "<frozen")):
+        frame = frame.f_back
+    if STATE.record.on and frame is not None and is_project(frame.f_code.co_filename):
+        STATE.record.inputs().facts.setdefault(("machine", question), None)
 
 
 def watch_path_queries():

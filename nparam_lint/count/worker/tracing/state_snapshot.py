@@ -14,6 +14,7 @@ import threading
 import types
 
 from ..torch_compat import global_hooks, mode_depth
+from . import environment
 
 MUTABLE = 1 << 9  # of the flags of a class: it was not made in C (Py_TPFLAGS_HEAPTYPE)
 GONE = object()
@@ -21,7 +22,7 @@ GONE = object()
 
 def process_state():
     """What code may change of the process that it runs in, short of modules and threads."""
-    return [os.getcwd(), list(sys.path), dict(os.environ)]
+    return [os.getcwd(), list(sys.path), environment.contents()]
 
 
 class StateSnapshot:

@@ -1,0 +1,169 @@
+"""The interpreter's surroundings by content: files of installed packages, and where things are.
+
+Another machine, or a fresh environment, has the same files with other times and in another place.
+So they are known by what they contain; what a file in a certain state contained is remembered, so
+that a run only has to look at the state.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+import time
+import zlib
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from nparam_lint.cache import NOTHING, state_of
+from nparam_lint.cache.file_facts import json_decoder
+from nparam_lint.cache.store import digest
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from nparam_lint.cache.store import Store
+
+# Bytes of a file (a library, as a rule) that its size and its package's version tell enough of.
+_LARGE = 16 << 20
+_GRAIN = 2_000_000_000  # ns: what changed so shortly ago may change again without another time
+_BYTECODE = ("__pycache__", ".pyc")
+# Files that say where things are: how their names end.
+_OF_PLACES = (".pth", "direct_url.json", "pyvenv.cfg")
+
+
+def places_of(python: str, environ: Mapping[str, str]) -> list[tuple[str, str]]:
+    """(name, directory) of what is elsewhere on another machine, or in another environment: that of
+    the interpreter, of the one that it was made from, and of the user; the innermost first."""
+    prefix = os.path.dirname(os.path.dirname(os.path.abspath(python)))
+    made_from = _setting(prefix, "home")
+    found = {
+        os.path.expanduser(environ.get("HOME") or "~"): "//home",
+        os.path.dirname(made_from): "//base",
+        prefix: "//python",
+    }
+    places = [(name, place) for place, name in found.items() if len(place) > 1]
+    return sorted(places, key=lambda one: -len(one[1]))
+
+
+def _setting(prefix: str, name: str) -> str:
+    """What the file says that makes a directory a virtual environment."""
+    try:
+        with open(os.path.join(prefix, "pyvenv.cfg"), encoding="utf-8", errors="replace") as file:
+            pairs = (line.partition("=") for line in file)
+            return next((value.strip() for key, _, value in pairs if key.strip() == name), "")
+    except OSError:
+        return ""
+
+
+def packages_in(python: str) -> list[str]:
+    """The names in the directories where an interpreter has its packages."""
+    prefix = os.path.dirname(os.path.dirname(os.path.abspath(python)))
+    found: set[str] = set()
+    library = os.path.join(prefix, "lib")
+    for version in ("", *(name for name in _listed(library) if name.startswith("python3"))):
+        for kind in ("site-packages", "dist-packages"):
+            found.update(_listed(os.path.join(library, version, kind)))
+    return sorted(name for name in found if not name.endswith(_BYTECODE))
+
+
+def _listed(folder: str) -> list[str]:
+    try:
+        return os.listdir(folder)
+    except OSError:
+        return []
+
+
+class InstalledFiles:
+    """What files that no project owns contain. `places`: as `places_of` has them; `store`: where
+    digests by the files' states are kept."""
+
+    def __init__(self, store: Store, places: list[tuple[str, str]]) -> None:
+        self.places = places
+        self._store = store
+        self._has_more = False
+
+    def digest(self, path: str) -> str | None:
+        """A name for what a file contains, or for the names in a directory without bytecode; None
+        if nothing is there, or it cannot be read."""
+        state = state_of(os.fsencode(path))
+        if state == NOTHING:
+            return None
+        known = self._known.get(path)
+        if known and known[0] == state.decode():
+            return known[1]
+        try:
+            found = self._read(path, int(state.split(b":")[2]))
+        except OSError:
+            return None
+        is_old = max(map(int, state.split(b":")[:2])) < time.time_ns() - _GRAIN
+        if is_old and not path.endswith(_OF_PLACES):
+            self._known[path] = state.decode(), found
+            self._has_more = True
+        return found
+
+    def _read(self, path: str, size: int) -> str:
+        if os.path.isdir(path):
+            names = [name for name in os.listdir(path) if not name.endswith(_BYTECODE)]
+            return digest(*map(os.fsencode, sorted(names)))
+        if size > _LARGE:
+            return f"{size} bytes"
+        with open(path, "rb", buffering=0) as file:
+            content = file.read()
+        if os.path.basename(path) == "RECORD":  # scripts, and their hashes, name the interpreter
+            content = b"\n".join(line.partition(b",")[0] for line in content.splitlines())
+        if path.endswith("pyvenv.cfg"):  # another command may have made the same
+            lines = content.splitlines()
+            content = b"\n".join(x for x in lines if not x.startswith((b"command", b"executable")))
+        if path.endswith(_OF_PLACES):
+            content = self.without_places(os.fsdecode(content)).encode("utf-8", "surrogateescape")
+        return digest(content)
+
+    def without_places(self, text: str, *more: tuple[str, str]) -> str:
+        """`text` with the names of the places in it, and of `more`."""
+        for name, place in (*more, *self.places):
+            if place in text:  # as a whole, or as the beginning of a path
+                text = re.sub(re.escape(place) + r"(?![\w.-])", name, text)
+        return text
+
+    @cached_property
+    def _known(self) -> dict[str, tuple[str, str]]:
+        body = self._store.load("digests")
+        try:
+            text = zlib.decompress(body) if body else b"{}"
+            known: dict[str, tuple[str, str]]
+            known = json_decoder(dict[str, tuple[str, str]]).decode(text)
+        except (ValueError, zlib.error):
+            return {}
+        return known
+
+    def save(self) -> None:
+        """Remember the digests that were new."""
+        if self._has_more:
+            from msgspec.json import encode
+
+            try:
+                self._store.save("digests", zlib.compress(encode(self._known), 1))
+            except UnicodeError:  # a file's name is no text
+                return
+            self._has_more = False
+
+
+def context_of(
+    python: str, variables: Mapping[str, str], release: str, installed: InstalledFiles
+) -> dict[str, str]:
+    """What all measurements with an interpreter have in common, by what it is called."""
+    prefix = os.path.dirname(os.path.dirname(os.path.abspath(python)))
+    version = _setting(prefix, "version") or _setting(prefix, "version_info")
+    # The values themselves are nobody else's business.
+    values = (
+        f"{name}={digest(installed.without_places(value).encode('utf-8', 'surrogateescape'))}"
+        for name, value in variables.items()
+    )
+    return {
+        "nparam-lint": release,
+        "Python": version or os.path.basename(os.path.realpath(python)),
+        "packages": "\n".join(packages_in(python)),
+        "system": f"{platform.system()} {platform.machine()}",
+        "variables": "\n".join(sorted(values)),
+    }
