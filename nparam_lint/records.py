@@ -23,11 +23,13 @@ Origin = Literal["docstring", "comment", "config", "docs", "prose"]
 NameValue = int | float | str | bool | None
 # Why a model was not counted. `package_missing`: a package is not installed; `not_tracked`: git
 # does not have a file that is imported; `target_missing`: the module has no such class or function;
+# `argument_unknown`: it takes no argument of that name;
 # `random`: each build has another count; `no_worker`: the interpreter cannot start or has no torch;
 # `unreadable`: the source, or the worker's answer, cannot be read.
 Cause = Literal[
     "arguments_missing",
     "target_missing",
+    "argument_unknown",
     "import_failed",
     "package_missing",
     "not_tracked",
@@ -439,6 +441,11 @@ class NotMeasured:
     notes: tuple[str, ...] = ()
     seconds: float = field(default=0.0, compare=False)
     cached: bool = False
+
+    @property
+    def is_misnamed(self) -> bool:
+        """Whether what was asked for is not there: no such class or function, or argument of it."""
+        return self.cause in ("target_missing", "argument_unknown")
 
 
 Measurement = Measured | NotMeasured

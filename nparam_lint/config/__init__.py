@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 import re
 import sys
@@ -26,6 +25,7 @@ from nparam_lint.config.settings import (
     Settings,
     WrongValue,
 )
+from nparam_lint.nearest import did_you_mean
 from nparam_lint.records import Budget, Position, Problem, Recipe
 
 if TYPE_CHECKING:
@@ -244,9 +244,8 @@ class _ConfigFile:
                     self.fault(self.find(*path, key), f"{subject.format(key)} is {error}")
             elif key not in also:
                 there = tuple(dict.fromkeys((*known, *also)))
-                near = difflib.get_close_matches(key, there, 1)
-                hint = f"did you mean {near[0]!r}?" if near else f"known keys: {', '.join(there)}"
-                self.fault(self.find(*path, key), f"unknown config key {key!r}; {hint}")
+                hint = did_you_mean(key, there, f"known keys: {', '.join(there)}")
+                self.fault(self.find(*path, key), f"unknown config key {key!r}{hint}")
         return values
 
     def overrides(self, entries: Any) -> list[Override]:

@@ -118,14 +118,13 @@ class Budgets(pytest.Collector):
         self.cases, self.chosen = cases, chosen
 
     def collect(self) -> Iterator[Budget]:
-        import difflib
+        from nparam_lint.nearest import did_you_mean
 
         ids = {f"{self.nodeid}::{case.name}": case for case in self.cases}
         for chosen in self.chosen:
             if not any(_is_chosen(name, chosen) for name in ids):
-                near = difflib.get_close_matches(chosen, ids, 1)
-                hint = f"did you mean {near[0]}?" if near else "--collect-only shows them"
-                raise self.CollectError(f"no budget has the id {chosen}; {hint}")
+                hint = did_you_mean(chosen, ids, "--collect-only shows them")
+                raise self.CollectError(f"no budget has the id {chosen}{hint}")
         for name, case in ids.items():
             if not self.chosen or any(_is_chosen(name, chosen) for chosen in self.chosen):
                 yield Budget.from_parent(self, name=case.name, nodeid=name, case=case)
