@@ -683,6 +683,11 @@ class Report:
     shard: Shard | None = None
 
     @property
+    def ok(self) -> bool:
+        """Whether every budget was measured and holds; there may be warnings."""
+        return self.error is None and all(one.severity != "error" for one in self.findings)
+
+    @property
     def inside(self) -> Iterator[Inside]:
         """The project's classes inside the models that were measured: those in top-level models,
         and what no top-level model contains."""

@@ -136,14 +136,8 @@ class Call:
 
     def record(self, function, *args, **kwargs):
         self.function = self.function or function
-        with contextlib.suppress(Exception):
-            signature = inspect.signature(function)
-            bound = signature.bind(*args, **kwargs)
-            bound.apply_defaults()
-            self.arguments = dict(bound.arguments)
-            for parameter in signature.parameters.values():
-                if parameter.kind is parameter.VAR_KEYWORD:
-                    self.arguments.update(self.arguments.pop(parameter.name, {}))
+        bound = bound_arguments(function, args, kwargs)
+        self.arguments = self.arguments if bound is None else bound
         return function(*args, **kwargs)
 
     def unknown_argument(self, error):
@@ -224,6 +218,20 @@ class Call:
                 if isinstance(part, type) and part is not type(None):
                     return part
         return annotation
+
+
+def bound_arguments(function, args, kwargs):
+    """Name -> value of all arguments of a call, with defaults; None where they are unknown."""
+    with contextlib.suppress(Exception):
+        signature = inspect.signature(function)
+        bound = signature.bind(*args, **kwargs)
+        bound.apply_defaults()
+        arguments = dict(bound.arguments)
+        for parameter in signature.parameters.values():
+            if parameter.kind is parameter.VAR_KEYWORD:
+                arguments.update(arguments.pop(parameter.name, {}))
+        return arguments
+    return None
 
 
 def did_you_mean(name, known, otherwise=""):
