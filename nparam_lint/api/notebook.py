@@ -47,7 +47,8 @@ def notebook_html(document: Document, measured: Measured) -> str:
         f'style="width:100%;height:{_HEIGHT}px;border:0"></iframe>'
     )
     return (
-        f'<div class="nparam-lint"><style>{_LOOK}</style><table><caption>{name}</caption>{counts}</table>\n{modules}\n'
+        f'<div class="nparam-lint"><style>{_LOOK}</style>'
+        f"<table><caption>{name}</caption>{counts}</table>\n{modules}\n"
         f"<details><summary>Picture of the modules</summary>{frame}</details></div>"
     )
 

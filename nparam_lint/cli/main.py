@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 # Each is a module of `nparam_lint.cli`, with `_` for `-`.
 COMMANDS = tuple(
     "check merge show annotate compare formula solve sweep diff history update init "
-    "install-hook rule doctor clean completion".split()
+    "install-hook rule doctor clean completion schema".split()
 )
 
 _LOOK_ALIKES = "nparam-lint"  # the handler of characters that an encoding lacks
@@ -52,6 +52,7 @@ Check the parameter counts that a repository claims for its PyTorch models.
   nparam-lint doctor           which interpreter, torch and config are used, and why
   nparam-lint clean            delete the cache
   nparam-lint completion SHELL what completes these commands in bash, zsh or fish
+  nparam-lint schema NAME      the JSON Schema of the config, or of a command's JSON
   nparam-lint help COMMAND     the options of a command
 
 A budget is a line in the docstring of a model class or factory, or of its __init__:
@@ -197,7 +198,8 @@ def general_parser() -> Parser:
         prog="nparam-lint",
         usage="nparam-lint [PATH…] | merge REPORT… | show TARGET | annotate FILE | compare TARGET… "
         "| formula TARGET | solve TARGET… | sweep TARGET | diff REV | history TARGET | update "
-        "| init | install-hook | rule | doctor | clean | completion SHELL | help COMMAND",
+        "| init | install-hook | rule | doctor | clean | completion SHELL | schema NAME "
+        "| help COMMAND",
         description=HELP,
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,

@@ -259,7 +259,7 @@ class _ConfigFile:
             values = self.values(entry, OVERRIDE, "overrides: key {!r}", path)
             if values.get("files"):
                 found.append(Override(**values))
-            elif "files" not in entry:
+            elif not entry.get("files"):
                 message = 'overrides: expected files = ["zoo/**"], the files that they apply to'
                 self.fault(self.find(*path), message)
         return found
