@@ -14,6 +14,7 @@ import signal
 import sys
 from contextlib import suppress
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from nparam_lint import UsageError
@@ -83,6 +84,9 @@ the options of each command: nparam-lint help check, nparam-lint help show
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit code."""
     argv = list(sys.argv[1:] if arguments is None else arguments)
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:  # the shell closed it: `>&-`
+            setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))
     codecs.register_error(_LOOK_ALIKES, _look_alikes)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # a terminal that does not know ✓ gets a +

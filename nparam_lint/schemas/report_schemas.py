@@ -81,9 +81,11 @@ DEVICE = record(
 )
 COMMON: dict[str, Any] = {
     "cached": bool,
+    "seconds": float | None,
     "devices": {"type": "object", "additionalProperties": DEVICE},
     "notes": list[str],
 }
+OF_A_BUILD = ("seconds", "notes")  # and not of a class inside a model
 MODULE = record({**fields_of(ModuleRow, ("more",)), "frozen": int})
 TRAINING = {"additionalProperties": schema_of(dict[str, int])} | record(  # the optimizer's states
     {"optimizer": str, "metric": str, "total": int, "steps": int, "checkpoint": int}
@@ -115,8 +117,8 @@ def _check(more: dict[str, Any] | None = None) -> Schema:
     not_measured = record({**MODEL_OF_CHECK, **NOT_MEASURED, **absent})
     own = {name: kind for name, kind in MEASURED.items() if name not in ("no_routing", "hidden")}
     part = {"inside": str, "paths": list[str], "share": float, "modules": array(MODULE)}
-    inside = record({**MODEL_OF_CHECK, **own, **part} | {"notes": list[str]})
-    inside["required"].remove("notes")
+    alone = {name: MODEL_OF_CHECK[name] for name in MODEL_OF_CHECK if name not in OF_A_BUILD}
+    inside = record({**alone, **own, **part})
     failed = {"target": str, "reason": str, "cause": Cause, "source": TEXT, "way": WAY}
     numbers = (
         *("models", "measured", "not_measured", "cached", "findings", "errors", "warnings"),
@@ -136,6 +138,17 @@ def _check(more: dict[str, Any] | None = None) -> Schema:
         },
         more,
     )
+
+
+def _shard() -> Schema:
+    """With `--shard`: what `merge` reads."""
+    return _check({"shard": dict[str, Any]})
+
+
+def _sweep() -> Schema:
+    """Each line of JSON Lines; other keys are the arguments."""
+    count = {"nparam": int | None, "by": Literal["form", "built"]}
+    return {"additionalProperties": schema_of(NameValue), **record(count, {"reason": str})}
 
 
 def _show() -> Schema:
@@ -341,12 +354,14 @@ def _init() -> Schema:
 
 
 REPORTS: dict[str, Callable[[], Schema]] = {
-    "check": _check,
+    "check": _shard,
+    "merge": _check,
     "show": _show,
     "diff": _diff,
     "compare": _compare,
     "formula": _formula,
     "solve": _solve,
+    "sweep": _sweep,
     "annotate": _annotate,
     "history": _history,
     "update": _update,

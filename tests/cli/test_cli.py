@@ -427,6 +427,13 @@ def test_a_reader_that_goes_away_is_no_error_to_tell(environ, gone, arguments, c
     assert (done.returncode, done.stderr) == (code, None if code == 2 else "")
 
 
+def test_a_closed_output_is_no_error_to_tell(environ, gone):
+    command = f"{sys.executable} -m nparam_lint --output-file report.txt >&- 2>&-"
+    assert subprocess.run(["sh", "-c", command], cwd=gone, env=environ, check=False).returncode == 1
+    assert "NPL008" in (gone / "report.txt").read_text()
+    (gone / "report.txt").unlink()
+
+
 @pytest.mark.parametrize("arguments", [[], ["--help"], ["rule", "NPL006"]])
 def test_a_terminal_that_knows_only_ascii_is_served(nparam_lint_process, gone, arguments):
     done = nparam_lint_process(*arguments, cwd=gone, PYTHONIOENCODING="ascii", FORCE_COLOR="1")

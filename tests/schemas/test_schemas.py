@@ -36,7 +36,8 @@ def test_every_command_with_a_report_has_a_schema():
     with_json = {
         name for name in COMMANDS if "json" in (parser_of(name)[1].get_default("formats") or ())
     }
-    assert with_json == {*REPORTS}
+    assert {*REPORTS} - with_json == {"sweep"}  # which has lines of JSON
+    assert with_json <= {*REPORTS}
 
 
 def test_the_command(nparam_lint, tmp_path):
@@ -45,6 +46,16 @@ def test_the_command(nparam_lint, tmp_path):
     assert nparam_lint("schema", cwd=tmp_path).stdout.splitlines()[0].startswith("config ")
     done = nparam_lint("schema", "chekc", cwd=tmp_path)
     assert (done.returncode, "did you mean check?" in done.stderr) == (2, True)
+
+
+def test_each_line_of_a_sweep(nparam_lint, tmp_path):
+    (tmp_path / "net.py").write_text("from torch import nn\n\nclass Net(nn.Linear):\n    pass\n")
+    vary = ("--vary", "in_features=1,-2,out_features=3", "--format", "jsonl")
+    done = nparam_lint("sweep", "net.py::Net(1, 1)", *vary, cwd=tmp_path)
+    rows = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [row["nparam"] for row in rows] == [6, None]
+    for row in rows:
+        Draft202012Validator(schemas()["sweep"]()).validate(row)
 
 
 # --- the config -----------------------------------------------------------------------------------
