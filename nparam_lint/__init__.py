@@ -1,8 +1,35 @@
-"""nparam-lint: checks the parameter counts that a repository claims for its PyTorch models."""
+"""nparam-lint: checks the parameter counts that a repository claims for its PyTorch models.
+
+nparam_lint.count(model)                          counts of a model in this process
+nparam_lint.assert_nparams(model, "124M ± 1%")    for tests
+nparam_lint.check("nets")                         the budgets of a project
+"""
 
 import os
 
 TYPE_CHECKING = False
+__all__ = [
+    "Counts",
+    "Finding",
+    "ModuleRow",
+    "ParameterRow",
+    "Report",
+    "UsageError",
+    "__version__",
+    "assert_nparams",
+    "check",
+    "count",
+]
+# Where each is, for most runs of a hook need none of them.
+_HOMES = {
+    "Counts": "api.counts",
+    "Finding": "records",
+    "ModuleRow": "records",
+    "ParameterRow": "records",
+    "Report": "records",
+    "assert_nparams": "api.checks",
+    "check": "api.checks",
+}
 
 
 class UsageError(Exception):
@@ -17,17 +44,32 @@ def cores() -> int:
 
 
 if TYPE_CHECKING:
+    from nparam_lint.api.checks import assert_nparams, check
+    from nparam_lint.api.counts import Counts, count
+    from nparam_lint.records import Finding, ModuleRow, ParameterRow, Report
+
     __version__: str
 else:
 
-    def __getattr__(name: str) -> str:
-        """`__version__`, from the file that the build writes out of git's tags. It is read on first
-        use: a run that finds nothing changed does not need it."""
-        if name != "__version__":
+    def __getattr__(name: str) -> object:
+        """What is public, on first use: a run that finds nothing changed needs none of it."""
+        if name == "__version__":
+            value = _version()
+        elif name in __all__:
+            from importlib import import_module
+
+            home = import_module(f"nparam_lint.{_HOMES.get(name, name)}")
+            value = getattr(home, name) if name in _HOMES else home
+        else:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        try:
-            from nparam_lint._version import version
-        except ImportError:  # a copy of the source that was never built or installed
-            version = "0+unknown"
-        globals()[name] = version
-        return version
+        globals()[name] = value
+        return value
+
+
+def _version() -> str:
+    """From the file that the build writes out of git's tags."""
+    try:
+        from nparam_lint._version import version
+    except ImportError:  # a copy of the source that was never built or installed
+        version = "0+unknown"
+    return version

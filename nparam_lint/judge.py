@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import shlex
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING
 from nparam_lint.claims import FormulaError, UnknownName, matches
 from nparam_lint.claims.grammar import proportion, round_count
 from nparam_lint.count.worker.capabilities import METRICS, is_accelerator
+from nparam_lint.nearest import did_you_mean
 from nparam_lint.records import BudgetResult, Finding, InsideRow, Position
 from nparam_lint.rules.catalogue import RULES
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from nparam_lint.claims import Selector
     from nparam_lint.claims.grammar import Bounds, Tolerance
-    from nparam_lint.records import Budget, Measured, ModuleRow, NotMeasured
+from nparam_lint.records import Budget, Measured, ModuleRow, NotMeasured
 
 HEAVIEST = 5  # modules named below a broken total
 
@@ -117,11 +117,10 @@ def _not_inside(budget: Budget, measured: Measured) -> Finding:
     """NPL008 for a budget of a class that the model does not contain."""
     name = budget.target.callable
     others = sorted({row.target.partition("::")[2] for row in measured.inside})
-    near = _near(name, others)
     known = f"the project's classes in it: {', '.join(others[:8])}" if others else ""
-    known = near or known or "it contains no class of the project"
+    hint = did_you_mean(name, others, known or "it contains no class of the project")
     step = f"next: name a model that contains {name}, or delete the budget"
-    message = f"{measured.call} contains no {name}; {known}"
+    message = f"{measured.call} contains no {name}{hint}"
     return finding("NPL008", budget.position, message, str(budget.target), [step])
 
 
@@ -311,8 +310,8 @@ def _next_step(budget: Budget, actual: int, staged: bool) -> str:
 
 def _unknown_name(budget: Budget, name: str, measured: Measured | InsideRow) -> Finding:
     usable = ", ".join(measured.known_names[:12]) or "nothing, it takes no arguments"
-    hint = _near(name, measured.known_names) or f"a formula may use: {usable}"
-    message = f"{measured.call} has no argument, config field or integer attribute {name!r}; {hint}"
+    hint = did_you_mean(name, measured.known_names, f"a formula may use: {usable}")
+    message = f"{measured.call} has no argument, config field or integer attribute {name!r}{hint}"
     return finding("NPL002", budget.position, message, str(budget.target))
 
 
@@ -323,14 +322,9 @@ def _no_module(budget: Budget, measured: Measured, part: Measured | InsideRow) -
         top = part.paths[0]
         paths = [below for path in paths for above, below in _splits(path) if above == top]
     own = ", ".join([path for path in paths if "." not in path][:8])
-    message = f"no module of {part.call} matches {glob!r}; "
-    message += _near(glob, paths, 0.4) or f"its modules: {own}"
+    message = f"no module of {part.call} matches {glob!r}"
+    message += did_you_mean(glob, paths, f"its modules: {own}", cutoff=0.4)
     return finding("NPL007", budget.position, message, str(budget.target))
-
-
-def _near(word: str, known: Sequence[str], cutoff: float = 0.6) -> str:
-    near = difflib.get_close_matches(word, known, 1, cutoff)
-    return f"did you mean {near[0]!r}?" if near else ""
 
 
 def judge_devices(

@@ -23,11 +23,13 @@ Origin = Literal["docstring", "comment", "config", "docs", "prose"]
 NameValue = int | float | str | bool | None
 # Why a model was not counted. `package_missing`: a package is not installed; `not_tracked`: git
 # does not have a file that is imported; `target_missing`: the module has no such class or function;
+# `argument_unknown`: it takes no argument of that name;
 # `random`: each build has another count; `no_worker`: the interpreter cannot start or has no torch;
 # `unreadable`: the source, or the worker's answer, cannot be read.
 Cause = Literal[
     "arguments_missing",
     "target_missing",
+    "argument_unknown",
     "import_failed",
     "package_missing",
     "not_tracked",
@@ -442,6 +444,11 @@ class NotMeasured:
     cached: bool = False
     why_built: str = ""
 
+    @property
+    def is_misnamed(self) -> bool:
+        """Whether what was asked for is not there: no such class or function, or argument of it."""
+        return self.cause in ("target_missing", "argument_unknown")
+
 
 Measurement = Measured | NotMeasured
 
@@ -676,6 +683,11 @@ class Report:
     test_files: int = 0
     declared_only: bool = False
     shard: Shard | None = None
+
+    @property
+    def ok(self) -> bool:
+        """Whether every budget was measured and holds; there may be warnings."""
+        return self.error is None and all(one.severity != "error" for one in self.findings)
 
     @property
     def inside(self) -> Iterator[Inside]:

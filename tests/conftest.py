@@ -19,6 +19,7 @@ from unittest import mock
 import pytest
 from hypothesis import settings
 from processes import waiting_worker
+from schema_checks import _valid_reports, validate_output  # noqa: F401 (a fixture of all tests)
 
 from nparam_lint.cli.main import main
 from nparam_lint.count import worker_process
@@ -151,7 +152,7 @@ def nparam_lint_process(environ: dict[str, str]) -> Command:
     def run(
         *arguments: object, cwd: Path, python: str = sys.executable, **more: str
     ) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
+        done = subprocess.run(
             [python, "-m", "nparam_lint", *map(str, arguments)],
             cwd=cwd,
             env=environ | more,
@@ -161,5 +162,7 @@ def nparam_lint_process(environ: dict[str, str]) -> Command:
             timeout=120,
             check=False,
         )
+        validate_output(done.stdout)
+        return done
 
     return run

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping  # noqa: TC003 (the fields make the schema of the report)
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from nparam_lint.analysis.closed_forms.search import Goal, Unknown
     from nparam_lint.claims.expression import Formula

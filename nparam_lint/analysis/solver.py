@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import time
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -21,6 +20,7 @@ from nparam_lint.analysis.closed_forms.where import Arguments, told_apart
 from nparam_lint.analysis.model_builder import Model, NothingBuilt
 from nparam_lint.analysis.solutions import CaseForm, Solved
 from nparam_lint.count.worker_process import reused_worker
+from nparam_lint.nearest import did_you_mean
 from nparam_lint.records import Measured
 
 if TYPE_CHECKING:
@@ -55,6 +55,8 @@ def solve(
             model = Model(settings, target, selector, environ, progress)
             first = model.first()
             if not isinstance(first, Measured):
+                if first.is_misnamed:
+                    raise UsageError(first.reason)
                 why = first.reason
                 if first.missing:
                     arguments = ", ".join(f"{name}=…" for name in first.missing)
@@ -99,9 +101,8 @@ def _asked(question: Question, first: Measured, given: str) -> Arguments:
         if name in rows:
             _whole(rows[name], first, given)
             continue
-        near = difflib.get_close_matches(name, numbers, 1)
-        there = f"did you mean {near[0]!r}?" if near else f"it has {', '.join(numbers)}"
-        raise UsageError(f"option --where: {given} has no whole number {name!r}; {there}")
+        there = did_you_mean(name, numbers, f"it has {', '.join(numbers)}")
+        raise UsageError(f"option --where: {given} has no whole number {name!r}{there}")
     return told_apart(_unknowns(question, first, given), conditions, numbers)
 
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import ast
-import difflib
 import re
 from typing import TYPE_CHECKING
 
 from nparam_lint import UsageError
+from nparam_lint.nearest import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -49,9 +49,8 @@ def row_of(rows: Mapping[str, VariableRow], name: str, call: str, option: str) -
     """The argument of a call that has this name. Raises UsageError."""
     if name in rows:
         return rows[name]
-    near = difflib.get_close_matches(name, rows, 1)
-    there = f"did you mean {near[0]!r}?" if near else f"there are: {', '.join(rows) or '–'}"
-    raise UsageError(f"{option}: {call} has no argument {name!r}; {there}")
+    hint = did_you_mean(name, rows, f"there are: {', '.join(rows) or '–'}")
+    raise UsageError(f"{option}: {call} has no argument {name!r}{hint}")
 
 
 def grid_of(text: str) -> dict[str, Sequence[Value]]:

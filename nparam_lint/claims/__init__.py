@@ -16,6 +16,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from nparam_lint.count.worker.capabilities import METRICS
+from nparam_lint.nearest import nearest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -172,9 +173,7 @@ def parse_selector(text: str) -> Selector:
 
 def suggest_metric(word: str) -> str | None:
     """The metric that `word` probably means, where it is a near miss of one."""
-    import difflib  # only for messages: keep it off the hot path
-
-    return next(iter(difflib.get_close_matches(word.replace("-", "_"), METRICS, 1, 0.75)), None)
+    return next(iter(nearest(word.replace("-", "_"), METRICS, cutoff=0.75)), None)
 
 
 @lru_cache(maxsize=256)

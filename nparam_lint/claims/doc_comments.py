@@ -12,7 +12,6 @@ What begins like such a comment and cannot be read is returned as malformed, nev
 
 from __future__ import annotations
 
-import difflib
 import re
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -35,6 +34,7 @@ from nparam_lint.claims.doc_text import (
 )
 from nparam_lint.claims.docstring_budgets import Malformed
 from nparam_lint.claims.grammar import parse_value
+from nparam_lint.nearest import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -257,6 +257,5 @@ def _place(name: str, known: Sequence[str], what: str) -> int:
             return found[0]
         if found:
             raise _Fault(f"the table has {len(found)} {what}s {name!r}, expected one")
-    near = difflib.get_close_matches(name, known, 1, 0.5)
-    hint = f"did you mean {near[0]!r}?" if near else f"it has: {', '.join(known[:8])}"
-    raise _Fault(f"the table has no {what} {name!r}; {hint}")
+    hint = did_you_mean(name, known, f"it has: {', '.join(known[:8])}", cutoff=0.5)
+    raise _Fault(f"the table has no {what} {name!r}{hint}")

@@ -6,7 +6,6 @@ its lines. In TOML the comment stands on the line of the key; in Markdown it is 
 
 from __future__ import annotations
 
-import difflib
 import io
 import re
 import tokenize
@@ -15,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from nparam_lint.claims import DOC_SUFFIXES
+from nparam_lint.nearest import did_you_mean
 from nparam_lint.records import Finding, Position
 from nparam_lint.rules.catalogue import RULES
 
@@ -75,9 +75,7 @@ def _faults(comment: _Comment, is_complete: Callable[[str], bool]) -> Iterator[F
         yield fault("the comment names no code; expected one such as # nparam: ignore[NPL010]")
     for code in comment.codes:
         if code not in RULES:
-            near = difflib.get_close_matches(code.upper(), RULES, 1)
-            hint = f"; did you mean {near[0]}?" if near else ""
-            yield fault(f"there is no rule {code!r} to ignore{hint}")
+            yield fault(f"there is no rule {code!r} to ignore{did_you_mean(code, RULES)}")
         elif code not in comment.used and is_complete(code):
             yield fault(f"this line has no {code}, so there is nothing to ignore")
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from nparam_lint import UsageError
 from nparam_lint.cli import common
-from nparam_lint.cli.targets import locate
+from nparam_lint.cli.targets import locate, refuse_misnamed
 from nparam_lint.discover import place_of
 from nparam_lint.gate import models_of_file, show
 from nparam_lint.records import NotMeasured
@@ -52,6 +52,7 @@ def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
         settings, target, _ = locate(options, environ, asked)
         with common.progress() as progress:
             report = show(settings, [target], environ, progress)
+        refuse_misnamed(report.models)
     document = annotate_document(report, settings.root, asked, file)
     failed = all(isinstance(model.measurement, NotMeasured) for model in report.models)
     return common.deliver(document, options, settings, environ, failed=failed)

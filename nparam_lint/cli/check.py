@@ -312,13 +312,16 @@ def _given_paths(options: argparse.Namespace) -> list[Path]:
     Raises UsageError for what never was."""
     if options.fix:
         return common.checked_paths(options.paths)
+    from nparam_lint.cli.main import COMMANDS  # of which one may have been meant
+
     paths = [Path(text).absolute() for text in options.paths]
     common.checked_paths(
         [
             text
             for text, path in zip(options.paths, paths, strict=True)
             if not (path.is_file() or path.is_dir() or _is_gone(path))
-        ]
+        ],
+        COMMANDS,
     )
     return paths
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from nparam_lint import UsageError
 from nparam_lint.count.worker.capabilities import DEVICE_NAMES
+from nparam_lint.nearest import did_you_mean, did_you_mean_path
 from nparam_lint.report.formats import FOR_TERMINALS, FORMATS, chunks, formats_for, refusal, render
 
 if TYPE_CHECKING:
@@ -123,7 +124,7 @@ def add_output(
         help=f"{known[0]} (default), {', '.join(known[1:])}",
     )
     there = "write the report to FILE" + ("; standard output gets text" if echo else "")
-    out.add_argument("--output-file", metavar="FILE", help=there)
+    out.add_argument("-o", "--output-file", metavar="FILE", help=there)
     out.add_argument("--color", choices=("auto", "always", "never"), default="auto")
     if depth:
         out.add_argument("--depth", help=depth)
@@ -172,13 +173,15 @@ def settings_for(
     return settings if forgets else settings.remembering(environ)
 
 
-def checked_paths(texts: list[str]) -> list[Path]:
-    """The paths that were given, absolute. Raises UsageError for one that cannot be checked."""
+def checked_paths(texts: list[str], words: Sequence[str] = ()) -> list[Path]:
+    """The paths that were given, absolute; `words`: what else may have been meant. Raises
+    UsageError for one that cannot be checked."""
     paths = [Path(text) for text in texts]
     for path in paths:
         if not (path.is_file() or path.is_dir()):
             target = "::" in str(path)
-            hint = f"; to see one model: nparam-lint show '{path}'" if target else ""
+            hint = did_you_mean_path(path) or did_you_mean(str(path), words)
+            hint = f"; to see one model: nparam-lint show '{path}'" if target else hint
             raise UsageError(f"there is no file or directory {path}{hint}")
         if path.is_file() and path.suffix != ".py":
             raise UsageError(f"{path} is not a Python file; models are read from .py files")
@@ -266,7 +269,7 @@ def deliver_failure(
 def _asked(argv: Sequence[str], environ: Mapping[str, str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(add_help=False, exit_on_error=False)
     parser.add_argument("--format", nargs="?", default=environ.get("NPARAM_LINT_FORMAT"))
-    parser.add_argument("--output-file", nargs="?")
+    parser.add_argument("-o", "--output-file", nargs="?")
     return parser.parse_known_args(argv)[0]
 
 
@@ -278,14 +281,22 @@ def write(text: str, file: str | None) -> None:
 def write_chunks(texts: Iterable[str], file: str | None) -> None:
     """The same of a text that is made while it is written."""
     if file is None:
-        sys.stdout.writelines(texts)
-        sys.stdout.flush()
+        try:
+            sys.stdout.writelines(texts)
+            sys.stdout.flush()
+        except BrokenPipeError:  # `nparam-lint | head`, of which the exit code is not to speak
+            unread()
         return
     try:
         with Path(file).open("w", encoding="utf-8") as stream:
             stream.writelines(texts)
     except OSError as error:
         raise UsageError(f"cannot write {file}: {error.strerror}") from None
+
+
+def unread() -> None:
+    """Nobody reads standard output any more: what is still to be printed goes nowhere."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
 
 
 def _append_step_summary(document: Document, options: Options, environ: Mapping[str, str]) -> None:

@@ -9,7 +9,7 @@ from nparam_lint import UsageError, __version__
 from nparam_lint.analysis.documents.compare_document import Compared, Comparison, compare_document
 from nparam_lint.analysis.roles import find_roles
 from nparam_lint.cli import common
-from nparam_lint.cli.targets import locate
+from nparam_lint.cli.targets import locate, refuse_misnamed
 from nparam_lint.gate import show
 from nparam_lint.records import Measured
 
@@ -70,6 +70,7 @@ def _compare(
     for root, settings in {settings.root: settings for settings, _ in asked}.items():
         targets = {i: target for i, (own, target) in enumerate(asked) if own.root == root}
         report = show(settings, [*targets.values()], environ, progress)
+        refuse_misnamed(report.models)
         error = error or report.error
         models = {model.target: model for model in reversed(report.models)}
         for i, target in targets.items():

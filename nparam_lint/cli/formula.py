@@ -86,6 +86,8 @@ def _derived(found: FormulaResult, model: Model, asked: str | None) -> FormulaRe
     """With the form, derived in as many runs of the worker as it takes. Raises NothingBuilt."""
     first = model.first()
     if not isinstance(first, Measured):
+        if first.is_misnamed:
+            raise UsageError(first.reason)
         return replace(found, reason=first.reason, missing=first.missing)
     if why := model.why_unknown(first):
         return replace(found, call=first.call, cases=(NoForm(why),))

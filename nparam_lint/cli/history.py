@@ -9,7 +9,8 @@ from nparam_lint.analysis.documents.history_document import history_document
 from nparam_lint.analysis.history import History, Wanted, read_history
 from nparam_lint.cli import common
 from nparam_lint.cli.base_state import settings_in
-from nparam_lint.cli.targets import locate
+from nparam_lint.cli.targets import locate, refuse_misnamed
+from nparam_lint.gate import show
 from nparam_lint.repository.git import open_repository
 
 if TYPE_CHECKING:
@@ -46,7 +47,9 @@ def failure(error: str, options: argparse.Namespace) -> Document:
 
 
 def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
-    settings, target, selector = locate(options, environ, options.target, selects=True)
+    settings, target, selector = locate(
+        options, environ, options.target, selects=True, may_be_gone=True
+    )
     if options.config:
         raise UsageError("history reads the config that each commit has; next: leave out --config")
 
@@ -64,5 +67,7 @@ def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
     repository = open_repository(settings.home, environ)
     with common.progress() as progress:
         history = read_history(wanted, repository, environ, progress)
+        if not history.is_counted and not history.error:
+            refuse_misnamed(show(settings, [target], environ, progress).models)
     document, failed = history_document(history), not history.is_counted
     return common.deliver(document, options, settings, environ, failed=failed)

@@ -14,9 +14,10 @@ import signal
 import sys
 from contextlib import suppress
 from importlib import import_module
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from nparam_lint import UsageError
+from nparam_lint.nearest import did_you_mean
 from nparam_lint.repository import remove_all
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 # Each is a module of `nparam_lint.cli`, with `_` for `-`.
 COMMANDS = tuple(
     "check merge show annotate compare formula solve sweep diff history update init "
-    "install-hook rule doctor clean".split()
+    "install-hook rule doctor clean completion schema".split()
 )
 
 _LOOK_ALIKES = "nparam-lint"  # the handler of characters that an encoding lacks
@@ -50,6 +51,9 @@ Check the parameter counts that a repository claims for its PyTorch models.
   nparam-lint rule CODE        what a finding means, by example
   nparam-lint doctor           which interpreter, torch and config are used, and why
   nparam-lint clean            delete the cache
+  nparam-lint completion SHELL what completes these commands in bash, zsh or fish
+  nparam-lint schema NAME      the JSON Schema of the config, or of a command's JSON
+  nparam-lint help COMMAND     the options of a command
 
 A budget is a line in the docstring of a model class or factory, or of its __init__:
 
@@ -72,13 +76,16 @@ is executed, without network access and without writing to your files.
 
 EPILOG = """\
 exit codes: 0 no findings, 1 findings, 2 the check could not run (usage, config, no torch)
-the options of each command: nparam-lint check --help, nparam-lint show --help
+the options of each command: nparam-lint help check, nparam-lint help show
 """
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit code."""
     argv = list(sys.argv[1:] if arguments is None else arguments)
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:  # the shell closed it: `>&-`
+            setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115, PTH123 (for as long as we run)
     codecs.register_error(_LOOK_ALIKES, _look_alikes)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # a terminal that does not know ✓ gets a +
@@ -88,19 +95,25 @@ def main(arguments: Sequence[str] | None = None) -> int:
         with suppress(AttributeError, ValueError):  # not on Windows; not in the main thread
             if signal.getsignal(getattr(signal, name)) == signal.SIG_DFL:  # else nohup
                 signal.signal(getattr(signal, name), _terminated)
+    code = 2
     try:
         try:
-            return _run(argv, os.environ, argv if arguments is None else None)
+            code = _run(argv, os.environ, argv if arguments is None else None)
+        except SystemExit:  # argparse has printed what was asked for
+            code = 0
+            raise
         finally:
             sys.stdout.flush()  # here, where a reader that is gone is no error
+        return code
     except KeyboardInterrupt:
         with suppress(KeyboardInterrupt):
             remove_all()
         print("nparam-lint: interrupted", file=sys.stderr)
         return 130
-    except BrokenPipeError:  # `nparam-lint | head`
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 1
+    except BrokenPipeError:  # `nparam-lint 2>&1 | head`
+        for stream in (sys.stdout, sys.stderr):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+        return code
 
 
 def _look_alikes(error: UnicodeError) -> tuple[str, int]:
@@ -117,15 +130,15 @@ def _run(argv: list[str], environ: Mapping[str, str], given: list[str] | None) -
     first = argv[0] if argv else ""
     command = options = None
     try:
+        if first == "help":
+            return _help(argv[1:])
         if first in ("-h", "--help", "--version"):
-            _general_parser().parse_args(argv)  # prints and exits
+            general_parser().parse_args(argv)  # prints and exits
         name, rest = (first, argv[1:]) if first in COMMANDS else ("check", argv)
         # Only the command that is asked for: the others import what this one has no use for.
-        command = import_module(f"nparam_lint.cli.{name.replace('-', '_')}")
-        parser = _Parser(usage=command.USAGE, description=command.DESCRIPTION)
-        parser.set_defaults(command=name, given=given)
-        command.add_arguments(parser)
-        options = parser.parse_args(rest)
+        command, parser = parser_of(name)
+        parser.set_defaults(given=given)
+        options = parser.read(rest)
         return int(command.run(options, environ))
     except (UsageError, PermissionError) as error:
         from nparam_lint.cli.common import deliver_failure
@@ -136,20 +149,60 @@ def _run(argv: list[str], environ: Mapping[str, str], given: list[str] | None) -
         return deliver_failure(error, argv, environ, command, options)
 
 
-class _Parser(argparse.ArgumentParser):
+def _help(words: Sequence[str]) -> int:
+    """`help COMMAND` is `COMMAND --help`, and `help` alone `--help`."""
+    for word in words[:1]:
+        if word not in COMMANDS:
+            hint = did_you_mean(word, COMMANDS, f"there are: {', '.join(COMMANDS)}")
+            raise UsageError(f"there is no command {word}{hint}")
+    parser = parser_of(words[0])[1] if words else general_parser()
+    parser.print_help()
+    return 0
+
+
+def parser_of(name: str) -> tuple[Any, Parser]:
+    """The module of a command, and what reads its options."""
+    command = import_module(f"nparam_lint.cli.{name.replace('-', '_')}")
+    prog = f"nparam-lint {name}"
+    parser = Parser(prog=prog, usage=command.USAGE, description=command.DESCRIPTION)
+    parser.set_defaults(command=name)
+    command.add_arguments(parser)
+    return command, parser
+
+
+class Parser(argparse.ArgumentParser):
+    """Raises UsageError, which says what may have been meant."""
+
+    def read(self, words: Sequence[str]) -> argparse.Namespace:
+        options, left = self.parse_known_args(words)
+        for word in left:
+            if word.startswith("-"):
+                known = self._option_string_actions
+                hint = did_you_mean(word.partition("=")[0], known)
+                self.error(f"{self.prog} has no option {word}{hint}")
+        if left:
+            self.error(f"found {left[0]!r}, expected nothing more")
+        return options
+
     def error(self, message: str) -> NoReturn:
-        raise UsageError(f"{message}\ntry: nparam-lint --help")
+        raise UsageError(f"{message}\ntry: {self.prog} --help")
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        if action.choices is not None and value not in action.choices:
+            hint = did_you_mean(value, action.choices, f"expected {', '.join(action.choices)}")
+            raise argparse.ArgumentError(action, f"found {value!r}{hint}")
 
 
-def _general_parser() -> _Parser:
+def general_parser() -> Parser:
     """Of what can be asked without a command."""
     from nparam_lint import __version__
 
-    parser = _Parser(
+    parser = Parser(
         prog="nparam-lint",
         usage="nparam-lint [PATH…] | merge REPORT… | show TARGET | annotate FILE | compare TARGET… "
         "| formula TARGET | solve TARGET… | sweep TARGET | diff REV | history TARGET | update "
-        "| init | install-hook | rule | doctor | clean",
+        "| init | install-hook | rule | doctor | clean | completion SHELL | schema NAME "
+        "| help COMMAND",
         description=HELP,
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from nparam_lint.cli import common
 from nparam_lint.rules.catalogue import RULES, explain
 
 if TYPE_CHECKING:
@@ -22,8 +23,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace, _: Mapping[str, str]) -> int:
     if options.code is None:
-        for code, rule in RULES.items():
-            print(f"{code}  {rule.name:<28} {rule.summary}")
+        rows = (f"{code}  {rule.name:<28} {rule.summary}" for code, rule in RULES.items())
+        common.write("\n".join(rows), None)
     else:
-        print(explain(options.code))
+        common.write(explain(options.code), None)
     return 0

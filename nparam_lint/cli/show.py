@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from nparam_lint import UsageError
 from nparam_lint.cli import common
-from nparam_lint.cli.targets import locate
+from nparam_lint.cli.targets import locate, refuse_misnamed
 from nparam_lint.gate import show
 from nparam_lint.records import NotMeasured
 from nparam_lint.report.show_document import show_document
@@ -47,6 +47,7 @@ def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
     settings = replace(settings, why_built=options.why_built)
     with common.progress() as progress:
         report = show(settings, [target], environ, progress)
+    refuse_misnamed(report.models)
     failed = any(isinstance(model.measurement, NotMeasured) for model in report.models)
     optimizer = OPTIMIZERS.get(options.training)
     if optimizer and any(model.host for model in report.models):

@@ -114,6 +114,8 @@ def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
                 model = Model(settings, target, selector, environ, progress)
                 first = model.first()
             if not isinstance(first, Measured):
+                if first.is_misnamed:
+                    raise UsageError(first.reason)
                 print(f"nparam-lint: {options.target}: {first.reason}", file=sys.stderr)
                 return 1
             rows = {row.name: row for row in first.variables}

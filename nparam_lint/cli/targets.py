@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 import re
 from contextlib import suppress
@@ -13,43 +12,82 @@ from typing import TYPE_CHECKING
 from nparam_lint import UsageError
 from nparam_lint.claims import Selector, Target, TextError, parse_selected, parse_target
 from nparam_lint.cli import common
+from nparam_lint.nearest import did_you_mean_path, nearest
+from nparam_lint.records import NotMeasured
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from nparam_lint.config.settings import Settings
-    from nparam_lint.records import Definition
+    from nparam_lint.records import Definition, ModelReport
 
 _NAME = re.compile(r"\s*([^\W\d]\w*(?:\.[^\W\d]\w*)*)\s*(?=[(\[]|$)")
 _CANDIDATES = 8
 
 
 def locate(
-    options: argparse.Namespace, environ: Mapping[str, str], text: str, *, selects: bool = False
+    options: argparse.Namespace,
+    environ: Mapping[str, str],
+    text: str,
+    *,
+    selects: bool = False,
+    may_be_gone: bool = False,
 ) -> tuple[Settings, Target, Selector]:
     """The target that a text names, relative to its project, with the project's settings; and the
     selector at the end of the text, where it may have one. `GPT` alone will do where the project
     has one model of that name. Raises UsageError if the text is not a target, if there is no such
-    file or model, or if several models have that name."""
+    file or model, or if several models have that name. `may_be_gone`: its file need not have it any
+    more."""
     name = _NAME.match(text)
     if name and not name[1].endswith(".py"):
         text = _in_full(options, environ, name[1], text[name.end() :])
     try:
         target, selector = parse_selected(text) if selects else (parse_target(text), Selector())
     except TextError as error:
-        raise UsageError(f"{text!r} is not a target: {error}") from None
+        step = f"\nnext, for the models in it: nparam-lint {text}" if Path(text).is_file() else ""
+        raise UsageError(f"{text!r} is not a target: {error}{step}") from None
     start = Path(target.location) if target.is_path else Path.cwd()
     settings = common.settings_for(options, environ, start)
     if target.is_path and not start.is_file():
         near = _called(_tail(target.callable), settings) if target.callable else []
-        hint = f"; did you mean {_listed(near, settings)}?" if near else ""
+        hint = f"; did you mean {_listed(near, settings)}?" if near else did_you_mean_path(start)
         raise UsageError(f"there is no file {target.location}{hint}")
     if target.is_path:
         target = _below(target, settings.root)
+        if not may_be_gone:
+            _refuse_gone(target, settings)
     if target.host and target.host.is_path:
         target = replace(target, host=_below(target.host, settings.root))
     return settings, target, selector
+
+
+def refuse_misnamed(models: Iterable[ModelReport]) -> None:
+    """Raises UsageError where the worker finds that a target, or an argument of it, is not there:
+    that is no finding about the model."""
+    for model in models:
+        measurement = model.measurement
+        if isinstance(measurement, NotMeasured) and measurement.is_misnamed and not model.budgets:
+            raise UsageError(measurement.reason)
+
+
+def _refuse_gone(target: Target, settings: Settings) -> None:
+    """Raises UsageError where a file is sure not to define what the target calls, and says what it
+    defines. A name that occurs in it at all is left to the worker."""
+    first = target.callable.split(".")[0]
+    path = settings.root / target.location
+    if path.suffix != ".py" or re.search(rf"\b{first}\b".encode(), path.read_bytes()):
+        return
+    from nparam_lint.discover import discover, list_project
+    from nparam_lint.gate.requests import why_gone
+
+    _, importable = list_project(settings.root, (), settings.exclude)
+    file = [target.location]
+    found = discover(settings.root, file, importable=importable, wanted=file, store=settings.store)
+    if gone := why_gone(target, settings.root, found):
+        own = [one.qualname for one in found.definitions if one.path == target.location]
+        models = f"{target.location} defines {', '.join(own[:_CANDIDATES])}" if own else ""
+        raise UsageError("\n".join(filter(None, (gone, models))))
 
 
 def _below(target: Target, root: Path) -> Target:
@@ -75,8 +113,8 @@ def _in_full(options: argparse.Namespace, environ: Mapping[str, str], name: str,
         said = f"{len(found)} models are called {name}"
         raise UsageError(f"{said}\nnext: name one of them:\n{listed}{more}")
     every = _definitions(settings, lambda _: True)
-    by_name = {_tail(one.qualname).lower(): one for one in reversed(every)}
-    close = difflib.get_close_matches(_tail(name).lower(), by_name, 3)
+    by_name = {_tail(one.qualname): one for one in reversed(every)}
+    close = nearest(_tail(name), by_name, 3)
     hint = f"; did you mean {_listed([by_name[one] for one in close], settings)}?" if close else ""
     raise UsageError(
         f"no model of this project is called {name}{hint}\n"
@@ -118,6 +156,11 @@ def _definitions(settings: Settings, may_hold: Callable[[bytes], bool]) -> list[
         if found.definitions:
             break
     return list(found.definitions)
+
+
+def models_below(settings: Settings) -> list[str]:
+    """The targets of all models of a project, as they are named in the current directory."""
+    return [_from_here(one, settings) for one in _definitions(settings, lambda _: True)]
 
 
 def _listed(found: list[Definition], settings: Settings) -> str:

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 import re
 import sys
@@ -27,6 +26,7 @@ from nparam_lint.config.settings import (
     Settings,
     WrongValue,
 )
+from nparam_lint.nearest import did_you_mean
 from nparam_lint.records import Budget, Position, Problem, Recipe
 
 if TYPE_CHECKING:
@@ -256,9 +256,8 @@ class _ConfigFile:
                     self.fault(self.find(*path, key), f"{subject.format(key)} is {error}")
             elif key not in also:
                 there = tuple(dict.fromkeys((*known, *also)))
-                near = difflib.get_close_matches(key, there, 1)
-                hint = f"did you mean {near[0]!r}?" if near else f"known keys: {', '.join(there)}"
-                self.fault(self.find(*path, key), f"unknown config key {key!r}; {hint}")
+                hint = did_you_mean(key, there, f"known keys: {', '.join(there)}")
+                self.fault(self.find(*path, key), f"unknown config key {key!r}{hint}")
         return values
 
     def overrides(self, entries: Any) -> list[Override]:
@@ -272,7 +271,7 @@ class _ConfigFile:
             values = self.values(entry, OVERRIDE, "overrides: key {!r}", path)
             if values.get("files"):
                 found.append(Override(**values))
-            elif "files" not in entry:
+            elif not entry.get("files"):
                 message = 'overrides: expected files = ["zoo/**"], the files that they apply to'
                 self.fault(self.find(*path), message)
         return found

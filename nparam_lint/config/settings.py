@@ -4,7 +4,6 @@ whichever source."""
 from __future__ import annotations
 
 import ast
-import difflib
 import re
 import sys
 from dataclasses import dataclass, field, replace
@@ -18,6 +17,7 @@ from nparam_lint.cache.store import Store
 from nparam_lint.claims import TextError, read_arguments, read_expression
 from nparam_lint.claims.grammar import parse_tolerance
 from nparam_lint.count.worker.capabilities import DEVICE_NAMES
+from nparam_lint.nearest import did_you_mean
 from nparam_lint.rules.catalogue import RULES
 
 if TYPE_CHECKING:
@@ -153,6 +153,7 @@ class Settings:
 IN_FILE = re.compile(r"\s*([\w./-]+\.py)\s*::\s*")  # before a call: in the names of that file
 _UNITS = {"MB": 10**6, "GB": 10**9, "MiB": 2**20, "GiB": 2**30}
 _MEMORY = re.compile(r"(\d+(?:\.\d+)?)\s*(MB|GB|MiB|GiB)")
+_FEW = 100  # parameters: who writes `5` for a tolerance means 5 %
 _Text = Annotated[str, Meta(min_length=1)]
 
 
@@ -177,12 +178,8 @@ class Key:
         except WrongValue:
             raise
         except (ValidationError, ValueError):
-            raise WrongValue(f"{value!r}, expected {self.expected}{self._hint(value)}") from None
-
-    def _hint(self, value: Any) -> str:
-        choices = getattr(self.kind, "__args__", ())
-        near = difflib.get_close_matches(str(value), map(str, choices), 1)
-        return f"; did you mean {near[0]!r}?" if near else ""
+            hint = did_you_mean(str(value), getattr(self.kind, "__args__", ()))
+            raise WrongValue(f"{value!r}, expected {self.expected}{hint}") from None
 
 
 def _for_this_system(value: Any) -> Any:
@@ -199,8 +196,7 @@ def _machines(text: str) -> str:
     from nparam_lint.count.engines import ENGINES, EXPECTED, LOCAL, is_address
 
     if text != LOCAL and not is_address(text):
-        near = difflib.get_close_matches(text.partition("://")[0], [LOCAL, *ENGINES], 1)
-        hint = f"; did you mean {near[0]}?" if near else ""
+        hint = did_you_mean(text.partition("://")[0], [LOCAL, *ENGINES])
         raise WrongValue(f"{text!r}, expected {EXPECTED}{hint}")
     return text
 
@@ -210,6 +206,14 @@ def _bytes(text: str) -> int:
     if not match:
         raise ValueError(text)
     return int(float(match[1]) * _UNITS[match[2]])
+
+
+def _tolerance(value: str | int) -> Tolerance:
+    found = parse_tolerance(str(value))
+    if not found.relative and 0 < found.amount <= _FEW:
+        expected = f"a percentage, or more than {_FEW} parameters; did you mean {found.text}%?"
+        raise WrongValue(f"{value!r}, expected {expected}")
+    return found
 
 
 def _texts(value: Any) -> tuple[str, ...]:
@@ -222,8 +226,7 @@ def _codes(value: Any) -> tuple[str, ...]:
     codes = _texts(value)
     for code in codes:
         if not any(known.startswith(code) for known in RULES):
-            near = difflib.get_close_matches(code, RULES, 1, 0.5)
-            hint = f"; did you mean {near[0]}?" if near else ""
+            hint = did_you_mean(code, RULES, cutoff=0.5)
             expected = f"codes such as NPL001 or NPL0 (no rule is called {code}{hint})"
             raise WrongValue(f"{value!r}, expected {expected}")
     return codes
@@ -262,9 +265,7 @@ def _called(text: str) -> None:
 _COUNT = Annotated[int, Meta(ge=1)]
 _TEXTS = tuple[str, ...] | str
 _DEVICE = Key(Literal[DEVICE_NAMES], f"one of {', '.join(DEVICE_NAMES)}")
-_TOLERANCE = Key(
-    str | int, 'a tolerance such as "0.5%", "50k" or "1000"', lambda v: parse_tolerance(str(v))
-)
+_TOLERANCE = Key(str | int, 'a tolerance such as "0.5%", "50k" or "1000"', _tolerance)
 _IGNORE = Key(_TEXTS, "a list of strings", _codes)
 
 # In the config file, as NPARAM_LINT_<KEY>, and most of them as an option.

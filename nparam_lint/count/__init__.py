@@ -1,1 +1,26 @@
-"""Builds and counts models: finds the interpreter, runs the worker in it, reads the answers."""
+"""Builds and counts models: finds the interpreter, runs the worker in it, reads the answers.
+
+`nparam_lint.count(model)` is a function of the API, and Python gives its name to this package as
+soon as anything imports it: so the package can be called, too.
+"""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from nparam_lint.api.counts import Counts
+
+
+class _Callable(type(sys)):  # type: ignore[misc]
+    def __call__(self, model: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Counts:
+        found: Counts = import_module("nparam_lint.api.counts").count(model, *args, **kwargs)
+        return found
+
+
+sys.modules[__name__].__class__ = _Callable

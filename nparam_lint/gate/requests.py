@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -19,6 +18,7 @@ from nparam_lint.claims.docstring_budgets import (
 from nparam_lint.discover.files import list_configs, list_docs, list_texts, matcher, reader
 from nparam_lint.discover.syntax import TooSlow, time_limit
 from nparam_lint.judge import finding
+from nparam_lint.nearest import did_you_mean
 from nparam_lint.records import (
     Budget,
     Containment,
@@ -448,15 +448,12 @@ def why_gone(target: Target, root: Path, found: Discovery) -> str | None:
     if not target.is_path:
         return None
     if not (root / target.location).is_file():
-        near = difflib.get_close_matches(target.location, found.tree.files, 1)
-        hint = f"; did you mean {near[0]}?" if near else ""
+        hint = did_you_mean(target.location, found.tree.files)
         return f"there is no file {target.location}{hint}"
     names = found.names(target.location)
     first = target.callable.split(".")[0]
     if first and names and first not in names and "__getattr__" not in names:
-        near = difflib.get_close_matches(first, names, 1)
-        hint = f"; did you mean {near[0]!r}?" if near else ""
-        return f"{target.location} has no {first!r}{hint}"
+        return f"{target.location} has no {first!r}{did_you_mean(first, names)}"
     return None
 
 

@@ -27,7 +27,7 @@ import pytest
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator, Sequence
 
-    from nparam_lint.gate import FormulaAnalysis
+    from nparam_lint.api.counts import Counts
     from nparam_lint.records import Position, Report
     from nparam_lint.report.budget_cases import Case
 
@@ -51,6 +51,14 @@ def pytest_configure(config: pytest.Config) -> None:
     if config.getoption("nparam"):
         config.addinivalue_line("markers", "nparam: a declared parameter count (pytest --nparam)")
         config.pluginmanager.register(BudgetPlugin(config), "nparam-lint")
+
+
+@pytest.fixture
+def nparams() -> Callable[..., Counts]:
+    """`nparam_lint.assert_nparams`: `nparams(model, "124M ± 1%")` asserts the count of a model."""
+    from nparam_lint.api.checks import assert_nparams
+
+    return assert_nparams
 
 
 class BudgetPlugin:
@@ -118,14 +126,13 @@ class Budgets(pytest.Collector):
         self.cases, self.chosen = cases, chosen
 
     def collect(self) -> Iterator[Budget]:
-        import difflib
+        from nparam_lint.nearest import did_you_mean
 
         ids = {f"{self.nodeid}::{case.name}": case for case in self.cases}
         for chosen in self.chosen:
             if not any(_is_chosen(name, chosen) for name in ids):
-                near = difflib.get_close_matches(chosen, ids, 1)
-                hint = f"did you mean {near[0]}?" if near else "--collect-only shows them"
-                raise self.CollectError(f"no budget has the id {chosen}; {hint}")
+                hint = did_you_mean(chosen, ids, "--collect-only shows them")
+                raise self.CollectError(f"no budget has the id {chosen}{hint}")
         for name, case in ids.items():
             if not self.chosen or any(_is_chosen(name, chosen) for chosen in self.chosen):
                 yield Budget.from_parent(self, name=case.name, nodeid=name, case=case)
@@ -200,6 +207,7 @@ def _is_chosen(name: str, chosen: str) -> bool:
 
 def _count(config: pytest.Config) -> list[Case]:
     """Discover, count and judge every declared budget of the project around pytest's rootdir."""
+    from nparam_lint.api.checks import formula_analysis
     from nparam_lint.config import ConfigError, load_settings
     from nparam_lint.count.interpreter import NoInterpreter
     from nparam_lint.discover import find_root
@@ -220,7 +228,7 @@ def _count(config: pytest.Config) -> list[Case]:
                 os.environ,
                 declared_only=True,
                 progress=show,
-                analysis=_formula_analysis,
+                analysis=formula_analysis,
             )
         except ConfigError as error:
             first = error.problems[0]
@@ -233,12 +241,6 @@ def _count(config: pytest.Config) -> list[Case]:
         found = cases(report, root, Options(_width(), _color(config), settings.depth))
     _tell(config, report, root, bool(found))
     return found
-
-
-def _formula_analysis() -> FormulaAnalysis:
-    from nparam_lint.analysis.formula_analysis import ANALYSIS
-
-    return ANALYSIS
 
 
 def _unasked(name: str, root: Path, at: Position, message: str, text: str) -> Case:

@@ -93,7 +93,7 @@ def _model(model: ModelReport) -> Json:
     return {
         "target": model.target,
         **asdict(model.position),
-        **_measurement(model.measurement),
+        **measurement_data(model.measurement),
         "declared": model.declared,
         "top_level": model.top_level,
         "because": model.because or None,
@@ -132,7 +132,7 @@ def _way(way: Way) -> Json:
     return {**told, "note": way.note} if way.note else told
 
 
-def _measurement(measured: Measurement) -> Json:
+def measurement_data(measured: Measurement) -> Json:
     devices = {
         name: {key: value for key, value in asdict(device).items() if value not in (None, ())}
         for name, device in measured.devices.items()

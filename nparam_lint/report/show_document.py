@@ -88,7 +88,7 @@ def _blocks(
         yield [Facts((call, *way, defined, Fact("counted on", how), *why))]
         if model.inside:
             yield [_inside(model.inside)]
-        yield [_totals(measured)]
+        yield [totals(measured)]
         if training:
             from nparam_lint.report.training import training_blocks
 
@@ -104,7 +104,7 @@ def _blocks(
         yield [Modules(measured.modules, options.depth, limit, measured.parameters, name)]
         if options.verbose and measured.parameters:
             yield [_parameters(measured)]
-        yield list(_remarks(measured))
+        yield list(remarks(measured))
     if model.budgets:
         yield [ModelBudgets((model,), budgets_table, alone=True)]
 
@@ -175,7 +175,7 @@ def absent(measured: NotMeasured, indent: str = "") -> Iterator[Text]:
         yield Text(measured.hint, "", inside, f"{inside}  ")
 
 
-def _totals(measured: Measured) -> Facts:
+def totals(measured: Measured) -> Facts:
     facts = []
     for metric, count in style.shown_metrics(measured):
         if count is None:
@@ -225,7 +225,7 @@ def _parameters(measured: Measured) -> Table:
     return Table(columns, tuple(rows), steps, noun="parameter").filled
 
 
-def _remarks(measured: Measured) -> Iterator[Text]:
+def remarks(measured: Measured) -> Iterator[Text]:
     for hidden in measured.hidden:
         yield Text(f"! {style.hidden_words(hidden)}", "yellow", hang="  ")
     for note in measured.notes:

@@ -7,7 +7,6 @@ made absolute, and withheld from every other (a submodule, a repository elsewher
 
 from __future__ import annotations
 
-import difflib
 import os
 import re
 import shutil
@@ -16,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from nparam_lint import UsageError
+from nparam_lint.nearest import did_you_mean
 from nparam_lint.repository import run_git, temporary_directory
 
 if TYPE_CHECKING:
@@ -96,10 +96,9 @@ class Repository:
             )
         names = self.run("for-each-ref", "--format=%(refname:short)").split()
         near = [name for name in names if name.endswith(f"/{revision}")]
-        near = near or difflib.get_close_matches(revision, names, 1)
         there = "git log shows" if _RELATIVE.search(revision) else "git branch -a and git tag list"
-        hint = f"did you mean {near[0]}?" if near else f"{there} them"
-        raise GitError(f"there is no revision {revision!r}; {hint}")
+        hint = did_you_mean(near[0] if near else revision, names, f"{there} them")
+        raise GitError(f"there is no revision {revision!r}{hint}")
 
     def has(self, commit: str, path: str) -> bool:
         """Whether a commit has a file or a directory there."""

@@ -7,7 +7,6 @@ not what it was, so they are left alone. So is what could not be measured.
 from __future__ import annotations
 
 import ast
-import difflib
 import os
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -25,14 +24,15 @@ from nparam_lint.claims import (
 )
 from nparam_lint.claims.expression import Formula
 from nparam_lint.gate import RunContext, measure, read_source
-from nparam_lint.gate.requests import Selection
+from nparam_lint.gate.requests import Selection, why_gone
 from nparam_lint.judge import judge
+from nparam_lint.nearest import did_you_mean, did_you_mean_path
 from nparam_lint.records import NotMeasured
 from nparam_lint.rewrite import comment_edits, doc_edits, docstring_edits, number_style, toml_edits
 from nparam_lint.rewrite.edits import Edit, Left, Plan, edit_files
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from nparam_lint.config.settings import Settings
     from nparam_lint.gate import Progress
@@ -72,7 +72,7 @@ def plan_update(
     places |= {settings.root / n.path for n in named if n.target is not None and n.target.is_path}
     paths = [settings.root, *sorted(p for p in places if p.suffix == ".py" or p.is_dir())]
     source = read_source(settings, [p for p in paths if p.exists()], declared_only=True)
-    _check_named(named, source.requests, source.found.tree.files)
+    _check_named(named, source, settings.root)
     requests = [r for one in source.requests if (r := _only_named(one, named)).is_declared]
     context = RunContext(settings, environ, progress)
     report = measure(source, Selection(requests), context)
@@ -174,7 +174,7 @@ def read_named(text: str, root: Path) -> Named:
     if "::" not in text:
         path = Path(text)
         if not path.exists():
-            raise UsageError(f"there is no file or directory {text}")
+            raise UsageError(f"there is no file or directory {text}{did_you_mean_path(text)}")
         return Named(text, _relative(path, root))
     try:
         target, selector = parse_selected(text)
@@ -212,26 +212,21 @@ def _same_host(named: Target | None, declared: Target | None) -> bool:
     return is_same and _same_call(named.arguments or "", declared.arguments)
 
 
-def _check_named(
-    named: Sequence[Named], requests: Collection[ModelRequest], files: Collection[str]
-) -> None:
+def _check_named(named: Sequence[Named], source: ProjectSource, root: Path) -> None:
     """Raises UsageError for the first argument that names none of the declared budgets."""
-    budgets = [b for request in requests for b in request.budgets if b.origin != "prose"]
+    budgets = [b for request in source.requests for b in request.budgets if b.origin != "prose"]
     for item in named:
         if not any(item.covers(b.target, b.selector, b.position.path) for b in budgets):
             known = [
                 f"{b.target}[{b.selector}]" if str(b.selector) else str(b.target) for b in budgets
             ]
-            raise UsageError(_unknown(item, known, files))
+            gone = why_gone(item.target, root, source.found) if item.target else None
+            raise UsageError(gone or _unknown(item, known))
 
 
-def _unknown(item: Named, known: Sequence[str], files: Collection[str]) -> str:
-    if item.target is not None and item.target.is_path and item.path not in files:
-        near = difflib.get_close_matches(item.path, files, 1)
-        return f"there is no file {item.path}" + (f"; did you mean {near[0]}?" if near else "")
-    near = difflib.get_close_matches(item.text, known, 1, 0.5) if item.target else []
-    if near:
-        return f"no budget is declared for {item.text}; did you mean {near[0]}?"
+def _unknown(item: Named, known: Sequence[str]) -> str:
+    if item.target and (hint := did_you_mean(item.text, known, cutoff=0.5)):
+        return f"no budget is declared for {item.text}{hint}"
     if item.target is not None and not item.target.is_path:
         return f"no budget is declared for {item.text}; next: write one into the config"
     return f"no budget is declared for {item.text}; next: nparam-lint init {item.path}"

@@ -3,7 +3,6 @@ is needed. Also: helpers with which a rule writes its cases."""
 
 from __future__ import annotations
 
-import difflib
 import os
 import re
 from collections.abc import Mapping
@@ -14,6 +13,7 @@ from textwrap import dedent, indent
 from typing import TYPE_CHECKING
 
 from nparam_lint import UsageError
+from nparam_lint.nearest import did_you_mean
 
 if TYPE_CHECKING:
     import ast
@@ -113,12 +113,9 @@ def find(code: str) -> Rule:
     found = wanted.upper() if wanted.upper() in RULES else names.get(wanted.lower())
     if found is not None:
         return RULES[found]
-    near = difflib.get_close_matches(wanted.upper(), RULES, n=1) or difflib.get_close_matches(
-        wanted.lower(), names, n=1
-    )
     codes = list(RULES)
-    hint = f"did you mean {near[0]}?" if near else f"there are {codes[0]} to {codes[-1]}"
-    raise UnknownRule(f"no rule {wanted!r}; {hint}")
+    hint = did_you_mean(wanted, [*codes, *names], f"there are {codes[0]} to {codes[-1]}")
+    raise UnknownRule(f"no rule {wanted!r}{hint}")
 
 
 def explain(code: str) -> str:

@@ -139,10 +139,10 @@ def test_a_cell_with_a_comment_of_its_own_is_left_to_it():
     [
         (
             "Parms = a.py::{Model}",
-            "1:1 the table has no column 'Parms'; did you mean '#Params (M)'?",
+            "1:1 the table has no column 'Parms'; did you mean #Params (M)?",
         ),
-        ("Acc. = a.py::{Modell}", "1:1 the table has no column 'Modell'; did you mean 'Model'?"),
-        ("#Params\nvit_c = a.py::A", "1:1 the table has no row 'vit_c'; did you mean 'vit_b'?"),
+        ("Acc. = a.py::{Modell}", "1:1 the table has no column 'Modell'; did you mean Model?"),
+        ("#Params\nvit_c = a.py::A", "1:1 the table has no row 'vit_c'; did you mean vit_b?"),
         ("#Params\nvit_b", "1:1 found `vit_b`, expected `ROW = TARGET`"),
         ("#Params\nvit_b = a.py:A", "5:28 found `a.py:A`, expected LOCATION::CALLABLE such as "),
     ],

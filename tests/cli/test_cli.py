@@ -231,7 +231,7 @@ def test_a_wrong_configuration_is_told_in_full(nparam_lint, tmp_path):
     (tmp_path / "nparam-lint.toml").write_text("tim = 3\n[budgets]\n'net.py::Net' = 'three'\n")
     done = nparam_lint(cwd=tmp_path, NPARAM_LINT_DEVICE="gpu")
     assert (done.returncode, done.stdout) == (2, "")
-    assert "nparam-lint.toml:1:1: unknown config key 'tim'; did you mean 'timeout'?" in done.stderr
+    assert "nparam-lint.toml:1:1: unknown config key 'tim'; did you mean timeout?" in done.stderr
     assert "nparam-lint.toml:3:17: budget 'net.py::Net': unknown name" not in done.stderr
     assert "environment variable NPARAM_LINT_DEVICE is 'gpu'" in done.stderr
 
@@ -350,8 +350,9 @@ def test_show_counts_models_of_installed_packages(nparam_lint, tmp_path):
 
 def test_show_of_what_cannot_be_built_exits_with_1_and_says_why(nparam_lint, right, tmp_path):
     done = nparam_lint("show", "nets/block.py::Blok(3)", cwd=right)
-    assert done.returncode == 1
-    assert "'Blok'" in done.stdout
+    assert (done.returncode, done.stdout) == (2, "")
+    said = "nets/block.py has no 'Blok'; did you mean Block?\nnets/block.py defines Block\n"
+    assert done.stderr == f"nparam-lint: {said}"
     (tmp_path / "alone.py").write_text(
         "from torch import nn\nclass Alone(nn.Linear):\n    def __init__(self, width): pass\n"
     )
@@ -394,8 +395,20 @@ def test_the_format_may_come_from_the_environment(nparam_lint, gone):
     assert document(done.stdout)["findings"][0]["message"] in said
 
 
-@pytest.mark.parametrize("arguments", [[], ["--format", "json"], ["rule"], ["--help"]])
-def test_a_reader_that_goes_away_is_no_error_to_tell(environ, gone, arguments):
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        ([], 1),
+        (["--format", "json"], 1),
+        (["rule"], 0),
+        (["--help"], 0),
+        (["help", "solve"], 0),
+        (["completion", "bash"], 0),
+        (["shwo"], 2),
+    ],
+)
+def test_a_reader_that_goes_away_is_no_error_to_tell(environ, gone, arguments, code):
+    """The exit code is that of the run: whoever sets `pipefail` reads it."""
     reader, writer = os.pipe()
     os.close(reader)  # as `| head` does when it has seen enough
     try:
@@ -404,14 +417,21 @@ def test_a_reader_that_goes_away_is_no_error_to_tell(environ, gone, arguments):
             cwd=gone,
             env=environ,
             stdout=writer,
-            stderr=subprocess.PIPE,
+            stderr=writer if code == 2 else subprocess.PIPE,
             encoding="utf-8",
             timeout=60,
             check=False,
         )
     finally:
         os.close(writer)
-    assert done.stderr == ""
+    assert (done.returncode, done.stderr) == (code, None if code == 2 else "")
+
+
+def test_a_closed_output_is_no_error_to_tell(environ, gone):
+    command = f"{sys.executable} -m nparam_lint --output-file report.txt >&- 2>&-"
+    assert subprocess.run(["sh", "-c", command], cwd=gone, env=environ, check=False).returncode == 1
+    assert "NPL008" in (gone / "report.txt").read_text()
+    (gone / "report.txt").unlink()
 
 
 @pytest.mark.parametrize("arguments", [[], ["--help"], ["rule", "NPL006"]])

@@ -390,7 +390,7 @@ def test_a_document_says_why_there_is_no_answer(solve):
         (["nets.py::GPT", "--budget", "1M", "--vary", "n_embd", "--where", "4"], "a comparison"),
         (
             ["nets.py::GPT", "--budget", "1M", "--vary", "n_embd", "--where", "vocab == 4*nembd"],
-            "option --where: nets.py::GPT has no whole number 'nembd'; did you mean 'n_embd'?",
+            "option --where: nets.py::GPT has no whole number 'nembd'; did you mean n_embd?",
         ),
         (
             ["nets.py::GPT", "--budget", "1M", "--vary", "n_embd", "--where", "n_embd % x == 0"],

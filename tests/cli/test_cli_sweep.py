@@ -203,7 +203,7 @@ def test_from_a_csv_file_and_from_json_lines(sweep, tmp_path):
         ("a.csv", "width\n1,2\n", "a.csv:2: found 2 cells, expected 1"),
         ("a.csv", "width,width\n1,2\n", "expected names that are all different"),
         ("a.csv", "width\n", "a.csv has no configurations"),
-        ("a.csv", "wdth\n8\n", "has no argument 'wdth'; did you mean 'width'?"),
+        ("a.csv", "wdth\n8\n", "has no argument 'wdth'; did you mean width?"),
         ("a.jsonl", '{"width": 8}\n{"width": [8]}\n', "a.jsonl:2: found"),
         ("a.jsonl", '{"width": 8\n', "a.jsonl:1: this is not JSON"),
         ("a.txt", "", "expected a .csv or .jsonl file"),
@@ -270,7 +270,7 @@ def test_a_hydra_directory_that_cannot_be_used(sweep, multirun, tmp_path):
     [
         (
             ["--vary", "dept=1,2"],
-            "option --vary: Net() has no argument 'dept'; did you mean 'depth'?",
+            "option --vary: Net() has no argument 'dept'; did you mean depth?",
         ),
         (["--vary", "xyz=1"], "there are: width, depth, heads, norm, bias"),
         (["--vary", "width"], "expected name=values"),

@@ -241,13 +241,13 @@ def test_a_file_names_what_stands_in_it_and_a_call_what_it_builds(project, updat
 @pytest.mark.parametrize(
     ("target", "message"),
     [
-        ("net.py::Nett", "no budget is declared for net.py::Nett; did you mean net.py::Net?"),
+        ("net.py::Nett", "net.py has no 'Nett'; did you mean Net?"),
         (
             "net.py::Net[haed]",
             "no budget is declared for net.py::Net[haed]; did you mean net.py::Net[head]?",
         ),
         ("nat.py::Net", "there is no file nat.py; did you mean net.py?"),
-        ("nat.py", "there is no file or directory nat.py"),
+        ("nat.py", "there is no file or directory nat.py; did you mean net.py?"),
         ("other.py", "no budget is declared for other.py; next: nparam-lint init other.py"),
         ("torch::x", "no budget is declared for torch::x; next: write one into the config"),
         (

@@ -82,7 +82,7 @@ def test_the_message_names_the_target_and_the_next_step(root, nparam_lint):
     done = nparam_lint("--declared", "-q", cwd=root)
     assert "Net has 110 parameters, declared 111: -1 (-0.90 %)" in done.stdout
     assert "if the change is intended: nparam-lint update net.py::Net" in done.stdout
-    assert "net.py has no 'Nett'; did you mean 'Net'?" in done.stdout
+    assert "net.py has no 'Nett'; did you mean Net?" in done.stdout
 
 
 def test_update_changes_the_numbers_and_nothing_else(root, nparam_lint):

@@ -456,9 +456,9 @@ def test_an_interpreter_without_torch_is_an_error_of_every_budget(run, mixed, tm
         (
             'timout = 3\n[budgets]\n"model.py::One" = "12 parsecs"\n',
             "configuration",
-            "the configuration is wrong: unknown config key 'timout'; did you mean 'timeout'?",
+            "the configuration is wrong: unknown config key 'timout'; did you mean timeout?",
             "the configuration is wrong\n"
-            "nparam-lint.toml:1:1: unknown config key 'timout'; did you mean 'timeout'?\n"
+            "nparam-lint.toml:1:1: unknown config key 'timout'; did you mean timeout?\n"
             "nparam-lint.toml:3:19: budget 'model.py::One': ",
         ),
         (

@@ -59,7 +59,7 @@ DOCUMENTS = {
         Comparison("0.1.0", (Compared("net.py::Net", NET, find_roles(NET.measurement)),))
     ),
     "formula": formula_document(
-        FormulaResult("0.1.0", "net.py::Net", "Net()", (Variable("width", 10, None, ()),), (FORM,))
+        FormulaResult("0.1.0", "net.py::Net", "Net()", (Variable("width", 10, "", ()),), (FORM,))
     ),
     "solve": solve_document(
         Solutions(
@@ -114,7 +114,7 @@ def test_the_new_format_renders_what_every_command_says(name):
 def test_the_new_format_is_listed_and_taken(command, capsys):
     with pytest.raises(SystemExit):
         main([command, "--help"])
-    (line,) = re.findall(r"--format FORMAT((?:.*\n)+?)  --", capsys.readouterr().out)
+    (line,) = re.findall(r"--format FORMAT((?:.*\n)+?)  -", capsys.readouterr().out)
     known = set(re.findall(r"\w+", line)) - {"default"}
     has = {"check": "findings", "show": "findings", "diff": "findings", "formula": "forms"}
     assert known == set(formats.formats_for(has.get(command, "")))

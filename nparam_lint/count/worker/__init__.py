@@ -4,6 +4,7 @@ The front end runs `launch.py` by path; it loads this package under a name that 
 can mean (`launch.NAME`), so that the project may have modules of any name; so all imports in it are
 relative. Standard library and torch only, Python 3.9 syntax. Each imports those below it alone:
 
+in_process   counts a model of the running process, for the Python API
 processes    the server, its groups and their builders, and who watches over them
 job          builds the model of one job, and has it counted
 counting     counts a model that was built

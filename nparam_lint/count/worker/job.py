@@ -67,6 +67,7 @@ class ModelBuild:
 
     def __post_init__(self):
         self.origins = OriginLines()
+        self.call = None  # none was made
 
     def run(self):
         hooks = torch_hooks(self.origins) if self.traced else []
@@ -144,6 +145,9 @@ class ModelBuild:
         is_memory = needs_memory(error)
         is_short = isinstance(error, TypeError) and MISSING_ARGUMENTS.search(reason)
         cause = cause_of(error, "arguments_missing" if is_short else "raised")
+        unknown = self.call.unknown_argument(error) if self.call else None
+        if unknown is not None:
+            cause, reason = "argument_unknown", unknown
         denied = NO_MEMORY if is_memory else ONLY_COUNTED if is_denied else None
         hint = CALL_SUPER if is_early else denied or install(package)
         if download.what:

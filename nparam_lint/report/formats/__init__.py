@@ -11,6 +11,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Literal
 
+from nparam_lint.nearest import did_you_mean
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
@@ -62,8 +64,5 @@ def refusal(command: str, name: str, known: Sequence[str]) -> str:
     """Why a command does not have a format, and which formats it has."""
     if name in FORMATS:
         return f"{command} has no format {name!r}; it has {', '.join(known)}"
-    from difflib import get_close_matches
-
-    near = get_close_matches(name, known, 1)
-    hint = f"did you mean {near[0]}?" if near else f"there are: {', '.join(known)}"
-    return f"there is no format {name!r}; {hint}"
+    there = f"there are: {', '.join(known)}"
+    return f"there is no format {name!r}{did_you_mean(name, known, there)}"

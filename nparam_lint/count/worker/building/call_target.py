@@ -21,6 +21,7 @@ from .partial_exec import Loss, loss_of, partial_file_of
 
 CONFIG_PARAMETER = re.compile("conf|cfg|args|hparam|params|settings|opt", re.IGNORECASE)
 CONFIG_CLASS = re.compile("(Config|Cfg|Args|Arguments|Settings|HParams|Hparams|Options)$")
+UNEXPECTED = re.compile(r"got an unexpected keyword argument '(\w+)'")
 NO_CONFIG = ("builtins", "typing", "torch.", "collections", "pathlib")  # modules of other classes
 
 
@@ -58,8 +59,7 @@ class Call:
         if loss is None and not is_about(error, holder, name):
             loss = Loss(describe(error), line_of_error(error), missing_package(error))
         if loss is None:
-            near = difflib.get_close_matches(name, dir(holder), 1)
-            reason += f"; did you mean {near[0]!r}?" if near else ""
+            reason += did_you_mean(name, dir(holder))
             return Failure("NPL008", "target_missing", reason)
         return Failure(
             "NPL003",
@@ -136,15 +136,23 @@ class Call:
 
     def record(self, function, *args, **kwargs):
         self.function = self.function or function
-        with contextlib.suppress(Exception):
-            signature = inspect.signature(function)
-            bound = signature.bind(*args, **kwargs)
-            bound.apply_defaults()
-            self.arguments = dict(bound.arguments)
-            for parameter in signature.parameters.values():
-                if parameter.kind is parameter.VAR_KEYWORD:
-                    self.arguments.update(self.arguments.pop(parameter.name, {}))
+        bound = bound_arguments(function, args, kwargs)
+        self.arguments = self.arguments if bound is None else bound
         return function(*args, **kwargs)
+
+    def unknown_argument(self, error):
+        """The reason, if an exception is about a keyword which the call has, and what is called
+        does not take."""
+        match = UNEXPECTED.search(str(error)) if isinstance(error, TypeError) else None
+        if match is None or not re.search(rf"\b{match[1]}\s*=", self.text):
+            return None
+        with contextlib.suppress(TypeError, ValueError):
+            known = inspect.signature(self.function).parameters
+            takes_any = any(one.kind is one.VAR_KEYWORD for one in known.values())
+            if not takes_any and match[1] not in known:
+                hint = did_you_mean(match[1], known, "it has " + (", ".join(known) or "none"))
+                return f"{self.function.__qualname__} has no argument {match[1]}{hint}"
+        return None
 
     def variables(self):
         """The arguments of the call that can be varied, if the job asks for them."""
@@ -210,6 +218,28 @@ class Call:
                 if isinstance(part, type) and part is not type(None):
                     return part
         return annotation
+
+
+def bound_arguments(function, args, kwargs):
+    """Name -> value of all arguments of a call, with defaults; None where they are unknown."""
+    with contextlib.suppress(Exception):
+        signature = inspect.signature(function)
+        bound = signature.bind(*args, **kwargs)
+        bound.apply_defaults()
+        arguments = dict(bound.arguments)
+        for parameter in signature.parameters.values():
+            if parameter.kind is parameter.VAR_KEYWORD:
+                arguments.update(arguments.pop(parameter.name, {}))
+        return arguments
+    return None
+
+
+def did_you_mean(name, known, otherwise=""):
+    """As in `nearest.py` of the front end, which the worker does not have."""
+    by_lower = {word.lower(): word for word in known}
+    near = difflib.get_close_matches(name.lower(), by_lower, 1)
+    text = f"did you mean {by_lower[near[0]]}?" if near else otherwise
+    return f"; {text}" if text else ""
 
 
 def is_about(error, holder, name):

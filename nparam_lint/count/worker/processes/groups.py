@@ -36,7 +36,7 @@ GRACE = 10.0  # seconds that a supervising process gets beyond what it supervise
 FEW = 50  # newly imported modules: so few are imported again by each process
 PLENTY = 4  # models that wait for each process, so that one may be given another ahead of time
 # Causes of failures after which a process may go on, if nothing in it has changed.
-HARMLESS = ("raised", "package_missing", "arguments_missing")
+HARMLESS = ("raised", "package_missing", "arguments_missing", "argument_unknown")
 GROWTH = 1 << 28  # bytes that a process may grow by until another one goes on in its place
 
 

@@ -1,0 +1,1 @@
+"""What `nparam_lint` offers to Python: loaded when it is first used (`nparam_lint.__getattr__`)."""

@@ -1,0 +1,133 @@
+"""`nparam_lint.check` and `nparam_lint.assert_nparams`."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from nparam_lint import UsageError
+from nparam_lint.api.counts import Counts, count_with
+from nparam_lint.claims import Selector, Target, TextError
+from nparam_lint.claims.grammar import Tolerance, parse_tolerance, parse_value
+from nparam_lint.count.worker.capabilities import METRICS
+from nparam_lint.judge import heaviest, judge
+from nparam_lint.nearest import did_you_mean
+from nparam_lint.records import Budget, Position
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from nparam_lint.claims.grammar import Value
+    from nparam_lint.gate import FormulaAnalysis
+    from nparam_lint.records import Report
+
+
+def check(
+    path: str | os.PathLike[str] = ".",
+    *,
+    config: str | os.PathLike[str] | None = None,
+    declared: bool = False,
+    static: bool = False,
+) -> Report:
+    """Check the budgets of the models at or below a path, and of those in its project that depend
+    on it, as `nparam-lint PATH` does. The project's own interpreter builds them, in processes of
+    its own. `config`: the config file (default: that of the project). `declared`: only models with
+    a budget. `static`: build nothing.
+
+    `report.ok` says whether all budgets hold; `report.findings` what is wrong. Raises UsageError
+    where nothing can be checked: no such path, a wrong configuration, no interpreter with torch.
+    """
+    from nparam_lint.config import ConfigError, load_settings
+    from nparam_lint.discover import find_root
+    from nparam_lint.gate import check as check_project
+
+    place = Path(os.path.abspath(path))
+    if not place.exists():
+        raise UsageError(f"there is no file or directory {os.fspath(path)}")
+    file = None if config is None else Path(os.path.abspath(config))
+    if file is not None and not file.is_file():
+        raise UsageError(f"there is no config file {os.fspath(config or '')}")
+    root = file.parent if file else find_root(place)
+    try:
+        settings = load_settings(root, file, os.environ, {}).remembering(os.environ)
+    except ConfigError as error:
+        raise UsageError(f"the configuration is wrong\n{error}") from None
+    return check_project(
+        settings,
+        () if place == root else (place,),
+        os.environ,
+        declared_only=declared,
+        static_only=static,
+        analysis=formula_analysis,
+    )
+
+
+def formula_analysis() -> FormulaAnalysis:
+    """What formulas are checked with; loaded where there are any."""
+    from nparam_lint.analysis.formula_analysis import ANALYSIS
+
+    return ANALYSIS
+
+
+def assert_nparams(
+    model: Callable[..., Any] | Counts,
+    expected: str | int,
+    *,
+    metric: str = "total",
+    module: str = "",
+    tolerance: str | int | None = None,
+) -> Counts:
+    """Assert the count of a model in a test, and return all its counts.
+
+        assert_nparams(model, "124M ± 1%")
+        assert_nparams(model, "<= 25k", metric="trainable", module="head")
+        assert_nparams(GPT, "12*n_layer*n_embd**2", module="h", tolerance="1%")
+
+    `model`: a module, a class or function that makes one without arguments, or Counts.
+    `expected`: a number, or a budget as in a docstring: `86.6M`, `7M ± 2%`, `<= 25k`, `1M..2M`, a
+    formula of the constructor's arguments. `metric`: what is counted: parameters (`total`,
+    `trainable`, `frozen`, `non_embedding`, `active`), elements (`buffers`) or bytes (`bytes`,
+    `training_bytes`, …). `module`: the path of a module, or a pattern (`h.*`): each one that
+    matches must have the count. `tolerance`: how far it may be off: `1%` or a number.
+
+    Raises AssertionError with the count, the difference, and the heaviest modules; UsageError for
+    what is no budget, metric or module.
+    """
+    __tracebackhide__ = True
+    value, spread = _parsed(expected, metric, tolerance)
+    if not isinstance(model, Counts):
+        model = count_with(model, names=value.names)
+    measured = model.measured
+    budget = Budget(
+        Target("", measured.call.partition("(")[0]),
+        Selector(metric, module),
+        value,
+        str(expected),
+        Position(""),
+        "config",
+        spread,
+    )
+    _, findings = judge(budget, measured, None)
+    wrong = next((found for found in findings if found.code != "NPL001"), None)
+    if wrong is not None:
+        raise UsageError(wrong.message)
+    if findings:
+        lines = [found.message for found in findings]
+        raise AssertionError("\n".join([*lines, *heaviest(measured.modules, metric)]))
+    return model
+
+
+def _parsed(
+    expected: str | int, metric: str, tolerance: str | int | None
+) -> tuple[Value, Tolerance | None]:
+    if metric not in METRICS:
+        hint = did_you_mean(metric, METRICS, f"there are: {', '.join(METRICS)}")
+        raise UsageError(f"there is no metric {metric!r}{hint}")
+    what = f"{expected!r} is not a budget"
+    try:
+        value = parse_value(str(expected), metric)
+        what = f"{tolerance!r} is not a tolerance"
+        return value, None if tolerance is None else parse_tolerance(str(tolerance), metric)
+    except TextError as error:
+        raise UsageError(f"{what}: {error}") from None

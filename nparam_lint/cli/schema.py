@@ -1,0 +1,36 @@
+"""`nparam-lint schema [NAME]`: the JSON Schema of the config, or of a command's JSON report."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from nparam_lint.cli import common
+from nparam_lint.schemas import schemas, text_of
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Mapping
+
+USAGE = "nparam-lint schema [NAME]"
+DESCRIPTION = (
+    "Print the JSON Schema of the config (config), or of what a command prints with --format json "
+    "(check, show, diff, …)."
+)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    names = list(schemas())
+    parser.add_argument(
+        "name", nargs="?", metavar="NAME", choices=names, help=f"{', '.join(names)} (default: list)"
+    )
+    parser.add_argument("-o", "--output-file", metavar="FILE", help="write it to FILE")
+
+
+def run(options: argparse.Namespace, _: Mapping[str, str]) -> int:
+    made = schemas()
+    if options.name is None:
+        rows = [f"{name:<10} {make()['title']}" for name, make in made.items()]
+        common.write("\n".join(rows), options.output_file)
+    else:
+        common.write(text_of(made[options.name]()), options.output_file)
+    return 0

@@ -1,0 +1,38 @@
+"""Which of the names that there are somebody meant, for messages about one that there is not."""
+
+from __future__ import annotations
+
+import os
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+
+def nearest(word: str, known: Iterable[object], count: int = 1, cutoff: float = 0.6) -> list[str]:
+    """The names most like a word, the best first; capitals make no difference. `cutoff`: how like
+    it they must be, from 0 to 1."""
+    from difflib import get_close_matches  # what passes has no use for it
+
+    names = {str(name).lower(): str(name) for name in reversed([*known])}
+    return [names[name] for name in get_close_matches(word.lower(), names, count, cutoff)]
+
+
+def did_you_mean(
+    word: str, known: Iterable[object], otherwise: str = "", *, cutoff: float = 0.6
+) -> str:
+    """What a message ends with: `; did you mean GPT?`. Where no name is like the word, `otherwise`
+    after a semicolon, or nothing."""
+    near = nearest(word, known, cutoff=cutoff)
+    text = f"did you mean {near[0]}?" if near else otherwise
+    return f"; {text}" if text else ""
+
+
+def did_you_mean_path(path: str | os.PathLike[str]) -> str:
+    """The same for a path that does not exist: what lies beside it."""
+    folder, name = os.path.split(path)
+    try:
+        near = nearest(name, os.listdir(folder or "."), cutoff=0.75)
+    except OSError:
+        near = []
+    return f"; did you mean {os.path.join(folder, near[0])}?" if near else ""
