@@ -4,6 +4,7 @@ handed to the editor, which applies it, and can take it back."""
 from __future__ import annotations
 
 import difflib
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     Buffer = Callable[[Path], tuple[str, int] | None]  # text and version of what is open
 
 UPDATE, DECLARE, FIX, RULE = "update", "declare", "fix", "nparam-lint.rule"
-_DRIFT = ("NPL001", "NPL013")
+_PLAIN = re.compile(r"\(a plain (list|dict)\)")  # what NPL101 is about, where it was built
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,13 +48,13 @@ def offers(
 ) -> Iterator[tuple[Offer, Finding | None]]:
     """What can be done about findings, and about a definition without a budget."""
     for one in findings:
-        at = {"path": str(path), "line": one.position.line, "column": one.position.column}
+        at = {"path": str(path), "line": one.position.line}
         if one.code == "NPL001" and one.result and one.result.actual is not None:
             name = one.target.partition("::")[2] or one.target
             title = f"Update the budget of {name}: it has {one.result.actual:,}"
             data = {"do": UPDATE, "target": one.target, "selector": one.result.selector, **at}
             yield Offer(title, types.CodeActionKind.QuickFix, data), one
-        elif one.code == "NPL101":
+        elif one.code == "NPL101" or (one.code == "NPL010" and _PLAIN.search(one.message)):
             title = "Register these modules (nn.ModuleList, nn.ModuleDict)"
             yield Offer(title, types.CodeActionKind.QuickFix, {"do": FIX, **at}), one
     if definition and definition.models and not definition.is_declared and answer.is_built:
@@ -74,8 +75,7 @@ def plan(
     if data["do"] == FIX:
         from nparam_lint.rewrite.module_lists import plan_fixes
 
-        at = data["line"], data["column"]
-        fixes = plan_fixes(settings, [path], environ, at)
+        fixes = plan_fixes(settings, [path], environ, data["line"])
         reasons = "; ".join(reason for _, reason in fixes.left)
         return _made(fixes.files, reasons)
     if data["do"] == UPDATE:

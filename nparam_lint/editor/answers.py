@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from argparse import Namespace
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cache, partial
 from typing import TYPE_CHECKING
 
 from nparam_lint import UsageError
 from nparam_lint.config import ConfigError, load_settings
 from nparam_lint.config.settings import Settings
-from nparam_lint.discover import find_root, place_of
+from nparam_lint.discover import find_root, list_below, place_of
 from nparam_lint.gate import RunContext, check, with_lines_of
 from nparam_lint.records import Finding, Report
 
@@ -73,7 +73,7 @@ def check_file(
         alone = Settings(path.parent, below=lambda _: [path.name])
         report = check(alone, [path], environ, static_only=True, dependents=False)
         return FileAnswer(alone, path.name, text, report, is_built=False)
-    answer = settings_of(path, environ)
+    answer = replace(settings_of(path, environ), text=text)
     if answer.problem or answer.report.findings:
         return answer
     settings, problem = answer.settings, ""
@@ -136,7 +136,8 @@ def settings_of(path: Path, environ: Mapping[str, str]) -> FileAnswer:
         else_where = "\n".join(p.message for p in error.problems if p not in there)
         report = replace(_NOTHING, findings=tuple(found))
         return FileAnswer(Settings(root), place, (), report, problem=else_where)
-    return FileAnswer(replace(settings, place=path.parent), place, (), _NOTHING)
+    settings = replace(settings, place=path.parent, below=cache(list_below))
+    return FileAnswer(settings, place, (), _NOTHING)
 
 
 def _formula_analysis() -> FormulaAnalysis:

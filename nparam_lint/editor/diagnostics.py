@@ -39,7 +39,8 @@ class Board:
         """Show these findings of a project: instead of those about the models of the file `owner`,
         or, without one, instead of all. Gives the files in which something changes, or may."""
         before = self._findings.get(root, [])
-        kept = [one for one in before if owner is not None and _owner(one) != owner]
+        others = [one for one in before if owner is not None and _owner(one) != owner]
+        kept = [one for one in others if one.code]  # what is wrong with the config has none
         self._findings[root] = list(dict.fromkeys((*kept, *findings)))
         return {root / one.position.path for one in (*before, *self._findings[root])}
 

@@ -66,14 +66,14 @@ def plan_fixes(
     settings: Settings,
     paths: Sequence[Path],
     environ: Mapping[str, str],
-    at: tuple[int, int] | None = None,
+    line: int | None = None,
 ) -> Fixes:
-    """What can be fixed of the findings that a check of `paths` reports; of the one at a line and
-    column, if that is given. Writes nothing."""
+    """What can be fixed of the findings that a check of `paths` reports; of those in one line, if
+    that is given. Writes nothing."""
     source = read_source(settings, paths, scan_and_lint)
     found = [f for f in reported_findings(static_findings(source), source) if f.code == CODE]
-    if at is not None:
-        found = [f for f in found if (f.position.line, f.position.column) == at]
+    if line is not None:
+        found = [f for f in found if f.position.line == line]
 
     def rewrite(
         name: str, findings: Sequence[Finding]
