@@ -121,9 +121,9 @@ class EditorServer(LanguageServer):
         self.notes[path] = FileNotes(answer)
         is_config = any(not one.code for one in answer.findings)
         owner = None if is_config else answer.place
-        self._publish({path, *self.board.replace(answer.settings.root, answer.findings, owner)})
         if answer.problem:
             self.say(answer.problem, types.MessageType.Warning)
+        self._publish({path, *self.board.replace(answer.settings.root, answer.findings, owner)})
         self._refresh()
         if before is not None and before.answer.text != answer.text:
             self.check_around(path)

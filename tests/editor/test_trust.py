@@ -37,6 +37,7 @@ def project(tmp_path):
     (root / ".venv" / "pyvenv.cfg").write_text("")
     python.write_text(f"#!/bin/sh\ntouch {tmp_path}/ran\nexec {sys.executable} \"$@\"\n")
     python.chmod(0o755)
+    (root / "nparam-lint.toml").write_text('python = ".venv/bin/python"\n')
     (root / "net.py").write_text(NET)
     return root
 
@@ -76,7 +77,7 @@ async def test_nothing_is_run_before_the_folder_is_trusted(environ, project, tmp
 @pytest.mark.asyncio
 async def test_a_folder_can_be_trusted_by_its_name_and_others_are_not(environ, project, tmp_path):
     other = shutil.copytree(project, tmp_path / "other")
-    shutil.rmtree(other / ".venv")
+    (other / "nparam-lint.toml").unlink()
     outside = tmp_path / "alone.py"
     outside.write_text(NET)
     editor = Editor(environ)
@@ -101,7 +102,6 @@ async def test_a_folder_can_be_trusted_by_its_name_and_others_are_not(environ, p
 @pytest.mark.asyncio
 async def test_without_torch_it_says_so_once(environ, project):
     (project / ".venv" / "bin" / "python").write_text(f"#!/bin/sh\nexec {sys.executable} -S \"$@\"\n")
-    (project / "nparam-lint.toml").write_text('python = ".venv"\n')
     editor, net = Editor(environ), project / "net.py"
     await editor.start(project, settings={"trust": True})
     await editor.open(net)
@@ -118,7 +118,7 @@ async def test_without_torch_it_says_so_once(environ, project):
 @pytest.mark.asyncio
 async def test_no_process_is_left(marker, project, how):
     environ, name = marker
-    shutil.rmtree(project / ".venv")
+    (project / "nparam-lint.toml").unlink()
     editor = Editor(environ)
     await editor.start(project, settings={"trust": True})
     await editor.open(project / "net.py")
