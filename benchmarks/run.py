@@ -35,6 +35,7 @@ from speed import (
     ways,
     zoo,
 )
+from speed import asserts, editor, growth, hook, lines, machine, memory, peers, scan, ways, zoo
 from speed.measure import Bench, Invalid, Skipped
 from speed.table import Section, page, read_profiles, text_table
 
@@ -52,6 +53,7 @@ BENCHMARKS: dict[str, Callable[[Bench], Result]] = {
     "scan": scan.scan,
     "ways": ways.ways,
     "lines": lines.lines,
+    "editor": editor.editor,
     "memory": memory.memory,
     "growth": growth.growth,
     "shards": shards.shards,
