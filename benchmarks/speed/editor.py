@@ -53,10 +53,6 @@ class Net(nn.Module):
 # What each file needs besides torch, and what it says.
 _FILES = {
     "a GPT of 48 blocks": ((), _GPT),
-    "a model around timm's": (
-        ("timm",),
-        _WRAPPED.format(imports="import timm", body="timm.create_model('efficientnet_b3')"),
-    ),
     "a model around transformers'": (
         ("transformers",),
         _WRAPPED.format(
