@@ -8,6 +8,7 @@ What the file imports stays imported, as does torch: only the file itself is com
 import importlib.util
 import sys
 import time
+from pathlib import Path
 
 import torch
 
@@ -18,8 +19,7 @@ def build():
     spec = importlib.util.spec_from_file_location("model_of_benchmark", file)
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module
-    with open(file, encoding="utf-8") as stream:
-        exec(compile(stream.read(), file, "exec"), vars(module))
+    exec(compile(Path(file).read_text("utf-8"), file, "exec"), vars(module))
     with torch.device("meta"):
         return eval(call, vars(module))
 

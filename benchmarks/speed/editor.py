@@ -103,9 +103,7 @@ def _row(bench: Bench, name: str, text: str) -> Row:
     return compare(f"{name}: hints / build", taken["ours"], taken["theirs"], Target(2))
 
 
-def _piped(
-    command: list[str], root: Path, environ: Mapping[str, str]
-) -> subprocess.Popen[bytes]:
+def _piped(command: list[str], root: Path, environ: Mapping[str, str]) -> subprocess.Popen[bytes]:
     pipe = subprocess.PIPE
     return subprocess.Popen(command, cwd=root, env=dict(environ), stdin=pipe, stdout=pipe)
 
@@ -207,4 +205,3 @@ class _Server:
         if not size:
             raise Invalid("the language server has ended")
         return json.loads(told.read(size))
-

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from nparam_lint.records import Measured, Position
 from nparam_lint.report import style
 from nparam_lint.report.annotate_document import annotated, covering
-from nparam_lint.report.budget_outcomes import total_of
+from nparam_lint.report.budget_outcomes import is_empty, total_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -69,7 +69,11 @@ class FileNotes:
             if model.position.path == answer.place:
                 by_line.setdefault(model.position.line, []).append(model)
         for line, models in by_line.items():
-            first, *others = sorted(models, key=lambda model: model.way is not None)
+            # As `covering` orders them, whose first one the lines are shown of.
+            order = sorted(models, key=lambda m: (m.way is not None, -(total_of(m) or 0)))
+            first, *others = order
+            if all(map(is_empty, models)):
+                continue
             target = first.target.partition("(")[0]
             is_declared = any(model.declared for model in models)
             title = _title(first, others)

@@ -3,6 +3,7 @@
 import asyncio
 import os
 import subprocess
+from pathlib import Path
 
 import pytest
 import pytest_asyncio
@@ -99,7 +100,7 @@ async def test_what_each_line_makes_and_what_each_class_is(editor, net):
     assert await editor.hints(net) == {15: "⟵ 99.3k · 3× · 99.3 %", 16: "⟵ 650 · 0.7 %"}
     assert await editor.lenses(net) == {
         6: "99,914 parameters · budget holds",
-        19: "0 parameters · no budget",
+        19: "0 parameters · no budget",  # since its layers are in a plain list
     }
 
 
@@ -111,7 +112,7 @@ async def test_a_finding_is_shown_at_its_number_until_it_is_mended(editor, net):
     assert f"10:13-19 NPL001 error {said}" in editor.shown(net)
     (one,) = [d for d in editor.client.diagnostics[net.as_uri()] if d.code == "NPL001"]
     page = one.code_description.href.removeprefix("file://")
-    with open(page, encoding="utf-8") as stream:
+    with Path(page).open(encoding="utf-8") as stream:
         assert stream.readline() == "# NPL001 count-outside-budget\n"
     editor.write(net, wrong.replace("12_345", "99_914"))
     await editor.until(lambda: editor.codes(net) == ["NPL010"])
@@ -130,7 +131,9 @@ async def test_lines_that_are_not_saved_have_no_hints_and_the_others_keep_theirs
 async def test_the_tables_of_a_class_and_of_a_line(editor, net):
     table = await editor.hover(net, 6)
     assert table.startswith("Net(): 99,914 parameters · budget holds\n")
-    assert "  h.0 … h.2 (3×)  Block              3 × 33,088   99.3 %  █████████▉  net.py:15" in table
+    assert (
+        "  h.0 … h.2 (3×)  Block              3 × 33,088   99.3 %  █████████▉  net.py:15" in table
+    )
     assert "- **trainable** 99,914" in table
     assert await editor.hover(net, 16) == (
         "**650 parameters**: 0.7 % of `Net()`\n\n"
@@ -195,17 +198,21 @@ async def test_a_budget_is_declared_and_a_list_registered(editor, net):
     await editor.until(lambda: net.as_uri() in editor.client.diagnostics)
 
 
-async def test_a_rule_is_explained_on_a_page_of_its_own(editor, net):
+@pytest.mark.usefixtures("net")
+async def test_a_rule_is_explained_on_a_page_of_its_own(editor):
     await editor.command("nparam-lint.rule", "NPL010")
     (shown,) = editor.client.shown_documents[-1:]
-    with open(shown.uri.removeprefix("file://"), encoding="utf-8") as stream:
+    with Path(shown.uri.removeprefix("file://")).open(encoding="utf-8") as stream:
         assert stream.readline() == "# NPL010 unregistered-parameters\n"
 
 
 @pytest.mark.parametrize(
     ("line", "some"),
     [
-        ("nparam[", {"trainable": "trainable parameters", "fc": "Linear, 650 parameters", "h.*.up": None}),
+        (
+            "nparam[",
+            {"trainable": "trainable parameters", "fc": "Linear, 650 parameters", "h.*.up": None},
+        ),
         ("nparam[h.0.", {"h.0.up": "Linear, 16,640 parameters"}),
         ("nparam[fc, tr", {"trainable": None}),
         ("nparam: ", {"99_914": "exactly what Net() has now", "100k": None, "<= 99_914": None}),
@@ -256,7 +263,9 @@ async def test_what_takes_long_gives_way_to_a_newer_edit(editor, net, tmp_path):
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     before = editor.texts[net]
-    editor.write(net, before.replace("        self.fc", f"        {reading(pipe)}\n        self.fc"))
+    editor.write(
+        net, before.replace("        self.fc", f"        {reading(pipe)}\n        self.fc")
+    )
     await editor.until(lambda: has_reader(pipe))
     editor.write(net, before.replace("99_914", "<= 100_000").replace("(d, 10)", "(d, 11)"))
     while "99,979 parameters · budget holds" not in (await editor.lenses(net)).values():

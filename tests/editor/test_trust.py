@@ -11,8 +11,6 @@ from editor import Editor
 from lsprotocol import types
 from processes import marked, wait_until
 
-
-
 NET = """\
 import torch.nn as nn
 
@@ -35,7 +33,7 @@ def project(tmp_path):
     python = root / ".venv" / "bin" / "python"
     python.parent.mkdir(parents=True)
     (root / ".venv" / "pyvenv.cfg").write_text("")
-    python.write_text(f"#!/bin/sh\ntouch {tmp_path}/ran\nexec {sys.executable} \"$@\"\n")
+    python.write_text(f'#!/bin/sh\ntouch {tmp_path}/ran\nexec {sys.executable} "$@"\n')
     python.chmod(0o755)
     (root / "nparam-lint.toml").write_text('python = ".venv/bin/python"\n')
     (root / "net.py").write_text(NET)
@@ -101,7 +99,7 @@ async def test_a_folder_can_be_trusted_by_its_name_and_others_are_not(environ, p
 
 @pytest.mark.asyncio
 async def test_without_torch_it_says_so_once(environ, project):
-    (project / ".venv" / "bin" / "python").write_text(f"#!/bin/sh\nexec {sys.executable} -S \"$@\"\n")
+    (project / ".venv" / "bin" / "python").write_text(f'#!/bin/sh\nexec {sys.executable} -S "$@"\n')
     editor, net = Editor(environ), project / "net.py"
     await editor.start(project, settings={"trust": True})
     await editor.open(net)
@@ -114,7 +112,14 @@ async def test_without_torch_it_says_so_once(environ, project):
     assert editor.messages == [told]
 
 
-@pytest.mark.parametrize("how", ["shut down", "killed", "terminated"])
+@pytest.mark.parametrize(
+    "how",
+    [
+        "shut down",
+        pytest.param("killed", marks=pytest.mark.thorough),
+        pytest.param("terminated", marks=pytest.mark.thorough),
+    ],
+)
 @pytest.mark.asyncio
 async def test_no_process_is_left(marker, project, how):
     environ, name = marker
