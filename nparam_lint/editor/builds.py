@@ -7,6 +7,7 @@ date: it has `PATIENCE` to come to its end, then its worker is ended.
 from __future__ import annotations
 
 import threading
+import traceback
 from concurrent.futures import Future
 from typing import TYPE_CHECKING, TypeVar
 
@@ -32,11 +33,16 @@ class Superseded(BaseException):
 
 
 class Builds:
-    """What is wanted, and what is being done. `progress` is told what is counted, and `settled` is
-    called when all is done, both in that thread."""
+    """What is wanted, and what is being done. In that thread `progress` is told what is counted,
+    `settled` is called when all is done, and `failed` with an error that nobody expected."""
 
-    def __init__(self, progress: Progress, settled: Callable[[], None]) -> None:
-        self.progress, self.settled = progress, settled
+    def __init__(
+        self,
+        progress: Progress,
+        settled: Callable[[], None],
+        failed: Callable[[Exception], None],
+    ) -> None:
+        self.progress, self.settled, self.failed = progress, settled, failed
         self._wanted: dict[Hashable, tuple[int, Work]] = {}
         self._doing: Hashable = None
         self._is_stale = self._is_over = False
@@ -116,6 +122,9 @@ class Builds:
             work(self._progress)
         except Superseded:
             pass
+        except Exception as error:
+            traceback.print_exc()  # editors keep it in a log
+            self.failed(error)
         finally:
             with self._news:
                 self._doing = None

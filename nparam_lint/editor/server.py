@@ -55,7 +55,7 @@ class EditorServer(LanguageServer):
         self.environ = environ
         self.trust = Trust()
         self.board = Board()
-        self.builds = Builds(self._reported, self._settled)
+        self.builds = Builds(self._reported, self._settled, self._failed)
         self.notes: dict[Path, FileNotes] = {}
         self.open: dict[Path, str] = {}  # and the names by which the editor knows them
         self.said: set[str] = set()
@@ -72,8 +72,8 @@ class EditorServer(LanguageServer):
 
     # --- checks -------------------------------------------------------------------------------
 
-    def check(self, path: Path) -> None:
-        """Check a file soon."""
+    def check(self, path: Path, rank: int = 1) -> None:
+        """Check a file soon, after those of a lower rank."""
         builds, inside = self.trust.covers(path), self.trust.folder_of(path) is not None
         if folder := self.trust.untold(path):
             self.say(HOW.format(folder=folder), types.MessageType.Info)
@@ -83,7 +83,7 @@ class EditorServer(LanguageServer):
             if not self.builds.is_stale:
                 self._later(self._found, path, answer)
 
-        self.builds.want(("file", path), work)
+        self.builds.want(("file", path), work, rank)
 
     def check_around(self, path: Path) -> None:
         """Check what is open of the project of a file, and what depends on it."""
@@ -98,21 +98,19 @@ class EditorServer(LanguageServer):
             if found is not None and not self.builds.is_stale:
                 self._later(self._found_around, root, found)
 
-        self.builds.want(("around", root), work, 2)
+        self.builds.want(("around", root), work, 3)
 
     def changed(self, path: Path) -> None:
         """A file was saved: what was found before may be wrong."""
         if notes := self.notes.get(path):
             self.builds.drop(("around", notes.answer.settings.root))
-        if path in self.open and path.suffix == ".py":
-            self.check(path)
-        else:
-            self.check_open()
+        self.check_open(first=path)
 
-    def check_open(self) -> None:
+    def check_open(self, first: Path | None = None) -> None:
+        """Check all that is open: what one file says, the models of others may depend on."""
         for path in self.open:
             if path.suffix == ".py":
-                self.check(path)
+                self.check(path, 1 if path == first else 2)
 
     def _found(self, path: Path, answer: FileAnswer) -> None:
         if path not in self.open:
@@ -133,6 +131,10 @@ class EditorServer(LanguageServer):
 
     def _settled(self) -> None:
         self._later(self._end_progress)
+
+    def _failed(self, error: Exception) -> None:
+        text = f"nparam-lint failed, and goes on with the next edit: {error!r}"
+        self._later(self.say, text, types.MessageType.Error)
 
     def _reported(self, done: int, every: int, label: str) -> None:
         self._later(self._show_progress, f"{done}/{every}  {label}")

