@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING
 
 from speed import (
     asserts,
+    editor,
     growth,
     hook,
     lines,
@@ -35,7 +36,6 @@ from speed import (
     ways,
     zoo,
 )
-from speed import asserts, editor, growth, hook, lines, machine, memory, peers, scan, ways, zoo
 from speed.measure import Bench, Invalid, Skipped
 from speed.table import Section, page, read_profiles, text_table
 
