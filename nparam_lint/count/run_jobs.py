@@ -254,6 +254,7 @@ def _settings(context: BuildContext, worker: Worker) -> dict[str, Any]:
             "untracked": [path for path in snapshot.untracked if path.endswith(".py")],
         },
         "reuse": worker.keeps_imports,
+        "ahead": worker.imports_ahead,
     }
 
 

@@ -169,6 +169,7 @@ _working: list[Worker] = []
 # whose runs share their imports, or 0.
 _reuses: list[int] = []
 _numbers = itertools.count(1)
+_ahead: list[bool] = []  # whether one that waits imports for the next run what this one needed
 _taking = threading.Lock()  # the two sides of a diff take theirs in two threads
 
 
@@ -191,14 +192,17 @@ def _end_all() -> None:
 
 
 @contextmanager
-def reused_worker(*, imports: bool = True) -> Iterator[None]:
+def reused_worker(*, imports: bool = True, ahead: bool = False) -> Iterator[None]:
     """One worker for all runs within: torch is imported once for all of them. `imports`: so are
-    the project's modules, as long as nothing else is asked for."""
+    the project's modules, as long as nothing else is asked for. `ahead`: between two runs a process
+    is made ready, and imports the packages that the run before had to import."""
+    _ahead.append(ahead)
     _reuses.append(next(_numbers) if imports else 0)
     try:
         yield
     finally:
         _reuses.pop()
+        _ahead.pop()
         end_waiting()
 
 
@@ -216,7 +220,7 @@ def running(python: str, environ: Mapping[str, str]) -> Iterator[Worker]:
         keeps = next(filter(None, _reuses), 0)
         if worker.takes_more and not (keeps and worker.keeps_imports == keeps):
             worker.start = time.time_ns()
-        worker.keeps_imports = keeps
+        worker.keeps_imports, worker.imports_ahead = keeps, any(_ahead)
         _working.append(worker)
     try:
         yield worker
@@ -252,6 +256,7 @@ class Worker:
         self.keeps_imports = 0  # the context whose next run takes its modules of the project
         self.nonce = secrets.token_hex(16)
         self.marker = self.nonce.encode() + b" "
+        self.imports_ahead = False  # whether it makes a process ready for the next run
         self.takes_more = False  # whether it has done all of its orders, and waits for more
         self.patience = START_LIMIT
         self.is_silent = False

@@ -103,7 +103,7 @@ class Builds:
 
     def _run(self) -> None:
         while not self._is_over:
-            with reused_worker(imports=False):
+            with reused_worker(imports=False, ahead=True):
                 while self._next():
                     pass
 
