@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING
 
 from speed import (
     asserts,
+    editor,
     growth,
     hook,
     kept,
@@ -54,6 +55,7 @@ BENCHMARKS: dict[str, Callable[[Bench], Result]] = {
     "scan": scan.scan,
     "ways": ways.ways,
     "lines": lines.lines,
+    "editor": editor.editor,
     "memory": memory.memory,
     "growth": growth.growth,
     "shards": shards.shards,

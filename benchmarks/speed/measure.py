@@ -99,8 +99,10 @@ class Bench:
 
     def inside(self, program: str, *arguments: str, cwd: Path | None = None) -> Done:
         """Run one of the programs for the interpreter that has torch."""
-        command = [self.python, str(INSIDE / program), *arguments]
-        return self.run(command, cwd or self.scratch)
+        return self.run(self.inside_command(program, *arguments), cwd or self.scratch)
+
+    def inside_command(self, program: str, *arguments: str) -> list[str]:
+        return [self.python, str(INSIDE / program), *arguments]
 
     def needs(self, *modules: str) -> None:
         """Raises Skipped where the interpreter with torch lacks one of `modules`."""

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 # Each is a module of `nparam_lint.cli`, with `_` for `-`.
 COMMANDS = tuple(
     "check merge show annotate compare formula solve sweep diff history update init "
-    "install-hook rule doctor clean completion schema".split()
+    "install-hook rule doctor lsp clean completion schema".split()
 )
 
 _LOOK_ALIKES = "nparam-lint"  # the handler of characters that an encoding lacks
@@ -49,6 +49,7 @@ Check the parameter counts that a repository claims for its PyTorch models.
   nparam-lint init             write a budget for every model that has none
   nparam-lint install-hook     check what is staged, at every commit
   nparam-lint rule CODE        what a finding means, by example
+  nparam-lint lsp              the language server, for editors
   nparam-lint doctor           which interpreter, torch and config are used, and why
   nparam-lint clean            delete the cache
   nparam-lint completion SHELL what completes these commands in bash, zsh or fish
@@ -201,7 +202,7 @@ def general_parser() -> Parser:
         prog="nparam-lint",
         usage="nparam-lint [PATH…] | merge REPORT… | show TARGET | annotate FILE | compare TARGET… "
         "| formula TARGET | solve TARGET… | sweep TARGET | diff REV | history TARGET | update "
-        "| init | install-hook | rule | doctor | clean | completion SHELL | schema NAME "
+        "| init | install-hook | rule | doctor | lsp | clean | completion SHELL | schema NAME "
         "| help COMMAND",
         description=HELP,
         epilog=EPILOG,

@@ -291,6 +291,7 @@ def worker_settings(context: BuildContext, worker: Worker) -> dict[str, Any]:
             "untracked": [path for path in snapshot.untracked if path.endswith(".py")],
         },
         "reuse": worker.keeps_imports,
+        "ahead": worker.imports_ahead,
     }
 
 

@@ -5,6 +5,7 @@ A run that has just found a change imports this module first, since importing to
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import queue
@@ -32,8 +33,12 @@ SILENCE = 60.0  # seconds without a sign of life, of which it gives one every fe
 
 
 _waiting: list[Worker] = []  # those that have nothing to do
-# Not empty: one that has done its work waits for the next run; whether it keeps its imports.
-_reuses: list[bool] = []
+_working: list[Worker] = []
+# Not empty: one that has done its work waits for the next run. Each is the number of a context
+# whose runs share their imports, or 0.
+_reuses: list[int] = []
+_numbers = itertools.count(1)
+_ahead: list[bool] = []  # whether one that waits imports for the next run what this one needed
 _taking = threading.Lock()  # the two sides of a diff take theirs in two threads
 
 
@@ -56,21 +61,24 @@ def _end_all() -> None:
 
 
 @contextmanager
-def reused_worker(*, imports: bool = True) -> Iterator[None]:
+def reused_worker(*, imports: bool = True, ahead: bool = False) -> Iterator[None]:
     """One worker for all runs within: torch is imported once for all of them. `imports`: so are
-    the project's modules, as long as nothing else is asked for."""
-    _reuses.append(imports)
+    the project's modules, as long as nothing else is asked for. `ahead`: between two runs a process
+    is made ready, and imports the packages that the run before had to import."""
+    _ahead.append(ahead)
+    _reuses.append(next(_numbers) if imports else 0)
     try:
         yield
     finally:
         _reuses.pop()
+        _ahead.pop()
         end_waiting()
 
 
 @contextmanager
 def lingering_worker(seconds: float) -> Iterator[None]:
     """The same, but after the last run within it waits for more that long."""
-    _reuses.append(False)
+    _reuses.append(0)
     try:
         yield
     finally:
@@ -96,18 +104,25 @@ def running(python: str, environ: Mapping[str, str]) -> Iterator[Worker]:
         if _waiting and not _waiting[-1].fits(python, environ):
             _end_all()
         worker = _waiting.pop() if _waiting else Worker(python, environ)
-        if worker.takes_more and not worker.keeps_imports:
+        keeps = next(filter(None, _reuses), 0)
+        if worker.takes_more and not (keeps and worker.keeps_imports == keeps):
             worker.start = time.time_ns()
-        worker.keeps_imports = any(_reuses)
-    waits = False
+        worker.keeps_imports, worker.imports_ahead = keeps, any(_ahead)
+        _working.append(worker)
     try:
         yield worker
-        waits = worker.takes_more and bool(_reuses)
     finally:
-        if waits:
+        _working.remove(worker)
+        if worker.takes_more and _reuses:
             _waiting.append(worker)
         else:
             worker.close()
+
+
+def stop_working() -> None:
+    """End the workers that are at work, from another thread: their runs measure nothing."""
+    for worker in [*_working]:
+        worker.kill()
 
 
 class CannotStart(Exception):
@@ -126,9 +141,10 @@ class Worker:
         self.temporary = make_directory("nparam-lint-")  # the one directory where it may write
         self.start = time.time_ns()  # what it knows of the project is no older
         own = worker_environment(environ, self.temporary, python)
-        self.keeps_imports = False  # whether it keeps the project's modules for the next run
+        self.keeps_imports = 0  # the context whose next run takes its modules of the project
         self.nonce = secrets.token_hex(16)
         self.marker = self.nonce.encode() + b" "
+        self.imports_ahead = False  # whether it makes a process ready for the next run
         self.takes_more = False  # whether it has done all of its orders, and waits for more
         self.patience = START_LIMIT
         self.is_silent = False
@@ -161,10 +177,7 @@ class Worker:
             self._close(process.stdin)  # it takes this as the order to stop
             with suppress(subprocess.TimeoutExpired):
                 process.wait(timeout=2)
-        if os.name == "posix":
-            with suppress(ProcessLookupError, PermissionError):
-                os.killpg(process.pid, signal.SIGKILL)
-        process.kill()
+        self.kill()
         process.wait()
         streams = (process.stdin, process.stdout, process.stderr)
         for thread, stream in zip((self.writer, *self.readers), streams, strict=True):
@@ -173,6 +186,13 @@ class Worker:
             if not (thread and thread.is_alive()):  # else something that it left holds the pipe
                 self._close(stream)
         remove_directory(self.temporary)
+
+    def kill(self) -> None:
+        """End its processes at once."""
+        if os.name == "posix":
+            with suppress(ProcessLookupError, PermissionError):
+                os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.kill()
 
     @staticmethod
     def _close(stream: IO[bytes] | None) -> None:

@@ -318,13 +318,19 @@ def models_of_file(
 ) -> Report:
     """The models that a file defines; where its lines make nothing of these, since none can be
     built alone, those of the project that lead to it. Raises NoInterpreter."""
-    place = place_of(path, settings.root)
+    context = RunContext(settings, environ, progress)
     with reused_worker():
         own = check(settings, [path], environ, dependents=False, progress=progress)
-        if own.error or _has_lines_of(place, own):
-            return own
-        others = _models_that_reach(place, RunContext(settings, environ, progress))
-        return others if _has_lines_of(place, others) else own
+        return with_lines_of(place_of(path, settings.root), own, context)
+
+
+def with_lines_of(place: str, report: Report, context: RunContext) -> Report:
+    """The report on the models of a file; where its lines make nothing of these, that on the models
+    of the project that lead to it."""
+    if report.error or _has_lines_of(place, report):
+        return report
+    others = _models_that_reach(place, context)
+    return others if _has_lines_of(place, others) else report
 
 
 def _has_lines_of(place: str, report: Report) -> bool:

@@ -50,8 +50,8 @@ def annotate_document(report: Report, root: Path, asked: str, file: str | None) 
     otherwise it is the one of the first model."""
     models = report.models if file else report.models[:1]
     failed = next((m for m in models if not isinstance(_built(m), Measured)), None)
-    every = [one for model in models if (one := _annotated(model, root, file)) is not None]
-    shown, alike = _covering(every) if file else (every, [])
+    every = [one for model in models if (one := annotated(model, root, file)) is not None]
+    shown, alike = covering(every) if file else (every, [])
     reason = None if shown or not failed else failed.measurement
     return Document(
         "annotate",
@@ -66,7 +66,9 @@ def _built(model: ModelReport) -> Measured | NotMeasured:
     return model.host or model.measurement
 
 
-def _annotated(model: ModelReport, root: Path, file: str | None) -> AnnotatedModel | None:
+def annotated(model: ModelReport, root: Path, file: str | None) -> AnnotatedModel | None:
+    """What the lines of `file` made of a model, or of that file whose lines made most; None where
+    they made nothing, or where it was not built. `root`: of the project."""
     built = _built(model)
     if not isinstance(built, Measured):
         return None
@@ -75,7 +77,7 @@ def _annotated(model: ModelReport, root: Path, file: str | None) -> AnnotatedMod
     return None if file and not made.rows else AnnotatedModel(model, built, made)
 
 
-def _covering(
+def covering(
     models: Sequence[AnnotatedModel],
 ) -> tuple[list[AnnotatedModel], list[AnnotatedModel]]:
     """The models of a file, first those that are built with their defaults, of these the one that

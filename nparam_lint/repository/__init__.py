@@ -35,6 +35,8 @@ def ask_git(directory: str | Path, *arguments: str) -> bytes | None:
     """What a git command says in a directory; None where it fails, or where there is no git."""
     # Inside a hook GIT_DIR and its like point elsewhere: what counts is the given directory.
     environ = {key: value for key, value in os.environ.items() if not key.startswith("GIT_")}
+    # An editor asks about folders that nobody trusts yet, whose settings may name a program to run.
+    arguments = ("-c", "core.fsmonitor=false", *arguments)
     try:
         done = run_git(directory, environ, arguments)
     except OSError:

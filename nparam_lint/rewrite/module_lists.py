@@ -62,10 +62,18 @@ class Fixes:
     left: tuple[tuple[Finding, str], ...] = ()
 
 
-def plan_fixes(settings: Settings, paths: Sequence[Path], environ: Mapping[str, str]) -> Fixes:
-    """What can be fixed of the findings that a check of `paths` reports. Writes nothing."""
+def plan_fixes(
+    settings: Settings,
+    paths: Sequence[Path],
+    environ: Mapping[str, str],
+    line: int | None = None,
+) -> Fixes:
+    """What can be fixed of the findings that a check of `paths` reports; of those in one line, if
+    that is given. Writes nothing."""
     source = read_source(settings, paths, scan_and_lint)
     found = [f for f in reported_findings(static_findings(source), source) if f.code == CODE]
+    if line is not None:
+        found = [f for f in found if f.position.line == line]
 
     def rewrite(
         name: str, findings: Sequence[Finding]

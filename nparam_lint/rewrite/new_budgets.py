@@ -35,11 +35,13 @@ Into = Literal["docstring", "config"]
 @dataclass(frozen=True, slots=True)
 class Wishes:
     """How budgets are to be written. `into`: None is the docstring, and the config where that
-    cannot be; `rounded`: with three digits; `every`: also for models inside of others."""
+    cannot be; `rounded`: with three digits; `every`: also for models inside of others; `only`: for
+    the model of this target, and no size of it."""
 
     into: Into | None = None
     rounded: bool = False
     every: bool = False
+    only: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +126,9 @@ def plan_init(
                 because=because,
             )
         )
+    if wishes.only:
+        new = [one for one in new if one.target == wishes.only and one.arguments is None]
+        left = [one for one in left if one.model == wishes.only]
     hints = _hints(source, definitions, {model.target for model in report.models})
     edits, files, lost = _written(new, source, wishes, environ)
     left += lost

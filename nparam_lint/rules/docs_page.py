@@ -33,6 +33,11 @@ def page() -> str:
     return "\n".join([_HEAD, table, *(part for rule in rules for part in _section(rule))]) + "\n"
 
 
+def rule_page(code: str) -> str:
+    """The part of it that is about one rule, as a page of its own."""
+    return "\n".join(_section(RULES[code])).lstrip().removeprefix("#") + "\n"
+
+
 def _anchor(rule: Rule) -> str:
     return f"{rule.code.lower()}-{rule.name}"
 

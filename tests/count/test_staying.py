@@ -16,9 +16,25 @@ from test_run import front_environment
 from worker_runs import LINUX, PYTHON, Run, make_jobs, run
 
 from nparam_lint.cache.store import Store
+from nparam_lint.count import worker_process
 from nparam_lint.count.run_jobs import BuildContext, run_jobs
 from nparam_lint.count.worker_process import end_waiting, reused_worker
 from nparam_lint.records import Measured
+
+AHEAD = """\
+import sys
+N = 7 if "iniconfig" in sys.modules else 5
+import iniconfig
+from torch import nn
+
+
+class Net(nn.Module):
+    '''As wide as tells whether a package was there before its module was imported.'''
+
+    def __init__(self):
+        super().__init__()
+        self.a = nn.Linear(N, 1, bias=False)
+"""
 
 pytestmark = pytest.mark.skipif(not LINUX, reason="elsewhere processes are spawned, not forked")
 
@@ -254,3 +270,24 @@ def test_a_file_that_came_after_the_import_was_not_seen(careful: Project) -> Non
     careful.build_twice(between="wider.py")
     found = careful.build("extra=2")
     assert (found.counts.total, found.cached) == (16, False)
+
+
+def test_what_packages_a_run_needs_are_imported_ahead_of_the_next(last_worker, tmp_path):  # noqa: ARG001
+    """An editor waits for no package twice. What the project says is imported anew each time."""
+    nets = tmp_path / "nets.py"
+    end_waiting()
+    with reused_worker(imports=False, ahead=True):
+        nets.write_text(AHEAD)
+        assert importer(tmp_path) == 5
+        nets.write_text(AHEAD.replace("(N, 1", "(N, 2"))
+        assert importer(tmp_path) == 14
+        nets.write_text(AHEAD)
+        assert importer(tmp_path) == 7
+        # A file that may stand in the way of a package: nothing is taken over.
+        (tmp_path / "iniconfig.py").write_text("")
+        assert importer(tmp_path) == 5
+        # A project that sets what its packages may read.
+        nets.write_text("import os\nos.environ['MODE'] = str(os.getpid())\n" + AHEAD)
+        (tmp_path / "iniconfig.py").unlink()
+        assert [importer(tmp_path), importer(tmp_path)] == [5, 5]
+    assert not worker_process._waiting

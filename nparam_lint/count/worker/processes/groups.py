@@ -31,6 +31,7 @@ from .children import ADOPT_ORPHANS, CAN_FORK, Child, fork_child, mark_output, r
 from .supervision import Supervision
 
 PASSED_ON = ("jobs", "settings", "files", "apart", "allowed")  # to a group that is spawned
+GIVEN = (*PASSED_ON, "width", "one_at_a_time", "run_size")  # to one that was made ready before
 START_LIMIT = 300.0  # seconds for importing torch
 GRACE = 10.0  # seconds that a supervising process gets beyond what it supervises
 FEW = 50  # newly imported modules: so few are imported again by each process
@@ -93,8 +94,12 @@ class GroupTask:
     width: int = 1
     one_at_a_time: bool = False
     run_size: int = 0
+    lead: Optional[tuple] = None  # whether it is tolerant, and its roots, before it has jobs
+    packages_ahead: tuple = ()  # names of installed modules that it imports before that
 
     def __post_init__(self):
+        if self.lead is None:
+            self.lead = self.jobs[0]["tolerant"], self.jobs[0]["roots"]
         self.child = None
         self.waiting = collections.deque()  # [job's id, failures], not yet given to a builder
         self.packages = {}  # names of modules that builds had to import, as keys
@@ -114,8 +119,11 @@ class GroupTask:
 
     def start(self):
         if self.child:
+            is_ready = not self.child.task.jobs
             self.child.begin(self)
-            self.child.tell(self.jobs)
+            self.child.tell(
+                {name: getattr(self, name) for name in GIVEN} if is_ready else self.jobs
+            )
             return self.child
         if CAN_FORK:
             return fork_child(self, self.run, self.settings["nonce"])
@@ -137,15 +145,19 @@ class GroupTask:
     def run(self, channel, orders):
         self.up = channel
         self.up.limit = self.settings["timeout"]
-        STATE.begin_group(
-            self.jobs[0]["tolerant"],
-            self.files,
-            lambda path: channel.send(event="running", path=path),
-        )
+        tolerant, roots = self.lead
+        before = frozenset(sys.modules)
+
+        def begin():
+            STATE.begin_group(
+                tolerant, self.files, lambda path: channel.send(event="running", path=path)
+            )
+
+        begin()
         prctl(ADOPT_ORPHANS, 1)
         self.mode, self.originals = make_mode(self.torch), Originals(self.torch)
         self.modules = {}
-        set_import_path(self.jobs[0]["roots"])
+        set_import_path(roots)
         os.chdir(STATE.root)
         os.environ["PWD"] = STATE.root
         start_recording(self.torch)
@@ -155,7 +167,12 @@ class GroupTask:
         STATE.is_guarded = True
         self.up.send(event="guards", guards=STATE.guards)
         sys.dont_write_bytecode = True  # it would be refused each time
-        ready = self.import_all()
+        around = ProcessSnapshot(self.torch)
+        if not self.jobs:
+            self.await_jobs(orders, around)
+            begin()
+        environ = dict(os.environ)
+        ready = self.import_all(around)
         record_held()
         channel.send_record()
         channel.limit += GRACE
@@ -171,6 +188,10 @@ class GroupTask:
                 os._exit(0)
             return
         self.build_all(ready)
+        if self.settings["ahead"] and dict(os.environ) == environ:
+            new = (name for name in list(sys.modules) if name not in before)
+            names = [*filter(is_installed, new), *self.packages]
+            channel.send(event="ahead", names=names, lead=self.lead)
         if self.settings["reuse"] and len(ready) == self.run_size:
             channel.send(event="idle")
             for jobs in orders:  # of one run after the other, that rest on what was read before
@@ -178,6 +199,22 @@ class GroupTask:
                 channel.send_record()
                 self.build_all(jobs)
                 channel.send(event="idle")
+
+    def await_jobs(self, orders, around):
+        """Import the installed packages that the run before had to import, and wait for the jobs of
+        the next one. What packages may do beyond that is for a process of its own."""
+        for name in self.packages_ahead:
+            with contextlib.suppress(Exception):
+                importlib.import_module(name)
+        record_held()
+        if around.changed() or project_modules():
+            leave(0)
+        gc.freeze()
+        order = next(orders, None)
+        if order is None:
+            leave(0)
+        for name in GIVEN:
+            setattr(self, name, order[name])
 
     def take(self, jobs):
         """The orders for builders."""
@@ -191,11 +228,10 @@ class GroupTask:
         settings = dict(self.settings, jobs=self.width)
         Supervision(tasks, settings, self.on_frame, self.on_death).run()
 
-    def import_all(self):
+    def import_all(self, around):
         """The jobs whose modules could be imported. A file that changes torch itself would change
         the counts of all others. Then the group ends, and the next finds out which files do so;
         that ends too, and those that import such a file are left to a group of their own."""
-        around = ProcessSnapshot(self.torch)
         several = len({job["module"] for job in self.jobs}) > 1
         ready, left, culprits = [], {}, []  # left: name of a module -> why it is
 

@@ -26,7 +26,7 @@ from ..tracing.failures import describe, died
 from ..tracing.project_paths import OWN, is_within
 from ..tracing.read_tracer import installation
 from ..tracing.state_snapshot import LIBRARIES
-from .children import ADOPT_ORPHANS, CAN_FORK, DIE_WITH_PARENT, Channel, result_body
+from .children import ADOPT_ORPHANS, CAN_FORK, DIE_WITH_PARENT, Channel, fork_child, result_body
 from .groups import GroupTask
 from .supervision import Supervision
 
@@ -48,6 +48,7 @@ class Server:
         self.first_failure = {}
         self.answered = set()
         self.guards = None  # those that are on in every process that has run code of the project
+        self.ahead = None  # what a group can do before it has jobs: its lead, and its packages
 
     def tasks(self, jobs):
         groups = {}
@@ -73,7 +74,13 @@ class Server:
         ]
         if self.kept is not None:  # it does all that there is, if it imported just that
             before = self.kept.task
-            if len(found) == 1 and found[0].imports() == before.imports():
+            if not before.jobs:  # it was made ready for any that import in the same way
+                alike = [one for one in found if one.lead == before.lead]
+                if alike and before.settings == self.settings and not self.kept.exited():
+                    alike[0].child = self.kept
+                else:
+                    self.kept.end()
+            elif len(found) == 1 and found[0].imports() == before.imports():
                 found[0].child = self.kept
                 self.files = found[0].files = before.files
                 found[0].guards = before.guards
@@ -82,6 +89,15 @@ class Server:
                 self.kept.end()
             self.kept = None
         return found
+
+    def make_ready(self):
+        """A process for the next run, which imports ahead what this one had to import."""
+        if self.ahead is None:
+            return None
+        lead, names = self.ahead
+        files = {"suspects": [], "barred": {}}
+        task = GroupTask([], self.settings, self.torch, files, lead=lead, packages_ahead=names)
+        return fork_child(task, task.run, self.settings["nonce"])
 
     def note_guards(self, found):
         self.guards = [one for one in self.guards or found if one in found]
@@ -112,6 +128,8 @@ class Server:
         elif event == "guards":
             task.guards = frame["guards"]
             self.note_guards(task.guards)
+        elif event == "ahead":
+            self.ahead = tuple(frame["lead"]), tuple(frame["names"])
         elif event == "running":
             task.running = frame["path"]
         elif event == "changed":
@@ -315,6 +333,8 @@ def main():
         server = Server(request, channel, torch, kept)
         server.guards = tried_guards() if request.get("probe") else None
         kept = server.run(orders.fileno())
+        if kept is None and CAN_FORK and request["settings"]["ahead"]:
+            kept = server.make_ready()
         request = read_request(orders) if CAN_FORK else None
     if kept:
         kept.end()

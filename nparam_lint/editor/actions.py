@@ -1,0 +1,146 @@
+"""What an editor offers to do about a budget or a finding. Nothing is written here: each edit is
+handed to the editor, which applies it, and can take it back."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from lsprotocol import types
+
+from nparam_lint import UsageError
+from nparam_lint.editor.answers import lines_of, settings_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from pygls.workspace import PositionCodec
+
+    from nparam_lint.editor.answers import FileAnswer
+    from nparam_lint.editor.line_notes import DefinitionNote
+    from nparam_lint.gate import Progress
+    from nparam_lint.records import Finding
+    from nparam_lint.rewrite.edits import FileEdit
+
+    Buffer = Callable[[Path], tuple[str, int] | None]  # text and version of what is open
+
+UPDATE, DECLARE, FIX, RULE = "update", "declare", "fix", "nparam-lint.rule"
+_PLAIN = re.compile(r"\(a plain (list|dict)\)")  # what NPL101 is about, where it was built
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """A change that can be made: its title, and what `plan` has to know of it."""
+
+    title: str
+    kind: types.CodeActionKind
+    data: dict[str, Any]
+
+
+def offers(
+    answer: FileAnswer,
+    path: Path,
+    findings: Sequence[Finding],
+    definition: DefinitionNote | None,
+) -> Iterator[tuple[Offer, Finding | None]]:
+    """What can be done about findings, and about a definition without a budget."""
+    for one in findings:
+        at = {"path": str(path), "line": one.position.line}
+        if one.code == "NPL001" and one.result and one.result.actual is not None:
+            name = one.target.partition("::")[2] or one.target
+            title = f"Update the budget of {name}: it has {one.result.actual:,}"
+            data = {"do": UPDATE, "target": one.target, "selector": one.result.selector, **at}
+            yield Offer(title, types.CodeActionKind.QuickFix, data), one
+        elif one.code == "NPL101" or (one.code == "NPL010" and _PLAIN.search(one.message)):
+            title = "Register these modules (nn.ModuleList, nn.ModuleDict)"
+            yield Offer(title, types.CodeActionKind.QuickFix, {"do": FIX, **at}), one
+    if definition and definition.models and not definition.is_declared and answer.is_built:
+        name = definition.target.partition("::")[2]
+        data = {"do": DECLARE, "path": str(path), "target": definition.target}
+        title = f"Declare a budget for {name}"
+        yield Offer(title, types.CodeActionKind.RefactorRewrite, data), None
+
+
+def plan(
+    data: Mapping[str, Any], environ: Mapping[str, str], progress: Progress
+) -> tuple[FileEdit, ...]:
+    """The files as an offer changes them. Raises UsageError where it cannot be done."""
+    from pathlib import Path
+
+    path = Path(data["path"])
+    settings = settings_of(path, environ).settings
+    if data["do"] == FIX:
+        from nparam_lint.rewrite.module_lists import plan_fixes
+
+        fixes = plan_fixes(settings, [path], environ, data["line"])
+        reasons = "; ".join(reason for _, reason in fixes.left)
+        return _made(fixes.files, reasons)
+    if data["do"] == UPDATE:
+        from nparam_lint.claims import parse_selector, parse_target
+        from nparam_lint.rewrite.budget_updates import Named, plan_update
+
+        target = parse_target(data["target"])
+        named = Named(str(target), target.location, target, parse_selector(data["selector"]))
+        planned = plan_update(settings, [named], environ, progress)
+    else:
+        from nparam_lint.rewrite.new_budgets import Wishes, plan_init
+
+        wishes = Wishes(every=True, only=data["target"])
+        planned = plan_init(settings, [path], wishes, environ, progress)
+    reasons = "; ".join(left.reason for left in planned.left if left.origin != "prose")
+    return _made(planned.files, planned.error or reasons)
+
+
+def _made(files: Sequence[FileEdit], reasons: str) -> tuple[FileEdit, ...]:
+    if not files:
+        raise UsageError(f"nothing was changed: {reasons or 'it has been done already'}")
+    return tuple(files)
+
+
+# --- for the editor ---
+
+
+def workspace_edit(
+    files: Sequence[FileEdit], buffer: Buffer, codec: PositionCodec, *, versions: bool
+) -> types.WorkspaceEdit:
+    """The edits, line by line. `buffer`: what is open of a file; `versions`: whether the editor
+    takes edits of a version. Raises UsageError for a file with changes that are not saved."""
+    changes: dict[str, Sequence[types.TextEdit]] = {}
+    documents: list[Any] = []
+    for file in files:
+        uri = file.path.as_uri()
+        old, new = (file.old or b"").decode("utf-8"), file.new.decode("utf-8")
+        is_open = buffer(file.path)
+        if is_open and lines_of(is_open[0]) != lines_of(old):
+            raise UsageError(f"{file.name} has changes that are not saved; next: save it")
+        edits = [*_edits(old, new, codec)]
+        changes[uri] = edits
+        if file.old is None:
+            documents.append(types.CreateFile(uri))
+        version = is_open[1] if is_open else None
+        document = types.OptionalVersionedTextDocumentIdentifier(uri, version)
+        documents.append(types.TextDocumentEdit(document, edits))
+    return (
+        types.WorkspaceEdit(document_changes=documents)
+        if versions
+        else types.WorkspaceEdit(changes)
+    )
+
+
+def _edits(old: str, new: str, codec: PositionCodec) -> Iterator[types.TextEdit]:
+    """The least that turns one text into the other, in whole lines."""
+    before, after = (text.splitlines(keepends=True) for text in (old, new))
+    matcher = difflib.SequenceMatcher(None, before, after, autojunk=False)
+
+    def place(line: int) -> types.Position:
+        if line < len(before) or old.endswith(("\n", "\r")) or not before:
+            return types.Position(line, 0)
+        return types.Position(line - 1, codec.client_num_units(before[-1]))
+
+    for kind, start, end, first, last in matcher.get_opcodes():
+        if kind != "equal":
+            where = types.Range(place(start), place(end))
+            yield types.TextEdit(where, "".join(after[first:last]))

@@ -1,0 +1,158 @@
+"""What a check finds of a file, for an editor."""
+
+from __future__ import annotations
+
+import re
+from argparse import Namespace
+from dataclasses import dataclass, replace
+from functools import cache, partial
+from typing import TYPE_CHECKING
+
+from nparam_lint import UsageError
+from nparam_lint.config import ConfigError, load_settings
+from nparam_lint.config.settings import Settings
+from nparam_lint.discover import find_root, list_below, place_of
+from nparam_lint.gate import RunContext, check, with_lines_of
+from nparam_lint.records import Finding, Report
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from nparam_lint.gate import Broken, FormulaAnalysis, Progress
+    from nparam_lint.gate.explanations import Cause
+    from nparam_lint.gate.requests import ProjectSource
+
+_NOTHING = Report(None, (), ())
+
+
+@dataclass(frozen=True, slots=True)
+class FileAnswer:
+    """What was found of the file at `place` in its project. `text`: its lines, as they were.
+    `problem`: why nothing was checked or built, for a message. `is_built`: whether models were to
+    be built at all."""
+
+    settings: Settings
+    place: str
+    text: tuple[str, ...]
+    report: Report
+    is_built: bool = True
+    problem: str = ""
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        return self.report.findings
+
+
+def lines_of(text: str) -> tuple[str, ...]:
+    """The lines of a text as editors count them."""
+    return tuple(re.split(r"\r\n|\r|\n", text))
+
+
+def read_lines(path: Path) -> tuple[str, ...]:
+    """Those of a file; none where it cannot be read."""
+    try:
+        return lines_of(path.read_bytes().decode("utf-8", "replace"))
+    except OSError:
+        return ()
+
+
+def check_file(
+    path: Path,
+    environ: Mapping[str, str],
+    progress: Progress,
+    *,
+    builds: bool,
+    inside: bool = True,
+) -> FileAnswer:
+    """The findings of `check` for this file alone, and what its lines make. `builds`: whether code
+    may be run. `inside`: whether the file is in a folder of the workspace; what is around any other
+    file is not looked at."""
+    text = read_lines(path)
+    if not inside:
+        alone = Settings(path.parent, below=lambda _: [path.name])
+        report = check(alone, [path], environ, static_only=True, dependents=False)
+        return FileAnswer(alone, path.name, text, report, is_built=False)
+    answer = replace(settings_of(path, environ), text=text)
+    if answer.problem or answer.report.findings:
+        return answer
+    settings, problem = answer.settings, ""
+    try:
+        report = check(
+            settings,
+            [path],
+            environ,
+            static_only=not builds,
+            dependents=False,
+            progress=progress,
+            analysis=_formula_analysis,
+        )
+        if builds and (report.models or report.skipped):
+            lines = with_lines_of(answer.place, report, RunContext(settings, environ, progress))
+            report = replace(lines, findings=report.findings)
+        problem = report.error or ""
+    except UsageError as error:
+        report, problem = _NOTHING, str(error)
+    return FileAnswer(settings, answer.place, text, report, builds, problem)
+
+
+def check_around(
+    paths: Sequence[Path], environ: Mapping[str, str], progress: Progress
+) -> tuple[Finding, ...] | None:
+    """The findings of `check` for files of one project, and for what depends on them, with what
+    made each difference. None where nothing could be checked, which `check_file` tells."""
+    answer = settings_of(paths[0], environ)
+    if answer.problem or answer.report.findings:
+        return None
+    settings = answer.settings
+    options = Namespace(since=None, staged=False, config=None, no_cache=False)
+    try:
+        report = check(
+            settings,
+            paths,
+            environ,
+            progress=progress,
+            analysis=_formula_analysis,
+            causes=partial(_causes, options, environ),
+        )
+    except UsageError:
+        return None
+    if settings.store.wants_trim():
+        from nparam_lint.cache.housekeeping import trim
+
+        trim(settings.store.base or "")
+    return None if report.error else report.findings
+
+
+def settings_of(path: Path, environ: Mapping[str, str]) -> FileAnswer:
+    """The settings of the project of a file; where they are wrong, what is, as findings."""
+    root = find_root(path)
+    place = place_of(path, root)
+    try:
+        settings = load_settings(root, None, environ, {}).remembering(environ)
+    except ConfigError as error:
+        there = [problem for problem in error.problems if problem.position.path]
+        found = (Finding("", one.severity, one.position, one.message) for one in there)
+        else_where = "\n".join(p.message for p in error.problems if p not in there)
+        report = replace(_NOTHING, findings=tuple(found))
+        return FileAnswer(Settings(root), place, (), report, problem=else_where)
+    settings = replace(settings, place=path.parent, below=cache(list_below))
+    return FileAnswer(settings, place, (), _NOTHING)
+
+
+def _formula_analysis() -> FormulaAnalysis:
+    from nparam_lint.analysis.formula_analysis import ANALYSIS
+
+    return ANALYSIS
+
+
+def _causes(
+    options: Namespace,
+    environ: Mapping[str, str],
+    broken: Broken,
+    source: ProjectSource,
+    context: RunContext,
+) -> list[Cause]:
+    from nparam_lint.cli.base_state import causes_since
+
+    return causes_since(None, options, environ, broken, source, context)

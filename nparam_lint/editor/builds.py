@@ -1,0 +1,139 @@
+"""One thread that checks and builds, so that the editor never waits.
+
+Work that is wanted again replaces what was wanted before. If it is being done by then, it is out of
+date: it has `PATIENCE` to come to its end, then its worker is ended.
+"""
+
+from __future__ import annotations
+
+import threading
+import traceback
+from concurrent.futures import Future
+from typing import TYPE_CHECKING, TypeVar
+
+from nparam_lint.count.run_jobs import STARTING
+from nparam_lint.count.worker_process import reused_worker, stop_working
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Hashable
+
+    from nparam_lint.gate import Progress
+
+    Work = Callable[[Progress], None]
+
+T = TypeVar("T")
+# Seconds that work which is out of date may go on. To end its worker sooner gains nothing: another
+# one has to import torch first.
+PATIENCE = 2.0
+IDLE = 900.0  # seconds after which a worker that has nothing to do is ended; it takes some 300 MB
+
+
+class Superseded(BaseException):
+    """What is being done is out of date. No error, which would be reported."""
+
+
+class Builds:
+    """What is wanted, and what is being done. In that thread `progress` is told what is counted,
+    `settled` is called when all is done, and `failed` with an error that nobody expected."""
+
+    def __init__(
+        self,
+        progress: Progress,
+        settled: Callable[[], None],
+        failed: Callable[[Exception], None],
+    ) -> None:
+        self.progress, self.settled, self.failed = progress, settled, failed
+        self._wanted: dict[Hashable, tuple[int, Work]] = {}
+        self._doing: Hashable = None
+        self._is_stale = self._is_over = False
+        self._news = threading.Condition()
+        self._thread = threading.Thread(target=self._run, name="builds", daemon=True)
+        self._thread.start()
+
+    def want(self, key: Hashable, work: Work, rank: int = 1) -> None:
+        """Do this soon, what has the lowest rank first. It replaces work with the same key."""
+        with self._news:
+            self.drop(key)
+            self._wanted[key] = rank, work
+            self._news.notify()
+
+    def drop(self, key: Hashable) -> None:
+        """This is not wanted any more."""
+        with self._news:
+            self._wanted.pop(key, None)
+            if self._doing == key and not self._is_stale:
+                self._is_stale = True
+                late = threading.Timer(PATIENCE, self._end_stale, (key,))
+                late.daemon = True
+                late.start()
+
+    def ask(self, work: Callable[[Progress], T]) -> Future[T]:
+        """The result of some work that somebody waits for, before all else."""
+        answer: Future[T] = Future()
+
+        def run(progress: Progress) -> None:
+            if answer.set_running_or_notify_cancel():
+                try:
+                    answer.set_result(work(progress))
+                except BaseException as error:
+                    answer.set_exception(error)
+
+        self.want(object(), run, 0)
+        return answer
+
+    def close(self) -> None:
+        """End the thread, and all processes."""
+        with self._news:
+            self._is_over = self._is_stale = True
+            self._wanted.clear()
+            self._news.notify()
+        stop_working()
+        self._thread.join(timeout=10)
+
+    def _end_stale(self, key: Hashable) -> None:
+        with self._news:
+            if self._doing == key and self._is_stale:
+                stop_working()
+
+    def _progress(self, done: int, every: int, label: str) -> None:
+        """Work that is stale starts no other worker."""
+        if self._is_stale and label == STARTING:
+            raise Superseded
+        self.progress(done, every, label)
+
+    def _run(self) -> None:
+        while not self._is_over:
+            with reused_worker(imports=False, ahead=True):
+                while self._next():
+                    pass
+
+    def _next(self) -> bool:
+        """Do one piece of work; False when the worker is to end."""
+        with self._news:
+            while not self._wanted and not self._is_over:
+                if not self._news.wait(IDLE):
+                    return False
+            if self._is_over:
+                return False
+            key = min(self._wanted, key=lambda one: self._wanted[one][0])
+            _, work = self._wanted.pop(key)
+            self._doing, self._is_stale = key, False
+        try:
+            work(self._progress)
+        except Superseded:
+            pass
+        except Exception as error:
+            traceback.print_exc()  # editors keep it in a log
+            self.failed(error)
+        finally:
+            with self._news:
+                self._doing = None
+                is_settled = not (self._wanted or self._is_over)
+        if is_settled:
+            self.settled()
+        return True
+
+    @property
+    def is_stale(self) -> bool:
+        """Whether what is being done is out of date: then nothing of it is to be shown."""
+        return self._is_stale

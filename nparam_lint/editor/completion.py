@@ -1,0 +1,114 @@
+"""What may stand next in a budget that is being written: `nparam`, a metric or a module between its
+brackets, and the count after its colon."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from nparam_lint.claims import TextError, parse_selector
+from nparam_lint.count.worker.capabilities import METRICS
+from nparam_lint.judge import selected
+from nparam_lint.records import Measured
+from nparam_lint.rewrite.number_style import rounded
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from nparam_lint.records import ModelReport
+
+_SELECTOR = re.compile(r"\bnparam\[(?:[^\]]*,)?\s*(?P<word>[^\s\],]*)$")
+_VALUE = re.compile(r"\bnparam(?:\[(?P<selector>[^\]]*)\])?:\s*(?P<word>[\w.]*)$")
+_KEYWORD = re.compile(r"^\s*(?P<word>n\w*)$")
+_HEADER = re.compile(r"(?P<indent>\s*)(?:class|def|async\s+def)\s+(?P<name>\w+)")
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """One way to go on: `text` instead of what stands from `start` on; `note`: what it means."""
+
+    text: str
+    start: int
+    note: str
+    kind: Literal["metric", "module", "count", "budget"]
+
+
+def proposals(
+    before: str, above: Sequence[str], place: str, models: Sequence[ModelReport]
+) -> list[Proposal]:
+    """`before`: the line up to the cursor; `above`: the lines above it; `place`: the file."""
+    definition = _definition(before, above)
+    mine = [m for m in models if definition and _is_of(m, f"{place}::{definition}")]
+    measured = next((m.measurement for m in mine if isinstance(m.measurement, Measured)), None)
+    if found := _SELECTOR.search(before):
+        return [*_selectors(found, measured)]
+    if found := _VALUE.search(before):
+        return [*_values(found.start("word"), found["selector"] or "", measured)]
+    found = _KEYWORD.match(before)
+    if found and "nparam".startswith(found["word"]) and measured and _in_docstring(above):
+        start, text = found.start("word"), f"{measured.counts.total:_}"
+        return [Proposal(f"nparam: {text}", start, f"the count of {measured.call}", "budget")]
+    return []
+
+
+def _is_of(model: ModelReport, target: str) -> bool:
+    return model.target.partition("(")[0] == target
+
+
+def _selectors(found: re.Match[str], measured: Measured | None) -> Iterator[Proposal]:
+    start = found.start("word")
+    for metric in METRICS.values():
+        if metric.name != "total":
+            yield Proposal(metric.name, start, metric.note or metric.words, "metric")
+    patterns: dict[str, int] = {}
+    for row in measured.modules[1:] if measured else ():
+        yield Proposal(row.path, start, f"{row.type}, {row.total:,} parameters", "module")
+        glob = ".".join("*" if part.isdecimal() else part for part in row.path.split("."))
+        if glob != row.path:
+            patterns[glob] = patterns.get(glob, 0) + 1
+    for glob, times in patterns.items():
+        yield Proposal(glob, start, f"each of {times} modules", "module")
+
+
+def _values(start: int, selector: str, measured: Measured | None) -> Iterator[Proposal]:
+    """The count that the model has now, exact and rounded."""
+    try:
+        asked = parse_selector(selector)
+    except TextError:
+        return
+    rows = selected(asked, measured.modules) if measured else []
+    counts = {row.of(asked.metric) for row in rows}
+    count = counts.pop() if len(counts) == 1 else None
+    if count is None or measured is None:
+        return
+    now = f"what {measured.call} has now"
+    short = rounded(count)
+    yield Proposal(f"{count:_}", start, f"exactly {now}", "count")
+    if short != f"{count:_}":
+        yield Proposal(short, start, f"{now}, rounded", "count")
+        yield Proposal(f"{short} ± 1%", start, f"{now}, with a tolerance", "count")
+    yield Proposal(f"<= {count:_}", start, f"at most {now}", "count")
+
+
+def _definition(before: str, above: Sequence[str]) -> str:
+    """The qualified name of the class or function around a line, by the indents, since what is
+    being written need not be valid; of a constructor, its class."""
+    names: list[str] = []
+    deep = len(before) - len(before.lstrip())
+    for line in reversed(above):
+        header = _HEADER.match(line)
+        if header and len(header["indent"]) < deep:
+            deep = len(header["indent"])
+            names.insert(0, header["name"])
+    return ".".join(names[:-1] if names[-1:] == ["__init__"] else names)
+
+
+def _in_docstring(above: Sequence[str]) -> bool:
+    """Whether the docstring of the nearest definition is open."""
+    quotes = 0
+    for line in reversed(above):
+        if _HEADER.match(line):
+            return quotes % 2 == 1
+        quotes += line.count('"""') + line.count("'''")
+    return False

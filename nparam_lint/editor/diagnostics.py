@@ -1,0 +1,121 @@
+"""Findings as an editor shows them, and which of them are shown in which file."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from lsprotocol import types
+
+from nparam_lint.editor.answers import read_lines
+from nparam_lint.report import style
+from nparam_lint.report.style import clean
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from pathlib import Path
+
+    from pygls.workspace import PositionCodec
+
+    from nparam_lint.records import Finding, Position
+
+SOURCE = "nparam-lint"
+_SEVERITIES = {
+    "error": types.DiagnosticSeverity.Error,
+    "warning": types.DiagnosticSeverity.Warning,
+}
+_REST = re.compile(r"\S.*?(?=\s*$)")
+
+
+class Board:
+    """The findings that are shown, by project and by file."""
+
+    def __init__(self) -> None:
+        self._findings: dict[Path, list[Finding]] = {}
+
+    def replace(
+        self, root: Path, findings: Iterable[Finding], owner: str | None = None
+    ) -> set[Path]:
+        """Show these findings of a project: instead of those about the models of the file `owner`,
+        or, without one, instead of all. Gives the files in which something changes, or may."""
+        before = self._findings.get(root, [])
+        others = [one for one in before if owner is not None and _owner(one) != owner]
+        kept = [one for one in others if one.code]  # what is wrong with the config has none
+        self._findings[root] = list(dict.fromkeys((*kept, *findings)))
+        return {root / one.position.path for one in (*before, *self._findings[root])}
+
+    def of(self, path: Path) -> Iterator[tuple[Path, Finding]]:
+        """The findings in a file, each with the root of its project."""
+        for root, findings in self._findings.items():
+            yield from ((root, one) for one in findings if root / one.position.path == path)
+
+
+def _owner(finding: Finding) -> str:
+    return finding.target.partition("::")[0] or finding.position.path
+
+
+def range_of(finding: Finding, lines: Sequence[str], codec: PositionCodec) -> types.Range:
+    """What a finding is about: the declared number where it is known, else the rest of its line.
+    `lines`: of the file."""
+    at = finding.position
+    text = lines[at.line - 1] if at.line <= len(lines) else ""
+    declared = finding.lines[0] if finding.lines else None
+    if declared and declared.position.line == at.line and declared.position.path == at.path:
+        start, end = declared.position.column - 1, declared.position.column - 1 + declared.width
+    else:
+        found = _REST.search(text, at.column - 1)
+        start, end = found.span() if found else (at.column - 1, len(text))
+    return types.Range(
+        types.Position(at.line - 1, codec.client_num_units(text[:start])),
+        types.Position(at.line - 1, codec.client_num_units(text[:end])),
+    )
+
+
+def diagnostic(
+    finding: Finding,
+    root: Path,
+    lines: Sequence[str],
+    codec: PositionCodec,
+    rule_page: Callable[[str], str | None],
+) -> types.Diagnostic:
+    """`lines`: of the file that it is in; `rule_page`: where the page of a rule is."""
+    href = rule_page(finding.code) if finding.code else None
+    return types.Diagnostic(
+        range_of(finding, lines, codec),
+        clean(finding.message),
+        _SEVERITIES[finding.severity],
+        code=finding.code or None,
+        code_description=types.CodeDescription(href) if href else None,
+        source=SOURCE,
+        related_information=[*_related(finding, root, codec)] or None,
+    )
+
+
+def _related(
+    finding: Finding, root: Path, codec: PositionCodec
+) -> Iterator[types.DiagnosticRelatedInformation]:
+    """The lines that made the difference: those that were edited, and those that make what
+    changed."""
+    from nparam_lint.records import Position
+
+    for line in finding.lines[1:]:
+        words = f"{finding.since}: this line" if finding.since else "this line"
+        yield _at(line.position, f"{words} changed", root, codec)
+    for change in finding.changes:
+        times = f" ({change.times}×)" if change.times > 1 else ""
+        words = f"{change.mark} {change.path}{times}  {change.what}  {style.signed(change.delta)}"
+        yield _at(Position.read(change.source) or finding.position, words, root, codec)
+
+
+def _at(
+    at: Position, words: str, root: Path, codec: PositionCodec
+) -> types.DiagnosticRelatedInformation:
+    path = root / at.path
+    lines = read_lines(path)
+    text = lines[at.line - 1] if at.line <= len(lines) else ""
+    start = len(text) - len(text.lstrip())
+    where = types.Range(
+        types.Position(at.line - 1, codec.client_num_units(text[:start])),
+        types.Position(at.line - 1, codec.client_num_units(text.rstrip())),
+    )
+    return types.DiagnosticRelatedInformation(types.Location(path.as_uri(), where), clean(words))

@@ -1,0 +1,482 @@
+"""The language server: what the editor asks, and what it is told.
+
+Requests are answered from what the last check of a file found; checks run in the thread of
+`Builds`. Nothing but this folder imports pygls and lsprotocol.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from uuid import uuid4
+
+from lsprotocol import types
+from pygls.lsp.server import LanguageServer
+from pygls.uris import to_fs_path
+
+from nparam_lint import UsageError, __version__
+from nparam_lint.editor import actions, completion, hover
+from nparam_lint.editor.answers import check_around, check_file, lines_of, read_lines
+from nparam_lint.editor.builds import Builds
+from nparam_lint.editor.diagnostics import Board, diagnostic
+from nparam_lint.editor.line_notes import FileNotes
+from nparam_lint.editor.trust import HOW, Trust
+from nparam_lint.repository import make_directory, remove_directory
+from nparam_lint.rules.catalogue import RULES
+from nparam_lint.rules.docs_page import rule_page
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from nparam_lint.editor.answers import FileAnswer
+    from nparam_lint.gate import Progress
+    from nparam_lint.records import Finding
+
+TRUST, RULE = "nparam-lint.trust", actions.RULE
+_CONFIGS = ("pyproject.toml", "nparam-lint.toml")
+_MODEL = re.compile(r"class \w+\(.*Module")
+_KINDS = {
+    "metric": types.CompletionItemKind.Keyword,
+    "module": types.CompletionItemKind.Field,
+    "count": types.CompletionItemKind.Value,
+    "budget": types.CompletionItemKind.Snippet,
+}
+
+
+class EditorServer(LanguageServer):
+    """What is known of the files that are open, by their paths."""
+
+    def __init__(self, environ: Mapping[str, str]) -> None:
+        super().__init__("nparam-lint", __version__)
+        self.environ = environ
+        self.trust = Trust()
+        self.board = Board()
+        self.builds = Builds(self._reported, self._settled, self._failed)
+        self.notes: dict[Path, FileNotes] = {}
+        self.open: dict[Path, str] = {}  # and the names by which the editor knows them
+        self.said: set[str] = set()
+        self.token: str | None = None  # of the progress that is shown
+        self.pages = make_directory("nparam-lint-rules-")
+        self.loop: asyncio.AbstractEventLoop | None = None
+        self.was_shut_down = False
+
+    def close(self) -> None:
+        """End the builds, and remove what was written for the editor."""
+        self.loop = None
+        self.builds.close()
+        remove_directory(self.pages)
+
+    # --- checks -------------------------------------------------------------------------------
+
+    def check(self, path: Path, rank: int = 1) -> None:
+        """Check a file soon, after those of a lower rank."""
+        builds, inside = self.trust.covers(path), self.trust.folder_of(path) is not None
+        if folder := self.trust.untold(path):
+            self.say(HOW.format(folder=folder), types.MessageType.Info)
+
+        def work(progress: Progress) -> None:
+            answer = check_file(path, self.environ, progress, builds=builds, inside=inside)
+            if not self.builds.is_stale:
+                self._later(self._found, path, answer)
+
+        self.builds.want(("file", path), work, rank)
+
+    def check_around(self, path: Path) -> None:
+        """Check what is open of the project of a file, and what depends on it."""
+        if not self.trust.covers(path) or path not in self.notes:
+            return
+        root = self.notes[path].answer.settings.root
+        others = [one for one, notes in self.notes.items() if notes.answer.settings.root == root]
+        paths = [path, *(one for one in others if one != path and self.trust.covers(one))]
+
+        def work(progress: Progress) -> None:
+            found = check_around(paths, self.environ, progress)
+            if found is not None and not self.builds.is_stale:
+                self._later(self._found_around, root, found)
+
+        self.builds.want(("around", root), work, 3)
+
+    def changed(self, path: Path) -> None:
+        """A file was saved: what was found before may be wrong."""
+        if notes := self.notes.get(path):
+            self.builds.drop(("around", notes.answer.settings.root))
+        self.check_open(first=path)
+
+    def check_open(self, first: Path | None = None) -> None:
+        """Check all that is open: what one file says, the models of others may depend on."""
+        for path in self.open:
+            if path.suffix == ".py":
+                self.check(path, 1 if path == first else 2)
+
+    def _found(self, path: Path, answer: FileAnswer) -> None:
+        if path not in self.open:
+            return
+        before = self.notes.get(path)
+        self.notes[path] = FileNotes(answer)
+        is_config = any(not one.code for one in answer.findings)
+        owner = None if is_config else answer.place
+        if answer.problem:
+            self.say(answer.problem, types.MessageType.Warning)
+        self._publish({path, *self.board.replace(answer.settings.root, answer.findings, owner)})
+        self._refresh()
+        if before is not None and before.answer.text != answer.text:
+            self.check_around(path)
+
+    def _found_around(self, root: Path, findings: tuple[Finding, ...]) -> None:
+        self._publish(self.board.replace(root, findings))
+
+    def _settled(self) -> None:
+        self._later(self._end_progress)
+
+    def _failed(self, error: Exception) -> None:
+        text = f"nparam-lint failed, and goes on with the next edit: {error!r}"
+        self._later(self.say, text, types.MessageType.Error)
+
+    def _reported(self, done: int, every: int, label: str) -> None:
+        self._later(self._show_progress, f"{done}/{every}  {label}")
+
+    def _show_progress(self, text: str) -> None:
+        can = self.client_capabilities.window
+        if not (can and can.work_done_progress):
+            return
+        shown = self.work_done_progress
+        if self.token is None:
+            token = self.token = f"nparam-lint-{uuid4()}"
+
+            def begin(_: None) -> None:
+                shown.begin(token, types.WorkDoneProgressBegin("nparam-lint", message=text))
+                if self.token != token:  # it has come to its end meanwhile
+                    shown.end(token, types.WorkDoneProgressEnd())
+
+            shown.create(token, begin)
+        elif shown.tokens.get(self.token):
+            shown.report(self.token, types.WorkDoneProgressReport(message=text))
+
+    def _end_progress(self) -> None:
+        token, self.token = self.token, None
+        if token and self.work_done_progress.tokens.get(token):
+            self.work_done_progress.end(token, types.WorkDoneProgressEnd())
+
+    def _later(self, function: Any, *arguments: Any) -> None:
+        """Call a function in the thread of the event loop, unless that has ended."""
+        if self.loop is not None:
+            with suppress(RuntimeError):
+                self.loop.call_soon_threadsafe(function, *arguments)
+
+    # --- what is told without being asked -------------------------------------------------------
+
+    def say(self, text: str, kind: types.MessageType) -> None:
+        """Show a message, once."""
+        if text not in self.said:
+            self.said.add(text)
+            self.window_show_message(types.ShowMessageParams(kind, text))
+
+    def _publish(self, paths: set[Path]) -> None:
+        for path in paths:
+            lines = read_lines(path)
+            shown = [
+                diagnostic(finding, root, lines, self.workspace.position_codec, self.page_of)
+                for root, finding in self.board.of(path)
+            ]
+            uri = self.open.get(path, path.as_uri())
+            self.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri, shown))
+
+    def _refresh(self) -> None:
+        can = self.client_capabilities.workspace
+        if can and can.inlay_hint and can.inlay_hint.refresh_support:
+            self.workspace_inlay_hint_refresh(None)
+        if can and can.code_lens and can.code_lens.refresh_support:
+            self.workspace_code_lens_refresh(None)
+
+    def page_of(self, code: str) -> str | None:
+        """Where the page of a rule is, which is written when it is first asked for."""
+        page = Path(self.pages, f"{code}.md")
+        if code not in RULES:
+            return None
+        if not page.exists():
+            page.write_text(rule_page(code), encoding="utf-8")
+        return page.as_uri()
+
+    # --- what is open ---------------------------------------------------------------------------
+
+    def buffer(self, path: Path) -> tuple[str, int] | None:
+        """The text and the version of what is open of a file."""
+        uri = self.open.get(path)
+        document = self.workspace.get_text_document(uri) if uri else None
+        return (document.source, document.version or 0) if document else None
+
+    def placed(self, uri: str) -> tuple[FileNotes, dict[int, int]] | None:
+        """The notes of a file, and where their lines stand in its buffer."""
+        path = path_of(uri)
+        notes, now = path and self.notes.get(path), path and self.buffer(path)
+        return (notes, notes.shifted(lines_of(now[0]))) if notes and now else None
+
+
+def path_of(uri: str) -> Path | None:
+    """The file that an editor means; None for what is no file."""
+    name = to_fs_path(uri) if uri.startswith("file:") else None
+    return Path(os.path.abspath(name)) if name else None
+
+
+def make_server(environ: Mapping[str, str]) -> EditorServer:
+    """The server with all that it can be asked."""
+    server = EditorServer(environ)
+    for register in (_lifecycle, _documents, _notes, _offers, _completion):
+        register(server)
+    return server
+
+
+def _lifecycle(server: EditorServer) -> None:
+    def take_folders() -> None:
+        folders = [path_of(folder.uri) for folder in server.workspace.folders.values()]
+        root = server.workspace.root_uri
+        folders += [path_of(root)] if root and not folders else []
+        server.trust.folders = tuple(folder for folder in folders if folder)
+
+    def take_settings(settings: Any) -> None:
+        if wrong := server.trust.read(settings):
+            server.say(wrong, types.MessageType.Error)
+
+    @server.feature(types.INITIALIZE)
+    def initialize(params: types.InitializeParams) -> None:
+        server.loop = asyncio.get_running_loop()
+        take_folders()
+        take_settings(params.initialization_options)
+
+    @server.feature(types.INITIALIZED)
+    def initialized(_: types.InitializedParams) -> None:
+        can = server.client_capabilities.workspace
+        if (
+            can
+            and can.did_change_watched_files
+            and can.did_change_watched_files.dynamic_registration
+        ):
+            watchers = [types.FileSystemWatcher(f"**/{name}") for name in ("*.py", *_CONFIGS)]
+            options = types.DidChangeWatchedFilesRegistrationOptions(watchers)
+            name = types.WORKSPACE_DID_CHANGE_WATCHED_FILES
+            one = types.Registration("nparam-lint-files", name, options)
+            server.client_register_capability(types.RegistrationParams([one]))
+
+    @server.feature(types.WORKSPACE_DID_CHANGE_CONFIGURATION)
+    def configured(params: types.DidChangeConfigurationParams) -> None:
+        take_settings(params.settings)
+        server.check_open()
+
+    @server.feature(types.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS)
+    def folders_changed(_: types.DidChangeWorkspaceFoldersParams) -> None:
+        take_folders()
+        server.check_open()
+
+    @server.command(TRUST)
+    def trust() -> None:
+        server.trust.all_open = True
+        server.check_open()
+
+    @server.feature(types.SHUTDOWN)
+    def shut_down(_: None) -> None:
+        server.was_shut_down = True
+        server.close()
+
+
+def _documents(server: EditorServer) -> None:
+    @server.feature(types.TEXT_DOCUMENT_DID_OPEN)
+    def opened(params: types.DidOpenTextDocumentParams) -> None:
+        if path := path_of(params.text_document.uri):
+            server.open[path] = params.text_document.uri
+            if path.suffix == ".py":
+                server.check(path)
+
+    @server.feature(types.TEXT_DOCUMENT_DID_SAVE)
+    def saved(params: types.DidSaveTextDocumentParams) -> None:
+        if path := path_of(params.text_document.uri):
+            server.changed(path)
+
+    @server.feature(types.WORKSPACE_DID_CHANGE_WATCHED_FILES)
+    def written(params: types.DidChangeWatchedFilesParams) -> None:
+        paths = [path for change in params.changes if (path := path_of(change.uri))]
+        news = [path for path in paths if path not in server.open]
+        if news:  # what is open tells itself when it is saved
+            server.check_open()
+
+    @server.feature(types.TEXT_DOCUMENT_DID_CLOSE)
+    def closed(params: types.DidCloseTextDocumentParams) -> None:
+        path = path_of(params.text_document.uri)
+        if path is None or path not in server.open:
+            return
+        del server.open[path]
+        server.builds.drop(("file", path))
+        if notes := server.notes.pop(path, None):
+            answer = notes.answer
+            server._publish(server.board.replace(answer.settings.root, (), answer.place))
+
+
+def _notes(server: EditorServer) -> None:
+    @server.feature(types.TEXT_DOCUMENT_INLAY_HINT)
+    def hints(params: types.InlayHintParams) -> list[types.InlayHint]:
+        placed = server.placed(params.text_document.uri)
+        if placed is None:
+            return []
+        notes, now = placed
+        first, last = params.range.start.line + 1, params.range.end.line + 1
+        found, codec = [], server.workspace.position_codec
+        for line, note in notes.lines.items():
+            if first <= now.get(line, 0) <= last:
+                text = notes.answer.text[line - 1].rstrip()
+                place = types.Position(now[line] - 1, codec.client_num_units(text))
+                tooltip = types.MarkupContent(
+                    types.MarkupKind.Markdown, hover.line_text(notes, line)
+                )
+                found.append(types.InlayHint(place, note.label, tooltip=tooltip, padding_left=True))
+        return found
+
+    @server.feature(types.TEXT_DOCUMENT_CODE_LENS, types.CodeLensOptions())
+    def lenses(params: types.CodeLensParams) -> list[types.CodeLens]:
+        placed = server.placed(params.text_document.uri)
+        if placed is None:
+            return []
+        notes, now = placed
+        found = {
+            now[line]: types.Command(note.title, "")
+            for line, note in notes.definitions.items()
+            if line in now
+        }
+        path = path_of(params.text_document.uri)
+        if not notes.answer.is_built and path and server.trust.folder_of(path):
+            is_model = (n for n, text in enumerate(notes.answer.text, 1) if _MODEL.match(text))
+            if line := now.get(next(is_model, 0)):
+                title = "not counted: that would run this folder's code · trust it"
+                found[line] = types.Command(title, TRUST)
+        return [types.CodeLens(_line(n), command) for n, command in sorted(found.items())]
+
+    @server.feature(types.TEXT_DOCUMENT_HOVER)
+    def rest(params: types.HoverParams) -> types.Hover | None:
+        placed, path = server.placed(params.text_document.uri), path_of(params.text_document.uri)
+        if placed is None or path is None:
+            return None
+        notes, now = placed
+        lines = {there: line for line, there in now.items()}
+        number = lines.get(params.position.line + 1, 0)
+        findings = [one for _, one in server.board.of(path) if one.position.line == number]
+        texts = [*map(hover.finding_text, findings), hover.line_text(notes, number)]
+        text = "\n\n".join(text for text in texts if text)
+        return types.Hover(types.MarkupContent(types.MarkupKind.Markdown, text)) if text else None
+
+
+def _line(number: int) -> types.Range:
+    return types.Range(types.Position(number - 1, 0), types.Position(number - 1, 0))
+
+
+def _offers(server: EditorServer) -> None:
+    def edited(data: Mapping[str, Any], progress: Progress) -> types.WorkspaceEdit:
+        files = actions.plan(data, server.environ, progress)
+        can = server.client_capabilities.workspace
+        edits = can.workspace_edit if can else None
+        versions = bool(edits and edits.document_changes)
+        codec = server.workspace.position_codec
+        return actions.workspace_edit(files, server.buffer, codec, versions=versions)
+
+    def here(params: types.CodeActionParams) -> Iterator[types.CodeAction]:
+        placed, path = server.placed(params.text_document.uri), path_of(params.text_document.uri)
+        if placed is None or path is None:
+            return
+        notes, now = placed
+        lines = {there: line for line, there in now.items()}
+        asked = range(params.range.start.line + 1, params.range.end.line + 2)
+        numbers = {lines[number] for number in asked if number in lines}
+        found = [(root, one) for root, one in server.board.of(path) if one.position.line in numbers]
+        definition = next((notes.definitions[n] for n in numbers if n in notes.definitions), None)
+        codec, text = server.workspace.position_codec, notes.answer.text
+        shown = {one: diagnostic(one, root, text, codec, server.page_of) for root, one in found}
+        for offer, finding in actions.offers(notes.answer, path, [*shown], definition):
+            yield types.CodeAction(
+                offer.title,
+                offer.kind,
+                [shown[finding]] if finding else None,
+                is_preferred=bool(finding) or None,
+                data=offer.data,
+            )
+        for code in dict.fromkeys(one.code for one in shown if one.code):
+            title = f"Explain {code}: {RULES[code].name}"
+            command = types.Command(title, RULE, arguments=[code])
+            mine = [one for finding, one in shown.items() if finding.code == code]
+            yield types.CodeAction(title, types.CodeActionKind.QuickFix, mine, command=command)
+
+    kinds = [types.CodeActionKind.QuickFix, types.CodeActionKind.RefactorRewrite]
+    options = types.CodeActionOptions(kinds, resolve_provider=True)
+
+    @server.feature(types.TEXT_DOCUMENT_CODE_ACTION, options)
+    async def offered(params: types.CodeActionParams) -> list[types.CodeAction]:
+        found = [*here(params)]
+        wanted = params.context.only
+        if wanted:
+            found = [one for one in found if any(_is_kind(one.kind, kind) for kind in wanted)]
+        can = server.client_capabilities.text_document
+        resolves = can and can.code_action and can.code_action.resolve_support
+        if not (resolves and "edit" in resolves.properties):
+            found = [await resolved(one) for one in found]
+        return [one for one in found if one.data or one.edit or one.command]
+
+    @server.feature(types.CODE_ACTION_RESOLVE)
+    async def resolved(action: types.CodeAction) -> types.CodeAction:
+        if action.data:
+            data = action.data
+            try:
+                work = server.builds.ask(lambda progress: edited(data, progress))
+                action.edit = await asyncio.wrap_future(work)
+            except UsageError as error:
+                server.window_show_message(
+                    types.ShowMessageParams(types.MessageType.Warning, str(error))
+                )
+            action.data = None
+        return action
+
+    @server.command(RULE)
+    async def open_rule(code: str) -> None:
+        page, can = server.page_of(code), server.client_capabilities.window
+        if page and can and can.show_document and can.show_document.support:
+            await server.window_show_document_async(types.ShowDocumentParams(page))
+        elif page:
+            text = rule_page(code)
+            server.window_show_message(types.ShowMessageParams(types.MessageType.Info, text))
+
+
+def _is_kind(kind: types.CodeActionKind | str | None, wanted: types.CodeActionKind | str) -> bool:
+    own, asked = (str(getattr(one, "value", one)) for one in (kind, wanted))
+    return own == asked or own.startswith(f"{asked}.")
+
+
+def _completion(server: EditorServer) -> None:
+    options = types.CompletionOptions(trigger_characters=["[", ",", ":", " ", "."])
+
+    @server.feature(types.TEXT_DOCUMENT_COMPLETION, options)
+    def complete(params: types.CompletionParams) -> list[types.CompletionItem]:
+        placed, path = server.placed(params.text_document.uri), path_of(params.text_document.uri)
+        now = path and server.buffer(path)
+        if placed is None or not now:
+            return []
+        answer, lines = placed[0].answer, lines_of(now[0])
+        codec = server.workspace.position_codec
+        at = codec.position_from_client_units(lines, params.position)
+        before, above = lines[at.line][: at.character], lines[: at.line]
+        found = completion.proposals(before, above, answer.place, answer.report.models)
+        return [
+            types.CompletionItem(
+                one.text,
+                kind=_KINDS[one.kind],
+                detail=one.note,
+                sort_text=f"{number:05}",
+                filter_text=one.text,
+                text_edit=types.TextEdit(
+                    types.Range(
+                        types.Position(at.line, codec.client_num_units(before[: one.start])),
+                        params.position,
+                    ),
+                    one.text,
+                ),
+            )
+            for number, one in enumerate(found)
+        ]
