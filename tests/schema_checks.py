@@ -10,8 +10,8 @@ import pytest
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import best_match
 
+from nparam_lint.api.schemas.report_schemas import report_schema
 from nparam_lint.report.formats import json as json_format
-from nparam_lint.schemas.report_schemas import report_schema
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -30,7 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(_: argparse.Namespace, environ: Mapping[str, str]) -> int:
     """Serve until the editor is gone. Exit code 1: it did not ask to shut down before."""
     try:
-        from nparam_lint.editor.server import make_server
+        from nparam_lint.plugins.editor.server import make_server
     except ModuleNotFoundError as error:
         if error.name and error.name.partition(".")[0] in ("pygls", "lsprotocol"):
             step = "next: pip install 'nparam-lint[lsp]'"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from nparam_lint.api.schemas import schemas, text_of
 from nparam_lint.cli import common
-from nparam_lint.schemas import schemas, text_of
 
 if TYPE_CHECKING:
     import argparse

@@ -1,1 +1,1 @@
-"""nparam-lint inside other tools: a plugin for flake8 and one for pytest."""
+"""nparam-lint inside other tools: flake8, pytest, and editors (a language server)."""

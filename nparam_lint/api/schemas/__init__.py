@@ -1,6 +1,6 @@
 """JSON Schemas of the config and of each report, made from the code that reads and writes them.
 
-`docs/schemas/` has a copy of each: `python -m nparam_lint.schemas docs/schemas` writes them.
+`docs/schemas/` has a copy of each: `python -m nparam_lint.api.schemas docs/schemas` writes them.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ Schema = dict[str, Any]
 
 def schemas() -> dict[str, Callable[[], Schema]]:
     """By name, what makes each."""
-    from nparam_lint.schemas.config_schema import config_schema
-    from nparam_lint.schemas.report_schemas import REPORTS, report_schema
+    from nparam_lint.api.schemas.config_schema import config_schema
+    from nparam_lint.api.schemas.report_schemas import REPORTS, report_schema
 
     made: dict[str, Callable[[], Schema]] = {"config": config_schema}
     for name in REPORTS:

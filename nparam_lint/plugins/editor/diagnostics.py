@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from lsprotocol import types
 
-from nparam_lint.editor.answers import read_lines
+from nparam_lint.plugins.editor.answers import read_lines
 from nparam_lint.report import style
 from nparam_lint.report.style import clean
 

@@ -14,7 +14,7 @@ from nparam_lint.report.style import clean
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from nparam_lint.editor.line_notes import DefinitionNote, FileNotes, LineNote
+    from nparam_lint.plugins.editor.line_notes import DefinitionNote, FileNotes, LineNote
     from nparam_lint.records import Finding, LineRow
     from nparam_lint.report.annotate_document import AnnotatedModel
 

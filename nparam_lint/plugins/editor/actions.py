@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from lsprotocol import types
 
 from nparam_lint import UsageError
-from nparam_lint.editor.answers import lines_of, settings_of
+from nparam_lint.plugins.editor.answers import lines_of, settings_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
     from pygls.workspace import PositionCodec
 
-    from nparam_lint.editor.answers import FileAnswer
-    from nparam_lint.editor.line_notes import DefinitionNote
     from nparam_lint.gate import Progress
+    from nparam_lint.plugins.editor.answers import FileAnswer
+    from nparam_lint.plugins.editor.line_notes import DefinitionNote
     from nparam_lint.records import Finding
     from nparam_lint.rewrite.edits import FileEdit
 

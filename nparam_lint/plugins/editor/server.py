@@ -19,12 +19,12 @@ from pygls.lsp.server import LanguageServer
 from pygls.uris import to_fs_path
 
 from nparam_lint import UsageError, __version__
-from nparam_lint.editor import actions, completion, hover
-from nparam_lint.editor.answers import check_around, check_file, lines_of, read_lines
-from nparam_lint.editor.builds import Builds
-from nparam_lint.editor.diagnostics import Board, diagnostic
-from nparam_lint.editor.line_notes import FileNotes
-from nparam_lint.editor.trust import HOW, Trust
+from nparam_lint.plugins.editor import actions, completion, hover
+from nparam_lint.plugins.editor.answers import check_around, check_file, lines_of, read_lines
+from nparam_lint.plugins.editor.builds import Builds
+from nparam_lint.plugins.editor.diagnostics import Board, diagnostic
+from nparam_lint.plugins.editor.line_notes import FileNotes
+from nparam_lint.plugins.editor.trust import HOW, Trust
 from nparam_lint.repository import make_directory, remove_directory
 from nparam_lint.rules.catalogue import RULES
 from nparam_lint.rules.docs_page import rule_page
@@ -32,8 +32,8 @@ from nparam_lint.rules.docs_page import rule_page
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from nparam_lint.editor.answers import FileAnswer
     from nparam_lint.gate import Progress
+    from nparam_lint.plugins.editor.answers import FileAnswer
     from nparam_lint.records import Finding
 
 TRUST, RULE = "nparam-lint.trust", actions.RULE

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 from jsonschema import Draft7Validator, Draft202012Validator
 
+from nparam_lint.api.schemas import schemas, text_of
+from nparam_lint.api.schemas.config_schema import config_schema, tool_schema
+from nparam_lint.api.schemas.report_schemas import REPORTS
 from nparam_lint.cli.main import COMMANDS, parser_of
 from nparam_lint.config import ConfigError, load_settings
-from nparam_lint.schemas import schemas, text_of
-from nparam_lint.schemas.config_schema import config_schema, tool_schema
-from nparam_lint.schemas.report_schemas import REPORTS
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -26,7 +26,7 @@ FOLDER = Path(__file__).parents[2] / "docs/schemas"
 def test_what_is_published_is_up_to_date(name):
     made = schemas()[name]()
     assert (FOLDER / f"{name}.json").read_text("utf-8") == text_of(made), (
-        "next: python -m nparam_lint.schemas docs/schemas"
+        "next: python -m nparam_lint.api.schemas docs/schemas"
     )
     (Draft7Validator if name == "config" else Draft202012Validator).check_schema(made)
 

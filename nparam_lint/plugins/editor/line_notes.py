@@ -17,7 +17,7 @@ from nparam_lint.report.budget_outcomes import is_empty, total_of
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from nparam_lint.editor.answers import FileAnswer
+    from nparam_lint.plugins.editor.answers import FileAnswer
     from nparam_lint.records import LineRow, ModelReport
     from nparam_lint.report.annotate_document import AnnotatedModel
 

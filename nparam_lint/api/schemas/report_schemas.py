@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from nparam_lint.analysis.diff.diff_records import Base, Kind, Status
 from nparam_lint.analysis.roles import Role, RolePart
 from nparam_lint.analysis.solutions import Solutions
+from nparam_lint.api.schemas.python_types import array, either, fields_of, record, schema_of
 from nparam_lint.records import (
     BudgetResult,
     Cause,
@@ -28,12 +29,11 @@ from nparam_lint.records import (
     Position,
     WayKind,
 )
-from nparam_lint.schemas.python_types import array, either, fields_of, record, schema_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from nparam_lint.schemas import Schema
+    from nparam_lint.api.schemas import Schema
 
 NAME = "urn:nparam-lint:report:{}:1"  # with the version of the reports
 TEXT = str | None

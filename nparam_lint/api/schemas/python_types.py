@@ -10,7 +10,7 @@ import msgspec
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from nparam_lint.schemas import Schema
+    from nparam_lint.api.schemas import Schema
 
 
 def schema_of(kind: Any) -> Schema:

@@ -10,15 +10,15 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from nparam_lint import UsageError
+from nparam_lint.api.schemas.python_types import schema_of
 from nparam_lint.config.settings import BUDGET, GENERAL, OVERRIDE, RECIPE, SEVERITY
 from nparam_lint.rules.catalogue import RULES
-from nparam_lint.schemas.python_types import schema_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from nparam_lint.api.schemas import Schema
     from nparam_lint.config.settings import Key
-    from nparam_lint.schemas import Schema
 
 # Where SchemaStore would have it; validate-pyproject wants a name of each schema.
 ADDRESS = "https://json.schemastore.org/nparam-lint.json"
