@@ -91,7 +91,7 @@ def test_that_holds():
 def test_that_does_not():
     raise RuntimeError("mine")
 """
-QUICKER = ("-p", "no:hypothesispytest")
+QUICKER = ("-p", "no:hypothesispytest", "-p", "no:asyncio")
 JUNIT = ("--junitxml=junit.xml", "-o", "junit_family=xunit1")
 OUTCOMES = {
     "tests.test_own::test_that_holds": "passed",

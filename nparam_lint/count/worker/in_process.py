@@ -10,7 +10,7 @@ from .building.call_target import bound_arguments, resolve_names
 from .building.device_ladder import RUNGS, make_mode, rung
 from .counting.count_model import Count
 from .job import NOT_THE_DEVICE, only_module
-from .state import STATE
+from .state import NOWHERE, STATE
 from .torch_compat import Originals
 from .tracing.failures import Failure
 from .tracing.origin_lines import OriginLines
@@ -51,7 +51,7 @@ def built(torch, model, args, kwargs, text):
     state, directory = random.getstate(), tempfile.tempdir
     numpy = sys.modules.get("numpy.random")
     drawn = numpy.get_state() if numpy else None
-    STATE.begin_run({"root": "", "names": (), "temporary": "", "snapshot": None}, own="")
+    STATE.begin_run(NOWHERE, own="")
     tempfile.tempdir = directory
     try:
         with torch.random.fork_rng(devices=()):

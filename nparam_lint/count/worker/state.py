@@ -9,6 +9,9 @@ import os
 import sys
 import tempfile
 
+# The settings of a run that has no project.
+NOWHERE = {"root": "", "names": (), "temporary": "", "snapshot": None, "places": ()}
+
 
 class State:
     """Where things are, what is being imported or built, and what was found out on the way."""
@@ -26,8 +29,7 @@ class State:
         self.guards = ["audit hook"]  # that are on, in words: the kernel's come when they are
         self.unguarded = []  # what the kernel offers and then refused, in words
         self.skips_initialisers = False  # `torch.nn.init.*_` do nothing
-        nowhere = {"root": "", "names": (), "temporary": "", "snapshot": None, "places": ()}
-        self.begin_run(nowhere, own="")
+        self.begin_run(NOWHERE, own="")
         self.begin_group(False, {"suspects": (), "barred": {}}, None)
 
     def begin_run(self, settings, own):
