@@ -25,8 +25,8 @@ USAGE = "nparam-lint completion SHELL"
 DESCRIPTION = """\
 Print a script that completes commands, options, files and targets (nets/vit.py::ViT).
 
-  bash   add to ~/.bashrc:       source <(nparam-lint completion bash)
-  zsh    add to ~/.zshrc, below  compinit:  source <(nparam-lint completion zsh)
+  bash   add to ~/.bashrc:                 source <(nparam-lint completion bash)
+  zsh    add to ~/.zshrc, below compinit:  source <(nparam-lint completion zsh)
   fish   nparam-lint completion fish > ~/.config/fish/completions/nparam-lint.fish
 
 The script is that of this version: print it again after an update, if it is kept in a file.
@@ -99,11 +99,8 @@ def commands() -> list[CommandWords]:
         operands = (own for one, own in arguments if not one.option_strings)
         operand = next(operands, Argument((), "any", (), ""))
         found.append(CommandWords(name, _first_sentence(module.DESCRIPTION), options, operand))
-    others = tuple(name for name in COMMANDS)
-    found.append(
-        CommandWords("help", "the options of a command", (), Argument((), "choice", others, ""))
-    )
-    return found
+    asked = Argument((), "choice", COMMANDS, "")
+    return [*found, CommandWords("help", "the options of a command", (), asked)]
 
 
 def _argument(action: argparse.Action, parser: argparse.ArgumentParser) -> Argument:
