@@ -31,8 +31,10 @@ def did_you_mean(
 def did_you_mean_path(path: str | os.PathLike[str]) -> str:
     """The same for a path that does not exist: what lies beside it."""
     folder, name = os.path.split(path)
+    word, suffix = os.path.splitext(name)  # a suffix makes short names alike
     try:
-        near = nearest(name, os.listdir(folder or "."), cutoff=0.75)
+        there = [os.path.splitext(one) for one in os.listdir(folder or ".")]
     except OSError:
-        near = []
-    return f"; did you mean {os.path.join(folder, near[0])}?" if near else ""
+        there = []
+    near = nearest(word, [stem for stem, end in there if end == suffix])
+    return f"; did you mean {os.path.join(folder, near[0] + suffix)}?" if near else ""
