@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from speed.measure import Bench, Row
 
+PAUSE = 15.0  # seconds between two edits
 _GPT = """\
 import torch.nn as nn
 
@@ -70,7 +71,7 @@ def editor(bench: Bench) -> Result:
     Ours: `nparam-lint lsp`, from the notice that the file was saved to the answer with the hints,
     which have the edited line's new count. Theirs: a process that has imported torch, and all that
     the file imports, compiles and runs the file once more and builds the model on the meta device;
-    nothing is counted, guarded or told.
+    nothing is counted, guarded or told. Between two edits somebody types for 15 seconds.
     """
     rows, left = [], []
     for name, (needs, text) in _FILES.items():
@@ -97,6 +98,7 @@ def _row(bench: Bench, name: str, text: str) -> Row:
         def ours() -> float:
             nonlocal size
             size += 1
+            time.sleep(PAUSE)
             return server.edited(text.replace("EDITED", str(size)))
 
         taken = alternate({"ours": ours, "theirs": lambda: _answer(other)}, bench.repetitions)
