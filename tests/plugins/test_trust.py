@@ -44,7 +44,7 @@ def project(tmp_path):
 def marker(environ):
     """An environment by which all processes of a server are known."""
     name = f"marked-{uuid.uuid4().hex}"
-    return environ | {"NOTED_BY_TESTS": name}, name
+    return environ | {"TORCH_MARKER": name}, name
 
 
 @pytest.mark.asyncio
@@ -124,6 +124,7 @@ async def test_without_torch_it_says_so_once(environ, project):
 async def test_no_process_is_left(marker, project, how):
     environ, name = marker
     (project / "nparam-lint.toml").unlink()
+    (project / "net.py").write_text(f"{NET}# {name}\n")  # which no cache knows
     editor = Editor(environ)
     await editor.start(project, settings={"trust": True})
     await editor.open(project / "net.py")
