@@ -122,7 +122,8 @@ def test_both_lists_at_once_ask_git_once_for_each_directory(
             inner_folders(root, below(root))
             both = list_project(root, paths, ["third/**"], below)
         assert both == (list_files(root, paths, ["third/**"]), list_importable(root))
-        assert trace.read_text().splitlines() == ["ls-files"] * times
+        asked = trace.read_text().splitlines()
+        assert len(asked) == times and all(" ls-files " in line for line in asked)
     assert list_project(root, [root / "out"]) == (["out/c.py"], ["a.py", "third/e.py"])
 
 
@@ -131,7 +132,7 @@ def _traced(folder: Path, trace: Path) -> Path:
     place = folder / f"bin-{trace.name}"
     place.mkdir()
     real = shutil.which("git")
-    (place / "git").write_text(f'#!/bin/sh\necho "$1" >> "{trace}"\nexec "{real}" "$@"\n')
+    (place / "git").write_text(f'#!/bin/sh\necho " $* " >> "{trace}"\nexec "{real}" "$@"\n')
     (place / "git").chmod(0o755)
     return place
 

@@ -11,7 +11,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from nparam_lint.cache.store import Store, digest, tool
+from nparam_lint.cache.sharing import release
+from nparam_lint.cache.store import Store, digest
 from nparam_lint.discover import discover, list_project
 from nparam_lint.rules.catalogue import RULES
 from nparam_lint.rules.lint import lint_files, lint_source, source_codes
@@ -174,7 +175,8 @@ def test_findings_of_wrong_types_were_never_there(root, base, value):
     plain = linted(root)
     assert plain
     store = Store(base, str(root))
-    assert store.save("findings", msgspec.msgpack.encode((tool(), entries(root, value))))
+    name = f"findings-{release(store)}"
+    assert store.save(name, msgspec.msgpack.encode(entries(root, value)))
     assert linted(root, store) == plain
     assert process(root, base) == [places(plain), False, 0]
 
@@ -182,15 +184,16 @@ def test_findings_of_wrong_types_were_never_there(root, base, value):
 def test_findings_of_another_version_are_not_asked(root, base):
     plain = same(root, base)
     store = Store(base, str(root))
-    assert store.save("findings", msgspec.msgpack.encode((tool(), entries(root, b"[]"))))
+    name = f"findings-{release(store)}"
+    assert store.save(name, msgspec.msgpack.encode(entries(root, b"[]")))
     assert linted(root, store) == []  # the entry is the one that would be believed
-    assert store.save("findings", msgspec.msgpack.encode(("another", entries(root, b"[]"))))
+    Path(store.folder, name).rename(Path(store.folder, "findings-another"))
     assert same(root, base) == plain
 
 
 def test_a_damaged_entry_was_never_there(root, base):
     plain = same(root, base)
-    path = Path(Store(base, str(root)).folder, "findings")
+    (path,) = Path(Store(base, str(root)).folder).glob("findings-*")
     body = path.read_bytes()
     path.write_bytes(body[:-1] + bytes([body[-1] ^ 1]))
     assert process(root, base)[:2] == [plain, True]

@@ -171,7 +171,7 @@ class GroupTask:
         if not self.jobs:
             self.await_jobs(orders, around)
             begin()
-        environ = dict(os.environ)
+        environ = environment.contents()
         ready = self.import_all(around)
         record_held()
         channel.send_record()
@@ -188,7 +188,7 @@ class GroupTask:
                 os._exit(0)
             return
         self.build_all(ready)
-        if self.settings["ahead"] and dict(os.environ) == environ:
+        if self.settings["ahead"] and environment.contents() == environ:
             new = (name for name in list(sys.modules) if name not in before)
             names = [*filter(is_installed, new), *self.packages]
             channel.send(event="ahead", names=names, lead=self.lead)
