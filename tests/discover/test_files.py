@@ -123,7 +123,8 @@ def test_both_lists_at_once_ask_git_once_for_each_directory(
             both = list_project(root, paths, ["third/**"], below)
         assert both == (list_files(root, paths, ["third/**"]), list_importable(root))
         asked = trace.read_text().splitlines()
-        assert len(asked) == times and all(" ls-files " in line for line in asked)
+        assert len(asked) == times
+        assert all(" ls-files " in line for line in asked)
     assert list_project(root, [root / "out"]) == (["out/c.py"], ["a.py", "third/e.py"])
 
 
