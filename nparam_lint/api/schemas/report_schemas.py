@@ -112,9 +112,10 @@ COUNTED = {
 
 
 def _check(more: dict[str, Any] | None = None) -> Schema:
-    measured = record({**MODEL_OF_CHECK, **MEASURED, **COUNTED}, {"parameters": list[ParameterRow]})
+    of_some = {"why_built": str, "parameters": list[ParameterRow]}
+    measured = record({**MODEL_OF_CHECK, **MEASURED, **COUNTED}, of_some)
     absent = {"modules": array(MODULE), "cause": Cause, "source": TEXT}
-    not_measured = record({**MODEL_OF_CHECK, **NOT_MEASURED, **absent})
+    not_measured = record({**MODEL_OF_CHECK, **NOT_MEASURED, **absent}, {"why_built": str})
     own = {name: kind for name, kind in MEASURED.items() if name not in ("no_routing", "hidden")}
     part = {"inside": str, "paths": list[str], "share": float, "modules": array(MODULE)}
     alone = {name: MODEL_OF_CHECK[name] for name in MODEL_OF_CHECK if name not in OF_A_BUILD}
