@@ -63,6 +63,7 @@ def test_nothing_is_loaded_before_it_is_used():
     assert done.stdout.splitlines() == ["[]", "False", "True 2"]
 
 
+@pytest.mark.thorough
 def test_it_is_typed(tmp_path):
     file = tmp_path / "use.py"
     file.write_text(

@@ -77,6 +77,7 @@ def test_what_code_asks_for_and_nothing_else(made: Any) -> None:
     assert all_recalled(checker)
 
 
+@pytest.mark.thorough
 def test_empty_is_not_unset(made: Any) -> None:
     checker = made({"a.py": net(*ASKED["unset or empty"])})
     assert checker.check().totals == {"a.py::Net": 20}
@@ -84,6 +85,7 @@ def test_empty_is_not_unset(made: Any) -> None:
     assert checker.agree().totals == {"a.py::Net": 36}
 
 
+@pytest.mark.thorough
 def test_what_lists_the_environment_depends_on_all_of_it(made: Any) -> None:
     checker = made({f"{n}.py": net("import os", width) for n, width in enumerate(LISTED.values())})
     assert set(checker.check().totals.values()) == {20}
@@ -94,6 +96,7 @@ def test_what_lists_the_environment_depends_on_all_of_it(made: Any) -> None:
     assert all_recalled(checker)
 
 
+@pytest.mark.thorough
 def test_a_library_that_looks_for_names_that_begin_so(made: Any) -> None:
     """tqdm, which torch imports, lists the environment for its own variables; so does wandb."""
     lists = "import os\nW = [v for k, v in os.environ.items() if k.startswith('WANDB_W')]\n"
@@ -106,6 +109,7 @@ def test_a_library_that_looks_for_names_that_begin_so(made: Any) -> None:
     assert checker.agree().totals == {"a.py::Net": 36}
 
 
+@pytest.mark.thorough
 def test_what_code_has_set_itself_is_not_the_users(made: Any) -> None:
     own = "import os\nos.environ['WIDE'] = '8'\nos.environ.pop('WIDER', None)"
     checker = made({"a.py": net(own, "int(os.environ['WIDE']) + ('WIDER' in os.environ)")})
@@ -129,6 +133,7 @@ def test_a_program_sees_what_it_is_given(made: Any) -> None:
     assert unseen.check().totals["c.py::Net"] == 20  # it is not there, and cannot matter
 
 
+@pytest.mark.thorough
 def test_what_c_code_may_read_is_part_of_every_measurement(made: Any) -> None:
     checker = made({"a.py": net("", 4)})
     checker.check()

@@ -254,6 +254,7 @@ def test_why_a_model_is_built(project: Checker) -> None:
     assert set(reasons("--no-cache").values()) == {"the cache is not used"}
 
 
+@pytest.mark.thorough
 def test_why_in_a_report(project: Checker, nparam_lint: Callable[..., Any]) -> None:
     environ = {"NPARAM_LINT_CACHE": str(project.root.parent / "kept")}
     write(

@@ -104,6 +104,7 @@ def test_all_are_built_if_asked_and_give_the_same(sweep):
     assert [r["nparam"] for r in built] == [r["nparam"] for r in by_form]
 
 
+@pytest.mark.thorough
 def test_choices_truth_values_and_a_selector(sweep):
     grid = "width=8|16,norm=layer|none,bias=True,False"
     rows = rows_of(sweep("Net[bytes]", "--vary", grid).stdout)
@@ -183,6 +184,7 @@ def test_a_form_that_is_wrong_ends_the_sweep(sweep, monkeypatch, tmp_path):
 # --- files of configurations ------------------------------------------------------------------
 
 
+@pytest.mark.thorough
 def test_from_a_csv_file_and_from_json_lines(sweep, tmp_path):
     table = tmp_path / "points.csv"
     table.write_text("width,depth,norm\n8,1,none\n16,,layer\n5,1,none\n")
@@ -394,6 +396,7 @@ def test_a_full_disk_leaves_whole_rows(tmp_path):
     assert file.read_bytes() == good
 
 
+@pytest.mark.thorough
 def test_an_interrupted_sweep_says_how_to_go_on(root, environ, tmp_path):
     file = tmp_path / "rows.jsonl"
     words = ["sweep", "net.py::Net", "--vary", "width=8..80000:2", "--built", "--out", str(file)]

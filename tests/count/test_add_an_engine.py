@@ -44,6 +44,7 @@ def copy(tmp_path_factory: pytest.TempPathFactory) -> PackageCopy:
     return found
 
 
+@pytest.mark.thorough
 def test_it_builds_models(copy: PackageCopy) -> None:
     done = copy.run("check", "--on", "threads://2", "--format", "json")
     assert done.returncode == 0, done.stdout + done.stderr

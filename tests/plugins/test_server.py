@@ -276,6 +276,7 @@ async def test_a_wrong_config_is_shown_at_its_line(editor, root, net):
     await editor.until(lambda: editor.codes(net) == ["NPL010"])
 
 
+@pytest.mark.thorough
 async def test_what_takes_long_gives_way_to_a_newer_edit(editor, net, tmp_path):
     """The first edit would build for ever; the second need not wait for its limit of time."""
     pipe = tmp_path / "pipe"

@@ -73,6 +73,7 @@ async def test_nothing_is_run_before_the_folder_is_trusted(environ, project, tmp
 
 
 @pytest.mark.asyncio
+@pytest.mark.thorough
 async def test_a_folder_can_be_trusted_by_its_name_and_others_are_not(environ, project, tmp_path):
     other = shutil.copytree(project, tmp_path / "other")
     (other / "nparam-lint.toml").unlink()
