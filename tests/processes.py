@@ -4,10 +4,14 @@ left."""
 from __future__ import annotations
 
 import os
+import shutil
+import subprocess
 import time
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
+
+import pytest
 
 from nparam_lint.count import worker_process
 
@@ -65,3 +69,16 @@ def marked(marker: str) -> dict[int, str]:
         except OSError:  # it has just ended
             continue
     return found
+
+
+def on_small_disk(folder: Path) -> tuple[str, ...]:
+    """What a command begins with, so that a disk of 64 kB is at `folder` for it alone; skips the
+    test where that cannot be had."""
+    mount = 'mount -t tmpfs -o size=64k none "$0" && exec "$@"'
+    prefix = ("unshare", "-rm", "sh", "-c", mount, str(folder))
+    if (
+        not shutil.which("unshare")
+        or subprocess.run([*prefix, "true"], capture_output=True, check=False).returncode
+    ):
+        pytest.skip("no small disk can be mounted here")
+    return prefix

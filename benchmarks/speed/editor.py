@@ -8,6 +8,7 @@ import time
 from typing import IO, TYPE_CHECKING, Any
 
 from speed.measure import Invalid, Result, Skipped, Target, alternate, compare
+from speed.models_text import BLOCK
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -16,20 +17,11 @@ if TYPE_CHECKING:
     from speed.measure import Bench, Row
 
 PAUSE = 15.0  # seconds between two edits
-_GPT = """\
+_GPT = f"""\
 import torch.nn as nn
 
 
-class Block(nn.Module):
-    def __init__(self, d):
-        super().__init__()
-        self.ln_1 = nn.LayerNorm(d)
-        self.qkv = nn.Linear(d, 3 * d)
-        self.proj = nn.Linear(d, d)
-        self.ln_2 = nn.LayerNorm(d)
-        self.up = nn.Linear(d, 4 * d)
-        self.down = nn.Linear(4 * d, d)
-
+{BLOCK}
 
 class Net(nn.Module):
     def __init__(self, n=48, d=1600):

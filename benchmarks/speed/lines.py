@@ -9,27 +9,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from speed.measure import Invalid, Result, Target, compare
+from speed.models_text import BLOCK
 
 if TYPE_CHECKING:
     from speed.measure import Bench, Row
 
 _LAUNCH = Path(__file__).parents[2] / "nparam_lint" / "count" / "worker" / "launch.py"
-_PROJECT = """\
+_PROJECT = f"""\
 import timm
 import torch.nn as nn
 from transformers import LlamaConfig, LlamaForCausalLM
 
 
-class Block(nn.Module):
-    def __init__(self, d):
-        super().__init__()
-        self.ln_1 = nn.LayerNorm(d)
-        self.qkv = nn.Linear(d, 3 * d)
-        self.proj = nn.Linear(d, d)
-        self.ln_2 = nn.LayerNorm(d)
-        self.up = nn.Linear(d, 4 * d)
-        self.down = nn.Linear(4 * d, d)
-
+{BLOCK}
 
 class GPT(nn.Module):
     def __init__(self, n=96, d=1024):

@@ -300,3 +300,16 @@ FAMILIES = (
     ("Tagger", _TAGGER),
     ("Autoencoder", _AUTOENCODER),
 )
+
+# A layer of a plain GPT.
+BLOCK = """\
+class Block(nn.Module):
+    def __init__(self, d):
+        super().__init__()
+        self.ln_1 = nn.LayerNorm(d)
+        self.qkv = nn.Linear(d, 3 * d)
+        self.proj = nn.Linear(d, d)
+        self.ln_2 = nn.LayerNorm(d)
+        self.up = nn.Linear(d, 4 * d)
+        self.down = nn.Linear(4 * d, d)
+"""

@@ -7,12 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nparam_lint import UsageError
-from nparam_lint.api.counts import Counts, count_with
+from nparam_lint.api.counts import Counts, check_metric, count_with
 from nparam_lint.claims import Selector, Target, TextError
 from nparam_lint.claims.grammar import Tolerance, parse_tolerance, parse_value
-from nparam_lint.count.worker.capabilities import METRICS
 from nparam_lint.judge import heaviest, judge
-from nparam_lint.nearest import did_you_mean
 from nparam_lint.records import Budget, Position
 
 if TYPE_CHECKING:
@@ -121,9 +119,7 @@ def assert_nparams(
 def _parsed(
     expected: str | int, metric: str, tolerance: str | int | None
 ) -> tuple[Value, Tolerance | None]:
-    if metric not in METRICS:
-        hint = did_you_mean(metric, METRICS, f"there are: {', '.join(METRICS)}")
-        raise UsageError(f"there is no metric {metric!r}{hint}")
+    check_metric(metric)
     what = f"{expected!r} is not a budget"
     try:
         value = parse_value(str(expected), metric)

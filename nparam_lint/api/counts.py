@@ -98,9 +98,7 @@ class Counts:
         or of one of its modules (`encoder.layers.0`). Raises UsageError for a metric or a module
         that there is not, and for one whose count is unknown."""
         row = self[module]
-        if metric not in METRICS:
-            hint = did_you_mean(metric, METRICS, f"there are: {', '.join(METRICS)}")
-            raise UsageError(f"there is no metric {metric!r}{hint}")
+        check_metric(metric)
         found = row.of(metric)
         if found is None:
             words = METRICS[metric].words
@@ -139,6 +137,13 @@ class Counts:
         from nparam_lint.report.counts_document import counts_document
 
         return counts_document(self.measured, self.to_dict)
+
+
+def check_metric(name: str) -> None:
+    """Raises UsageError for a metric that there is not."""
+    if name not in METRICS:
+        hint = did_you_mean(name, METRICS, f"there are: {', '.join(METRICS)}")
+        raise UsageError(f"there is no metric {name!r}{hint}")
 
 
 def count(model: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Counts:

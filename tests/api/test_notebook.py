@@ -1,18 +1,13 @@
 """What a notebook's cell shows, in a real browser: with scripts, and without."""
 
-import os
-import shutil
-
 import pytest
+from browsers import launched_browser, needs_chromium
 from torch import nn
 
 import nparam_lint
 
-playwright = pytest.importorskip("playwright.sync_api")
-_NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
-CHROMIUM = next(filter(None, map(shutil.which, _NAMES)), None)
 pytestmark = [
-    pytest.mark.skipif(CHROMIUM is None, reason=f"no {', '.join(_NAMES)} is installed"),
+    needs_chromium,
     pytest.mark.filterwarnings("ignore::UserWarning"),
 ]
 
@@ -25,13 +20,8 @@ def cell():
 
 @pytest.fixture(scope="module")
 def browser():
-    is_root = hasattr(os, "geteuid") and os.geteuid() == 0  # for whom Chromium has no sandbox
-    with playwright.sync_playwright() as started:
-        launched = started.chromium.launch(
-            executable_path=CHROMIUM, args=["--no-sandbox"] if is_root else []
-        )
+    with launched_browser() as launched:
         yield launched
-        launched.close()
 
 
 def test_the_table_and_the_picture(browser, cell):

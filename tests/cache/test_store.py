@@ -12,6 +12,7 @@ import time
 from pathlib import Path
 
 import pytest
+from processes import on_small_disk
 
 import nparam_lint
 from nparam_lint.cache.housekeeping import survey, trim, trouble
@@ -331,13 +332,7 @@ def test_a_file_that_the_disk_takes_a_part_of_is_not_kept(base, store):
 def test_a_disk_that_is_full(tmp_path):
     disk = tmp_path / "disk"
     disk.mkdir()
-    mount = 'mount -t tmpfs -o size=64k none "$0" && exec "$@"'
-    prefix = ("unshare", "-rm", "sh", "-c", mount, str(disk))
-    if (
-        not shutil.which("unshare")
-        or subprocess.run([*prefix, "true"], capture_output=True, check=False).returncode
-    ):
-        pytest.skip("no small disk can be mounted here")
+    prefix = on_small_disk(disk)
     text = SAVE + (
         "attempt(store, 'old', 20000); attempt(store, 'old', 60000); attempt(store, 'new', 60000)\n"
         "print(store.load('old') == b'x' * 20000, store.load('new'))\n"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -16,7 +15,7 @@ import pytest
 from dask_programs import DaskPrograms, environment_with, write_nets
 from distributed import Client
 from package_copy import PackageCopy
-from processes import has_reader, marked, reading, wait_until
+from processes import has_reader, marked, on_small_disk, reading, wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -229,13 +228,7 @@ def _workers(dask: DaskPrograms) -> dict[str, object]:
 def test_a_disk_that_is_full(dask, nparam_lint_process, tmp_path) -> None:
     disk = tmp_path / "disk"
     disk.mkdir()
-    mount = 'mount -t tmpfs -o size=64k none "$0" && exec "$@"'
-    prefix = ("unshare", "-rm", "sh", "-c", mount, str(disk))
-    if (
-        not shutil.which("unshare")
-        or subprocess.run([*prefix, "true"], capture_output=True, check=False).returncode
-    ):
-        pytest.skip("no small disk can be mounted here")
+    prefix = on_small_disk(disk)
     root = tmp_path / "project"
     write_nets(root, 1)
     (root / "data.bin").write_bytes(os.urandom(200_000))

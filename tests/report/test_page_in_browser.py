@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-import os
-import shutil
 import time
 from contextlib import contextmanager
 
 import pytest
+from browsers import launched_browser, needs_chromium
 from diff_samples import diff
 from diff_samples import model as diff_model
 from page_samples import COMPARISON, distinct, gpt_report, plain
@@ -19,11 +18,7 @@ from nparam_lint.analysis.documents.diff_document import diff_document
 from nparam_lint.report import Options, formats
 from nparam_lint.report.check_document import check_document
 
-playwright = pytest.importorskip("playwright.sync_api")
-
-_NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
-CHROMIUM = next(filter(None, map(shutil.which, _NAMES)), None)
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason=f"no {', '.join(_NAMES)} is installed")
+pytestmark = needs_chromium
 ALL_MODULES = """() => {
   const { root } = DATA.pictures[0].sides[0];
   return [...new Module(root, "", null, 1, null, false).walk()]
@@ -35,13 +30,8 @@ WIDTHS = (400, 800, 1400)
 
 @pytest.fixture(scope="module")
 def browser():
-    is_root = hasattr(os, "geteuid") and os.geteuid() == 0  # for whom Chromium has no sandbox
-    with playwright.sync_playwright() as started:
-        launched = started.chromium.launch(
-            executable_path=CHROMIUM, args=["--no-sandbox"] if is_root else []
-        )
+    with launched_browser() as launched:
         yield launched
-        launched.close()
 
 
 @pytest.fixture
