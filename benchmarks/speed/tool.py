@@ -54,7 +54,7 @@ class Tool:
         if every != models or int(holds[1].replace(",", "")) < models:
             raise Invalid(f"expected {models} models whose budgets hold:\n{done.out[-1000:]}")
         _allow(hit, cached)
-        return Checked(done.seconds, hit, done.out)
+        return Checked(done.seconds, hit)
 
     def report(self, project: Path, cached: range | None = None) -> tuple[float, Totals]:
         """`nparam-lint --declared --format json`, which has the per-module table of every model:
@@ -76,16 +76,10 @@ class Tool:
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """A run whose budgets all hold; `cached`: models whose counts came from the cache. `out`: what
-    it printed."""
+    """A run whose budgets all hold; `cached`: models whose counts came from the cache."""
 
     seconds: float
     cached: int
-    out: str
-
-    def says(self, name: str, total: int) -> bool:
-        """Whether the verdict on a model has that count."""
-        return any(line.split()[1:3] == [name, f"{total:,}"] for line in self.out.splitlines())
 
 
 def fresh(bench: Bench) -> Tool:
