@@ -37,6 +37,8 @@ HARMLESS_PROGRAMS = {
         r"|--version|topo$|-m$|[^-])|drain|mig|nvlink|clocks|boost-slider|power-hint|compute-policy"
     ),
 }
+# Audit events of what every model does thousands of times, and does no harm.
+_COMMON = frozenset(("builtins.id", "object.__getattr__", "sys._getframe"))
 # Audit event -> which of its arguments is a path that it changes, and which the directory that this
 # starts from.
 _PATHS = {
@@ -236,6 +238,8 @@ def _refuse(what):
 
 def guard(event, args):
     """The audit hook. Called for everything that happens: the common events leave at once."""
+    if event in _COMMON:
+        return
     if event == "open":
         path, mode, flags = args
         writes = any(c in mode for c in "wxa+") if isinstance(mode, str) else flags & _WRITING

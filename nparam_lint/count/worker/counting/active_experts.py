@@ -29,6 +29,7 @@ NUMBER = (
     "num_experts n_experts n_expert num_expert num_local_experts n_local_experts n_routed_experts"
     " num_routed_experts moe_num_experts"
 ).split()
+NAMES = frozenset(NUMBER)
 SAMPLING = ("temperature", "top_p", "do_sample")  # beside these, top_k is one of them
 CONFIGS = ("config", "cfg", "args")
 INNER_CONFIGS = ("text_config", "ffn_config", "moe")
@@ -290,6 +291,8 @@ def is_whole(value):
 def stated(values, least=2):
     """How many experts there are, of values by name: the whole numbers from the least on, each with
     its expression."""
+    if NAMES.isdisjoint(values):  # as in almost all modules
+        return {}
     found = [values[n] for n in NUMBER if is_whole(values.get(n))]
     return {plain(value): value for value in found if plain(value) >= least}
 

@@ -4,7 +4,10 @@ from ..tracing.project_paths import is_project, relative, upwards
 
 
 def line_rows(count):
-    """What `records.LineRow` has, for the lines of a counted model, file by file."""
+    """What `records.LineRow` has, for the lines of a counted model, file by file; nothing where none
+    were noted."""
+    if not count.origins.sites:
+        return []
     sizes = {}  # site -> parameters
     made = {}  # call -> what it made each time
     seen = set()
