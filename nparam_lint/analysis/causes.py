@@ -9,7 +9,7 @@ from difflib import SequenceMatcher
 from functools import cache
 from typing import TYPE_CHECKING
 
-from nparam_lint.analysis.diff.parameter_changes import parameter_changes
+from nparam_lint.analysis.diff.parameter_changes import ParameterChanges
 from nparam_lint.analysis.revision_diff import comparable
 from nparam_lint.claims import parse_selector
 from nparam_lint.gate import count_models, read_source
@@ -18,7 +18,7 @@ from nparam_lint.gate.requests import requests_of_other_revision
 from nparam_lint.records import Measured, NotMeasured, Position, SourceLine
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Container, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from nparam_lint.config.settings import Settings
@@ -56,10 +56,18 @@ def find_causes(
     context = replace(context, settings=settings, interpreter=now.interpreter)
     then = {one.number: one for one in _models_then(wanted, source, context, past)}
     edited = cache(lambda file: tuple(_edited(file, source, settings.root, past)))
+    measurements = now.answers.measurements
+
+    @cache  # a model may have many budgets
+    def changes(number: int) -> ParameterChanges | Cause:
+        return _changes(then.get(number), measurements[number], keys[number][1], past)
+
     causes = []
     for request, result in broken:
         number = keys.index((str(request.target), _metric(result)))
-        cause = _cause(result, then.get(number), now.answers.measurements[number], past)
+        cause = changes(number)
+        if not isinstance(cause, Cause):
+            cause = _cause(result, cause, then[number].declared, past)
         made = (Position.read(change.source) for change in cause.changes)
         files = {request.position.path, *(at.path for at in made if at)} & source.found.tree.files
         lines = tuple(line for file in sorted(files) for line in edited(file))
@@ -143,20 +151,30 @@ def _models_then(
         yield _ModelThen(number, answers[n], declared)
 
 
-def _cause(result: BudgetResult, then: _ModelThen | None, now: Measurement, past: Past) -> Cause:
+def _changes(
+    then: _ModelThen | None, now: Measurement, metric: str, past: Past
+) -> ParameterChanges | Cause:
+    """What changed in a model, or why that is not known."""
     at = past.called
     if then is not None and isinstance(then.measurement, NotMeasured):
         return Cause(f"at {at} it could not be built: {then.measurement.reason}")
     if then is None or not isinstance(then.measurement, Measured) or not isinstance(now, Measured):
         return Cause(f"it is new: {at} does not have it")
-    metric, path = _metric(result), result.module or ""
-    count, changes = parameter_changes(then.measurement, now, metric, path)
+    return ParameterChanges(then.measurement, now, metric)
+
+
+def _cause(
+    result: BudgetResult, known: ParameterChanges, declared: Container[tuple[str, str]], past: Past
+) -> Cause:
+    """`declared`: the selector and the text of the model's budgets at the other state."""
+    at = past.called
+    count, changes = known.of(result.module or "")
     if count is None:
         return Cause(f"it is new: {at} does not have it")
     held = (result.low or 0) <= count and (result.high is None or count <= result.high)
     if changes:
         too = "" if held else ", which broke the budget too"
         return Cause(f"changed since {at}, when it had {count:,}{too}", changes)
-    is_same = (result.selector, result.declared) in then.declared
+    is_same = (result.selector, result.declared) in declared
     why = "the budget was broken there too" if is_same else "the budget is new or was changed"
     return Cause(f"the model is as it was at {at}: {why}")

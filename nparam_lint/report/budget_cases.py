@@ -53,7 +53,8 @@ def cases(report: Report, root: Path, options: Options) -> list[Case]:
     """One for each declared budget; then one for each error that is about none of these: malformed
     budgets, stale ones, files that cannot be read. `root`: what paths are relative to."""
     declared, on_budgets = declared_budgets(report)
-    found = [_of_claim(claim, report.error, root, options) for claim in declared]
+    why = Explanations(options)
+    found = [_of_claim(claim, report.error, root, why) for claim in declared]
     found += [
         _of_finding(finding, root, options)
         for finding in report.findings
@@ -67,7 +68,7 @@ def cases(report: Report, root: Path, options: Options) -> list[Case]:
     return found
 
 
-def _of_claim(claim: JudgedBudget, broken: str | None, root: Path, options: Options) -> Case:
+def _of_claim(claim: JudgedBudget, broken: str | None, root: Path, why: Explanations) -> Case:
     first, declared = claim.results[0], elide_end(claim.declared, _LONGEST)
     which = f"{first.selector}: {declared}" if first.selector else declared
     case = _case(f"{claim.model.target}[{which}]", first.position, root)
@@ -76,7 +77,7 @@ def _of_claim(claim: JudgedBudget, broken: str | None, root: Path, options: Opti
         return replace(case, outcome="error", message=message, text=broken)
     errors = [finding for finding in claim.findings if finding.severity == "error"]
     if errors:
-        return _wrong(case, errors, findings_with_modules(errors, claim.model, options))
+        return _wrong(case, errors, why.lines(errors, claim.model))
     if claim.state == "holds":
         return case
     return replace(case, outcome="skipped", message=_excuse(claim))
@@ -110,14 +111,23 @@ def _excuse(claim: JudgedBudget) -> str:
     return f"NPL001 is {how}: {counted}, declared {claim.declared}"
 
 
-def findings_with_modules(
-    findings: Sequence[Finding], model: ModelReport, options: Options
-) -> list[str]:
-    """Findings, then the modules of the model that they are about, where it was measured."""
-    paint, measured = Paint(options.color), model.measurement
-    lines = findings_lines(findings, options.width, paint)
-    if isinstance(measured, Measured):
-        modules = Modules(measured.modules, options.depth, _ROWS)
-        table = table_lines(modules.table, options.width, paint)
-        lines += ["", *table] if table else []
-    return lines
+class Explanations:
+    """Findings, then the modules of the model that they are about, where it was measured: a table
+    that is made once for a model, which may have hundreds of budgets that fail."""
+
+    def __init__(self, options: Options) -> None:
+        self.options, self.paint = options, Paint(options.color)
+        self._tables: dict[int, list[str]] = {}  # by the ids of their models
+
+    def lines(self, findings: Sequence[Finding], model: ModelReport) -> list[str]:
+        table = self._tables.get(id(model))
+        if table is None:
+            table = self._tables[id(model)] = self._table(model)
+        return [*findings_lines(findings, self.options.width, self.paint), *table]
+
+    def _table(self, model: ModelReport) -> list[str]:
+        if not isinstance(model.measurement, Measured):
+            return []
+        modules = Modules(model.measurement.modules, self.options.depth, _ROWS)
+        table = table_lines(modules.table, self.options.width, self.paint)
+        return ["", *table] if table else []

@@ -16,7 +16,7 @@ from nparam_lint.report import style
 from nparam_lint.report.style import grouped
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from nparam_lint.records import BudgetResult, Finding, ModelReport, Report
     from nparam_lint.report import Table
@@ -124,11 +124,23 @@ def declared_budgets(report: Report) -> tuple[list[JudgedBudget], set[Finding]]:
 
 def budgets_of(model: ModelReport) -> list[JudgedBudget]:
     return [
-        JudgedBudget(
-            model, tuple(group), tuple(f for f in model.findings if _is_about(f, group, model))
-        )
-        for group in _as_declared(model.budgets)
+        JudgedBudget(model, tuple(group), tuple(findings))
+        for group, findings in _with_findings(_as_declared(model.budgets), model)
     ]
+
+
+def _with_findings(
+    groups: Iterable[list[BudgetResult]], model: ModelReport
+) -> Iterator[tuple[list[BudgetResult], Iterable[Finding]]]:
+    measured = model.measurement
+    if not isinstance(measured, Measured):  # one finding stands for all budgets of the model
+        about = [finding for finding in model.findings if finding.code == measured.code]
+        yield from ((group, about) for group in groups)
+        return
+    at = style.grouped(model.findings, lambda finding: finding.position)
+    for group in groups:
+        near = at.get(group[0].position, ())
+        yield group, (finding for finding in near if _is_about(finding, group))
 
 
 def _as_declared(results: Iterable[BudgetResult]) -> list[list[BudgetResult]]:
@@ -137,12 +149,8 @@ def _as_declared(results: Iterable[BudgetResult]) -> list[list[BudgetResult]]:
     return list(groups.values())
 
 
-def _is_about(finding: Finding, group: Sequence[BudgetResult], model: ModelReport) -> bool:
-    measured = model.measurement
-    if not isinstance(measured, Measured):  # one finding stands for all budgets of the model
-        return finding.code == measured.code
-    if finding.position != group[0].position:
-        return False
+def _is_about(finding: Finding, group: Sequence[BudgetResult]) -> bool:
+    """Of a finding where the budget stands."""
     if group[0].actual is None:
         return finding.code in _UNJUDGED
     broken = not all(result.ok for result in group)

@@ -45,15 +45,9 @@ def restate(source: bytes, changes: Mapping[Place, Restated]) -> tuple[bytes, di
     try:
         file = _read(source)
         for docstring in _docstrings(file):
-            literal, at = docstring.literal, docstring.at
-            inside = budgets(literal, at).keys() & changes.keys()
-            # From the end, so that what is before stays where it is.
-            for place in sorted(inside, reverse=True):
-                start = _find(literal, at, place, changes[place])
-                if start is not None:
-                    literal = _replaced(literal, start, changes[place])
-                    docstring.replace(start, changes[place])
-                    done[place] = changes[place]
+            for place, start in _find_all(docstring.literal, docstring.at, changes):
+                docstring.replace(start, changes[place])
+                done[place] = changes[place]
             replacements |= docstring.replacements()
         expected = [
             (name, (*said[:3], done[place].result) if place in done else said)
@@ -338,6 +332,32 @@ def budgets(literal: str, at: Place) -> dict[Place, _Said]:
     return {(item.line + line - 3, item.column): _said(item) for item in declared}
 
 
+def _find_all(
+    literal: str, at: Place, changes: Mapping[Place, Restated]
+) -> Iterator[tuple[Place, int]]:
+    """Those of the places at which a value of a literal begins, and where in the literal its number
+    stands: from the end, so that what is before stays where it is."""
+    expected = budgets(literal, at)
+    inside = sorted(expected.keys() & changes.keys(), reverse=True)
+    text = literal
+    starts = [0, *(match.end() for match in _NEWLINE.finditer(literal))]
+    guesses: list[tuple[Place, int]] = []  # right for nearly all, and tried for all at once
+    for place in inside:
+        change = changes[place]
+        start = literal.find(change.old_number, _offset(starts, at, place))
+        expected[place] = (*expected[place][:3], change.result)
+        text = _replaced(text, start, change)
+        guesses.append((place, start))
+    if all(start >= 0 for _, start in guesses) and budgets(text, at) == expected:
+        yield from guesses
+        return
+    for place in inside:
+        found = _find(literal, at, place, changes[place])
+        if found is not None:
+            literal = _replaced(literal, found, changes[place])
+            yield place, found
+
+
 def _find(literal: str, at: Place, place: Place, change: Restated) -> int | None:
     """Where in a literal the number of the value stands that begins at a place; None where it is
     not written there in one piece.
@@ -347,7 +367,8 @@ def _find(literal: str, at: Place, place: Place, change: Restated) -> int | None
     """
     expected = budgets(literal, at)
     expected[place] = (*expected[place][:3], change.result)
-    start = literal.find(change.old_number, _offset(literal, at, place))
+    starts = [0, *(match.end() for match in _NEWLINE.finditer(literal))]
+    start = literal.find(change.old_number, _offset(starts, at, place))
     while start >= 0:
         if budgets(_replaced(literal, start, change), at) == expected:
             return start
@@ -365,10 +386,9 @@ def _said(declared: Declared) -> _Said:
     return *how, str(declared.selector), declared.text
 
 
-def _offset(literal: str, at: Place, place: Place) -> int:
-    """Where in the literal a place of the file is."""
+def _offset(starts: Sequence[int], at: Place, place: Place) -> int:
+    """Where in a literal, of which the lines begin at `starts`, a place of the file is."""
     line, column = at
-    starts = [0, *(match.end() for match in _NEWLINE.finditer(literal))]
     row = place[0] - line
     return starts[row] + place[1] - 1 - (column - 1 if row == 0 else 0)
 

@@ -49,29 +49,35 @@ class _Difference:
     covers: int = 1
 
 
-def parameter_changes(
-    before: Measured, after: Measured, metric: str, path: str = ""
-) -> tuple[int | None, tuple[Change, ...]]:
-    """What the module at `path` counted before, None where it was not there; and the changes since,
-    largest first. Both models were measured with the parameters that the `metric` counts."""
-    shapes: dict[tuple[object, ...], int] = {}
-    old, new = link(before.modules, shapes), link(after.modules, shapes)
-    matches = ModuleMatches(old, new)
-    node = next(node for node in new.walk() if node.row.path == path)
-    was = matches.then.get(node)
-    count = was.row.of(metric) if was else None
-    if was is None or count is None:
-        return None, ()
-    found = _Differences(before, after, metric, matches)
-    differences = found.of(node)
-    changes = [_change(line) for line in folded([_line(one) for one in differences])]
-    if len(changes) > _MANY:
-        changes = _by_line(differences)
-    changes.sort(key=lambda change: -abs(change.delta))
-    rest = (node.row.of(metric) or 0) - count - sum(change.delta for change in changes)
-    if rest:
-        changes.append(Change("~", path or "(all)", _ELSEWHERE, rest))
-    return count, tuple(change for change in changes if change.delta)
+class ParameterChanges:
+    """What changed between two builds of a model, both measured with the parameters that the
+    `metric` counts."""
+
+    def __init__(self, before: Measured, after: Measured, metric: str) -> None:
+        shapes: dict[tuple[object, ...], int] = {}
+        old, new = link(before.modules, shapes), link(after.modules, shapes)
+        self._metric = metric
+        self._nodes = {node.row.path: node for node in new.walk()}
+        self._matches = ModuleMatches(old, new)
+        self._differences = _Differences(before, after, metric, self._matches)
+
+    def of(self, path: str = "") -> tuple[int | None, tuple[Change, ...]]:
+        """What the module at `path` counted before, None where it was not there; and the changes
+        since, largest first."""
+        node = self._nodes[path]
+        was = self._matches.then.get(node)
+        count = was.row.of(self._metric) if was else None
+        if was is None or count is None:
+            return None, ()
+        differences = self._differences.of(node)
+        changes = [_change(line) for line in folded([_line(one) for one in differences])]
+        if len(changes) > _MANY:
+            changes = _by_line(differences)
+        changes.sort(key=lambda change: -abs(change.delta))
+        rest = (node.row.of(self._metric) or 0) - count - sum(change.delta for change in changes)
+        if rest:
+            changes.append(Change("~", path or "(all)", _ELSEWHERE, rest))
+        return count, tuple(change for change in changes if change.delta)
 
 
 def _by_line(differences: Sequence[_Difference]) -> list[Change]:

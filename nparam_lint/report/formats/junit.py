@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 from xml.etree import ElementTree
 
-from nparam_lint.report.budget_cases import findings_with_modules
+from nparam_lint.report.budget_cases import Explanations
 from nparam_lint.report.budget_outcomes import UNANSWERED, declared_budgets
 from nparam_lint.report.findings import findings_lines
 from nparam_lint.report.style import Paint, by_place, clean
@@ -31,7 +31,8 @@ def render(document: Document, options: Options) -> str:
     report = document.report
     assert report is not None
     declared, known = declared_budgets(report)
-    cases = [_budget(claim, options) for claim in declared]
+    why = Explanations(replace(options, width=_WIDTH, color=False))
+    cases = [_budget(claim, why) for claim in declared]
     cases = [_failed(report.error)] if report.error is not None else cases
     others = (finding for finding in sorted(report.findings, key=by_place) if finding not in known)
     cases += map(_other, others)
@@ -77,14 +78,13 @@ def _failed(error: str) -> ElementTree.Element:
 # --- budgets ----------------------------------------------------------------------------------
 
 
-def _budget(claim: JudgedBudget, options: Options) -> ElementTree.Element:
+def _budget(claim: JudgedBudget, why: Explanations) -> ElementTree.Element:
     path, name = claim.model.target.partition("::")[0], f"{claim.name}: {claim.declared}"
     errors = [finding for finding in claim.findings if finding.severity == "error"]
     if errors:
         outcome: Outcome = "error" if claim.state == "not checked" else "failure"
         message = "; ".join(finding.message for finding in errors)
-        layout = replace(options, width=_WIDTH, color=False)
-        text = findings_with_modules(errors, claim.model, layout)
+        text = why.lines(errors, claim.model)
         return _case(path, name, outcome, message, errors[0].code, text)
     lines = findings_lines(claim.findings, _WIDTH, Paint(False))  # as the text report says it
     if claim.state == "holds":

@@ -4,8 +4,8 @@ from ..tracing.project_paths import is_project, relative, upwards
 
 
 def line_rows(count):
-    """What `records.LineRow` has, for the lines of a counted model, file by file; nothing where none
-    were noted."""
+    """What `records.LineRow` has, for the lines of a counted model, file by file; nothing where no
+    lines were noted."""
     if not count.origins.sites:
         return []
     sizes = {}  # site -> parameters

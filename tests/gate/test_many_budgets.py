@@ -1,0 +1,94 @@
+"""A model with hundreds of modules and budgets that are all broken: what a run does grows with
+their number, and not with its square. What is counted is calls of functions, which are the same in
+every run; time is not."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+NET = '''\
+import torch.nn as nn
+
+
+class Net(nn.Module):
+    """A net.
+
+    nparam: {total}
+{budgets}
+    """
+
+    def __init__(self):
+        super().__init__()
+        self.layers = nn.ModuleList(nn.Linear(10, {width}) for _ in range({number}))
+'''
+# What `nparam-lint` does, and then writes down how many calls that took.
+RUN = """
+import os, sys
+file, *sys.argv[1:] = sys.argv[1:]
+from nparam_lint.cli import main
+calls = 0
+def count(frame, event, argument):
+    global calls
+    calls += event in ("call", "c_call")
+def leave(code, leave=os._exit):
+    sys.setprofile(None)
+    with open(file, "w") as stream:
+        stream.write(str(calls))
+    leave(code)
+os._exit = leave
+sys.setprofile(count)
+leave(main())
+"""
+
+
+def net(number, width):
+    budgets = "\n".join(f"    nparam[layers.{n}]: 110" for n in range(number))
+    return NET.format(total=110 * number, budgets=budgets, width=width, number=number)
+
+
+@pytest.fixture(scope="module")
+def calls(tmp_path_factory, environ):
+    """How many calls a command makes where that many budgets were broken since the last commit."""
+    told = tmp_path_factory.mktemp("told") / "calls"
+
+    def made(number):
+        root = tmp_path_factory.mktemp("project")
+        (root / "net.py").write_text(net(number, 10))
+        author = ("-c", "user.name=A", "-c", "user.email=a@example.org")
+        for command in (("init", "-q"), ("add", "-A"), (*author, "commit", "-qm", "A net")):
+            subprocess.run(["git", *command], cwd=root, check=True)
+        (root / "net.py").write_text(net(number, 11))
+        return root
+
+    roots = {number: made(number) for number in (150, 300)}
+
+    def run(number, *arguments):
+        here = {"cwd": roots[number], "env": environ, "stdout": subprocess.DEVNULL}
+        done = subprocess.run(
+            [sys.executable, "-c", RUN, str(told), *arguments],
+            stderr=subprocess.DEVNULL,
+            check=False,
+            **here,
+        )
+        assert done.returncode == 1
+        return json.loads(told.read_text())
+
+    return run
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("--declared", "--format", "junit"),
+        pytest.param(("--declared",), marks=pytest.mark.thorough),
+        pytest.param(("--declared", "--format", "markdown"), marks=pytest.mark.thorough),
+        pytest.param(("--declared", "--format", "html"), marks=pytest.mark.thorough),
+        pytest.param(("update", "--check"), marks=pytest.mark.thorough),
+    ],
+    ids=" ".join,
+)
+def test_the_work_grows_with_their_number(calls, arguments):
+    few, many = (calls(number, *arguments) for number in (150, 300))
+    assert 1.2 * few < many < 2.1 * few
