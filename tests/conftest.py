@@ -11,6 +11,7 @@ import subprocess
 import sys
 import tempfile
 import warnings
+from collections import Counter
 from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
@@ -70,8 +71,17 @@ _LONGEST = (
 )
 
 
+@pytest.hookimpl(tryfirst=True)  # before `-m` looks at the marks
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The order of files; that of the tests in a file stays."""
+    """Which cases of a test are left to the night, and the order of files; that of the tests in a
+    file stays."""
+    seen: Counter[str] = Counter()
+    for item in items:
+        name = item.nodeid.partition("[")[0]
+        seen[name] += 1
+        most = item.get_closest_marker("first_cases")
+        if most and seen[name] > most.args[0]:
+            item.add_marker(pytest.mark.thorough)
     ranks = {f"tests/{name}": rank for rank, name in enumerate(_LONGEST)}
     items.sort(key=lambda item: ranks.get(item.nodeid.partition("::")[0], len(ranks)))
 

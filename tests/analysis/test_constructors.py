@@ -45,6 +45,7 @@ def drawn(name: str, base: object, dice: random.Random) -> object:
     return dice.choice([dice.choice(WIDTHS), dice.randint(1, 64), dice.randint(1, 3000), base])
 
 
+@pytest.mark.first_cases(5)
 @pytest.mark.parametrize(
     "name", [n if n in QUICK else pytest.param(n, marks=pytest.mark.thorough) for n in CLASSES]
 )

@@ -168,6 +168,7 @@ def test_the_total_is_written_in_factors(forms, name):
     assert total(forms[name]) == FORMS[name][2]
 
 
+@pytest.mark.first_cases(6)
 @pytest.mark.parametrize("name", FORMS)
 def test_the_form_holds_where_nobody_looked(forms, name):
     make, base, _ = FORMS[name]
@@ -366,6 +367,7 @@ class Nested(nn.Module):
         self.parts = nn.ModuleList([nn.Linear(dim, dim), *inner])
 
 
+@pytest.mark.thorough
 def test_each_depth_of_a_recursion_is_a_case():
     found = cases(Nested, levels=3, dim=8)
     assert ("7*dim*(3*dim + 1)", ["levels == 3"]) in found

@@ -239,6 +239,7 @@ def _rows(leaves):
     return rows("\n".join(f"{path} {kind} {own}" for path, (kind, own) in leaves.items()))
 
 
+@pytest.mark.thorough
 @settings(max_examples=150)
 @given(LEAVES, LEAVES, st.integers(1, 6))
 def test_the_differences_of_any_two_models_add_up_folded_or_not(before, after, limit):

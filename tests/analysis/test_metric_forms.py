@@ -155,6 +155,7 @@ def drawn(base, dice):
     }
 
 
+@pytest.mark.first_cases(2)
 @pytest.mark.parametrize(
     "given", [g if g in QUICK else pytest.param(g, marks=pytest.mark.thorough) for g in FORMS]
 )

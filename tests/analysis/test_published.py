@@ -241,6 +241,7 @@ def test_the_grammar_reads_what_was_published(name):
         assert (sample["formula"] == sample["measured"]) is (name in EXACT)
 
 
+@pytest.mark.first_cases(2)
 @pytest.mark.parametrize("name", EXACT)
 def test_the_derived_form_is_the_published_one(name):
     form, count = derived_count(name)

@@ -423,6 +423,7 @@ _TYPES = st.sampled_from(
 )
 
 
+@pytest.mark.thorough
 @given(
     st.dictionaries(
         st.lists(_NAMES, min_size=1, max_size=4).map(".".join),

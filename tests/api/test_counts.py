@@ -68,6 +68,7 @@ def test_the_same_as_on_the_command_line(nparam_lint, tmp_path):
     assert json.loads(done.stdout)["models"][0]["counts"] == own
 
 
+@pytest.mark.first_cases(1)
 @pytest.mark.parametrize(
     "wrap",
     [

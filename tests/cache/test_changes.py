@@ -54,6 +54,7 @@ def made(tmp_path: Path, nparam_lint: Callable[..., Any]) -> Callable[..., Check
     return make
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(os.name != "posix", reason="environments look otherwise")
 def test_packages_and_interpreters(made: Any, tmp_path: Path) -> None:
     one, two = tmp_path / "one", tmp_path / "two"

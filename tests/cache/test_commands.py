@@ -126,6 +126,7 @@ def warm(
 AT_NIGHT = ("diff", "update", "pytest")
 
 
+@pytest.mark.first_cases(1)
 @pytest.mark.parametrize(
     "name", [pytest.param(n, marks=pytest.mark.thorough) if n in AT_NIGHT else n for n in COMMANDS]
 )

@@ -120,6 +120,7 @@ def test_what_code_has_set_itself_is_not_the_users(made: Any) -> None:
     assert checker.agree().recalled == frozenset()
 
 
+@pytest.mark.thorough
 def test_a_program_sees_what_it_is_given(made: Any) -> None:
     """Without an environment of its own it has the variables that C code sees, and no other."""
     listing = "import os, subprocess\nOUT = subprocess.run(['uname'], capture_output=True)"

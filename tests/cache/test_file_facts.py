@@ -123,6 +123,7 @@ def test_every_sample_project_reads_the_same(project, base, name):
     same(project(name), base)
 
 
+@pytest.mark.thorough
 def test_this_project_reads_the_same(tmp_path, base):
     own = Path(__file__).parents[2]
     for part in ("nparam_lint/discover", "nparam_lint/count", "tests/discover"):

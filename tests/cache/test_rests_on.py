@@ -48,6 +48,7 @@ def keep_answer(checker: Checker) -> None:
     checker.check()
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("way", "arguments"),
     [

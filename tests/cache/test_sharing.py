@@ -161,6 +161,7 @@ def project(tmp_path: Path, nparam_lint: Callable[..., Any]) -> Checker:
     return checker
 
 
+@pytest.mark.thorough
 def test_a_relative_path_in_the_config_starts_at_the_config(project: Checker) -> None:
     write(project.root, {"nparam-lint.toml": 'cache = "../kept"\n'})
     here = replace(project, root=project.root / "part")

@@ -162,6 +162,7 @@ def test_the_json_schema(written, drift):
     assert str(drift) not in json.dumps(report["models"])
 
 
+@pytest.mark.thorough
 def test_an_absolute_path_from_elsewhere_gives_paths_of_the_project(nparam_lint, drift, tmp_path):
     done = nparam_lint(drift / "model.py", "--format=concise", cwd=tmp_path)
     assert (done.returncode, done.stderr) == (1, "")
@@ -395,6 +396,7 @@ def test_the_format_may_come_from_the_environment(nparam_lint, gone):
     assert document(done.stdout)["findings"][0]["message"] in said
 
 
+@pytest.mark.first_cases(2)
 @pytest.mark.parametrize(
     ("arguments", "code"),
     [

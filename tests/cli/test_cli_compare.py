@@ -116,6 +116,7 @@ A  tied, counted once: lm_head.weight = wte.weight
     assert done.stderr == ""
 
 
+@pytest.mark.thorough
 def test_roles_of_real_layers(compare):
     out = compare("nets/models.py::Odd", "--format", "json").stdout
     (model,) = json.loads(out)["models"]

@@ -362,6 +362,7 @@ def test_the_formula_becomes_a_budget_that_holds_and_is_written_once(written):
     assert "net.py::Net already has it" in done.stderr
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -427,6 +428,7 @@ def test_a_definition_that_is_not_used_gets_none(written, tmp_path):
     assert text == source
 
 
+@pytest.mark.thorough
 def test_elements_of_lists_are_arguments(formula):
     (case,) = document(formula("nets.py::Tower", "--format", "json"))["cases"]
     assert case["formula"] == "dims[1]*(dims[0] + 1) + fixed*(4*depth + 1)"
@@ -572,6 +574,7 @@ def test_what_is_written_in_an_inner_call_is_its_value(formula):
     assert done.stdout == "  3*in_features + num_parameters + 3\n"
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("target", "form", "value"),
     [

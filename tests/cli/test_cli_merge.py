@@ -128,6 +128,7 @@ def test_the_union_is_what_the_whole_run_says(root, nparam_lint, shards):
     assert codes.count("NPL015") == 1  # that about NPL005: the others silence something somewhere
 
 
+@pytest.mark.first_cases(2)
 @pytest.mark.parametrize("name", ["text", "sarif", "junit", "markdown", "gitlab", "concise"])
 def test_in_every_format(root, nparam_lint, shards, name):
     whole = nparam_lint("--format", name, "--no-cache", cwd=root)

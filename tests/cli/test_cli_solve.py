@@ -143,6 +143,7 @@ def test_several_unknowns_and_what_the_model_asks(solve):
         assert values["n_layer"] <= 12
 
 
+@pytest.mark.thorough
 def test_the_call_can_be_used_as_it_stands(solve, nparam_lint, place):
     question = ["nets.py::LSTM", "--budget", "50k", "--vary", "hidden", "--under"]
     (found,) = answers(solve(*question, "--format", "json"))
@@ -259,6 +260,7 @@ def test_what_the_selector_counts_is_said(solve):
     assert "  d    bytes     off\n" in done.stdout
 
 
+@pytest.mark.thorough
 def test_floats_of_the_call_are_followed(solve):
     question = ["nets.py::Rounded", "--vary", "d=1..300,multiple=1..20", "--budget", "123_456"]
     (found,) = answers(solve(*question, "--format", "json"))

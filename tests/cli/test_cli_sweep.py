@@ -298,6 +298,7 @@ def test_a_question_that_cannot_be_answered(sweep, arguments, said):
 # --- files of rows ----------------------------------------------------------------------------
 
 
+@pytest.mark.first_cases(2)
 @pytest.mark.parametrize(
     ("suffix", "cut"), [("jsonl", 0), ("jsonl", 150), ("csv", 7), ("csv", 100)]
 )
@@ -322,6 +323,7 @@ def test_a_csv_file_has_what_json_lines_have(sweep, tmp_path):
     assert [row["reason"] for row in table] == [r.get("reason", "") for r in lines]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("suffix", ["jsonl", "csv"])
 def test_a_file_of_another_sweep_stays_as_it_is(sweep, tmp_path, suffix):
     file = tmp_path / f"rows.{suffix}"

@@ -108,6 +108,7 @@ def kinds(lines):
     )
 
 
+@pytest.mark.first_cases(3)
 @pytest.mark.parametrize(
     "command",
     [

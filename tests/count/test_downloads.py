@@ -151,6 +151,7 @@ def test_a_download_while_a_module_is_imported(tmp_path: Path) -> None:
     assert f"needs to download {FROM}a.pth: " in failure.reason
 
 
+@pytest.mark.thorough
 def test_a_submodule_that_was_not_fetched(tmp_path: Path) -> None:
     (tmp_path / "engine").mkdir()
     net = "from engine import Conv\nimport torch\nclass Net(torch.nn.Module):\n"
@@ -159,6 +160,7 @@ def test_a_submodule_that_was_not_fetched(tmp_path: Path) -> None:
     assert "engine/ is empty; for a submodule, git submodule update --init" in failure.reason
 
 
+@pytest.mark.thorough
 def test_a_package_of_another_version(tmp_path: Path) -> None:
     net = "import torch, json\nfrom json.schemas import Conv\nclass Net(torch.nn.Module):\n"
     (tmp_path / "h.py").write_text(net + "    def __init__(self):\n        Conv()\n")

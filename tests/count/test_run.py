@@ -159,6 +159,7 @@ BROKEN = {
 }
 
 
+@pytest.mark.first_cases(5)
 @on_posix
 @pytest.mark.parametrize(
     "case",  # one that waits for nothing is like another

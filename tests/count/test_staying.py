@@ -103,6 +103,7 @@ def test_two_runs_share_one_import(root: Path) -> None:
     assert importer(root, f"{NET}(extra=2)") == first
 
 
+@pytest.mark.thorough
 def test_nothing_is_kept_unless_more_is_to_come(root: Path) -> None:
     first = importer(root)
     assert not is_there(first)

@@ -188,6 +188,7 @@ def test_a_model_is_built_once(project: Path, nparam_lint: Command) -> None:
     assert inside["share"] == pytest.approx(296 / 668)
 
 
+@pytest.mark.thorough
 def test_update_and_the_index(
     project: Path, nparam_lint: Command, told: Callable[..., str], tmp_path: Path
 ) -> None:

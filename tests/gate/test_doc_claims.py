@@ -148,6 +148,7 @@ def test_what_is_staged_counts(tmp_path, environ, nparam_lint):
     assert nparam_lint("--declared", cwd=sample.path).returncode == 0
 
 
+@pytest.mark.thorough
 def test_an_answer_is_not_given_again_once_a_text_has_changed(
     tmp_path, environ, nparam_lint_process
 ):

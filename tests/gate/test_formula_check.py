@@ -85,6 +85,7 @@ def test_terms_that_only_happen_to_be_equal(check):
     assert "missing: classes - width + 118" in detail
 
 
+@pytest.mark.thorough
 def test_fields_of_a_config_are_varied_too(check):
     ((code, message, _),) = check(GPT.format(selector="", formula="100*d + n_layer*(96*d + 96)"))
     assert (code, "with d=64" in message) == ("NPL011", True)
@@ -108,6 +109,7 @@ def test_a_formula_that_is_wrong_from_the_start_shows_the_missing_term(check):
     assert detail[:2] == ["with d=32, n_layer=2, vocab=100", "missing: 3*d*n_layer (h.*.bias)"]
 
 
+@pytest.mark.thorough
 def test_a_part_is_held_against_others_as_well(check):
     ((code, message, detail),) = check(GPT.format(selector="[h.*]", formula="3*d**2 + 96"))
     assert (code, "with d=64" in message) == ("NPL011", True)
@@ -119,6 +121,7 @@ def test_what_the_model_refuses_is_passed_over(check):
     assert check(GPT.format(selector="", formula="vocab*d + n_layer*3*d*(d + 1) + 0*n_head")) == []
 
 
+@pytest.mark.thorough
 def test_limits_and_spreads_hold_elsewhere_too(check):
     assert check(NET.format(formula="795*width + 10 ± 1%")) == []
     ((code, _, _),) = check(NET.format(formula="<= 700*width + 13_000"))
@@ -138,6 +141,7 @@ def test_the_rule_is_explained_by_an_example_that_shows_it(check):
     assert code == "NPL011"
 
 
+@pytest.mark.thorough
 def test_the_second_run_says_the_same(check):
     source = NET.format(formula="784*width + width + 1290")
     assert check(source) == check(source)
@@ -266,6 +270,7 @@ class Mixture(nn.Module):
 '''
 
 
+@pytest.mark.thorough
 def test_formulas_of_other_metrics_are_held_against_others_too(check):
     assert check(MIXTURE) == [
         (
@@ -308,6 +313,7 @@ class Net(nn.Module):
 '''
 
 
+@pytest.mark.thorough
 def test_fields_of_objects_in_a_config_are_varied_too(check):
     assert check(NESTED.format(formula="depth*attn.dim*(config.attn.dim + 1)")) == []
     ((code, message, detail),) = check(NESTED.format(formula="depth*attn.dim**2 + 32*depth"))

@@ -54,6 +54,7 @@ LARGE = {
 AT_NIGHT = ("heirs", "no super", "escapes")
 
 
+@pytest.mark.first_cases(5)
 @pytest.mark.parametrize(
     "name", [pytest.param(n, marks=pytest.mark.thorough) if n in AT_NIGHT else n for n in LARGE]
 )

@@ -115,6 +115,7 @@ def test_a_foreign_hook_is_left_alone_and_the_line_to_add_works(repository, inst
     accepted(sample.commit(), "checked by hand", JUDGED)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("name", "git"), [("pre-push", "push"), ("post-rewrite", "rebase")])
 def test_the_line_for_another_hook_that_is_asked_for(repository, install, tmp_path, name, git):
     sample = repository({"net.py": model(10)})
@@ -203,6 +204,7 @@ def test_hooks_among_the_users_files_name_no_interpreter_of_this_machine(reposit
     assert hooks_of(sample) == dict.fromkeys(HOOKS, SOURCE.read_text())
 
 
+@pytest.mark.thorough
 def test_a_linked_worktree_shares_its_hooks_with_the_main_one(repository, install, tmp_path):
     sample = repository({"net.py": model(10, 110)})
     sample.git("worktree", "add", "--quiet", "-b", "side", tmp_path / "side tree")

@@ -62,6 +62,7 @@ def sample(shared, repository, nparam_lint, tmp_path):
 AT_EVERY_COMMIT = {"cherry-pick", "rebase"}
 
 
+@pytest.mark.first_cases(1)
 @pytest.mark.parametrize(
     "way",
     [w if w in AT_EVERY_COMMIT else pytest.param(w, marks=pytest.mark.thorough) for w in WAYS],

@@ -45,6 +45,7 @@ def places(done):
     return sorted(done.stdout.splitlines())
 
 
+@pytest.mark.first_cases(4)
 @pytest.mark.parametrize(
     ("paths", "more"),
     [
@@ -83,6 +84,7 @@ def test_a_hook_says_that_a_config_would_narrow_it(monorepo, nparam_lint, more):
     assert (by_hand.returncode, by_hand.stdout, by_hand.stderr) == (0, "", "")
 
 
+@pytest.mark.thorough
 def test_by_hand_the_paths_are_what_is_asked_about(monorepo, nparam_lint):
     def found(*arguments, cwd="."):
         done = nparam_lint(*(*CONCISE, *arguments), cwd=monorepo.path / cwd, **monorepo.environ)

@@ -385,6 +385,7 @@ def test_the_ids_and_the_marker(run, unbuilt):
     assert "@pytest.mark.nparam: " in run("--nparam", "--markers", cwd=unbuilt).stdout
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("options", "summary"),
     [
@@ -418,6 +419,7 @@ def test_an_id_can_be_copied_from_the_output_of_a_subdirectory(run, unbuilt):
     assert "\n1 error in " in again.stdout
 
 
+@pytest.mark.thorough
 def test_an_unknown_id_is_an_error_that_names_the_nearest(run, unbuilt):
     done = run("--nparam", THIRD.replace("Two", "Tow"), cwd=unbuilt)
     assert done.returncode == 2
@@ -485,6 +487,7 @@ def test_what_keeps_everything_from_being_judged_is_one_error(
     assert case[0].get("message").startswith(f'failed on setup with "{message}')
 
 
+@pytest.mark.thorough
 def test_no_budget_at_all_is_said(run, tmp_path):
     model = '''
         from torch import nn

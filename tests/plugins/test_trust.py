@@ -98,6 +98,7 @@ async def test_a_folder_can_be_trusted_by_its_name_and_others_are_not(environ, p
     await editor.stop()
 
 
+@pytest.mark.thorough
 @pytest.mark.asyncio
 async def test_without_torch_it_says_so_once(environ, project):
     (project / ".venv" / "bin" / "python").write_text(f'#!/bin/sh\nexec {sys.executable} -S "$@"\n')
@@ -113,6 +114,7 @@ async def test_without_torch_it_says_so_once(environ, project):
     assert editor.messages == [told]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "how",
     [

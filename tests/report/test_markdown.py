@@ -200,6 +200,7 @@ def test_a_fence_is_longer_than_what_it_holds():
 # --- cutting ----------------------------------------------------------------------------------
 
 
+@pytest.mark.first_cases(10)
 @pytest.mark.parametrize("limit", [*range(800, 12_000, 397), 100_000])
 def test_a_page_is_cut_between_rows(limit):
     value = replace(many(40), findings=(*many(40).findings, *everything().findings))

@@ -214,6 +214,7 @@ def calls_made(source):
     return count
 
 
+@pytest.mark.first_cases(3)
 @pytest.mark.parametrize("case", LONG)
 def test_the_work_grows_as_the_source_does(case):
     assert calls_made(LONG[case](1200)) < 4.5 * calls_made(LONG[case](300))
