@@ -25,21 +25,17 @@ class Net(nn.Module):
 '''
 # What `nparam-lint` does, and then writes down how many calls that took.
 RUN = """
-import os, sys
+import cProfile, os, sys
 file, *sys.argv[1:] = sys.argv[1:]
 from nparam_lint.cli import main
-calls = 0
-def count(frame, event, argument):
-    global calls
-    calls += event in ("call", "c_call")
+profile = cProfile.Profile()
 def leave(code, leave=os._exit):
-    sys.setprofile(None)
+    profile.disable()
     with open(file, "w") as stream:
-        stream.write(str(calls))
+        stream.write(str(sum(entry.callcount for entry in profile.getstats())))
     leave(code)
 os._exit = leave
-sys.setprofile(count)
-leave(main())
+leave(profile.runcall(main))
 """
 
 
