@@ -188,6 +188,17 @@ def test_links_are_found():
     assert "docs/images/failing-commit.svg" in list(links(ROOT / "README.md"))
 
 
+@pytest.mark.parametrize("page", ["README.md", "docs/adopt.md"])
+def test_the_hooks_in_the_documentation_are_there(page):
+    offered = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text("utf-8"))
+    blocks = re.findall(r"^```yaml\n(.*?)^```", (ROOT / page).read_text("utf-8"), re.M | re.S)
+    configs = (yaml.safe_load(block) for block in blocks if re.search(r"^repos:$", block, re.M))
+    repos = [repo for config in configs for repo in config["repos"]]
+    named = {hook["id"] for repo in repos for hook in repo["hooks"]}
+    assert named
+    assert named <= {hook["id"] for hook in offered}
+
+
 def test_the_guide_names_every_folder_of_the_package():
     guide = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
     folders = {path.parent.name for path in ROOT.glob("nparam_lint/*/__init__.py")}
