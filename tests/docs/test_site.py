@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -40,6 +41,12 @@ def test_every_page_is_on_the_site(site):
         "genindex",
         "search",
     } == names
+
+
+def test_the_reading_order_names_every_page():
+    named = re.findall(r"\]\((?:\.\./)?([\w-]+)\.md", (ROOT / "docs/index.md").read_text("utf-8"))
+    pages = {path.stem for path in (ROOT / "docs").glob("*.md")} - {"index"}
+    assert {name.lower() for name in named} == pages
 
 
 @pytest.mark.parametrize(
