@@ -68,6 +68,7 @@ _LONGEST = (
     "count/test_staying.py",
     "cli/test_cli_solve.py",
     "cli/test_cli_diff.py",
+    "docs/test_page_commands.py",
 )
 
 

@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import re
+import shlex
 import shutil
 import subprocess
+import sys
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
 import yaml
 from markdown_it import MarkdownIt
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("examples/*.md")])
@@ -87,6 +94,8 @@ def test_the_workflows_test_the_pythons_and_torches_of_the_package():
     torch = re.search(r'torch = \["torch>=(.+)"\]', project)[1]
     assert {one["torch"] for one in matrix} == {"torch", f"torch=={torch}.*"}
     assert {one["os"].partition("-")[0] for one in matrix} == {"ubuntu", "macos", "windows"}
+    named = set(re.findall(r'"Programming Language :: Python :: ([\d.]+)"', project))
+    assert named == {one["python"] for one in matrix}
 
 
 # --- the changelog ----------------------------------------------------------------------------
@@ -179,7 +188,68 @@ def test_links_are_found():
     assert "docs/images/failing-commit.svg" in list(links(ROOT / "README.md"))
 
 
+@pytest.mark.parametrize("page", ["README.md", "docs/adopt.md"])
+def test_the_hooks_in_the_documentation_are_there(page):
+    offered = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text("utf-8"))
+    blocks = re.findall(r"^```yaml\n(.*?)^```", (ROOT / page).read_text("utf-8"), re.M | re.S)
+    configs = (yaml.safe_load(block) for block in blocks if re.search(r"^repos:$", block, re.M))
+    repos = [repo for config in configs for repo in config["repos"]]
+    named = {hook["id"] for repo in repos for hook in repo["hooks"]}
+    assert named
+    assert named <= {hook["id"] for hook in offered}
+
+
 def test_the_guide_names_every_folder_of_the_package():
     guide = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
     folders = {path.parent.name for path in ROOT.glob("nparam_lint/*/__init__.py")}
     assert folders == set(re.findall(r"^\| `(\w+)/` \|", guide, re.MULTILINE))
+
+
+# --- the place of the repository --------------------------------------------------------------
+
+PLACE = re.compile(
+    r"github(?:usercontent)?\.com/([\w.-]+/nparam-lint)\b|\b([\w.-]+)\.github\.io/nparam-lint\b"
+    r"|uses: ([\w.-]+/nparam-lint)@"
+)
+NAMING = "*.md *.toml *.yml *.json *.py *.svg .pre-commit-*.yaml"
+FOLDERS = ("nparam_lint", "docs", "editors", "examples", "hooks", ".github")
+
+
+def places(root):
+    """Each mention of a repository that is called nparam-lint, with its file."""
+    for pattern in NAMING.split():
+        files = [*root.glob(pattern), *(f for one in FOLDERS for f in (root / one).rglob(pattern))]
+        for path in files:
+            if "node_modules" not in path.parts:
+                for match in PLACE.finditer(path.read_text("utf-8")):
+                    name = match[2] and f"{match[2]}/nparam-lint"
+                    yield path.relative_to(root).as_posix(), name or match[1] or match[3]
+
+
+def test_all_that_names_the_place_of_the_repository_agrees():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    place = project["urls"]["Repository"].removeprefix("https://github.com/")
+    mentions = set(places(ROOT))
+    assert {name for _, name in mentions} == {place}
+    assert {
+        "README.md",
+        "docs/adopt.md",
+        "docs/ci.md",
+        "editors/vscode/package.json",
+        "nparam_lint/cli/install_hook.py",
+        "nparam_lint/report/formats/sarif.py",
+        "pyproject.toml",
+    } <= {path for path, _ in mentions}
+
+
+@pytest.mark.skipif(not shutil.which("perl"), reason="there is no perl")
+def test_one_command_moves_the_repository(tmp_path):
+    guide = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
+    (command,) = re.findall(r"^    (git grep .*)$", guide, re.MULTILINE)
+    for path, _ in set(places(ROOT)):
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(ROOT / path, tmp_path / path)
+    before = sorted(places(tmp_path))
+    for line in ("git init -q", "git add .", f"bash -c {shlex.quote(command)}"):
+        subprocess.run(shlex.split(line), cwd=tmp_path, check=True)
+    assert sorted(places(tmp_path)) == [(path, "NEW/nparam-lint") for path, _ in before]

@@ -2,13 +2,21 @@
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
+import tarfile
 import zipfile
+from email.parser import Parser
 from pathlib import Path
 
 import pytest
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
 
 ROOT = Path(__file__).resolve().parent.parent
 BIN = "Scripts" if os.name == "nt" else "bin"
@@ -83,6 +91,43 @@ def test_the_wheel_holds_the_package_and_nothing_else(wheel):
         "nparam_lint",
         f"nparam_lint-{VERSION}.dist-info",
     }
+
+
+def test_the_index_page_leads_to_the_repository(wheel):
+    with zipfile.ZipFile(wheel) as archive:
+        about = archive.read(f"nparam_lint-{VERSION}.dist-info/METADATA").decode("utf-8")
+    urls = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["urls"]
+    headers = Parser().parsestr(about)
+    assert headers.get_all("Project-URL") == [f"{name}, {url}" for name, url in urls.items()]
+    page = headers.get_payload()
+    assert f"]({urls['Repository']}/blob/main/docs/adopt.md" in page
+    assert re.search(
+        r"!\[[^]]+\]\(https://raw\.githubusercontent\.com/.*failing-commit\.svg\)", page
+    )
+    assert not re.search(r"\]\((?!https://|#)", page)
+
+
+def test_what_is_released_passes_the_check_of_the_index(bare, wheel, tmp_path):
+    shutil.copy(wheel, tmp_path)
+    (source := tmp_path / "source").mkdir()
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+    include = project["tool"]["hatch"]["build"]["targets"]["sdist"]["include"]
+    left_out = shutil.ignore_patterns("__pycache__", "_version.py", "node_modules")
+    for name in ("pyproject.toml", *include):
+        for path in ROOT.glob(name.lstrip("/")):
+            to = source / path.name
+            shutil.copytree(path, to, ignore=left_out) if path.is_dir() else shutil.copy(path, to)
+    told = bare | {"SETUPTOOLS_SCM_PRETEND_VERSION": VERSION}
+    build = [sys.executable, "-m", "hatchling", "build", "-t", "sdist", "-d", tmp_path]
+    subprocess.run(build, cwd=source, env=told, check=True, capture_output=True)
+    released = sorted(tmp_path.glob("nparam_lint-*"))
+    assert len(released) == 2
+    check = [sys.executable, "-m", "twine", "--no-color", "check", "--strict", *released]
+    done = subprocess.run(check, capture_output=True, encoding="utf-8", check=False)
+    assert (done.returncode, done.stdout.count("PASSED")) == (0, 2), done.stdout + done.stderr
+    with tarfile.open(released[1]) as archive:
+        names = {name.partition("/")[2] for name in archive.getnames()}
+    assert {"docs/conf.py", "tests/test_wheel.py", "README.md", "constraints.txt"} <= names
 
 
 def test_the_wheel_is_small(wheel):

@@ -125,7 +125,10 @@ def add_output(
     )
     there = "write the report to FILE" + ("; standard output gets text" if echo else "")
     out.add_argument("-o", "--output-file", metavar="FILE", help=there)
-    out.add_argument("--color", choices=("auto", "always", "never"), default="auto")
+    colors = ("auto", "always", "never")
+    out.add_argument(
+        "--color", choices=colors, default="auto", help="auto (default): on a terminal"
+    )
     if depth:
         out.add_argument("--depth", help=depth)
     if verbose:

@@ -144,8 +144,8 @@ def _refuse_foreign(place: Path) -> None:
     if _THE_FRAMEWORK in content:
         raise UsageError(
             f"{place} is pre-commit's own hook, and was not changed\n"
-            "next: in .pre-commit-config.yaml, with the address of nparam-lint's repository:\n"
-            "      - repo: …/nparam-lint\n"
+            "next: in .pre-commit-config.yaml:\n"
+            "      - repo: https://github.com/nparam-lint/nparam-lint\n"
             f"        rev: {revision(__version__)}\n"
             "        hooks:\n"
             "          - id: nparam-lint"

@@ -91,7 +91,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         choices=("table", "jsonl", "csv"),
         help="of standard output (default: table on a terminal, else jsonl)",
     )
-    out.add_argument("--color", choices=("auto", "always", "never"), default="auto")
+    colors = ("auto", "always", "never")
+    out.add_argument(
+        "--color", choices=colors, default="auto", help="auto (default): on a terminal"
+    )
     common.add_building(parser)
     parser.set_defaults(formats=("text",), depth=None, output_file=None)
 

@@ -38,6 +38,7 @@ def way_budgets(
     asked = {(str(request.target), request.way): request for request in requests}
     ways = [m for m in models if m.way and m.way.kind in (*NAMED, "call") and "::" in m.target]
     known = {m.target for m in models if m.way is None or m.way.kind in NAMED}
+    own = {m.target for m in models if m.way is None}
     for model in ways:
         request = asked.get((model.target, model.way))
         if request is None or not request.definitions or not (every or model.top_level):
@@ -47,7 +48,9 @@ def way_budgets(
                 continue
             known.add(model.target)
         if isinstance(model.measurement, Measured) and model.measurement.counts.total:
-            yield _declared(model, request, model.measurement)
+            budget = _declared(model, request, model.measurement)
+            if budget.target.removesuffix("()") not in own:  # a factory: it gets one of its own
+                yield budget
 
 
 def _declared(model: ModelReport, request: ModelRequest, measured: Measured) -> WayBudget:

@@ -360,3 +360,14 @@ def test_the_ways_that_the_project_names_get_budgets(tmp_path, init, checked):
     )
     code, declared = checked(root)
     assert (code, declared["nets.py::Called(3, bias=False)"]) == (0, ["9"])
+
+
+def test_a_factory_gets_one_budget_though_it_is_a_size_of_its_class_too(tmp_path, init):
+    source = "from torch import nn\n\n\nclass Net(nn.Linear):\n    def __init__(self, d):\n"
+    source += "        super().__init__(d, d)\n"
+    for name, width in (("net_s", 2), ("net_b", 3)):
+        source += f"\n\ndef {name}():\n    return Net({width})\n"
+    (tmp_path / "zoo.py").write_text(source)
+    assert init(tmp_path).stdout.splitlines()[:2] == ["zoo.py:9  net_s  6", "zoo.py:13  net_b  12"]
+    assert '    """nparam: 6"""' in (tmp_path / "zoo.py").read_text()
+    assert not (tmp_path / "nparam-lint.toml").exists()

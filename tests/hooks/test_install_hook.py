@@ -172,8 +172,8 @@ def test_the_hook_of_pre_commit_is_known_by_its_name(repository, install):
     assert done.stderr == (
         f"nparam-lint: {sample.path}/.git/hooks/pre-commit is pre-commit's own hook, and was not "
         "changed\n"
-        "next: in .pre-commit-config.yaml, with the address of nparam-lint's repository:\n"
-        "      - repo: …/nparam-lint\n"
+        "next: in .pre-commit-config.yaml:\n"
+        "      - repo: https://github.com/nparam-lint/nparam-lint\n"
         f"        rev: {revision(__version__)}\n"
         "        hooks:\n"
         "          - id: nparam-lint\n"

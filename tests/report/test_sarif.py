@@ -71,6 +71,7 @@ def test_the_rules_that_appear_are_explained():
         assert rule["name"] == known.name
         assert rule["shortDescription"]["text"] == known.summary
         assert "\n" not in rule["fullDescription"]["text"]
+        assert rule["helpUri"].endswith(f"/rules/#{known.code.lower()}-{known.name}")
         assert rule["help"]["text"] == explain(known.code)
         assert known.example_good in rule["help"]["markdown"]
         assert rule["help"]["markdown"].endswith(f"**What to do:** {known.remedy}\n")

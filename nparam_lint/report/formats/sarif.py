@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 _SCHEMA = (
     "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 )
+_SITE = "https://nparam-lint.github.io/nparam-lint/"
 _KEPT = 5_000  # GitHub keeps no more of a run
 _FINGERPRINT = "nparamLint/v1"
 _ROOT = "%SRCROOT%"
@@ -41,8 +42,9 @@ def _log(report: Report, options: Options) -> Json:
     codes = sorted({finding.code for finding in kept})
     known = fingerprints(report, options)
     rules = [_rule(code) for code in codes]
+    us = {"name": "nparam-lint", "version": __version__, "informationUri": _SITE, "rules": rules}
     run = {
-        "tool": {"driver": {"name": "nparam-lint", "version": __version__, "rules": rules}},
+        "tool": {"driver": us},
         "automationDetails": {"id": "nparam-lint/"},
         "columnKind": "unicodeCodePoints",
         "originalUriBaseIds": {_ROOT: {"description": {"text": "The root of the repository."}}},
@@ -75,6 +77,7 @@ def _rule(code: str) -> Json:
         "name": rule.name,
         "shortDescription": {"text": rule.summary},
         "fullDescription": {"text": " ".join(rule.explanation.split())},
+        "helpUri": f"{_SITE}rules/#{code.lower()}-{rule.name}",
         "help": {"text": explain(code), "markdown": _help(rule)},
         "defaultConfiguration": {"level": rule.severity},
     }
