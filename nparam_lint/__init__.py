@@ -54,7 +54,7 @@ else:
     def __getattr__(name: str) -> object:
         """What is public, on first use: a run that finds nothing changed needs none of it."""
         if name == "__version__":
-            value = _version()
+            value = _built_version()
         elif name in __all__:
             from importlib import import_module
 
@@ -66,7 +66,7 @@ else:
         return value
 
 
-def _version() -> str:
+def _built_version() -> str:
     """From the file that the build writes out of git's tags."""
     try:
         from nparam_lint._version import version

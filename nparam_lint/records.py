@@ -6,7 +6,7 @@ project root and written with `/`; lines and columns count from 1; every count i
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
 from nparam_lint.count.worker.capabilities import WITH_FIELDS
@@ -433,8 +433,7 @@ class NotMeasured:
     reason: str
     hint: str | None = None
     missing: tuple[str, ...] = ()
-    _: KW_ONLY
-    cause: Cause
+    cause: Cause = field(kw_only=True)
     package: str | None = None
     source: str | None = None
     output: str = ""

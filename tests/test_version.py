@@ -125,3 +125,10 @@ def test_the_version_is_not_imported_before_it_is_asked_for(run, source):
     code = "import sys, nparam_lint.cache.store; print('nparam_lint._version' in sys.modules)"
     shutil.copytree(ROOT / "nparam_lint/cache", source / "nparam_lint/cache")
     assert run(source, sys.executable, "-c", code) == "False"
+
+
+def test_what_the_build_wrote_does_not_hide_the_version(run):
+    """A walk through the package imports `_version` first."""
+    pytest.importorskip("nparam_lint._version")
+    code = "import nparam_lint._version as file; assert nparam_lint.__version__ == file.version"
+    run(ROOT, sys.executable, "-c", f"import nparam_lint; {code}")

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 _WHERE = "in the docstring of a class, of its `__init__`, or of a function that returns a model"
 _DOC = re.compile(r"doc|descr", re.IGNORECASE)  # names of documentation: `__doc__`, `NET_DOC`
 _OPEN = re.compile(r"[:：][\s`*_]*$")
+_FORMATTED = tuple(  # f-strings, and the t-strings of Python 3.14
+    getattr(ast, name) for name in ("JoinedStr", "TemplateStr") if hasattr(ast, name)
+)
 _INSERTED = re.compile(r"\{[^{}\n]*\}|%[sdi]")  # in an f-string, and its like
 
 
@@ -117,7 +120,7 @@ def _is_text(node: ast.expr) -> bool:
 
 def _is_literal(node: ast.expr) -> bool:
     is_bytes = isinstance(node, ast.Constant) and isinstance(node.value, bytes)
-    return is_bytes or isinstance(node, ast.JoinedStr) or _is_string(node)
+    return is_bytes or isinstance(node, _FORMATTED) or _is_string(node)
 
 
 def _is_string(node: ast.expr) -> bool:
@@ -140,9 +143,19 @@ def _documentation(node: ast.AST) -> Iterator[ast.expr]:
         case _:
             return
     if any(map(_DOC.search, names)):
-        for value in values:
-            inner = (item for item in ast.walk(value) if isinstance(item, ast.expr))
-            yield from filter(_is_literal, inner)
+        yield from _literals(values)
+
+
+def _literals(values: Sequence[ast.expr]) -> Iterator[ast.expr]:
+    """Those in expressions. From Python 3.12 on, the texts between the fields of an f-string have
+    places of their own, without quotes: they are part of its text."""
+    pending: list[ast.AST] = [*values]
+    while pending:
+        node = pending.pop()
+        if isinstance(node, ast.expr) and _is_literal(node):
+            yield node
+        if not isinstance(node, _FORMATTED):
+            pending += ast.iter_child_nodes(node)
 
 
 def _lines(text: ast.expr, lines: Sequence[str]) -> Iterator[DocLine]:

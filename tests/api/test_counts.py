@@ -69,6 +69,7 @@ def test_the_same_as_on_the_command_line(nparam_lint, tmp_path):
 
 
 @pytest.mark.first_cases(1)
+@pytest.mark.filterwarnings("ignore:.torch.jit.script. is")
 @pytest.mark.parametrize(
     "wrap",
     [

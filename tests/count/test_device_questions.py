@@ -62,7 +62,7 @@ def computable(tensor, expected=None):
 def exported(tensor):
     try:
         return tensor.detach().__dlpack__() is not None
-    except BufferError:
+    except (BufferError, RuntimeError):
         return False
 
 

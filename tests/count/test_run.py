@@ -453,10 +453,11 @@ def test_what_is_withheld_is_not_shown(name: str, value: str, text: str, shown: 
 @on_linux
 def test_names_and_texts_that_are_not_utf_8(tmp_path: Path) -> None:
     """Bytes of a file's name, and halves of surrogate pairs, are shown as Python escapes them."""
+    doc = "" if sys.version_info >= (3, 13) else r"'Doc \ud800'"  # which no longer compiles
     (tmp_path / "h\udcff.py").write_text(
         "import torch.nn as nn\n"
         "def said():\n    raise ValueError('bad \\ud800 here')\n"
-        "def named():\n    'Doc \\ud800'\n    m = nn.Sequential()\n"
+        f"def named():\n    {doc}\n    m = nn.Sequential()\n"
         "    m.add_module('\\udc80', nn.Linear(2, 2))\n    return m\n"
     )
     jobs = make_jobs(tmp_path, [f"h\udcff.py::{name}" for name in ("said", "named")])

@@ -59,6 +59,7 @@ def _inside(line: str) -> str:
         "# nparams = 7\n# n_params=7\n# print(nparam, 3)\n# if nparam > 5: split()\n",
         "layers = []  # nparam: ignore[NPL101] 3 of them\n",
         'print("nparam: 110")\nlog.info(f"nparam: {nparam:,}")\nprint(f"{nparam=}")\n',
+        'parse(description=f"({nparam} of {total} (")\n',
         'sizes = {"nparam": 110}\nassert nparam == 110, "nparam: 110"\n',
         'text = """\nnparam: 110\n"""\n',
         "(root / 'net.py').write_text('# nparam: 110')\nlines.append('nparam: 110')\n",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 
 import pytest
@@ -63,7 +64,7 @@ def told(root, path, text):
         ("for d in (3, 5):\n    Net(d)", [">> Net(3)", ">> Net(5)"]),
         (
             "for i, (d, h) in enumerate([(1, 2)]):\n    Net(d, h)",
-            "i, (d, h) = (0, (1, 2)) >> Net(d, h)",
+            ast.unparse(ast.parse("i, (d, h) = (0, (1, 2))")) + " >> Net(d, h)",
         ),
         ("nets = [Net(d) for d in [8, 9]]", [">> Net(8)", ">> Net(9)"]),
         ("c = Config()\nc.d = 5\nBig(c)", "c = Config()\nc.d = 5 >> Big(c)"),

@@ -119,7 +119,7 @@ def test_encodings(tmp_path, content, line, column):
         NET.encode() + b"# \xff\n",
         NET.encode() + b"\0",
         b"# -*- coding: martian -*-\n" + NET.encode(),
-        NET.encode() + b"x = " + b"+".join([b"nn"] * 20_000) + b"\n",
+        NET.encode() + b"x = " + b"+".join([b"nn"] * 60_000) + b"\n",
         b"",
     ],
     ids=["syntax", "encoding", "null", "unknown encoding", "deep", "empty"],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import fields, is_dataclass
+from inspect import cleandoc
 from typing import TYPE_CHECKING, Any, get_type_hints
 
 import msgspec
@@ -29,6 +30,8 @@ def _inlined(schema: Any, parts: Mapping[str, Any]) -> Any:
     if "$ref" in schema:
         return _inlined(parts[schema["$ref"]], parts)
     kept = {name: _inlined(value, parts) for name, value in schema.items() if name != "default"}
+    if isinstance(kept.get("description"), str):
+        kept["description"] = cleandoc(kept["description"])  # as Python 3.13 and later do
     if "properties" in kept:
         kept["required"] = list(kept["properties"])
     return kept

@@ -316,6 +316,23 @@ def orthogonal():
     return nn.Sequential(parametrizations.orthogonal(nn.Linear(5, 5)))
 
 
+class Completed(nn.Module):
+    """Does what torch cannot do on meta where `parametrize` takes NotImplementedError for another
+    answer."""
+
+    def forward(self, weight):
+        return weight
+
+    def right_inverse(self, weight):
+        torch.unique(weight)
+        self.register_buffer("base", torch.zeros(7))
+        return weight
+
+
+def completed():
+    return parametrize.register_parametrization(nn.Linear(3, 3), "weight", Completed())
+
+
 class Symmetric(nn.Module):
     def forward(self, x):
         return x.triu() + x.triu(1).transpose(-1, -2)
@@ -413,7 +430,11 @@ class Buffers(nn.Module):
         self.register_buffer("kept", torch.zeros(5))
         self.register_buffer("lost", torch.zeros(11), persistent=False)
         self.register_buffer("again", self.kept)
-        self.flag = nn.Buffer(torch.zeros(3, dtype=torch.bool))
+        flag = torch.zeros(3, dtype=torch.bool)
+        if hasattr(nn, "Buffer"):  # torch 2.5 and later
+            self.flag = nn.Buffer(flag)
+        else:
+            self.register_buffer("flag", flag)
 
 
 # --- torch's own -----------------------------------------------------------------------------

@@ -212,7 +212,14 @@ def make_mode(torch):
             self.device = device
 
         def __torch_function__(self, func, types, args=(), kwargs=None):
-            return replaced.get(func, call)(self, func, args, kwargs or {})
+            try:
+                return replaced.get(func, call)(self, func, args, kwargs or {})
+            except NotImplementedError as error:
+                # What torch cannot do on meta. `torch.nn.utils.parametrize` takes it for a method
+                # that nobody wrote, and goes on without: another model, and on meta alone.
+                if self.device != "meta" or "meta" not in str(error).lower():
+                    raise
+                raise RuntimeError(str(error)) from error
 
     return BuildMode
 

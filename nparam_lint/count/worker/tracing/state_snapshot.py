@@ -196,7 +196,8 @@ class ProcessSnapshot:
         spaces = {name: sys.modules[name] for name in (*layers, *LIBRARIES) if name in sys.modules}
         values = {id(v): v for space in spaces.values() for v in vars(space).values()}.values()
         classes = [v for v in values if isinstance(v, type) and v.__flags__ & MUTABLE]
-        classes = [kind for kind in classes if kind.__module__ in spaces]
+        # Python 3.13 has pathlib's classes in `pathlib._local`.
+        classes = [k for k in classes if k.__module__.removesuffix("._local") in spaces]
         self.namespaces = [torch, torch.Tensor, *spaces.values(), *classes]
         self.views = [*map(vars, self.namespaces)]  # as they are at any time
         own = [vars(kind).get(name) for kind in classes for name in MAKERS]
