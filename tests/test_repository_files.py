@@ -127,28 +127,50 @@ def test_the_changelog_sorts_changes_by_their_kind():
         assert len(headings) == len(set(headings)), version
 
 
-@pytest.mark.skipif(not shutil.which("awk"), reason="there is no awk")
-def test_a_release_takes_its_notes_from_the_changelog(tmp_path):
+def release_step(name, tag, cwd):
     release = yaml.safe_load((ROOT / ".github/workflows/release.yml").read_text("utf-8"))
     steps = release["jobs"]["build"]["steps"]
-    (script,) = (step["run"] for step in steps if step.get("name") == "the notes of this version")
+    (script,) = (step["run"] for step in steps if step.get("name") == name)
+    return subprocess.run(
+        ["bash", "-e", "-c", script],
+        cwd=cwd,
+        env={"PATH": "/usr/bin:/bin", "GITHUB_REF_NAME": tag},
+        capture_output=True,
+        encoding="utf-8",
+        check=False,
+    )
+
+
+@pytest.mark.skipif(not shutil.which("awk"), reason="there is no awk")
+def test_a_release_takes_its_notes_from_the_changelog(tmp_path):
     shutil.copy(ROOT / "CHANGELOG.md", tmp_path)
 
     def notes(tag):
-        return subprocess.run(
-            ["bash", "-e", "-c", script],
-            cwd=tmp_path,
-            env={"PATH": "/usr/bin:/bin", "GITHUB_REF_NAME": tag},
-            capture_output=True,
-            encoding="utf-8",
-            check=False,
-        )
+        return release_step("the notes of this version", tag, tmp_path)
 
     assert notes("v0.1.0").returncode == 0
     text = (tmp_path / "notes.md").read_text("utf-8").strip()
     assert text == sections()["[0.1.0] - 2026-11-22"].strip()
     refused = notes("v99.0.0")
     assert (refused.returncode, refused.stdout) == (1, "CHANGELOG.md has no notes for v99.0.0\n")
+
+
+def test_the_documentation_names_the_version_that_comes_next():
+    """Or the last one, until the first commit after it."""
+    (named,) = set(re.findall(r"\b(?:rev: |nparam-lint@)(v[\d.]+)", all_pages()))
+    configured = (ROOT / "pyproject.toml").read_text("utf-8")
+    next_one = re.search(r'fallback-version = "([\d.]+)\.dev0"', configured)
+    changes = (ROOT / "CHANGELOG.md").read_text("utf-8")
+    released = re.search(r"^## \[([\d.]+)\]", changes, re.MULTILINE)
+    assert named in {f"v{next_one[1]}", f"v{released[1]}"}
+    assert release_step("the documentation names this version", named, ROOT).returncode == 0
+    refused = release_step("the documentation names this version", "v99.0.0", ROOT)
+    assert (refused.returncode, refused.stdout.splitlines()[-1]) == (1, "these are not v99.0.0")
+
+
+def all_pages():
+    pages = [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]
+    return "\n".join(page.read_text("utf-8") for page in pages)
 
 
 # --- links ------------------------------------------------------------------------------------
