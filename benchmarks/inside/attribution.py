@@ -34,11 +34,9 @@ def load(launch):
 def prepared(worker, root):
     """torch, as the worker's processes have it."""
     torch = worker("processes.server").import_torch()
-    worker("state").STATE.begin_run(
-        {"root": root, "names": (), "temporary": "", "snapshot": None}, own=""
-    )
-    record = worker("tracing.dependency_record").DependencyRecord()
-    worker("state").STATE.record = record
+    state = worker("state")
+    state.STATE.begin_run({**state.NOWHERE, "root": root}, own="")
+    state.STATE.record = worker("tracing.dependency_record").DependencyRecord()
     worker("tracing.project_paths").find_libraries(torch)
     return torch
 
