@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 from functools import cache
@@ -49,8 +48,6 @@ def loaded(tmp_path_factory, environ):
     (root / "net.py").write_text(NET)
     (root / "nparam-lint.toml").write_text('device = "meta"\n')
     subprocess.run(["git", "init", "-q"], cwd=root, check=True)
-    for path in (*root.rglob("*"), root):  # what has just changed is not relied upon
-        os.utime(path, (1_600_000_000, 1_600_000_000))
     told = tmp_path_factory.mktemp("told") / "modules.json"
 
     def run(*arguments, cache):
@@ -88,7 +85,9 @@ def test_a_check_loads_little(first, arguments, most):
 
 def test_an_answer_that_is_given_again_loads_nothing_but_the_cache(first, loaded):
     first()
-    assert loaded(cache="check0") == [
+    # What was changed less than 50 ms before a run began is not relied upon.
+    runs = (loaded(cache="check0") for _ in range(50))
+    assert next(modules for modules in runs if "nparam_lint.gate" not in modules) == [
         "nparam_lint",
         "nparam_lint.cache",
         "nparam_lint.cache.store",

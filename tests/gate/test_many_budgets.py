@@ -23,9 +23,12 @@ class Net(nn.Module):
         super().__init__()
         self.layers = nn.ModuleList(nn.Linear(10, {width}) for _ in range({number}))
 '''
-# What `nparam-lint` does, and then writes down how many calls that took.
+# What `nparam-lint` does, and then writes down how many calls that took. Python 3.11.2 crashes when
+# garbage is collected in a run that is profiled.
 RUN = """
-import cProfile, os, sys
+import cProfile, gc, os, sys
+gc.disable()
+gc.enable = lambda: None
 file, *sys.argv[1:] = sys.argv[1:]
 from nparam_lint.cli import main
 profile = cProfile.Profile()
