@@ -50,12 +50,18 @@ def reading(pipe: Path) -> str:
     return f"while not open({str(pipe)!r}).read(): pass"
 
 
-def has_reader(pipe: Path) -> bool:
-    """Whether somebody waits there now. He is given an empty text, and reads again."""
+def has_reader(pipe: Path, text: bytes = b"") -> bool:
+    """Whether somebody waits there now. He is given the text; of an empty one, he reads again."""
     try:
-        os.close(os.open(pipe, os.O_WRONLY | os.O_NONBLOCK))
+        end = os.open(pipe, os.O_WRONLY | os.O_NONBLOCK)
     except OSError:
         return False
+    try:
+        os.write(end, text)
+    except BrokenPipeError:  # he has gone meanwhile
+        return False
+    finally:
+        os.close(end)
     return True
 
 

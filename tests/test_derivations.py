@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+import shutil
 import sys
 from pathlib import Path
 
@@ -54,9 +55,13 @@ LONG = (
         for command in BLOCKS
     ],
 )
-def test_command_prints_what_the_page_shows(command, nparam_lint):
+def test_command_prints_what_the_page_shows(command, nparam_lint, tmp_path):
     arguments, shown = BLOCKS[command]
-    done = nparam_lint(*arguments, cwd=ROOT, NPARAM_LINT_PYTHON=sys.executable)
+    root = ROOT
+    if "NPL001" in shown:  # what changed since the last commit is no part of the page
+        root = tmp_path
+        shutil.copytree(ROOT / "examples", root / "examples")
+    done = nparam_lint(*arguments, cwd=root, NPARAM_LINT_PYTHON=sys.executable)
     assert done.returncode == ("NPL001" in shown), done.stdout + done.stderr
     shown = "\n".join(line.removeprefix("    ") for line in shown.splitlines())
     assert normal(done.stdout) == normal(shown)

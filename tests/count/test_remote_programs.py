@@ -77,8 +77,7 @@ def let_pass(pipe: Path) -> Iterator[None]:
 
     def write() -> None:
         while not over.wait(0.05):
-            if has_reader(pipe):
-                pipe.write_text("go")
+            has_reader(pipe, b"go")
 
     thread = threading.Thread(target=write)
     thread.start()

@@ -33,6 +33,7 @@ repos:
     hooks:
       - id: nparam-lint
         verbose: true
+        args: [-v]
       - id: nparam-lint-static
       - id: nparam-lint-cuda
         stages: [manual]
@@ -163,7 +164,7 @@ def test_a_commit_from_a_graphical_interface(framework):
     # All files at once: what takes file names would run more than once.
     sample.add({f"files/{i}/{'long' * 20}.py": "" for i in range(2000)})
     done = sample.commit()
-    accepted(done)
+    accepted(done, "1 budget holds")
     assert (done.stdout + done.stderr).count("1 budget holds") == 1
 
 
@@ -195,14 +196,14 @@ def test_arguments_of_a_hook_leave_no_project_out(framework, tmp_path):
     sample.environ["PATH"] = "/usr/bin:/bin"
     file = ".pre-commit-config.yaml"
     text = (sample.path / file).read_text()
-    sample.committed({file: text.replace("verbose: true", "verbose: true\n        args: [a]")})
+    sample.committed({file: text.replace("args: [-v]", "args: [-v, a]")})
     sample.add({"b/net.py": model(10, 9)})
     refused(sample.commit(), f"{a}/bin/python", f"{b}/bin/python", "b/net.py:5:16 NPL001")
     sample.add({"b/net.py": model(10, 110)})
     accepted(sample.commit("--allow-empty"), "project a", "project b")
     # What can use one interpreter only names both.
-    more = f"verbose: true\n        args: [--output-file, {tmp_path / 'report'}]"
-    sample.add({file: text.replace("verbose: true", more)})
+    more = f"args: [--output-file, {tmp_path / 'report'}]"
+    sample.add({file: text.replace("args: [-v]", more)})
     done = run_hook(sample, "nparam-lint")
     refused(done, "a/.venv; to check that part: nparam-lint a found, but", "b/.venv; to check")
 
