@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING
 
 from speed.measure import Invalid, Result, Row, Target
+from speed.models_text import BLOCK
 from speed.tool import fresh
 
 if TYPE_CHECKING:
@@ -14,28 +15,19 @@ if TYPE_CHECKING:
     from speed.measure import Bench
     from speed.tool import Tool
 
-_MODEL = """\
+_MODEL = f"""\
 import torch.nn as nn
 
 
-class Block(nn.Module):
-    def __init__(self, d, heads):
-        super().__init__()
-        if d % heads:
-            raise ValueError("heads must divide d")
-        self.ln_1 = nn.LayerNorm(d)
-        self.qkv = nn.Linear(d, 3 * d)
-        self.proj = nn.Linear(d, d)
-        self.ln_2 = nn.LayerNorm(d)
-        self.up = nn.Linear(d, 4 * d)
-        self.down = nn.Linear(4 * d, d)
-
+{BLOCK}
 
 class GPT(nn.Module):
     def __init__(self, d_model=64, n_layer=2, heads=4, vocab=1000):
         super().__init__()
+        if d_model % heads:
+            raise ValueError("heads must divide d_model")
         self.wte = nn.Embedding(vocab, d_model)
-        self.h = nn.ModuleList([Block(d_model, heads) for _ in range(n_layer)])
+        self.h = nn.ModuleList([Block(d_model) for _ in range(n_layer)])
         self.ln = nn.LayerNorm(d_model)
 """
 _PER_MINUTE = 50_000  # configurations by form, on two cores

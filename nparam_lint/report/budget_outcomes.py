@@ -137,7 +137,7 @@ def _with_findings(
         about = [finding for finding in model.findings if finding.code == measured.code]
         yield from ((group, about) for group in groups)
         return
-    at = style.grouped(model.findings, lambda finding: finding.position)
+    at = grouped(model.findings, lambda finding: finding.position)
     for group in groups:
         near = at.get(group[0].position, ())
         yield group, (finding for finding in near if _is_about(finding, group))

@@ -134,9 +134,8 @@ def _read(source: bytes) -> _File:
         raise Unsafe(f"libcst cannot read the file: {str(error).splitlines()[0]}") from None
     except (RecursionError, MemoryError):
         raise Unsafe("the file's expressions are nested too deeply") from None
-    starts = [0, *(match.end() for match in _NEWLINE.finditer(code))]
     definitions = [node for node in spans if isinstance(node, _Definition)]
-    return _File(module, code, starts, spans, definitions)
+    return _File(module, code, _line_starts(code), spans, definitions)
 
 
 def read_tree(source: bytes) -> tuple[cst.Module, Mapping[cst.CSTNode, CodeRange]]:
@@ -340,7 +339,7 @@ def _find_all(
     expected = budgets(literal, at)
     inside = sorted(expected.keys() & changes.keys(), reverse=True)
     text = literal
-    starts = [0, *(match.end() for match in _NEWLINE.finditer(literal))]
+    starts = _line_starts(literal)
     guesses: list[tuple[Place, int]] = []  # right for nearly all, and tried for all at once
     for place in inside:
         change = changes[place]
@@ -367,7 +366,7 @@ def _find(literal: str, at: Place, place: Place, change: Restated) -> int | None
     """
     expected = budgets(literal, at)
     expected[place] = (*expected[place][:3], change.result)
-    starts = [0, *(match.end() for match in _NEWLINE.finditer(literal))]
+    starts = _line_starts(literal)
     start = literal.find(change.old_number, _offset(starts, at, place))
     while start >= 0:
         if budgets(_replaced(literal, start, change), at) == expected:
@@ -384,6 +383,10 @@ def _replaced(text: str, start: int, change: Restated) -> str:
 def _said(declared: Declared) -> _Said:
     how = declared.arguments, str(declared.host or "")
     return *how, str(declared.selector), declared.text
+
+
+def _line_starts(text: str) -> list[int]:
+    return [0, *(match.end() for match in _NEWLINE.finditer(text))]
 
 
 def _offset(starts: Sequence[int], at: Place, place: Place) -> int:
