@@ -11,7 +11,7 @@ from nparam_lint.claims.grammar import proportion, round_count
 from nparam_lint.count.worker.capabilities import METRICS, is_accelerator
 from nparam_lint.nearest import did_you_mean
 from nparam_lint.records import BudgetResult, Finding, InsideRow, Position
-from nparam_lint.rules.catalogue import RULES
+from nparam_lint.rules import RULES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

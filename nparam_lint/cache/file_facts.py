@@ -1,16 +1,26 @@
-"""Facts that earlier runs derived from the content of single files, and how they are decoded."""
+"""Facts that earlier runs derived from the content of single files; and what every entry needs that
+several versions and processes write: its version's name, a lock, and how it is decoded."""
 
 from __future__ import annotations
 
+import os
+import sys
+import time
+from contextlib import contextmanager, suppress
 from functools import cached_property
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from nparam_lint.cache.sharing import locked, release
+from nparam_lint.cache.store import Store, digest, sources, tool
 
 if TYPE_CHECKING:
-    from nparam_lint.cache.store import Store
+    from collections.abc import Iterator
 
+LOCK = "lock"  # the file's name
+_PATIENCE = 5.0  # seconds; other runs write for milliseconds
+# How the names of the metadata begin of packages that read what entries say.
+_BESIDE = ("libcst-", "msgspec-", "pathspec-", "tomli-", "tomlkit-")
+_releases: dict[str, str] = {}
 _Value = TypeVar("_Value")
 _making = Lock()
 _decoders: dict[Any, Any] = {}
@@ -114,3 +124,53 @@ def json_decoder(kind: Any) -> Any:
 
             _decoders[kind] = Decoder(kind)
         return _decoders[kind]
+
+
+def release(store: Store) -> str:
+    """A name for what nparam-lint is, on whatever machine: results of another one are not used."""
+    own = tool()
+    if own not in _releases:
+        kept = store.beside("nparam-lint")
+        body = kept.load(own)
+        if body is None:
+            body = _content().encode()
+            kept.save(own, body)
+        _releases[own] = body.decode()
+    return _releases[own]
+
+
+def _content() -> str:
+    parts = [b"%d.%d" % sys.version_info[:2]]
+    for folder in filter(os.path.isdir, sys.path):
+        if folder.endswith(("site-packages", "dist-packages")):
+            names = sorted(os.listdir(folder))
+            parts += [os.fsencode(n) for n in names if n.startswith(_BESIDE) and "-info" in n]
+    for entry in sources():
+        if entry.name != "_version.py":  # of the same files
+            with open(entry.path, "rb") as file:
+                parts += [os.fsencode(entry.name), file.read()]
+    return digest(*parts)
+
+
+@contextmanager
+def locked(store: Store) -> Iterator[None]:
+    """One process at a time reads an entry, adds to it and writes it: what another one adds
+    meanwhile would be lost. Where that cannot be had it goes on without: what is lost is measured
+    again."""
+    lock = None
+    if store.prepare():
+        with suppress(ImportError, OSError):  # there is none on Windows; the disk has none
+            from fcntl import LOCK_EX, LOCK_NB, flock
+
+            lock = open(os.path.join(store.folder, LOCK), "ab")  # noqa: SIM115
+            end = time.monotonic() + _PATIENCE
+            while time.monotonic() < end:
+                with suppress(BlockingIOError):
+                    flock(lock, LOCK_EX | LOCK_NB)
+                    break
+                time.sleep(0.002)
+    try:
+        yield
+    finally:
+        if lock:
+            lock.close()

@@ -19,10 +19,8 @@ from functools import cache
 from glob import glob
 from typing import TYPE_CHECKING, Any
 
-from nparam_lint.cache.file_facts import json_decoder
-from nparam_lint.cache.installed_files import context_of
-from nparam_lint.cache.project_state import Facts, ProjectState
-from nparam_lint.cache.sharing import locked, release
+from nparam_lint.cache.current_state import Facts, ProjectState, context_of
+from nparam_lint.cache.file_facts import json_decoder, locked, release
 from nparam_lint.cache.store import digest
 from nparam_lint.count.worker.capabilities import LADDER, is_present
 from nparam_lint.count.worker.path_facts import answer, fact

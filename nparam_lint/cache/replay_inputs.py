@@ -42,7 +42,7 @@ class ReplayInputs:
         self.paths: set[str] = set()
         self.contents: dict[str, str] = {}  # path → `digest` of what was read there
         self.unread: set[str] = set()  # files of installed packages, of which there are thousands
-        self.variables: set[str] = set()  # as `variables.value_of` has them
+        self.variables: set[str] = set()  # as `cache.value_of` has them
         self.looks: set[str] = set()  # paths of which it only matters what stands there
         self.is_complete = True
 

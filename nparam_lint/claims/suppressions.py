@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from nparam_lint.claims import DOC_SUFFIXES
 from nparam_lint.nearest import did_you_mean
 from nparam_lint.records import Finding, Position
-from nparam_lint.rules.catalogue import RULES
+from nparam_lint.rules import RULES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator

@@ -16,7 +16,7 @@ from nparam_lint import UsageError
 from nparam_lint.cli import common
 from nparam_lint.cli.shells import SHELLS
 from nparam_lint.count.worker.capabilities import DEVICE_NAMES
-from nparam_lint.rules.catalogue import RULES
+from nparam_lint.rules import RULES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

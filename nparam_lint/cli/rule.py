@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from nparam_lint.cli import common
-from nparam_lint.rules.catalogue import RULES, explain
+from nparam_lint.rules import RULES, explain
 
 if TYPE_CHECKING:
     import argparse

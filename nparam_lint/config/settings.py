@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from msgspec import Meta, ValidationError, convert
 
-from nparam_lint.cache.sharing import open_store
-from nparam_lint.cache.store import Store
+from nparam_lint.cache.store import Store, directory
 from nparam_lint.claims import TextError, read_arguments, read_expression
 from nparam_lint.claims.grammar import parse_tolerance
 from nparam_lint.count.worker.capabilities import DEVICE_NAMES
 from nparam_lint.nearest import did_you_mean
-from nparam_lint.rules.catalogue import RULES
+from nparam_lint.repository import project_name
+from nparam_lint.rules import RULES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -128,7 +128,9 @@ class Settings:
 
     def remembering(self, environ: Mapping[str, str]) -> Settings:
         """The same, with what earlier runs found out about the project."""
-        return replace(self, store=open_store(self.cache, self.home, environ))
+        base = str(self.cache) if self.cache else directory(environ)
+        store = Store(base, project_name(self.home), shared=self.cache is not None)
+        return replace(self, store=store)
 
     def for_file(self, path: str) -> Settings:
         """The settings for what stands in a file: those of every override that matches, in order,

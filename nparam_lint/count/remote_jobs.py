@@ -17,9 +17,8 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from nparam_lint import UsageError
-from nparam_lint.cache.installed_files import InstalledFiles
+from nparam_lint.cache.current_state import InstalledFiles, ProjectState
 from nparam_lint.cache.measurement_cache import MeasurementCache
-from nparam_lint.cache.project_state import ProjectState
 from nparam_lint.cache.store import Store
 from nparam_lint.count import remote_group
 from nparam_lint.count.bundle import pack

@@ -12,8 +12,8 @@ import re
 from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from nparam_lint.cache.current_state import InstalledFiles, places_of
 from nparam_lint.cache.file_facts import json_decoder
-from nparam_lint.cache.installed_files import InstalledFiles, places_of
 from nparam_lint.count.worker.capabilities import METRICS
 from nparam_lint.count.worker.path_facts import unescaped
 from nparam_lint.count.worker_environment import Secrets, worker_environment
@@ -303,8 +303,8 @@ def _top_of(root: Path) -> str:
 
 def _cache_of(context: BuildContext) -> MeasurementCache:
     """The cache of a project that has a `store`."""
+    from nparam_lint.cache.current_state import ProjectState
     from nparam_lint.cache.measurement_cache import MeasurementCache
-    from nparam_lint.cache.project_state import ProjectState
 
     assert context.store is not None
     kept = context.store.beside(f"files installed for {context.python}")

@@ -7,7 +7,7 @@ import os
 import re
 from dataclasses import dataclass
 
-from nparam_lint.cache.variables import NEEDED, is_read_by_c
+from nparam_lint.cache import NEEDED, is_read_by_c
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

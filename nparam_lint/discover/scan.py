@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
-from nparam_lint.claims.docstring_budgets import declares, mentions
+from nparam_lint.claims.docstring_budgets import budget_lines, declares, mentions
 from nparam_lint.discover.syntax import (
     FUNCTIONS,
     Function,
@@ -208,7 +208,7 @@ def parse_text(path: str, text: str) -> Parsed:
         lines = text.split("\n")
         scanner = _Scanner(lines, mentions(text.encode("utf-8", "replace")))
         facts = scanner.scan(path, tree)
-        if scanner.mentions:
+        if scanner.mentions_more():
             from nparam_lint.discover.unread_claims import unread_claims
 
             facts = replace(facts, unread=tuple(unread_claims(path, tree, lines, scanner.read)))
@@ -321,6 +321,18 @@ class _Scanner:
             frozenset(self.names),
             methods=tuple(self.methods),
         )
+
+    def mentions_more(self) -> bool:
+        """Whether a claim may stand anywhere but in the lines of budgets that are read."""
+        if not self.mentions:
+            return False
+        settled = set()
+        for docstring in self.read.values():
+            for line in map(docstring.__getitem__, budget_lines(docstring)):
+                if self.lines[line.line - 1].strip() == line.text.strip():  # nothing beside it
+                    settled.add(line.line)
+        others = (text for number, text in enumerate(self.lines, 1) if number not in settled)
+        return any(mentions(text.encode("utf-8", "replace")) for text in others)
 
     def _assignment(self, node: ast.stmt) -> None:
         targets = [*getattr(node, "targets", ()), getattr(node, "target", None)]

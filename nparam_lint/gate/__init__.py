@@ -63,7 +63,7 @@ from nparam_lint.gate.requests import (
     with_doc_claims,
 )
 from nparam_lint.records import Environment, ImportAttempt, Measured, Position, Report
-from nparam_lint.rules.catalogue import source_codes
+from nparam_lint.rules import source_codes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence

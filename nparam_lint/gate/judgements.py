@@ -29,7 +29,7 @@ from nparam_lint.records import (
     Position,
     Report,
 )
-from nparam_lint.rules.catalogue import RULES
+from nparam_lint.rules import RULES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

@@ -20,7 +20,7 @@ from nparam_lint.report.findings import findings_lines
 from nparam_lint.report.folded_modules import Modules
 from nparam_lint.report.formats.text import table_lines
 from nparam_lint.report.style import Paint, clean, elide_end
-from nparam_lint.rules.catalogue import RULES
+from nparam_lint.rules import RULES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

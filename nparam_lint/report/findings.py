@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from nparam_lint.report import style
 from nparam_lint.report.style import Paint, by_place, clean
-from nparam_lint.rules.catalogue import RULES
+from nparam_lint.rules import RULES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -16,7 +16,7 @@ from nparam_lint.report.findings import details
 from nparam_lint.report.folded_modules import Modules, make_tree
 from nparam_lint.report.pictures import DrawnModel, Picture
 from nparam_lint.report.style import clean, plural
-from nparam_lint.rules.catalogue import RULES
+from nparam_lint.rules import RULES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

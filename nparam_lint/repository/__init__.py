@@ -44,6 +44,18 @@ def ask_git(directory: str | Path, *arguments: str) -> bytes | None:
     return done.stdout if done.returncode == 0 else None
 
 
+def project_name(home: Path) -> str:
+    """What a project is called in every clone: by its repository's origin, whatever the host and
+    the protocol, and where it is in it. Without an origin it is its path."""
+    answer = ask_git(home, "config", "--get", "remote.origin.url")
+    prefix = ask_git(home, "rev-parse", "--show-prefix") if answer else None
+    if not answer or prefix is None:
+        return str(home)
+    url = os.fsdecode(answer).strip().rstrip("/").removesuffix(".git")
+    inside = os.fsdecode(prefix).strip().rstrip("/")
+    return f"{url.replace(':', '/').rpartition('/')[2]}//{inside}"
+
+
 def deleted_files(path: Path) -> list[Path]:
     """The files that git knows at or below a path where nothing is any more: those of the index,
     else of the last commit, else of the last one that deleted any."""

@@ -20,7 +20,7 @@ from nparam_lint.discover.scan import Parsed, parse_source, parse_text
 from nparam_lint.discover.syntax import TooSlow, rare_collection, time_limit
 from nparam_lint.judge import finding
 from nparam_lint.records import Finding, Position
-from nparam_lint.rules.catalogue import RULES, source_codes
+from nparam_lint.rules import RULES, source_codes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

@@ -28,13 +28,13 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from nparam_lint.rules.catalogue import built, source
+from nparam_lint.rules import built, source
 from nparam_lint.rules.nodes import arguments, assigned, is_constant, put_into, statements
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from nparam_lint.rules.catalogue import Found
+    from nparam_lint.rules import Found
     from nparam_lint.rules.source_file import Class, Method
     from nparam_lint.rules.values import Made, Values
 

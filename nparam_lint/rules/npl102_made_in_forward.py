@@ -23,13 +23,13 @@ from collections import Counter
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from nparam_lint.rules.catalogue import run, source
+from nparam_lint.rules import run, source
 from nparam_lint.rules.nodes import arguments, nodes, plain_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from nparam_lint.rules.catalogue import Found
+    from nparam_lint.rules import Found
     from nparam_lint.rules.source_file import Class, Method, SourceFile
     from nparam_lint.rules.values import Made, Values
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from cache_project import Checker, net, new_repository, write
 
-from nparam_lint.cache.variables import decides, is_read_by_c, value_of
+from nparam_lint.cache import decides, is_read_by_c, value_of
 from nparam_lint.count.worker_environment import worker_environment
 
 if TYPE_CHECKING:

@@ -14,8 +14,7 @@ from discover_project import targets
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from nparam_lint.cache.file_facts import FactCache
-from nparam_lint.cache.sharing import release
+from nparam_lint.cache.file_facts import FactCache, release
 from nparam_lint.cache.store import Store, digest
 from nparam_lint.discover import discover, list_project
 from nparam_lint.records import Position

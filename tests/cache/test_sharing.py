@@ -16,8 +16,8 @@ import pytest
 from cache_project import Checker, edit, net, new_repository, write
 
 from nparam_lint.cache.file_facts import FactCache
-from nparam_lint.cache.sharing import project_name
 from nparam_lint.cache.store import Store
+from nparam_lint.repository import project_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from nparam_lint import __version__
-from nparam_lint.rules.catalogue import RULES
+from nparam_lint.rules import RULES
 
 
 @pytest.fixture(scope="module")

@@ -43,6 +43,29 @@ def test_a_claim_inside_a_line_of_a_docstring_that_is_read_is_told() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("text", "place", "found"),
+    [
+        (
+            'class Net:\n    """A net.\n    nparam: 3"""  # nparam: 4\n',
+            ("net.py:3", 21),
+            "nparam: 4",
+        ),
+        (
+            'class Net:\n    """A net.\n    nparam: 3\\n it has nparam: 4"""\n',
+            ("net.py:3", 24),
+            "nparam is 4",
+        ),
+    ],
+)
+def test_a_claim_on_the_line_of_a_budget_is_told(
+    text: str, place: tuple[str, int], found: str
+) -> None:
+    (problem,) = scan_source("net.py", text.encode()).unread
+    assert (str(problem.position), problem.position.column) == place
+    assert f"`{found}`" in problem.message
+
+
 def _inside(line: str) -> str:
     return f"found `{line}` inside a line, expected `{line}` on a line of its own"
 

@@ -20,7 +20,7 @@ from report_samples import (
 from nparam_lint import __version__
 from nparam_lint.records import Finding, Position
 from nparam_lint.report import Options
-from nparam_lint.rules.catalogue import RULES, explain
+from nparam_lint.rules import RULES, explain
 
 
 def sarif(value, **options):

@@ -59,7 +59,7 @@ def test_the_rule_finds_something(python):
 
 
 def test_the_rule_passes_its_own_cases(python):
-    code = "from nparam_lint.rules.catalogue import RULES; from nparam_lint.rules.lint import *;"
+    code = "from nparam_lint.rules import RULES; from nparam_lint.rules.lint import *;"
     code += "rule = RULES['NPL199']; print([lint_source(s, 'a.py') for s in rule.valid],"
     code += (
         "[[f'{f.position.line}:{f.position.column} {f.message}' for f in lint_source(s, 'a.py')]"

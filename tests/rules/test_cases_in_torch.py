@@ -7,7 +7,7 @@ import re
 import pytest
 import torch
 
-from nparam_lint.rules.catalogue import RULES
+from nparam_lint.rules import RULES
 
 
 def invalid(code):

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from nparam_lint.rules.catalogue import RULES, UnknownRule, explain
+from nparam_lint.rules import RULES, UnknownRule, explain
 
 SEVERITIES = {
     "NPL001": "error",
@@ -115,7 +115,7 @@ def test_an_unknown_code_is_answered_with_a_near_one(asked, hint):
 
 
 def test_the_catalogue_is_light_to_import():
-    code = "import sys, nparam_lint.rules.catalogue;"
+    code = "import sys, nparam_lint.rules;"
     code += "print({'torch', 'libcst', 'tabulate'} & set(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "set()\n"

@@ -6,7 +6,7 @@ from textwrap import indent
 
 import pytest
 
-from nparam_lint.rules.catalogue import RULES, built, source
+from nparam_lint.rules import RULES, built, source
 from nparam_lint.rules.lint import lint_source, source_codes
 
 CHECKED = [RULES[code] for code in ("NPL002", *source_codes())]

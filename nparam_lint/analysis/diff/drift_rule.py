@@ -14,7 +14,7 @@ from nparam_lint.analysis.diff.fold_changes import lines_of
 from nparam_lint.claims import TextError, parse_selector
 from nparam_lint.claims.grammar import Number, parse_value, proportion
 from nparam_lint.records import Finding, Measured
-from nparam_lint.rules.catalogue import RULES
+from nparam_lint.rules import RULES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from nparam_lint import UsageError
 from nparam_lint.api.schemas.python_types import schema_of
 from nparam_lint.config.settings import BUDGET, GENERAL, OVERRIDE, RECIPE, SEVERITY
-from nparam_lint.rules.catalogue import RULES
+from nparam_lint.rules import RULES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -26,7 +26,7 @@ from nparam_lint.plugins.editor.diagnostics import Board, diagnostic
 from nparam_lint.plugins.editor.line_notes import FileNotes
 from nparam_lint.plugins.editor.trust import HOW, Trust
 from nparam_lint.repository import make_directory, remove_directory
-from nparam_lint.rules.catalogue import RULES
+from nparam_lint.rules import RULES
 from nparam_lint.rules.docs_page import rule_page
 
 if TYPE_CHECKING:

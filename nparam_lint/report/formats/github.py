@@ -16,7 +16,7 @@ from nparam_lint.report import style
 from nparam_lint.report.findings import details, ranked, repository_path
 from nparam_lint.report.formats import concise, text
 from nparam_lint.report.style import clean
-from nparam_lint.rules.catalogue import RULES
+from nparam_lint.rules import RULES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

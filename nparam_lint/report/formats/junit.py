@@ -14,7 +14,7 @@ from nparam_lint.report.budget_cases import Explanations
 from nparam_lint.report.budget_outcomes import UNANSWERED, declared_budgets
 from nparam_lint.report.findings import findings_lines
 from nparam_lint.report.style import Paint, by_place, clean
-from nparam_lint.rules.catalogue import RULES
+from nparam_lint.rules import RULES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
