@@ -54,7 +54,7 @@ def test_a_claim_inside_a_line_of_a_docstring_that_is_read_is_told() -> None:
         (
             'class Net:\n    """A net.\n    nparam: 3\\n it has nparam: 4"""\n',
             ("net.py:3", 24),
-            "nparam is 4",
+            "nparam: 4",
         ),
     ],
 )
