@@ -102,6 +102,8 @@ def flat(body: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
     while stack:
         node = stack.pop()
         yield node
+        if "body" not in node._fields and "cases" not in node._fields:  # most statements
+            continue
         if isinstance(node, (ast.ClassDef, *FUNCTIONS)):
             continue
         inner: list[ast.stmt] = []

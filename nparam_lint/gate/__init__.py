@@ -44,6 +44,7 @@ from nparam_lint.discover import (
     scan_source,
     within,
 )
+from nparam_lint.discover.syntax import rare_collection
 from nparam_lint.gate.judgements import (
     assemble_report,
     complete_codes,
@@ -158,6 +159,7 @@ class CountResult:
         )
 
 
+@rare_collection()  # of large projects as much is kept as is read
 def check(
     settings: Settings,
     paths: Sequence[Path],

@@ -65,8 +65,8 @@ def statements(body: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
         node = stack.pop()
         if isinstance(node, ast.stmt):
             yield node
-        for name in _BODIES:
-            stack += getattr(node, name, ())
+        for name in _bodies(node.__class__):  # type: ignore[arg-type]  # types can be hashed
+            stack += getattr(node, name)
 
 
 @cache
@@ -75,6 +75,11 @@ def _fields(kind: type[ast.AST]) -> tuple[str, ...]:
     if issubclass(kind, _ENDS):
         return ()
     return tuple(name for name in kind._fields[::-1] if name not in _NO_CODE | _NO_NODES)
+
+
+@cache
+def _bodies(kind: type[ast.AST]) -> tuple[str, ...]:
+    return tuple(name for name in _BODIES if name in kind._fields)
 
 
 def plain_name(node: ast.AST) -> str:
