@@ -95,7 +95,8 @@ class Routing:
         if kind.endswith("Experts") and "Shared" not in kind:
             return True
         numbers = stated(self.originals.attributes(module))
-        return any(len(shape) > 2 and shape[0] in numbers for _, shape in self.own(module))
+        shapes = [shape for _, shape in self.own(module)] if numbers else ()
+        return any(len(shape) > 2 and shape[0] in numbers for shape in shapes)
 
     def experts_in(self, path, named):
         """The like experts of a module that is called so; or none, and why, unless others that are

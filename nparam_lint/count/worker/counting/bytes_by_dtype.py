@@ -10,8 +10,11 @@ def bytes_by_dtype(count):
     torch, found = count.originals, {}
     for kind, tensors in (("parameters", count.parameters), ("buffers", count.buffers)):
         for key, held in tensors.items():
-            name = torch.dtype_name(held.tensor)
-            row = found.setdefault(name, dict.fromkeys(FIELDS, 0))
+            dtype = torch.dtype(held.tensor)
+            row = found.get(dtype)
+            if row is None:
+                name = torch.dtype_name(held.tensor)
+                row = found[dtype] = dict(dict.fromkeys(FIELDS, 0), dtype=name)
             size = held.size * torch.element_size(held.tensor)
             row[kind] += size
             if kind == "parameters" and torch.requires_grad(held.tensor):
@@ -19,4 +22,4 @@ def bytes_by_dtype(count):
                 row["tensors"] += 1
             if kind == "parameters" or key in count.saved:
                 row["saved"] += size
-    return [dict(row, dtype=name) for name, row in found.items()]
+    return list(found.values())

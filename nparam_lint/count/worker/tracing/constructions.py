@@ -76,17 +76,17 @@ def note_construction(module):
         return
     kind, caller, origins = type(module), sys._getframe(2), STATE.origins
     known = STATE.own_classes.get(id(kind)) or own_class(kind)
-    if known.own is None:
-        site = origins.calls_above(caller, "project")
-        if site:
+    try:
+        if known.own is None:
+            site = origins.calls_above(caller, "project")
+            if not site:
+                frame = constructor_of(module, known, caller)
+                site = origins.calls_above(frame.f_back if frame else caller, "package")
             origins.keep(module, site)
             return
-    try:
         made = weakref.ref(module), None, None, None
         frame = constructor_of(module, known, caller)
         origins.note_made(module, frame.f_back if frame else caller)
-        if known.own is None:
-            return
         if frame is not None:
             made = made[0], *arguments_of(frame, known)
         elif known.kind.__init__.__code__ is sys._getframe(1).f_code:  # it has none of its own
