@@ -83,14 +83,17 @@ def _more(own: int, parts: Skipped, report: Report) -> str:
 
 
 def _nowhere_counted(report: Report) -> Skipped:
-    """Those that were skipped, and are not inside a model that was built. Of one that lacks
-    arguments, the reason why the first way that has them failed says more."""
+    """Those that were skipped, and were neither made by something else nor are inside what was
+    built. Of one that lacks arguments, the reason why the first way that has them failed says
+    more."""
     skipped = report.skipped
     if skipped and report.models:
         from nparam_lint.report.overview import TypeIndex  # a hook has none
 
-        inside = TypeIndex(report).inside(report.models) | report.inside_by_target.keys()
-        skipped = tuple(item for item in skipped if item[0] not in inside)
+        of_type = TypeIndex(report)
+        built = of_type.made(report.models) | of_type.inside(report.models)
+        built |= report.inside_by_target.keys()
+        skipped = tuple(item for item in skipped if item[0] not in built)
     failed = {one.target: one for one in reversed(report.failed_ways)}
     return [(target, _reason(failure, failed.get(target))) for target, failure in skipped]
 

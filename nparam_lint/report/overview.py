@@ -102,7 +102,13 @@ class TypeIndex:
     def inside(self, models: Iterable[ModelReport]) -> set[str]:
         """The targets of the modules inside models that were built."""
         built = (m.measurement for m in models if isinstance(m.measurement, Measured))
-        types = {kind for measured in built for kind in measured.types}
+        return self._targets({kind for measured in built for kind in measured.types})
+
+    def made(self, models: Iterable[ModelReport]) -> set[str]:
+        """The targets of the models that were built, whatever made them."""
+        return self._targets({getattr(model.measurement, "type", "") for model in models})
+
+    def _targets(self, types: Iterable[str]) -> set[str]:
         return {target for full in types if (target := self.target(full))}
 
 
@@ -209,10 +215,14 @@ def _rows(group: Group, verbose: int) -> list[tuple[str, str]]:
 
 
 def _without_inner(group: Group) -> list[ModelReport]:
-    """The ways without the calls that stand in functions which are listed, with the same count."""
+    """The ways without the calls that stand in functions which are listed, with the same count;
+    and without the sizes that are these functions."""
     factories = [way for way in group.ways if _kind(way, group.target) == "factory"]
+    places = {way.position for way in factories}
 
     def is_inner(one: ModelReport) -> bool:
+        if one.way and one.way.kind == "size" and one.way.position in places:
+            return True
         at = one.way.position if one.way and one.way.kind == "call" else None
         above = [w for w in factories if at and w.position.path == at.path]
         above = [w for w in above if at and w.position.line < at.line]

@@ -194,6 +194,21 @@ def test_a_call_in_a_function_that_is_listed_says_nothing_new():
     assert "  – ViT  12  vit_small()\n         13  nets/" in page(report(factory, inner, other))
 
 
+def test_a_function_that_is_a_size_is_shown_once():
+    factory = counted("nets/vit.py::vit_small", 12, "nets.vit.ViT", call="vit_small()")
+    at = factory.position
+    same = counted(VIT, 12, "nets.vit.ViT", way("size", at.path, at.line, "vit_small"))
+    shown = page(report(factory, replace(same, position=at)))
+    assert shown.startswith("nets/vit.py\n  – ViT  12  vit_small()\n\n")
+
+
+def test_a_class_that_a_function_makes_was_counted():
+    made = counted("nets/__init__.py::create", 12, "nets.vit.ViT", call="create()")
+    shown = page(report(made, skipped=((VIT, MISSING), (BLOCK, MISSING))))
+    assert "  – ViT  12  create()\n" in shown
+    assert "1 model was not counted: it needs arguments\nnets/vit.py\n  – Block" in shown
+
+
 def test_a_part_of_what_was_not_counted_says_so():
     inner = report(
         counted(BLOCK, 12, "nets.vit.Block"),
