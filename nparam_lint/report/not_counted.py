@@ -7,6 +7,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
+from nparam_lint.count.worker.capabilities import INSTALLED_AS
 from nparam_lint.report import Column, Listing, ListingLine, Row, Table, Text
 from nparam_lint.report.budget_outcomes import is_empty, is_undeclared
 from nparam_lint.report.style import clean, elide_end, first, grouped, plural, short_reason
@@ -139,7 +140,8 @@ def _cause(verbose: int, item: tuple[str, NotMeasured]) -> tuple[str, str]:
 def _remedy(report: Report, skipped: Skipped) -> Iterator[Block]:
     """What to install, and lines to paste into the config."""
     failures = [*(f for _, f in skipped), *(one.failure for one in report.failed_ways)]
-    packages = list(dict.fromkeys(clean(f.package) for f in failures if f.package))[:_PACKAGES]
+    lacking = dict.fromkeys(INSTALLED_AS.get(f.package, f.package) for f in failures if f.package)
+    packages = [*map(clean, lacking)][:_PACKAGES]
     if packages and report.environment is not None:
         python = clean(report.environment.python)
         yield Text("", kind="verbatim")

@@ -5,6 +5,7 @@ from dataclasses import replace
 from render_samples import rendered
 from report_samples import measured, model, report, rows
 
+from nparam_lint.count.worker.tracing import failures
 from nparam_lint.records import Containment, FailedWay, NotMeasured, Position, Way
 from nparam_lint.report import Options
 
@@ -161,6 +162,14 @@ To count them, install lightning for .venv/bin/python, or name the project's own
 interpreter with --python.
 """
     )
+
+
+def test_what_to_install_has_the_name_that_installs_it():
+    lacks = NotMeasured("NPL003", "No module named 'cv2'", cause="raised", package="cv2")
+    shown = page(report(skipped=((VIT, lacks),)))
+    assert "  – ViT  cannot import cv2\n" in shown
+    assert "To count them, install opencv-python for " in shown
+    assert (failures.install("cv2") or "").startswith("install 'opencv-python' into ")
 
 
 def test_ways_stand_below_what_is_declared():
