@@ -211,6 +211,29 @@ def test_a_function_that_is_a_size_is_shown_once():
     assert shown.startswith("nets/vit.py\n  – ViT  12  vit_small()\n\n")
 
 
+def test_below_what_is_declared_a_function_is_not_told_again():
+    factory = counted("nets/vit.py::vit_small", 12, "nets.vit.ViT", call="vit()", declared=True)
+    at = factory.position
+    size = counted(VIT, 12, "nets.vit.ViT", way("size", at.path, at.line, "vit_small"))
+    size = replace(size, way=replace(size.way, position=at))
+    call = counted(VIT, 12, "nets.vit.ViT", way("call", at.path, at.line + 1))
+    inner = counted(BLOCK, 5, "nets.vit.Block", way("call", "train.py", 3), top_level=False)
+    users = Containment({BLOCK: ("nets/vit.py::vit_small",)})
+    shown = page(report(factory, size, call, inner, containment=users), tables=0)
+    assert "\nnets/vit.py\n  – Block  5  train.py:3\n\n3 models" in shown
+    assert "ViT" not in shown
+
+
+def test_a_function_inside_another_stands_with_the_class_that_it_makes():
+    whole = counted("nets/vit.py::vit_b1", 12, "nets.vit.ViT", call="vit_b1()")
+    alias = counted("nets/vit.py::vit", 13, "nets.vit.ViT", call="vit()", top_level=False)
+    users = Containment(
+        {"nets/vit.py::vit": ("nets/vit.py::vit_b1",)}, {"nets/vit.py::vit_b1": VIT}
+    )
+    shown = page(report(whole, alias, containment=users))
+    assert shown.startswith("nets/vit.py\n  – ViT  12 … 13  2 functions (vit_b1 … vit)\n")
+
+
 def test_a_class_that_a_function_makes_was_counted():
     made = counted("nets/__init__.py::create", 12, "nets.vit.ViT", call="create()")
     shown = page(report(made, skipped=((VIT, MISSING), (BLOCK, MISSING))))
